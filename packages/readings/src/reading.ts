@@ -1,0 +1,64 @@
+/**
+ * How far the reading's time can be trusted.
+ * `ok`; `skewed`: ahead of the receiver's clock by more than its tolerance;
+ * `unsynced`: before the sensor could have had a clock at all (a board that booted without one).
+ */
+export type Quality = 'ok' | 'skewed' | 'unsynced';
+
+export const QUALITIES: readonly Quality[] = ['ok', 'skewed', 'unsynced'];
+
+/** A number, or a text kept as text. Booleans are stored as 1 and 0. */
+export type ReadingValue = number | string;
+
+/**
+ * One measured value. Its identity is (device, metric, time): the same identity with the same value is a
+ * duplicate, with another value a correction, and the correction written last wins.
+ */
+export interface Reading {
+  /** Path of 1 to 8 segments, `site-3/boiler/probe-7`. */
+  readonly device: string;
+  /** One word, `temperature`. */
+  readonly metric: string;
+  /** Microseconds since the Unix epoch, as the sensor says it; the receive time if it says none. */
+  readonly time: number;
+  readonly value: ReadingValue;
+  /** Microseconds since the Unix epoch, when ingest got it. */
+  readonly received: number;
+  /** Identifies one power cycle of the sensor; `null` where the sensor does not stamp. */
+  readonly boot: string | null;
+  /** Counts the readings of one boot, from any start, by one; `null` where the sensor does not stamp. */
+  readonly seq: number | null;
+  readonly quality: Quality;
+}
+
+const SEGMENT = /^[\p{L}\p{N}_.:@~-]+$/u;
+const MAX_SEGMENTS = 8;
+const MAX_DEVICE_LENGTH = 200;
+const MAX_METRIC_LENGTH = 64;
+
+/** Longest text value, in UTF-16 code units: what every backend can keep without truncation. */
+export const MAX_TEXT_LENGTH = 4096;
+
+/** Why `name` cannot be a device, or `null` when it can. */
+export function deviceNameProblem(name: string): string | null {
+  if (name.length === 0) return 'a device name cannot be empty';
+  if (name.length > MAX_DEVICE_LENGTH) return `a device name has at most ${MAX_DEVICE_LENGTH} characters`;
+  const segments = name.split('/');
+  if (segments.length > MAX_SEGMENTS) return `a device is a path of at most ${MAX_SEGMENTS} segments`;
+  for (const segment of segments) {
+    if (!SEGMENT.test(segment)) {
+      return `device segment ${JSON.stringify(segment)} must be letters, digits and _ . : @ ~ - only`;
+    }
+  }
+  return null;
+}
+
+/** Why `name` cannot be a metric, or `null` when it can. */
+export function metricNameProblem(name: string): string | null {
+  if (name.length === 0) return 'a metric name cannot be empty';
+  if (name.length > MAX_METRIC_LENGTH) return `a metric name has at most ${MAX_METRIC_LENGTH} characters`;
+  if (!SEGMENT.test(name)) {
+    return `metric ${JSON.stringify(name)} must be one word of letters, digits and _ . : @ ~ -`;
+  }
+  return null;
+}
