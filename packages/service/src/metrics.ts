@@ -1,0 +1,105 @@
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { SecondsHistogram } from './stage-histogram.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A value read when Prometheus asks: hot paths keep plain numbers and pay nothing for metrics. */
+export interface Sample {
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+/**
+ * The metrics of one process (DESIGN section 8 fixes the names). Counters and gauges are read from the
+ * program's own numbers at scrape time, so what a scrape shows and what the program believes cannot differ.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** A counter whose samples `read` returns; each must only grow. */
+  counter(
+    name: string,
+    help: string,
+    read: () => Iterable<Sample>,
+    labelNames: readonly string[] = [],
+  ): void {
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const { labels, value } of read()) this.inc(labels ?? {}, value);
+      },
+    });
+  }
+
+  gauge(name: string, help: string, read: () => Iterable<Sample>, labelNames: readonly string[] = []): void {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const { labels, value } of read()) this.set(labels ?? {}, value);
+      },
+    });
+  }
+
+  /** A histogram of seconds per combination of labels, each made on first use and kept. */
+  seconds(name: string, help: string): SecondsMetric {
+    const metric = new SecondsMetric(name, help);
+    // The registry asks a metric only for its name and `get()`.
+    this.registry.registerMetric(metric as unknown as Metric<string>);
+    return metric;
+  }
+
+  /** The Prometheus text format, version 0.0.4. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+}
+
+export class SecondsMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type = 'histogram';
+  readonly #children = new Map<string, { labels: Labels; histogram: SecondsHistogram }>();
+
+  constructor(name: string, help: string) {
+    this.name = name;
+    this.help = help;
+  }
+
+  /** The histogram of one combination of labels; callers on a hot path keep it. */
+  with(labels: Labels): SecondsHistogram {
+    const key = JSON.stringify(labels);
+    const known = this.#children.get(key);
+    if (known !== undefined) return known.histogram;
+    const histogram = new SecondsHistogram();
+    this.#children.set(key, { labels, histogram });
+    return histogram;
+  }
+
+  async get(): Promise<unknown> {
+    const values = [];
+    for (const { labels, histogram } of this.#children.values()) {
+      const { buckets, sum, count } = histogram.snapshot();
+      for (const [le, value] of buckets)
+        values.push(sample(`${this.name}_bucket`, { ...labels, le: String(le) }, value));
+      values.push(sample(`${this.name}_bucket`, { ...labels, le: '+Inf' }, count));
+      values.push(sample(`${this.name}_sum`, labels, sum), sample(`${this.name}_count`, labels, count));
+    }
+    return { name: this.name, help: this.help, type: this.type, values };
+  }
+}
+
+function sample(metricName: string, labels: Labels, value: number) {
+  return { metricName, labels, value };
+}

@@ -1,0 +1,20 @@
+import type { Metrics } from './metrics.ts';
+
+/** Told of every store call: the operation, how long it took in seconds, and the error code if it failed. */
+export type ObserveStore = (op: string, seconds: number, errorCode: string | null) => void;
+
+/** Registers `tidegauge_store_seconds` and `tidegauge_store_errors_total` and returns what feeds them. */
+export function observeStore(metrics: Metrics, backend: string): ObserveStore {
+  const seconds = metrics.seconds('tidegauge_store_seconds', 'Duration of store calls');
+  const errors = new Map<string, number>();
+  metrics.counter(
+    'tidegauge_store_errors_total',
+    'Store calls that failed, by error code',
+    () => [...errors].map(([kind, value]) => ({ labels: { backend, kind }, value })),
+    ['backend', 'kind'],
+  );
+  return (op, elapsed, errorCode) => {
+    seconds.with({ backend, op }).observe(elapsed);
+    if (errorCode !== null) errors.set(errorCode, (errors.get(errorCode) ?? 0) + 1);
+  };
+}

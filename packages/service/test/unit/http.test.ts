@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfigError, createLogger, listen, notFound, Problem, problemHandler } from '@tidegauge/service';
+import express from 'express';
+
+function app() {
+  const built = express();
+  built.get('/refused', () => {
+    throw new Problem(429, 'Too many', 'Slow down.', {
+      retryAfter: 3,
+      errors: [{ path: '/n', message: 'too many' }],
+    });
+  });
+  built.get('/broken', () => {
+    throw new Error('secret detail');
+  });
+  built.post('/body', express.json({ limit: 10 }), (_request, response) => void response.send('ok'));
+  built.use(notFound, problemHandler(createLogger('test', 'silent')));
+  return built;
+}
+
+test('what a handler throws arrives as a problem document', async () => {
+  const server = await listen(app(), '127.0.0.1', 0, '--port');
+  try {
+    const refused = await fetch(`${server.url}/refused`);
+    assert.equal(refused.status, 429);
+    assert.equal(refused.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+    assert.equal(refused.headers.get('retry-after'), '3');
+    assert.deepEqual(await refused.json(), {
+      type: 'about:blank',
+      status: 429,
+      title: 'Too many',
+      detail: 'Slow down.',
+      errors: [{ path: '/n', message: 'too many' }],
+      instance: '/refused',
+    });
+    const broken = await fetch(`${server.url}/broken`);
+    assert.equal(broken.status, 500);
+    assert.doesNotMatch(await broken.text(), /secret detail/);
+    assert.equal((await fetch(`${server.url}/nowhere`)).status, 404);
+    const headers = { 'content-type': 'application/json' };
+    const large = await fetch(`${server.url}/body`, { method: 'POST', headers, body: '"0123456789abc"' });
+    assert.equal(large.status, 413);
+  } finally {
+    await server.close(0);
+  }
+});
+
+test('a taken port is a configuration mistake that names the flag to change', async () => {
+  const first = await listen(app(), '127.0.0.1', 0, '--port');
+  try {
+    await assert.rejects(listen(app(), '127.0.0.1', first.port, '--port'), (error: unknown) => {
+      assert.ok(error instanceof ConfigError);
+      assert.match(
+        error.message,
+        new RegExp(`port ${first.port} on 127.0.0.1 is taken: choose another with --port`),
+      );
+      return true;
+    });
+  } finally {
+    await first.close(0);
+  }
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Metrics, observeStore, SecondsHistogram } from '@tidegauge/service';
+import fc from 'fast-check';
+
+test('a quantile is within a bucket width of the exact one', () => {
+  const seconds = fc.double({ min: 1e-5, max: 100, noNaN: true });
+  fc.assert(
+    fc.property(
+      fc.array(seconds, { minLength: 1, maxLength: 200 }),
+      fc.constantFrom(0.5, 0.9, 0.99),
+      (values, q) => {
+        const histogram = new SecondsHistogram();
+        for (const value of values) histogram.observe(value);
+        const sorted = values.toSorted((a, b) => a - b);
+        const exact = sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)]!;
+        const estimate = histogram.quantile(q)!;
+        assert.ok(estimate >= exact / 1.3 && estimate <= exact * 1.3, `${estimate} for ${exact}`);
+      },
+    ),
+  );
+});
+
+test('published buckets are cumulative and end at the count', () => {
+  const histogram = new SecondsHistogram();
+  histogram.observe(0.003, 5);
+  histogram.observe(0.03, 2);
+  histogram.observe(1000);
+  histogram.observe(-1);
+  const { buckets, count, sum } = histogram.snapshot();
+  assert.equal(new Map(buckets).get(0.005), 6);
+  assert.equal(new Map(buckets).get(0.05), 8);
+  assert.equal(buckets.at(-1)![1], 8);
+  assert.equal(count, 9);
+  assert.ok(Math.abs(sum - 1000.075) < 1e-9);
+});
+
+test('an empty histogram has no quantile', () => {
+  assert.equal(new SecondsHistogram().quantile(0.5), null);
+});
+
+test('the text format carries counters read at scrape time and histograms with labels', async () => {
+  const metrics = new Metrics();
+  let received = 1;
+  metrics.counter('t_received_total', 'Received', () => [{ labels: { route: 'r' }, value: received }], [
+    'route',
+  ]);
+  const observe = observeStore(metrics, 'sqlite');
+  received = 41;
+  observe('readings.write', 0.002, null);
+  observe('readings.write', 0.002, 'UNAVAILABLE');
+  const text = await metrics.text();
+  assert.match(text, /^t_received_total\{route="r"\} 41$/m);
+  assert.match(
+    text,
+    /^tidegauge_store_seconds_bucket\{backend="sqlite",op="readings.write",le="0.002"\} 2$/m,
+  );
+  assert.match(text, /^tidegauge_store_seconds_count\{backend="sqlite",op="readings.write"\} 2$/m);
+  assert.match(text, /^tidegauge_store_errors_total\{backend="sqlite",kind="UNAVAILABLE"\} 1$/m);
+});
