@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import type { Reading } from '@tidegauge/readings';
+import { type RangeQuery, type Store, StoreError, type StoreErrorCode } from '../src/index.ts';
+
+/** 2026-11-21T00:00:00Z in microseconds. */
+export const T0 = 1_795_219_200_000_000;
+
+/** A reading of temperature 20 at T0 received 1.5 ms later, but for what is given. */
+export function reading(fields: Partial<Reading> & Pick<Reading, 'device'>): Reading {
+  const time = fields.time ?? T0;
+  const filled = { metric: 'temperature', time, value: 20, received: time + 1500 };
+  return { ...filled, boot: null, seq: null, quality: 'ok', ...fields };
+}
+
+/** `count` readings of one series a second apart, value = index. */
+export function series(device: string, count: number, metric = 'temperature'): Reading[] {
+  return Array.from({ length: count }, (_, index) =>
+    reading({ device, metric, time: T0 + index * 1_000_000, value: index }),
+  );
+}
+
+let last = 0;
+
+/** A device name no other test has used. */
+export function freshDevice(prefix = 'device'): string {
+  last += 1;
+  return `conformance/${prefix}-${last}`;
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+/** Everything a device has, oldest first unless the query says otherwise. */
+export function stored(store: Store, device: string, query: Partial<RangeQuery> = {}): Promise<Reading[]> {
+  return collect(store.readings.range({ device, order: 'asc', limit: 1_000_000, ...query }));
+}
+
+/** Passes when the call rejects with a StoreError of that code; resolves to the error. */
+export async function rejection(call: Promise<unknown>, code: StoreErrorCode): Promise<StoreError> {
+  const error = await call.then(
+    () => assert.fail(`expected ${code}, but the call resolved`),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof StoreError, `expected ${code}, got ${error}`);
+  assert.equal(error.code, code, error.message);
+  return error;
+}

@@ -1,0 +1,244 @@
+import {
+  type Device,
+  deviceNameProblem,
+  MAX_TEXT_LENGTH,
+  MAX_TIME,
+  metricNameProblem,
+  type Reading,
+} from '@tidegauge/readings';
+import type {
+  AggregateQuery,
+  DeviceFilter,
+  DevicePatch,
+  DeviceQuery,
+  RangeQuery,
+  RecordFields,
+} from './contract.ts';
+import { StoreError } from './errors.ts';
+
+// Every check of an argument, made once for all backends by the wrapper. What a caller passes on from a
+// sensor or a person, data to be stored, is REJECTED with a reason; what a caller builds itself, a query, is
+// a TypeError. The bounds are exported so that a caller with a user behind it can ask first.
+
+/** Most buckets one `aggregate` may span. */
+export const MAX_BUCKETS = 100_000;
+/** Most names in `latest`, devices in a page of `list`, records in a `scan`. */
+export const MAX_PAGE = 10_000;
+/** Longest `boot`, device field or record key, in UTF-16 code units. */
+export const MAX_WORD_LENGTH = 200;
+/** Longest record field, in UTF-16 code units. */
+export const MAX_FIELD_LENGTH = 1_048_576;
+/** Most fields of a record table. */
+export const MAX_FIELDS = 1000;
+/** Longest attributes of a device, as JSON. */
+export const MAX_ATTRIBUTES_LENGTH = 16_384;
+
+const MAX_KNOWN_NAMES = 20_000;
+
+/** Remembers names found right, for a sensor sends the same two with every reading; bounded. */
+function remember(check: (name: string) => string | null): (name: unknown) => string | null {
+  const known = new Set<string>();
+  return (name) => {
+    if (typeof name !== 'string') return `a name is a text, not ${typeof name}`;
+    if (known.has(name)) return null;
+    const problem = check(name);
+    if (problem !== null) return problem;
+    if (known.size >= MAX_KNOWN_NAMES) known.clear();
+    known.add(name);
+    return null;
+  };
+}
+
+const deviceProblem = remember(deviceNameProblem);
+const metricProblem = remember(metricNameProblem);
+
+/** Why no backend can store the reading, or null. */
+export function readingProblem(reading: Reading): string | null {
+  const { time, value, received, boot, seq, quality } = reading;
+  const problem = deviceProblem(reading.device) ?? metricProblem(reading.metric);
+  if (problem !== null) return problem;
+  if (!isTime(time)) return `time ${time} is not a whole number of microseconds from 0 to ${MAX_TIME}`;
+  if (!isTime(received)) return `received ${received} is not a whole number of microseconds`;
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return `value ${value} is not a finite number`;
+  } else {
+    const text = textProblem(value, MAX_TEXT_LENGTH);
+    if (text !== null) return `value ${text}`;
+  }
+  if (boot !== null) {
+    const text = textProblem(boot, MAX_WORD_LENGTH);
+    if (text !== null) return `boot ${text}`;
+  }
+  if (seq !== null && !isTime(seq)) return `seq ${seq} is not a whole number from 0 on`;
+  if (quality !== 'ok' && quality !== 'skewed' && quality !== 'unsynced')
+    return `quality ${quality} is unknown`;
+  return null;
+}
+
+/** @throws {StoreError} REJECTED with the indexes of all rows that no backend can store. */
+export function checkBatch(batch: readonly Reading[]): void {
+  let rows: number[] | null = null;
+  let first = '';
+  for (let row = 0; row < batch.length; row += 1) {
+    const problem = readingProblem(batch[row]!);
+    if (problem === null) continue;
+    if (rows === null) {
+      rows = [];
+      first = problem;
+    }
+    rows.push(row);
+  }
+  if (rows !== null) {
+    throw new StoreError('REJECTED', `${rows.length} of ${batch.length} readings: ${first}`, { rows });
+  }
+}
+
+export function checkRange(query: RangeQuery): void {
+  checkSeries(query.device, query.metric);
+  demand(query.from === undefined || Number.isSafeInteger(query.from), 'from is microseconds');
+  demand(query.to === undefined || Number.isSafeInteger(query.to), 'to is microseconds');
+  demand(
+    query.order === undefined || query.order === 'asc' || query.order === 'desc',
+    'order is asc or desc',
+  );
+  demand(Number.isSafeInteger(query.limit) && query.limit > 0, 'limit is a whole number from 1 on');
+  if (query.after === undefined) return;
+  demand(Number.isSafeInteger(query.after.time), 'after.time is microseconds');
+  demand(metricProblem(query.after.metric) === null, 'after.metric is a metric');
+}
+
+export function checkAggregate(query: AggregateQuery): void {
+  const { from, to, bucket } = query;
+  checkSeries(query.device, query.metric);
+  demand(Number.isSafeInteger(from) && Number.isSafeInteger(to), 'from and to are microseconds');
+  demand(Number.isSafeInteger(bucket) && bucket > 0, 'bucket is a whole number of microseconds from 1 on');
+  demand((to - from) / bucket <= MAX_BUCKETS, `from, to and bucket make at most ${MAX_BUCKETS} buckets`);
+}
+
+export function checkDevices(names: readonly string[]): void {
+  demand(Array.isArray(names) && names.length <= MAX_PAGE, `devices are at most ${MAX_PAGE} names`);
+  for (const name of names) checkSeries(name);
+}
+
+export function checkTime(time: number): void {
+  demand(Number.isSafeInteger(time), 'a time is a whole number of microseconds');
+}
+
+/** @throws {StoreError} REJECTED with the indexes of the names that are none. */
+export function checkRegistration(names: readonly string[]): void {
+  const problems = names.map(deviceProblem);
+  const rows = problems.flatMap((problem, row) => (problem === null ? [] : [row]));
+  if (rows.length > 0) throw new StoreError('REJECTED', String(problems[rows[0]!]), { rows });
+}
+
+export function checkDevice(device: Device): void {
+  const problem = deviceProblem(device.name);
+  if (problem !== null) throw new StoreError('REJECTED', problem);
+  const { site, city, kind, year, attributes } = device;
+  for (const [key, value] of Object.entries({ site, city, kind, year, attributes })) {
+    if (value === undefined) throw new StoreError('REJECTED', `device ${key} is missing`);
+  }
+  checkPatch(device);
+}
+
+export function checkPatch(patch: DevicePatch): void {
+  const { site, city, kind, year, attributes } = patch;
+  for (const [key, text] of Object.entries({ site, city, kind })) {
+    const problem = text === undefined || text === null ? null : textProblem(text, MAX_WORD_LENGTH);
+    if (problem !== null) throw new StoreError('REJECTED', `${key} ${problem}`);
+  }
+  if (year !== undefined && year !== null && !(Number.isInteger(year) && year >= 0 && year <= 9999)) {
+    throw new StoreError('REJECTED', `year ${year} is not a whole number from 0 to 9999`);
+  }
+  if (attributes !== undefined) checkAttributes(attributes);
+}
+
+function checkAttributes(attributes: Device['attributes']): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    const scalar = value === null || typeof value === 'boolean' || Number.isFinite(value);
+    const problem =
+      textProblem(name, MAX_WORD_LENGTH) ?? (scalar ? null : textProblem(value, MAX_TEXT_LENGTH));
+    if (problem !== null) throw new StoreError('REJECTED', `attribute ${JSON.stringify(name)} ${problem}`);
+  }
+  if (JSON.stringify(attributes).length > MAX_ATTRIBUTES_LENGTH) {
+    throw new StoreError('REJECTED', `attributes are longer than ${MAX_ATTRIBUTES_LENGTH} as JSON`);
+  }
+}
+
+export function checkFilter(filter: DeviceFilter): void {
+  const { year, site, city, kind } = filter;
+  demand(year === undefined || Number.isSafeInteger(year), 'year is a whole number');
+  for (const text of [site, city, kind])
+    demand(text === undefined || typeof text === 'string', 'a filter is text');
+}
+
+export function checkDeviceQuery(query: DeviceQuery): void {
+  checkFilter(query);
+  demand(isCount(query.limit), `limit is 1 to ${MAX_PAGE}`);
+  demand(query.after === undefined || typeof query.after === 'string', 'after is a name');
+}
+
+const TABLE = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
+// Tables of ours and of the engines: `records` shares a database with readings and must not reach them.
+const RESERVED = /^(?:readings|devices|series|boots|(?:tidegauge|sqlite|pg|citus|system)_.*)$/i;
+
+export function checkTable(table: string): void {
+  demand(typeof table === 'string' && TABLE.test(table), 'a table is a letter, then letters, digits and _');
+  demand(!RESERVED.test(table), `table name ${table} is reserved`);
+}
+
+export function checkFieldCount(fieldCount: number): void {
+  const right = Number.isInteger(fieldCount) && fieldCount >= 1 && fieldCount <= MAX_FIELDS;
+  demand(right, `a table has 1 to ${MAX_FIELDS} fields`);
+}
+
+export function checkKey(key: string): void {
+  const problem = key === '' ? 'is empty' : textProblem(key, MAX_WORD_LENGTH);
+  if (problem !== null) throw new StoreError('REJECTED', `key ${problem}`);
+}
+
+const FIELD = /^field(?:0|[1-9]\d{0,2})$/;
+
+export function checkFieldNames(fields: readonly string[]): void {
+  demand(fields.length > 0, 'there is at least one field');
+  for (const field of fields) demand(FIELD.test(field), 'a field is field0 to field999');
+}
+
+export function checkFields(fields: RecordFields): void {
+  checkFieldNames(Object.keys(fields));
+  for (const [name, value] of Object.entries(fields)) {
+    const problem = textProblem(value, MAX_FIELD_LENGTH);
+    if (problem !== null) throw new StoreError('REJECTED', `${name} ${problem}`);
+  }
+}
+
+export function checkScan(start: string, count: number, fields: readonly string[] | null): void {
+  demand(typeof start === 'string', 'start is a key');
+  demand(isCount(count), `count is 1 to ${MAX_PAGE}`);
+  if (fields !== null) checkFieldNames(fields);
+}
+
+function checkSeries(device: string, metric?: string): void {
+  const problem = deviceProblem(device) ?? (metric === undefined ? null : metricProblem(metric));
+  demand(problem === null, String(problem));
+}
+
+/** Why a text cannot be kept exactly by every backend: PostgreSQL refuses NUL, UTF-8 lone surrogates. */
+function textProblem(text: unknown, maxLength: number): string | null {
+  if (typeof text !== 'string') return `is ${typeof text}, not a text`;
+  if (text.length > maxLength) return `is longer than ${maxLength} characters`;
+  if (text.includes('\0')) return 'contains U+0000';
+  return text.isWellFormed() ? null : 'contains half of a surrogate pair';
+}
+
+function isTime(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_PAGE;
+}
+
+function demand(condition: boolean, message: string): void {
+  if (!condition) throw new TypeError(message);
+}

@@ -1,0 +1,7 @@
+export * from './arguments.ts';
+export * from './context.ts';
+export * from './contract.ts';
+export * from './errors.ts';
+export { createStore, type OpenOptions, openStore, STORE_SCHEMES } from './registry.ts';
+export { maskUrl, parseUrl, type StoreHost, type StoreUrl } from './url.ts';
+export { type Observe, STORE_OPERATIONS, type StoreOperation } from './wrapper.ts';
