@@ -1,0 +1,56 @@
+"""The command: settings in, readings out, totals at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import NoReturn
+
+from tidegauge_sim import report
+from tidegauge_sim.connection import tls_context
+from tidegauge_sim.options import OptionsError, load
+from tidegauge_sim.processes import configure_logging, run
+from tidegauge_sim.progress import Progress
+from tidegauge_sim.schedule import fleet
+
+EXIT_OK, EXIT_INCOMPLETE, EXIT_SETTINGS = 0, 1, 2
+
+
+def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run the simulator; the exit code."""
+    try:
+        options = load(argv, environment)
+        if options.broker.tls:
+            tls_context(options)
+    except OptionsError as error:
+        for mistake in error.mistakes:
+            _complain(mistake)
+        return EXIT_SETTINGS
+    if options.print_config:
+        print(json.dumps(options.document(), indent=2))  # noqa: T201
+        return EXIT_OK
+    configure_logging(options)
+    progress = Progress(options)
+    start = monotonic()
+    tally = run(options, progress.update)
+    seconds = monotonic() - start
+    progress.close()
+    for failure in tally.failures:
+        _complain(failure)
+    if not options.quiet:
+        print(report.summary(tally, options, seconds))  # noqa: T201
+    if options.report is not None:
+        report.write(options.report, report.document(tally, fleet(options), options, seconds))
+    return EXIT_OK if report.succeeded(tally) else EXIT_INCOMPLETE
+
+
+def entry() -> NoReturn:
+    """Entry point of the console script."""
+    sys.exit(main(sys.argv[1:], os.environ))
+
+
+def _complain(line: str) -> None:
+    print(f'tidegauge-sim: {line}', file=sys.stderr)  # noqa: T201

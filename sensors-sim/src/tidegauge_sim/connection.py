@@ -1,0 +1,291 @@
+"""One MQTT connection that carries many sensors."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import selectors
+import ssl
+from collections import deque
+from random import Random
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from tidegauge_sim.devices import Message
+from tidegauge_sim.options import Options, OptionsError
+from tidegauge_sim.report import Tally
+
+if TYPE_CHECKING:
+    # Not there at run time.
+    from paho.mqtt.client import SocketLike
+    from paho.mqtt.reasoncodes import ReasonCode
+
+log = logging.getLogger(__name__)
+
+KEEPALIVE_SECONDS = 60
+CONNECT_TIMEOUT = 5.0
+CONNACK_TIMEOUT = 10.0
+BACKOFF_FIRST, BACKOFF_LAST = 0.25, 15.0
+QUEUE_LIMIT = 1_000
+# How long a broker keeps half-delivered QoS 2 messages of a connection that broke.
+SESSION_SECONDS = 3_600
+
+# CONNACK reasons that no retry mends [MQTT-3.2.2.2].
+HOPELESS = frozenset({0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9B})
+HINTS = {
+    0x84: '; try the other --mqtt version',
+    0x86: '; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE',
+    0x87: '; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE',
+}
+PACKET_IDENTIFIER_NOT_FOUND = 0x92
+
+
+class Refused(Exception):  # noqa: N818
+    """The broker will not have us until a person mends the settings."""
+
+
+class Connection:
+    """A paho client driven by our selector, not by its own thread: nothing to lock, writes in batches.
+
+    down (retry_at set) -> connecting (CONNACK awaited until give_up_at) -> up -> down ...
+
+    A message is in `_queue` until it fits the window, then in `_pending` until the broker has answered for it
+    (QoS 0: until it is written). paho's own queue stays unused: it is searched from the front for every
+    acknowledgement. When a connection is lost together with its session, `_pending` goes back into the queue,
+    so a message can arrive twice, never not at all. QoS 2 over MQTT 5 keeps the session, so it arrives once.
+    """
+
+    def __init__(self, options: Options, tally: Tally, selector: selectors.BaseSelector) -> None:
+        self._options = options
+        self._tally = tally
+        self._selector = selector
+        self._jitter = Random()
+        self._queue: deque[Message] = deque()
+        self._pending: dict[int, Message] = {}
+        self._window = options.inflight
+        self._up = False
+        self._was_up = False
+        self._closing = False
+        self._refusal: str | None = None
+        self._complaint: str | None = None
+        self._dirty = False
+        self._watches_write = False
+        self._backoff = BACKOFF_FIRST
+        self.retry_at: float | None = 0.0
+        self._give_up_at = 0.0
+        self._client = self._create_client()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether `publish` may be called."""
+        return len(self._queue) < QUEUE_LIMIT
+
+    @property
+    def idle(self) -> bool:
+        """Whether every message given to it has been answered for."""
+        return not self._queue and not self._pending
+
+    def publish(self, message: Message) -> None:
+        """Send a message as soon as the window allows."""
+        self._tally.publish(message)
+        if self._up and not self._queue and len(self._pending) < self._window:
+            self._send(message)
+        else:
+            self._queue.append(message)
+
+    def flush(self) -> None:
+        """Write what `publish` left to write."""
+        if not self._dirty:
+            return
+        self._client.loop_write()
+        sock = self._client.socket()
+        if sock is not None and self._dirty != self._watches_write:
+            self._watches_write = self._dirty
+            mask = selectors.EVENT_READ | selectors.EVENT_WRITE if self._dirty else selectors.EVENT_READ
+            self._selector.modify(sock, mask, self)
+
+    def ready(self, mask: int) -> None:
+        """Handle what the selector saw on the socket. Raises Refused."""
+        if mask & selectors.EVENT_READ:
+            self._client.loop_read()
+            # A TLS layer may hold bytes that the selector cannot see.
+            while isinstance(sock := self._client.socket(), ssl.SSLSocket) and sock.pending():
+                self._client.loop_read()
+        if self._refusal is not None:
+            raise Refused(self._refusal)
+        if self._up:
+            while self._queue and len(self._pending) < self._window:
+                self._send(self._queue.popleft())
+        self.flush()
+
+    def tick(self, now: float) -> None:
+        """Keep alive, give up, try again; called about twice a second. Raises Refused."""
+        if self.retry_at is not None:
+            if now >= self.retry_at:
+                self._connect(now)
+            return
+        if not self._up and now >= self._give_up_at:
+            log.warning('no answer to CONNECT from %s within %.0f s', self._options.broker, CONNACK_TIMEOUT)
+            self._client.disconnect()
+            self.flush()
+            return
+        self._client.loop_misc()
+        self.flush()
+
+    def close(self) -> None:
+        """Say goodbye, and leave nothing behind in the broker."""
+        self._closing = True
+        if self._client.socket() is None:
+            return
+        properties = None
+        if self._options.mqtt == '5':
+            properties = Properties(PacketTypes.DISCONNECT)
+            properties.SessionExpiryInterval = 0
+        self._client.disconnect(properties=properties)
+        self._client.loop_write()
+
+    def _create_client(self) -> Client:
+        options = self._options
+        version = MQTTProtocolVersion.MQTTv5 if options.mqtt == '5' else MQTTProtocolVersion.MQTTv311
+        # Random, so that two simulators never take each other's session over.
+        client_id = f'tidegauge-sim-{secrets.token_hex(6)}'
+        client = Client(CallbackAPIVersion.VERSION2, client_id, protocol=version, reconnect_on_failure=False)
+        client.max_inflight_messages_set(0)
+        client.connect_timeout = CONNECT_TIMEOUT
+        if options.broker.user is not None:
+            client.username_pw_set(options.broker.user, options.password)
+        if options.broker.tls:
+            client.tls_set_context(tls_context(options))
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_publish = self._on_publish
+        client.on_socket_open = self._on_socket_open
+        client.on_socket_close = self._on_socket_close
+        client.on_socket_register_write = self._on_want_write
+        client.on_socket_unregister_write = self._on_written
+        properties = None
+        if options.mqtt == '5' and options.qos == 2:  # noqa: PLR2004
+            properties = Properties(PacketTypes.CONNECT)
+            properties.SessionExpiryInterval = SESSION_SECONDS
+        client.connect_async(
+            options.broker.host, options.broker.port, KEEPALIVE_SECONDS,
+            clean_start=True if properties is None else 3, properties=properties,
+        )  # fmt: skip
+        return client
+
+    def _connect(self, now: float) -> None:
+        self.retry_at = None
+        self._give_up_at = now + CONNACK_TIMEOUT
+        try:
+            self._client.reconnect()
+        except ssl.SSLCertVerificationError as error:
+            raise Refused(
+                f'cannot trust the certificate of {self._options.broker}: {error.verify_message}; '
+                'name its authority with --tls-ca'
+            ) from error
+        except OSError as error:
+            self._retry(now, f'cannot connect to {self._options.broker}: {error.strerror or error}')
+            return
+        self.flush()
+
+    def _retry(self, now: float, reason: str) -> None:
+        wait = self._backoff * self._jitter.uniform(0.5, 1.0)
+        self._backoff = min(self._backoff * 2.0, BACKOFF_LAST)
+        self.retry_at = now + wait
+        log.warning('%s; trying again in %.1f s', reason, wait)
+
+    def _send(self, message: Message) -> None:
+        info = self._client.publish(message.topic, message.payload, self._options.qos)
+        self._pending[info.mid] = message
+
+    def _on_connect(
+        self,
+        client: Client,
+        _userdata: object,
+        flags: ConnectFlags,
+        reason: ReasonCode,
+        properties: Properties | None,
+    ) -> None:
+        if reason.is_failure:
+            self._complaint = f'{self._options.broker} refused the connection: {reason}'
+            if reason.value in HOPELESS:
+                self._refusal = f'{self._complaint}{HINTS.get(reason.value, "")}'
+            return
+        self._up = True
+        self._backoff = BACKOFF_FIRST
+        if self._was_up:
+            self._tally.reconnects += 1
+            log.info('connected to %s again', self._options.broker)
+        self._was_up = True
+        announced = getattr(properties, 'ReceiveMaximum', self._options.inflight)
+        self._window = min(self._options.inflight, announced)
+        if not flags.session_present:
+            client.drop_out_messages()
+            self._queue.extendleft(reversed(self._pending.values()))
+            self._pending.clear()
+
+    def _on_disconnect(
+        self,
+        _client: Client,
+        _userdata: object,
+        _flags: DisconnectFlags,
+        reason: ReasonCode,
+        _properties: object,
+    ) -> None:
+        self._up = False
+        if self._closing or self._refusal is not None:
+            return
+        complaint = self._complaint or f'connection to {self._options.broker} lost: {reason}'
+        self._complaint = None
+        self._retry(monotonic(), complaint)
+
+    def _on_publish(
+        self, _client: Client, _userdata: object, mid: int, reason: ReasonCode, _properties: object
+    ) -> None:
+        message = self._pending.pop(mid, None)
+        if message is None:
+            return
+        # An unknown identifier in PUBCOMP means that the broker had finished before the connection broke.
+        if reason.is_failure and reason.value != PACKET_IDENTIFIER_NOT_FOUND:
+            self._tally.reject(message)
+            log.warning('%s refused a message on %s: %s', self._options.broker, message.topic, reason)
+        else:
+            self._tally.settle(message)
+
+    def _on_socket_open(self, _client: Client, _userdata: object, sock: SocketLike) -> None:
+        self._watches_write = False
+        self._selector.register(sock, selectors.EVENT_READ, self)
+
+    def _on_socket_close(self, _client: Client, _userdata: object, sock: SocketLike) -> None:
+        self._selector.unregister(sock)
+
+    def _on_want_write(self, _client: Client, _userdata: object, _sock: SocketLike) -> None:
+        self._dirty = True
+
+    def _on_written(self, _client: Client, _userdata: object, _sock: SocketLike) -> None:
+        self._dirty = False
+
+
+def tls_context(options: Options) -> ssl.SSLContext:
+    """Context of mqtts:// brokers. Raises OptionsError when a file is not what it should be."""
+    try:
+        context = ssl.create_default_context(cafile=options.tls_ca)
+    except (OSError, ssl.SSLError) as error:
+        raise OptionsError([f'--tls-ca: got "{options.tls_ca}", takes PEM certificates ({error})']) from error
+    if options.tls_insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if options.tls_cert is not None:
+        try:
+            # An empty password makes an encrypted key an error instead of a question on the terminal.
+            context.load_cert_chain(options.tls_cert, options.tls_key, password='')
+        except (OSError, ssl.SSLError) as error:
+            raise OptionsError(
+                [f'--tls-cert: got "{options.tls_cert}" with "{options.tls_key}", takes a PEM pair ({error})']
+            ) from error
+    return context

@@ -1,0 +1,144 @@
+"""Publishes one share of the fleet in real time, in one thread."""
+
+from __future__ import annotations
+
+import logging
+import selectors
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Protocol
+
+from tidegauge_sim.connection import Connection, Refused
+from tidegauge_sim.devices import SECOND, Message
+from tidegauge_sim.options import Options
+from tidegauge_sim.report import Tally
+from tidegauge_sim.schedule import schedule
+
+log = logging.getLogger(__name__)
+
+# Messages handed over before sockets are looked at again.
+BATCH = 256
+TICK_SECONDS = 0.5
+# How far a run may be behind at the end of its duration without being cut.
+GRACE_SECONDS = 0.5
+
+
+class Stop(Protocol):
+    """A request to stop: 0 none, 1 drain first, 2 at once."""
+
+    requested: int
+
+    def fileno(self) -> int:
+        """Descriptor that becomes readable with a request."""
+
+    def receive(self) -> None:
+        """Take the request from the descriptor."""
+
+
+def gateway(device: int, options: Options) -> int:
+    """Number of the connection that carries a device."""
+    return device % options.gateways
+
+
+def shares(options: Options) -> list[list[int]]:
+    """Devices by process: each process has whole gateways."""
+    parts: list[list[int]] = [[] for _ in range(options.processes)]
+    for device in range(options.sensors):
+        parts[gateway(device, options) % options.processes].append(device)
+    return parts
+
+
+class Publisher:
+    """Takes messages from the schedule when they are due and a connection has room, and waits for the broker.
+
+    The schedule is the outgoing queue: while the broker is away or slow, messages are not made yet, so memory
+    stays bounded and nothing is dropped; they go out later with their own times.
+    """
+
+    def __init__(
+        self, options: Options, share: Sequence[int], stop: Stop, progress: Callable[[Tally], None]
+    ) -> None:
+        """`progress` is called about twice a second."""
+        self._options = options
+        self._stop = stop
+        self._progress = progress
+        self._stream = schedule(options, share)
+        self._selector = selectors.DefaultSelector()
+        self._tally = Tally(share)
+        numbers = sorted({gateway(device, options) for device in share})
+        by_gateway = {number: Connection(options, self._tally, self._selector) for number in numbers}
+        self._connections = list(by_gateway.values())
+        self._connection_of = {device: by_gateway[gateway(device, options)] for device in share}
+
+    def run(self) -> Tally:
+        """Publish until the schedule ends or `stop` says so, then wait for acknowledgements."""
+        self._selector.register(self._stop, selectors.EVENT_READ)
+        try:
+            self._loop()
+        except Refused as refused:
+            self._tally.failures.append(str(refused))
+        finally:
+            for connection in self._connections:
+                connection.close()
+            self._selector.close()
+        return self._tally
+
+    def _loop(self) -> None:
+        start = monotonic()
+        message = next(self._stream, None)
+        drain_until: float | None = None
+        next_tick = start
+        while True:
+            now = monotonic()
+            if now >= next_tick:
+                next_tick = now + TICK_SECONDS
+                for connection in self._connections:
+                    connection.tick(now)
+                self._progress(self._tally)
+            if message is not None and self._should_stop(now - start):
+                message = None
+            if message is not None:
+                message = self._publish_due(message, int((now - start) * SECOND))
+            if message is None:
+                if drain_until is None:
+                    drain_until = now + self._options.drain
+                idle = all(connection.idle for connection in self._connections)
+                if idle or now >= drain_until or self._stop.requested > 1:
+                    return
+            self._wait(message, start, next_tick)
+
+    def _publish_due(self, message: Message | None, offset: int) -> Message | None:
+        """Hand over what is due; the message that has to wait, None at the end."""
+        for _ in range(BATCH):
+            if message is None or message.due > offset:
+                break
+            connection = self._connection_of[message.device]
+            if not connection.has_room:
+                break
+            connection.publish(message)
+            message = next(self._stream, None)
+        for connection in self._connections:
+            connection.flush()
+        return message
+
+    def _wait(self, message: Message | None, start: float, next_tick: float) -> None:
+        until = next_tick
+        for connection in self._connections:
+            if connection.retry_at is not None:
+                until = min(until, connection.retry_at)
+        if message is not None and self._connection_of[message.device].has_room:
+            until = min(until, start + message.due / SECOND)
+        for key, mask in self._selector.select(max(until - monotonic(), 0.0)):
+            if isinstance(key.data, Connection):
+                key.data.ready(mask)
+            else:
+                self._stop.receive()
+
+    def _should_stop(self, elapsed: float) -> bool:
+        if self._stop.requested:
+            return True
+        duration = self._options.duration
+        if duration is None or elapsed < duration + GRACE_SECONDS:
+            return False
+        log.warning('stopped behind schedule: the broker or this machine did not keep up')
+        return True

@@ -1,0 +1,182 @@
+"""What was published and what became of it, per device and in total."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tidegauge_sim.devices import Identity, Message
+from tidegauge_sim.options import Options
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts of messages, except where they say otherwise."""
+
+    published: int = 0
+    # QoS 1: PUBACK, QoS 2: PUBCOMP came. QoS 0 has neither: written to the socket.
+    settled: int = 0
+    # The broker answered that it does not take the message.
+    rejected: int = 0
+    # Readings sent, copies included.
+    values: int = 0
+    # Readings that a receiver can tell apart by (device, metric, time).
+    distinct: int = 0
+    reconnects: int = 0
+
+    @property
+    def unacknowledged(self) -> int:
+        """Messages whose fate is unknown."""
+        return self.published - self.settled - self.rejected
+
+    def add(self, other: Totals) -> None:
+        """Add another part's counts."""
+        for name in Totals.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(slots=True)
+class Boot:
+    """Sequence numbers of one power cycle, as far as published."""
+
+    first: int
+    last: int
+    # Distinct sequence numbers.
+    readings: int
+
+
+@dataclass(slots=True)
+class DeviceTally:
+    """Counts of one device."""
+
+    published: int = 0
+    settled: int = 0
+    rejected: int = 0
+    values: int = 0
+    distinct: int = 0
+    boots: dict[str, Boot] = field(default_factory=dict)
+
+
+class Tally:
+    """The account of one share of the fleet."""
+
+    def __init__(self, share: Iterable[int]) -> None:
+        self.devices = {number: DeviceTally() for number in share}
+        self.reconnects = 0
+        self.failures: list[str] = []
+
+    def publish(self, message: Message) -> None:
+        """Count a message that is on its way from now on."""
+        device = self.devices[message.device]
+        device.published += 1
+        device.values += message.readings
+        device.distinct += message.distinct
+        if message.copy:
+            return
+        boot = device.boots.get(message.boot)
+        last = message.seq + message.readings - 1
+        if boot is None:
+            device.boots[message.boot] = Boot(message.seq, last, message.readings)
+            return
+        boot.first = min(boot.first, message.seq)
+        boot.last = max(boot.last, last)
+        boot.readings += message.readings
+
+    def settle(self, message: Message) -> None:
+        """Count a message that the broker took."""
+        self.devices[message.device].settled += 1
+
+    def reject(self, message: Message) -> None:
+        """Count a message that the broker refused."""
+        self.devices[message.device].rejected += 1
+
+    def totals(self) -> Totals:
+        """Sum over the devices."""
+        sums = Totals(reconnects=self.reconnects)
+        for device in self.devices.values():
+            sums.published += device.published
+            sums.settled += device.settled
+            sums.rejected += device.rejected
+            sums.values += device.values
+            sums.distinct += device.distinct
+        return sums
+
+    def merge(self, other: Tally) -> None:
+        """Take in the account of another share."""
+        self.devices.update(other.devices)
+        self.reconnects += other.reconnects
+        self.failures += other.failures
+
+
+def succeeded(tally: Tally) -> bool:
+    """Whether every message arrived."""
+    totals = tally.totals()
+    return not tally.failures and totals.unacknowledged == 0 and totals.rejected == 0
+
+
+def summary(tally: Tally, options: Options, seconds: float) -> str:
+    """The last line of a run."""
+    totals = tally.totals()
+    acknowledged = (
+        f'acknowledged {totals.settled}, unacknowledged {totals.unacknowledged}'
+        if options.qos
+        else f'unsent {totals.unacknowledged} (QoS 0 has no acknowledgements)'
+    )
+    rejected = f', rejected {totals.rejected}' if totals.rejected else ''
+    rate = totals.published / seconds if seconds > 0 else 0.0
+    return (
+        f'published {totals.published}, {acknowledged}{rejected}, reconnects {totals.reconnects}, '
+        f'in {seconds:.1f} s ({rate:.0f} messages/s)'
+    )
+
+
+def document(tally: Tally, devices: Iterable[Identity], options: Options, seconds: float) -> dict[str, Any]:
+    """The run as JSON values, for comparison with a ledger.
+
+    `acknowledged` is null at QoS 0; `distinct` is null where payloads carry no time, `boots` where they carry
+    no stamps. A boot whose `readings` are fewer than its range was stopped with readings held back.
+    """
+    stamped = options.format != 'plain'
+
+    def counts(part: Totals | DeviceTally) -> dict[str, Any]:
+        return {
+            'published': part.published,
+            'acknowledged': part.settled if options.qos else None,
+            'unacknowledged': part.published - part.settled - part.rejected,
+            'rejected': part.rejected,
+            'values': part.values,
+            'distinct': part.distinct if stamped else None,
+        }
+
+    def boots(part: DeviceTally) -> list[dict[str, Any]] | None:
+        if not stamped:
+            return None
+        return [
+            {'boot': name, 'first': boot.first, 'last': boot.last, 'readings': boot.readings}
+            for name, boot in part.boots.items()
+        ]
+
+    totals = tally.totals()
+    return {
+        'options': options.document(),
+        'seconds': round(seconds, 3),
+        'totals': counts(totals) | {'reconnects': totals.reconnects},
+        'devices': [
+            {'device': device.name, 'metrics': list(device.metrics)}
+            | counts(tally.devices[device.number])
+            | {'boots': boots(tally.devices[device.number])}
+            for device in devices
+            if device.number in tally.devices
+        ],
+        'failures': tally.failures,
+    }
+
+
+def write(path: Path, content: Mapping[str, Any]) -> None:
+    """Write the report whole or not at all."""
+    draft = path.with_name(f'{path.name}.part')
+    draft.write_text(json.dumps(content, indent=2) + '\n', 'utf-8')
+    draft.replace(path)
