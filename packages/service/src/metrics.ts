@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
-import { SecondsHistogram } from './stage-histogram.ts';
+import { Histogram, type Scale, SECONDS } from './histogram.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -52,9 +52,9 @@ export class Metrics {
     });
   }
 
-  /** A histogram of seconds per combination of labels, each made on first use and kept. */
-  seconds(name: string, help: string): SecondsMetric {
-    const metric = new SecondsMetric(name, help);
+  /** A histogram per combination of labels, each made on first use and kept. */
+  histogram(name: string, help: string, scale: Scale = SECONDS): HistogramMetric {
+    const metric = new HistogramMetric(name, help, scale);
     // The registry asks a metric only for its name and `get()`.
     this.registry.registerMetric(metric as unknown as Metric<string>);
     return metric;
@@ -66,24 +66,28 @@ export class Metrics {
   }
 }
 
-export class SecondsMetric {
+export class HistogramMetric {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
-  readonly #children = new Map<string, { labels: Labels; histogram: SecondsHistogram }>();
+  readonly #children = new Map<string, { labels: Labels; histogram: Histogram }>();
+  readonly #scale: Scale;
 
-  constructor(name: string, help: string) {
+  constructor(name: string, help: string, scale: Scale) {
     this.name = name;
     this.help = help;
+    this.#scale = scale;
   }
 
   /** The histogram of one combination of labels; callers on a hot path keep it. */
-  with(labels: Labels): SecondsHistogram {
-    const key = JSON.stringify(labels);
-    const known = this.#children.get(key);
-    if (known !== undefined) return known.histogram;
-    const histogram = new SecondsHistogram();
-    this.#children.set(key, { labels, histogram });
+  with(labels: Labels): Histogram {
+    const known = this.#children.get(JSON.stringify(labels));
+    return known?.histogram ?? this.adopt(labels, new Histogram(this.#scale));
+  }
+
+  /** Shows a histogram that the program keeps itself. */
+  adopt(labels: Labels, histogram: Histogram): Histogram {
+    this.#children.set(JSON.stringify(labels), { labels, histogram });
     return histogram;
   }
 

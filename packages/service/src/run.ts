@@ -18,9 +18,12 @@ export interface Program<S extends Schema> {
   start(config: Config<S>, signal: AbortSignal): Promise<Running>;
 }
 
+const IMPATIENCE_MS = 1000;
+
 /**
  * Runs a program: `--help`, `--print-config`, one line per configuration mistake, SIGINT and SIGTERM to stop.
- * A second signal ends the process at once. Returns the exit code; never throws.
+ * A second signal ends the process at once. With STOP_WITH_STDIN=true, the end of standard input stops it too:
+ * a parent that dies, however it dies, takes its children along. Returns the exit code; never throws.
  */
 export async function run<S extends Schema>(program: Program<S>): Promise<number> {
   const argv = process.argv.slice(2);
@@ -30,13 +33,17 @@ export async function run<S extends Schema>(program: Program<S>): Promise<number
   }
   const stopping = new AbortController();
   const asked = new Promise<void>((resolve) => {
+    let since = 0;
     const onSignal = () => {
-      if (stopping.signal.aborted) process.exit(EXIT.FAILED);
+      // A terminal's Ctrl-C may arrive twice, from the terminal and from a parent that passes it on.
+      if (since > 0 && Date.now() - since > IMPATIENCE_MS) process.exit(EXIT.FAILED);
+      since ||= Date.now();
       stopping.abort();
       resolve();
     };
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
+    if (process.env.STOP_WITH_STDIN === 'true') process.stdin.resume().unref().once('close', onSignal);
   });
   try {
     const config = loadConfig(

@@ -5,7 +5,7 @@ export type ObserveStore = (op: string, seconds: number, errorCode: string | nul
 
 /** Registers `tidegauge_store_seconds` and `tidegauge_store_errors_total` and returns what feeds them. */
 export function observeStore(metrics: Metrics, backend: string): ObserveStore {
-  const seconds = metrics.seconds('tidegauge_store_seconds', 'Duration of store calls');
+  const seconds = metrics.histogram('tidegauge_store_seconds', 'Duration of store calls');
   const errors = new Map<string, number>();
   metrics.counter(
     'tidegauge_store_errors_total',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Metrics, observeStore, SecondsHistogram } from '@tidegauge/service';
+import { Histogram, Metrics, observeStore } from '@tidegauge/service';
 import fc from 'fast-check';
 
 test('a quantile is within a bucket width of the exact one', () => {
@@ -10,7 +10,7 @@ test('a quantile is within a bucket width of the exact one', () => {
       fc.array(seconds, { minLength: 1, maxLength: 200 }),
       fc.constantFrom(0.5, 0.9, 0.99),
       (values, q) => {
-        const histogram = new SecondsHistogram();
+        const histogram = new Histogram();
         for (const value of values) histogram.observe(value);
         const sorted = values.toSorted((a, b) => a - b);
         const exact = sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)]!;
@@ -22,7 +22,7 @@ test('a quantile is within a bucket width of the exact one', () => {
 });
 
 test('published buckets are cumulative and end at the count', () => {
-  const histogram = new SecondsHistogram();
+  const histogram = new Histogram();
   histogram.observe(0.003, 5);
   histogram.observe(0.03, 2);
   histogram.observe(1000);
@@ -36,7 +36,7 @@ test('published buckets are cumulative and end at the count', () => {
 });
 
 test('an empty histogram has no quantile', () => {
-  assert.equal(new SecondsHistogram().quantile(0.5), null);
+  assert.equal(new Histogram().quantile(0.5), null);
 });
 
 test('the text format carries counters read at scrape time and histograms with labels', async () => {
