@@ -28,12 +28,17 @@ export class DecodeError {
     this.position = position;
   }
 
+  /** The same error, with the place where it was met. */
+  at(position: string): DecodeError {
+    return new DecodeError(this.reason, this.message, position);
+  }
+
   toString(): string {
     return this.position === null ? this.message : `${this.message} (at ${this.position})`;
   }
 }
 
-/** What the topic and the moment already say about the readings in a payload. */
+/** What the topic and the moment already say about the readings in a payload; its names are checked. */
 export interface DecodeContext {
   /** From the topic; `null` when the payload must name it. */
   readonly device: string | null;

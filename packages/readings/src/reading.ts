@@ -31,7 +31,8 @@ export interface Reading {
   readonly quality: Quality;
 }
 
-const SEGMENT = /^[\p{L}\p{N}_.:@~-]+$/u;
+// Never dots alone: names become URL paths, and clients fold `.` and `..` away.
+const SEGMENT = /^(?!\.+$)[\p{L}\p{N}_.:@~-]+$/u;
 const MAX_SEGMENTS = 8;
 const MAX_DEVICE_LENGTH = 200;
 const MAX_METRIC_LENGTH = 64;
@@ -47,7 +48,7 @@ export function deviceNameProblem(name: string): string | null {
   if (segments.length > MAX_SEGMENTS) return `a device is a path of at most ${MAX_SEGMENTS} segments`;
   for (const segment of segments) {
     if (!SEGMENT.test(segment)) {
-      return `device segment ${JSON.stringify(segment)} must be letters, digits and _ . : @ ~ - only`;
+      return `device segment ${JSON.stringify(segment)} must be letters, digits and _ . : @ ~ - only, and not just dots`;
     }
   }
   return null;
@@ -58,7 +59,7 @@ export function metricNameProblem(name: string): string | null {
   if (name.length === 0) return 'a metric name cannot be empty';
   if (name.length > MAX_METRIC_LENGTH) return `a metric name has at most ${MAX_METRIC_LENGTH} characters`;
   if (!SEGMENT.test(name)) {
-    return `metric ${JSON.stringify(name)} must be one word of letters, digits and _ . : @ ~ -`;
+    return `metric ${JSON.stringify(name)} must be one word of letters, digits and _ . : @ ~ -, and not just dots`;
   }
   return null;
 }

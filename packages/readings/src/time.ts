@@ -1,5 +1,80 @@
+import type { Quality } from './reading.ts';
+
 /** Largest time a reading can carry: what a double counts exactly in microseconds (June 2255). */
 export const MAX_TIME = Number.MAX_SAFE_INTEGER;
+
+/** How far ahead of the receiver's clock a reading may be before it is `skewed`, microseconds. */
+export const SKEW_TOLERANCE = 60_000_000;
+
+/** How far ahead of the receiver's clock a time is still believed at all, microseconds: 24 hours. */
+export const MAX_AHEAD = 86_400_000_000;
+
+/** 2000-01-01: a reading older than this comes from a board that has no clock yet. */
+const FIRST_SYNCED = Date.UTC(2000, 0, 1) * 1000;
+
+// Groups: year, month, day, hour, minute, second, fraction, zone sign, zone hours, zone minutes.
+const ISO_8601 =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
+const MAX_ISO_LENGTH = 40;
+
+/**
+ * A sensor's time as integer microseconds since the Unix epoch, or `null` when it is none.
+ * A number is read by size: below 1e11 seconds (fractions allowed), below 1e14 milliseconds, below 1e17
+ * microseconds, else nanoseconds. A string is ISO 8601 date and time with up to nine decimals, of which six
+ * are kept; without a zone it is UTC. Nothing before the epoch, nothing beyond `MAX_TIME`.
+ */
+export function parseTime(value: unknown): number | null {
+  if (typeof value === 'number') return fromNumber(value);
+  if (typeof value === 'string') return fromIso(value);
+  return null;
+}
+
+function fromNumber(value: number): number | null {
+  if (!(value >= 0)) return null;
+  let time: number;
+  if (value < 1e11) time = Math.round(value * 1e6);
+  else if (value < 1e14) time = Math.round(value * 1e3);
+  else if (value < 1e17) time = Math.round(value);
+  else time = Math.round(value / 1e3);
+  return time <= MAX_TIME ? time : null;
+}
+
+function fromIso(text: string): number | null {
+  if (text.length > MAX_ISO_LENGTH) return null;
+  const match = ISO_8601.exec(text);
+  if (match === null) return null;
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second = '0',
+    fraction = '',
+    sign,
+    zoneHour = '0',
+    zoneMinute = '0',
+  ] = match;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
+  if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null;
+  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  // Date.UTC rolls 30 February over into March, and reads the years 0 to 99 as 1900 to 1999.
+  if (new Date(midnight).toISOString().slice(0, 10) !== text.slice(0, 10)) return null;
+  const offset = (Number(zoneHour) * 60 + Number(zoneMinute)) * (sign === '-' ? -60 : 60);
+  const seconds = midnight / 1000 + Number(hour) * 3600 + Number(minute) * 60 + Number(second) - offset;
+  const time = seconds * 1e6 + Number(fraction.slice(0, 6).padEnd(6, '0'));
+  return time >= 0 && time <= MAX_TIME ? time : null;
+}
+
+/**
+ * How far `time` can be trusted, seen from `received` (both microseconds since the epoch): before the year
+ * 2000 the board had no clock yet, and more than `tolerance` ahead its clock is wrong.
+ */
+export function timeQuality(time: number, received: number, tolerance: number = SKEW_TOLERANCE): Quality {
+  if (time < FIRST_SYNCED) return 'unsynced';
+  return time - received > tolerance ? 'skewed' : 'ok';
+}
 
 /** Microseconds since the epoch as ISO 8601 UTC with six decimals, `2026-11-21T14:05:08.000250Z`. */
 export function formatTime(time: number): string {

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { formatTime, MAX_TIME, parseTime, timeQuality } from '@tidegauge/readings';
+import fc from 'fast-check';
+
+const NOON = Date.UTC(2026, 10, 21, 12) * 1000;
+
+describe('a time', () => {
+  it('is read by size when it is a number', () => {
+    assert.equal(parseTime(1795262400), 1795262400_000000);
+    assert.equal(parseTime(1795262400.000123), 1795262400_000123);
+    assert.equal(parseTime(1795262400123), 1795262400_123000);
+    assert.equal(parseTime(1795262400123.25), 1795262400_123250);
+    assert.equal(parseTime(1795262400123456), 1795262400_123456);
+    assert.equal(parseTime(1795262400123456789), 1795262400_123457);
+  });
+
+  it('changes its unit exactly at 1e11, 1e14 and 1e17', () => {
+    assert.equal(parseTime(99_999_999_999), null, 'seconds, and beyond 2255');
+    assert.equal(parseTime(1e11), 1e14);
+    assert.equal(parseTime(99_999_999_999_999), null, 'milliseconds, and beyond 2255');
+    assert.equal(parseTime(1e14), 1e14);
+    assert.equal(parseTime(99_999_999_999_999_984), null, 'microseconds, and beyond 2255');
+    assert.equal(parseTime(1e17), 1e14);
+  });
+
+  it('of zero is the epoch, as boards without a clock send it', () => {
+    assert.equal(parseTime(0), 0);
+  });
+
+  it('is read from ISO 8601 with Z, with an offset, with a comma, with a blank for the T', () => {
+    for (const text of [
+      '2026-11-21T12:00:00Z',
+      '2026-11-21t12:00:00z',
+      '2026-11-21 12:00:00.000000000Z',
+      '2026-11-21T12:00Z',
+      '2026-11-21T13:30:00+01:30',
+      '2026-11-21T10:00:00-0200',
+      '2026-11-22T02:00:00,0+14',
+    ]) {
+      assert.equal(parseTime(text), NOON, text);
+    }
+  });
+
+  it('is UTC when its ISO 8601 names no zone', () => {
+    assert.equal(parseTime('2026-11-21T12:00:00'), NOON);
+  });
+
+  it('keeps six decimals of up to nine', () => {
+    assert.equal(parseTime('2026-11-21T12:00:00.123456789Z'), NOON + 123456);
+    assert.equal(parseTime('2026-11-21T12:00:00.5Z'), NOON + 500000);
+    assert.equal(parseTime('2026-11-21T12:00:00.0000000001Z'), null);
+  });
+
+  it('knows leap years and refuses days and hours that are not', () => {
+    assert.equal(parseTime('2024-02-29T00:00:00Z'), Date.UTC(2024, 1, 29) * 1000);
+    for (const text of [
+      '2026-02-29T00:00:00Z',
+      '2026-13-01T00:00:00Z',
+      '2026-00-10T00:00:00Z',
+      '2026-01-01T24:00:00Z',
+      '2026-01-01T00:60:00Z',
+      '2026-01-01T00:00:60Z',
+      '2026-01-01T00:00:00+24:00',
+    ]) {
+      assert.equal(parseTime(text), null, text);
+    }
+  });
+
+  it('is refused when it is negative, infinite, too late or no time at all', () => {
+    const refused = [-1, -0.001, Number.NaN, Infinity, -Infinity, 1e300, 2.5e20, MAX_TIME * 1e4];
+    for (const value of refused) assert.equal(parseTime(value), null, String(value));
+    for (const value of [null, undefined, true, {}, [], 5n, '', ' ', 'now', '1795262400', '2026-11-21']) {
+      assert.equal(parseTime(value), null, String(value));
+    }
+    for (const text of ['9999-12-31T23:59:59Z', '1969-12-31T23:59:59Z', '0099-01-01T00:00:00Z']) {
+      assert.equal(parseTime(text), null, text);
+    }
+    assert.equal(parseTime('1'.repeat(1_000_000)), null);
+  });
+
+  it('survives being written and read, every microsecond of it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: MAX_TIME }), (time) => {
+        assert.equal(parseTime(formatTime(time)), time);
+      }),
+    );
+  });
+
+  it('in seconds with fractions keeps the microsecond for the next century', () => {
+    const micros = fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) * 1000 });
+    fc.assert(
+      fc.property(micros, (time) => {
+        assert.equal(parseTime(time / 1e6), time);
+      }),
+    );
+  });
+
+  it('is an integer within bounds or null, whatever the value', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), fc.double(), fc.string()), (value) => {
+        const time = parseTime(value);
+        assert.ok(time === null || (Number.isSafeInteger(time) && time >= 0));
+      }),
+    );
+  });
+});
+
+describe('the quality of a time', () => {
+  it('is unsynced before the year 2000, when the board had no clock yet', () => {
+    assert.equal(timeQuality(0, NOON), 'unsynced');
+    assert.equal(timeQuality(Date.UTC(2000, 0, 1) * 1000 - 1, NOON), 'unsynced');
+    assert.equal(timeQuality(Date.UTC(2000, 0, 1) * 1000, NOON), 'ok');
+  });
+
+  it('is skewed when more than the tolerance ahead of the receiver, and ok however late', () => {
+    assert.equal(timeQuality(NOON + 60_000_000, NOON), 'ok');
+    assert.equal(timeQuality(NOON + 60_000_001, NOON), 'skewed');
+    assert.equal(timeQuality(NOON + 2, NOON, 1), 'skewed');
+    assert.equal(timeQuality(NOON - 365 * 86_400e6, NOON), 'ok');
+  });
+});
