@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BackendContext } from '../context.ts';
+import type { Capabilities, Store } from '../contract.ts';
+import type { JsonConfig } from './config.ts';
+import { JsonDevices } from './devices.ts';
+import { translated } from './errors.ts';
+import { removeFile, TEMPORARY } from './files.ts';
+import { JsonReadings } from './readings.ts';
+import { JsonRecords } from './records.ts';
+import { type Layout, layoutOf, migrateFolder, openFolder } from './schema.ts';
+import { SkippedLines } from './skipped-lines.ts';
+
+const CAPABILITIES: Capabilities = Object.freeze({
+  countsDuplicates: true,
+  // A power cut can leave the first rows of a batch that was never acknowledged.
+  atomicBatches: false,
+  maxBatch: 5000,
+  writers: 2,
+  serverAggregates: false,
+  orderedScan: true,
+  updateIsUpsert: false,
+  insertIsUpsert: false,
+  ttl: false,
+  consistencyLevels: Object.freeze([]),
+  maxReplicationFactor: 1,
+});
+
+/** Readings, devices and records as JSON Lines in a folder; several processes may use it at once. */
+export class JsonBackend implements Store {
+  readonly name = 'json';
+  readonly capabilities = CAPABILITIES;
+  readonly readings: JsonReadings;
+  readonly devices: JsonDevices;
+  readonly records: JsonRecords;
+  readonly #layout: Layout;
+
+  constructor(config: JsonConfig, context: BackendContext) {
+    const skipped = new SkippedLines(context.logger);
+    this.#layout = layoutOf(config.folder);
+    this.readings = new JsonReadings(this.#layout, config.memoryBytes, skipped);
+    this.devices = new JsonDevices(this.#layout, skipped);
+    this.records = new JsonRecords(this.#layout, skipped);
+  }
+
+  open(): Promise<void> {
+    return translated(this.#layout.folder, () => openFolder(this.#layout));
+  }
+
+  migrate(): Promise<void> {
+    return translated(this.#layout.folder, () => migrateFolder(this.#layout));
+  }
+
+  /** Writes a few bytes, so that a full or read-only disk shows. */
+  health(): Promise<void> {
+    return translated(this.#layout.folder, async () => {
+      const path = join(this.#layout.folder, `${randomUUID()}${TEMPORARY}`);
+      const handle = await open(path, 'wx');
+      try {
+        await handle.write('{}\n');
+      } finally {
+        await handle.close();
+        await removeFile(path);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await translated(this.#layout.folder, async () => {
+      await this.readings.close();
+      await this.devices.close();
+      await this.records.close();
+    });
+  }
+}

@@ -1,0 +1,264 @@
+import { seriesPrefix } from './mapping.ts';
+import type { Place } from './places.ts';
+
+/** Microseconds. */
+export const DAY = 86_400_000_000;
+
+// An entry is three 32-bit words: time within the day (37 bits: low word, 5 bits of the third), offset (37
+// bits: second word, 5 bits of the third), length (the third word's upper half).
+const WORDS = 3;
+const WORD = 2 ** 32;
+const FIRST_CAPACITY = 4;
+const SERIES_BYTES = 600;
+const MIN_LATE = 64;
+
+/**
+ * The readings of one series on one day, by time: 12 bytes each. Readings that come in order are pushed;
+ * those that come late wait in a small sorted array of their own that is merged in when it grows beyond the
+ * square root of the rest, so that no order of arrival costs more than that per reading.
+ */
+export class Series {
+  readonly device: string;
+  readonly metric: string;
+  /** Beginning of each of its lines, and its length in bytes. */
+  readonly prefix: string;
+  readonly prefixBytes: number;
+  readonly #start: number;
+  readonly #meter: Meter;
+  readonly #main: Column;
+  #late: Column;
+
+  constructor(device: string, metric: string, day: number, meter: Meter) {
+    meter.bytes += SERIES_BYTES;
+    this.#meter = meter;
+    this.#main = new Column(meter);
+    this.#late = new Column(meter);
+    this.device = device;
+    this.metric = metric;
+    this.prefix = seriesPrefix(device, metric);
+    this.prefixBytes = Buffer.byteLength(this.prefix);
+    this.#start = day * DAY;
+  }
+
+  get count(): number {
+    return this.#main.count + this.#late.count;
+  }
+
+  /** Newest time, -1 when there is none; the late ones are never newer than all others. */
+  get newest(): number {
+    return this.#main.count === 0 ? -1 : this.#start + this.#main.timeAt(this.#main.count - 1);
+  }
+
+  /** Place of the reading at exactly that time, or null. */
+  find(time: number): Place | null {
+    const relative = time - this.#start;
+    return this.#main.find(relative) ?? this.#late.find(relative);
+  }
+
+  set(time: number, place: Place): void {
+    const relative = time - this.#start;
+    if (time > this.newest) this.#main.insert(this.#main.count, relative, place);
+    else if (!this.#main.replace(relative, place) && !this.#late.replace(relative, place)) {
+      this.#late.insert(this.#late.lowerBound(relative), relative, place);
+      if (this.#late.count > Math.max(MIN_LATE, 2 * Math.sqrt(this.#main.count))) this.#settle();
+    }
+  }
+
+  /** Index of the first reading at `time` or later; indexes hold until the next `set`. */
+  lowerBound(time: number): number {
+    this.#settle();
+    return this.#main.lowerBound(time - this.#start);
+  }
+
+  timeAt(index: number): number {
+    return this.#start + this.#main.timeAt(index);
+  }
+
+  placeAt(index: number): Place {
+    return this.#main.placeAt(index);
+  }
+
+  /** Forgets readings before `time`; how many they were. */
+  forgetBefore(time: number): number {
+    const gone = this.lowerBound(time);
+    this.#main.removeFirst(gone);
+    return gone;
+  }
+
+  #settle(): void {
+    if (this.#late.count === 0) return;
+    this.#main.merge(this.#late);
+    this.#late.release();
+    this.#late = new Column(this.#meter);
+  }
+}
+
+/** What an index takes, as its parts grow. */
+interface Meter {
+  bytes: number;
+}
+
+/** Sorted entries in one typed array that grows. */
+class Column {
+  count = 0;
+  readonly #meter: Meter;
+  #words = new Uint32Array(0);
+
+  constructor(meter: Meter) {
+    this.#meter = meter;
+  }
+
+  timeAt(index: number): number {
+    const at = index * WORDS;
+    return (this.#words[at + 2]! & 31) * WORD + this.#words[at]!;
+  }
+
+  placeAt(index: number): Place {
+    const at = index * WORDS;
+    const high = this.#words[at + 2]!;
+    return (((high >>> 5) & 31) * WORD + this.#words[at + 1]!) * 65_536 + (high >>> 16);
+  }
+
+  lowerBound(time: number): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.timeAt(middle) < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  find(time: number): Place | null {
+    const index = this.lowerBound(time);
+    return index < this.count && this.timeAt(index) === time ? this.placeAt(index) : null;
+  }
+
+  replace(time: number, place: Place): boolean {
+    const index = this.lowerBound(time);
+    if (index === this.count || this.timeAt(index) !== time) return false;
+    this.#put(index, time, place);
+    return true;
+  }
+
+  insert(index: number, time: number, place: Place): void {
+    this.#reserve(this.count + 1);
+    this.#words.copyWithin((index + 1) * WORDS, index * WORDS, this.count * WORDS);
+    this.count += 1;
+    this.#put(index, time, place);
+  }
+
+  removeFirst(count: number): void {
+    this.#replaceWords(this.#words.slice(count * WORDS, this.count * WORDS));
+    this.count -= count;
+  }
+
+  release(): void {
+    this.#replaceWords(new Uint32Array(0));
+  }
+
+  /** Takes in another column that shares no time with this one. */
+  merge(other: Column): void {
+    let to = this.count + other.count;
+    this.#reserve(to);
+    let mine = this.count - 1;
+    for (let theirs = other.count - 1; theirs >= 0; ) {
+      to -= 1;
+      if (mine >= 0 && this.timeAt(mine) > other.timeAt(theirs)) {
+        this.#words.copyWithin(to * WORDS, mine * WORDS, (mine + 1) * WORDS);
+        mine -= 1;
+      } else {
+        this.#put(to, other.timeAt(theirs), other.placeAt(theirs));
+        theirs -= 1;
+      }
+    }
+    this.count += other.count;
+  }
+
+  #put(index: number, time: number, place: Place): void {
+    const at = index * WORDS;
+    const offset = Math.floor(place / 65_536);
+    this.#words[at] = time;
+    this.#words[at + 1] = offset;
+    this.#words[at + 2] =
+      Math.floor(time / WORD) | (Math.floor(offset / WORD) << 5) | ((place % 65_536) << 16);
+  }
+
+  #reserve(count: number): void {
+    const capacity = this.#words.length / WORDS;
+    if (count <= capacity) return;
+    const grown = Math.max(FIRST_CAPACITY, count, Math.ceil(capacity * 1.25));
+    const words = new Uint32Array(grown * WORDS);
+    words.set(this.#words);
+    this.#replaceWords(words);
+  }
+
+  #replaceWords(words: Uint32Array<ArrayBuffer>): void {
+    this.#meter.bytes += words.byteLength - this.#words.byteLength;
+    this.#words = words;
+  }
+}
+
+/** Where each reading of a day stands in its file. */
+export class DayIndex {
+  readonly #day: number;
+  readonly #devices = new Map<string, Map<string, Series>>();
+  readonly #meter: Meter = { bytes: 0 };
+
+  /** `day` in days since the epoch. */
+  constructor(day: number) {
+    this.#day = day;
+  }
+
+  get bytes(): number {
+    return this.#meter.bytes;
+  }
+
+  get count(): number {
+    let count = 0;
+    for (const metrics of this.#devices.values())
+      for (const series of metrics.values()) count += series.count;
+    return count;
+  }
+
+  /** The series of a device, or the one of them that is named. */
+  of(device: string, metric?: string): Series[] {
+    const metrics = this.#devices.get(device);
+    if (metrics === undefined) return [];
+    if (metric === undefined) return [...metrics.values()];
+    const series = metrics.get(metric);
+    return series === undefined ? [] : [series];
+  }
+
+  series(device: string, metric: string): Series {
+    let metrics = this.#devices.get(device);
+    if (metrics === undefined) {
+      metrics = new Map();
+      this.#devices.set(device, metrics);
+    }
+    let series = metrics.get(metric);
+    if (series === undefined) {
+      series = new Series(device, metric, this.#day, this.#meter);
+      metrics.set(metric, series);
+    }
+    return series;
+  }
+
+  /** Forgets readings before `time`; how many they were. */
+  forgetBefore(time: number): number {
+    let gone = 0;
+    for (const metrics of this.#devices.values()) {
+      for (const series of metrics.values()) gone += series.forgetBefore(time);
+    }
+    return gone;
+  }
+
+  countBefore(time: number): number {
+    let count = 0;
+    for (const metrics of this.#devices.values()) {
+      for (const series of metrics.values()) count += series.lowerBound(time);
+    }
+    return count;
+  }
+}

@@ -1,0 +1,260 @@
+import type { Reading, ReadingValue } from '@tidegauge/readings';
+import type { RangeQuery, WriteResult } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import { compareText, seriesBounds } from '../merge.ts';
+import { DAY, DayIndex, type Series } from './day-index.ts';
+import { Log, type LogOwner, type Mark } from './log.ts';
+import { decodeReading, encodeReading, parseLine } from './mapping.ts';
+import { offsetOf, type Place, placeOf } from './places.ts';
+import { dayName } from './schema.ts';
+import type { SkippedLines } from './skipped-lines.ts';
+
+const EXPIRED = '{"expired":';
+// More than any reading's line takes: 4096 characters of text and four names, each six bytes as `\u0001`.
+const MAX_READING_LINE = 32_767;
+
+export interface DayWrite extends WriteResult {
+  readonly mark: Mark;
+}
+
+export interface Newest {
+  readonly readings: readonly (Reading | null)[];
+  readonly fingerprint: string;
+}
+
+/**
+ * The readings of one UTC day: a log of lines and an index of where they stand. Values are not kept in
+ * memory; what a reading known already had as value is read back, for that is rare.
+ */
+export class Day implements LogOwner {
+  readonly #day: number;
+  readonly #log: Log;
+  #index: DayIndex;
+
+  constructor(folder: string, day: number, skipped: SkippedLines) {
+    this.#day = day;
+    this.#index = new DayIndex(day);
+    this.#log = new Log(folder, dayName(day), this, skipped);
+  }
+
+  get bytes(): number {
+    return this.#index.bytes;
+  }
+
+  get busy(): boolean {
+    return this.#log.busy;
+  }
+
+  reset(): void {
+    this.#index = new DayIndex(this.#day);
+  }
+
+  line(text: string, offset: number, length: number): boolean {
+    if (text.startsWith(EXPIRED)) {
+      const before = parseLine(text)?.expired;
+      if (!Number.isSafeInteger(before)) return false;
+      this.#index.forgetBefore(before as number);
+      return true;
+    }
+    const reading = length > MAX_READING_LINE ? null : decodeReading(text);
+    if (reading === null || dayOf(reading.time) !== this.#day) return false;
+    this.#index.series(reading.device, reading.metric).set(reading.time, placeOf(offset, length));
+    return true;
+  }
+
+  live(): AsyncIterable<string> {
+    throw new Error('a day file is dropped, never compacted');
+  }
+
+  /** Appends what is not there yet; durable once `durable(mark)` has resolved. */
+  write(readings: readonly Reading[]): Promise<DayWrite> {
+    return this.#log.exclusive(async () => {
+      for (;;) {
+        await this.#log.refresh(true);
+        const fresh = await this.#withoutDuplicates(readings);
+        const stored = fresh.length === 0 ? 0 : await this.#append(fresh);
+        if (stored !== null) return { stored, duplicate: readings.length - stored, mark: this.#log.mark };
+      }
+    });
+  }
+
+  durable(mark: Mark): Promise<void> {
+    return this.#log.durable(mark);
+  }
+
+  /** The next readings of a device in order, at most `limit`. */
+  page(query: RangeQuery): Promise<Reading[]> {
+    return this.#log.exclusive(async () => {
+      await this.#log.refresh(false);
+      return this.#read(mergedPlaces(this.#index.of(query.device, query.metric), query));
+    });
+  }
+
+  /** The newest reading of each series, null where there is none, and the state of the file that says so. */
+  newest(series: readonly (readonly [device: string, metric: string])[]): Promise<Newest> {
+    return this.#log.exclusive(async () => {
+      await this.#log.refresh(false);
+      const places = series.map(([device, metric]) => {
+        const found = this.#index.of(device, metric)[0];
+        return found === undefined || found.newest === -1 ? null : found.find(found.newest);
+      });
+      const found = await this.#read(places.filter((place) => place !== null));
+      let next = 0;
+      const readings = places.map((place) => (place === null ? null : found[next++]!));
+      return { readings, fingerprint: this.#log.fingerprint };
+    });
+  }
+
+  /** Makes readings before `time` disappear from this day; how many they were. */
+  async expire(time: number): Promise<number> {
+    let mark: Mark | null = null;
+    const gone = await this.#log.exclusive(async () => {
+      await this.#log.refresh(false);
+      while (this.#log.exists && this.#index.countBefore(time) > 0) {
+        const landing = await this.#log.append(`${EXPIRED}${time}}\n`);
+        if (landing !== null) {
+          mark = this.#log.mark;
+          return this.#index.forgetBefore(time);
+        }
+        await this.#log.refresh(false);
+      }
+      return 0;
+    });
+    if (mark !== null) await this.#log.durable(mark);
+    return gone;
+  }
+
+  /** Removes the day's file; how many readings it had. */
+  drop(): Promise<number> {
+    return this.#log.exclusive(async () => (await this.#log.drop(() => this.#index.count)) ?? 0);
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+
+  /** What is new or a correction, row by row in order: a row's predecessor can be in the batch itself. */
+  async #withoutDuplicates(readings: readonly Reading[]): Promise<readonly Reading[]> {
+    const newest = new Map<Series, number>();
+    const known: number[] = [];
+    const places: Place[] = [];
+    let repeats = false;
+    for (let row = 0; row < readings.length; row += 1) {
+      const { device, metric, time } = readings[row]!;
+      const series = this.#index.series(device, metric);
+      if (time > (newest.get(series) ?? series.newest)) newest.set(series, time);
+      else {
+        repeats = true;
+        const place = series.find(time);
+        if (place === null || this.#log.isDoubtful(offsetOf(place))) continue;
+        known.push(row);
+        places.push(place);
+      }
+    }
+    if (!repeats) return readings;
+    const stored = await this.#read(places);
+    const values = new Map<Series, Map<number, ReadingValue>>();
+    const valuesOf = (row: number) => {
+      const { device, metric } = readings[row]!;
+      const series = this.#index.series(device, metric);
+      const found = values.get(series) ?? new Map<number, ReadingValue>();
+      values.set(series, found);
+      return found;
+    };
+    known.forEach((row, index) => {
+      valuesOf(row).set(stored[index]!.time, stored[index]!.value);
+    });
+    return readings.filter(({ time, value }, row) => {
+      const seen = valuesOf(row);
+      if (seen.has(time) && Object.is(seen.get(time), value)) return false;
+      seen.set(time, value);
+      return true;
+    });
+  }
+
+  /** How many of the readings counted as stored, or null when the file was sealed before them. */
+  async #append(readings: readonly Reading[]): Promise<number | null> {
+    const series = readings.map(({ device, metric }) => this.#index.series(device, metric));
+    const lengths = new Uint16Array(readings.length);
+    let text = '';
+    for (let row = 0; row < readings.length; row += 1) {
+      const reading = readings[row]!;
+      const rest = encodeReading(reading);
+      const plain = typeof reading.value === 'number' && reading.boot === null;
+      lengths[row] = series[row]!.prefixBytes + (plain ? rest.length : Buffer.byteLength(rest)) - 1;
+      text += series[row]!.prefix + rest;
+    }
+    const landing = await this.#log.append(text);
+    if (landing === null) return null;
+    const raced = landing.offset - 1 > landing.since ? await this.#raced(readings, landing.since) : 0;
+    let offset = landing.offset;
+    for (let row = 0; row < readings.length; row += 1) {
+      series[row]!.set(readings[row]!.time, placeOf(offset, lengths[row]!));
+      offset += lengths[row]! + 1;
+    }
+    return readings.length - raced;
+  }
+
+  /** How many of the readings another process has put with the same value between our look and our lines. */
+  async #raced(readings: readonly Reading[], since: number): Promise<number> {
+    const first = new Map<Place, Reading>();
+    for (const reading of readings) {
+      const place = this.#index.series(reading.device, reading.metric).find(reading.time);
+      if (place !== null && offsetOf(place) >= since && !first.has(place)) first.set(place, reading);
+    }
+    const theirs = await this.#read([...first.keys()]);
+    return [...first.values()].filter(({ value }, index) => Object.is(value, theirs[index]!.value)).length;
+  }
+
+  async #read(places: readonly Place[]): Promise<Reading[]> {
+    const lines = await this.#log.lines(places);
+    return lines.map((line, index) => {
+      const reading = decodeReading(line);
+      if (reading !== null) return reading;
+      const where = `readings/${dayName(this.#day)} at byte ${offsetOf(places[index]!)}`;
+      throw new StoreError('UNAVAILABLE', `${where}: the file was changed by hand while in use`);
+    });
+  }
+}
+
+/** Day of a time: days since the epoch. */
+export function dayOf(time: number): number {
+  return Math.floor(time / DAY);
+}
+
+interface Cursor {
+  readonly series: Series;
+  readonly end: number;
+  index: number;
+}
+
+/** Places of the next readings of some series by (time, metric). */
+function mergedPlaces(series: readonly Series[], query: RangeQuery): Place[] {
+  const descending = query.order !== 'asc';
+  const step = descending ? -1 : 1;
+  let cursors = series.map((one) => cursorOf(one, query)).filter(({ index, end }) => index !== end);
+  const places: Place[] = [];
+  while (places.length < query.limit && cursors.length > 0) {
+    const next = cursors.reduce((best, cursor) => (isBefore(cursor, best) === descending ? best : cursor));
+    places.push(next.series.placeAt(next.index));
+    next.index += step;
+    if (next.index === next.end) cursors = cursors.filter((cursor) => cursor !== next);
+  }
+  return places;
+}
+
+function isBefore(a: Cursor, b: Cursor): boolean {
+  const difference = a.series.timeAt(a.index) - b.series.timeAt(b.index);
+  return difference === 0 ? compareText(a.series.metric, b.series.metric) < 0 : difference < 0;
+}
+
+/** The part of a series that the query asks for, as indexes in its direction. */
+function cursorOf(series: Series, query: RangeQuery): Cursor {
+  const { from, to } = seriesBounds(query, series.metric);
+  const low = series.lowerBound(from);
+  const high = series.lowerBound(to);
+  if (low >= high) return { series, index: 0, end: 0 };
+  return query.order === 'asc'
+    ? { series, index: low, end: high }
+    : { series, index: high - 1, end: low - 1 };
+}

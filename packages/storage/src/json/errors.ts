@@ -1,0 +1,47 @@
+import { StoreError, type StoreErrorCode } from '../errors.ts';
+
+interface Meaning {
+  readonly code: StoreErrorCode;
+  readonly what: string;
+  readonly hint: string;
+}
+
+const refused = (hint: string): Meaning => ({ code: 'MISCONFIGURED', what: 'cannot be used', hint });
+const failing = (what: string, hint: string): Meaning => ({ code: 'UNAVAILABLE', what, hint });
+
+/** What a system call's error means here; codes not in this table are UNAVAILABLE. */
+export const SYSTEM_ERRORS: Readonly<Record<string, Meaning>> = {
+  ENOSPC: failing('the disk is full', 'free some space, or expire old readings'),
+  EDQUOT: failing('the disk quota is used up', 'free some space, or expire old readings'),
+  EIO: failing('the disk fails', 'look at the kernel log and replace the medium'),
+  EACCES: refused('give this user read and write access to the folder and everything in it'),
+  EPERM: refused('use a file system that has hard links and lets this user write'),
+  ENOTSUP: refused('use a file system that has hard links'),
+  EROFS: refused('the file system is read-only: mount it for writing'),
+  ENOTDIR: refused('a file stands where a folder should be: move it, or use another path'),
+  EISDIR: refused('a folder stands where a file should be: move it, or use another path'),
+  ELOOP: refused('the path goes in a circle of symbolic links'),
+  ENAMETOOLONG: refused('use a shorter path'),
+  EMFILE: { code: 'OVERLOADED', what: 'too many open files', hint: 'raise the limit with ulimit -n' },
+  ENFILE: { code: 'OVERLOADED', what: 'too many open files on this machine', hint: 'close some' },
+};
+
+/** The StoreError for whatever file I/O under `folder` threw. */
+export function toStoreError(error: unknown, folder: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  const where = path ?? folder;
+  const meaning = code === undefined ? undefined : SYSTEM_ERRORS[code];
+  if (meaning === undefined) return new StoreError('UNAVAILABLE', `${where}: ${message}`, { cause: error });
+  const text = `${where}: ${meaning.what} (${code})`;
+  return new StoreError(meaning.code, text, { cause: error, hint: meaning.hint });
+}
+
+/** Runs a call of the store, with its errors translated. */
+export async function translated<T>(folder: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw toStoreError(error, folder);
+  }
+}

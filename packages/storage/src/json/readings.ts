@@ -1,0 +1,173 @@
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
+import { foldBuckets } from '../aggregate.ts';
+import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import { compareText } from '../merge.ts';
+import { Catalogue } from './catalogue.ts';
+import { dayOf } from './day.ts';
+import { Days } from './days.ts';
+import { translated } from './errors.ts';
+import { fingerprintOf, listLogs } from './files.ts';
+import { eachInParallel } from './parallel.ts';
+import { dayName, dayNamed, type Layout } from './schema.ts';
+import type { SkippedLines } from './skipped-lines.ts';
+
+const PAGE = 512;
+const DAYS_AT_ONCE = 4;
+const MAX_LATEST = 50_000;
+
+interface Known {
+  readonly day: number;
+  readonly fingerprint: string;
+  readonly reading: Reading;
+}
+
+type SeriesName = readonly [device: string, metric: string];
+
+export class JsonReadings implements ReadingStore {
+  readonly #layout: Layout;
+  readonly #days: Days;
+  readonly #catalogue: Catalogue;
+  /** Newest readings on days that are not in memory, so that a silent series does not bring its day back. */
+  readonly #latest = new Map<string, Known>();
+
+  constructor(layout: Layout, memoryBytes: number, skipped: SkippedLines) {
+    this.#layout = layout;
+    this.#days = new Days(layout.readings, memoryBytes, skipped);
+    this.#catalogue = new Catalogue(layout.folder, skipped);
+  }
+
+  /** Bytes of day indexes in memory. */
+  get indexBytes(): number {
+    return this.#days.bytes;
+  }
+
+  write(batch: readonly Reading[]): Promise<WriteResult> {
+    return translated(this.#layout.readings, async () => {
+      let stored = 0;
+      let duplicate = 0;
+      await eachInParallel(
+        Map.groupBy(batch, ({ time }) => dayOf(time)),
+        DAYS_AT_ONCE,
+        ([number, readings]) =>
+          this.#days.use(number, async (day) => {
+            const result = await day.write(readings);
+            const steps = [() => day.durable(result.mark), () => this.#catalogue.ensure(number, readings)];
+            await eachInParallel(steps, steps.length, (step) => step());
+            stored += result.stored;
+            duplicate += result.duplicate;
+          }),
+      );
+      return { stored, duplicate };
+    });
+  }
+
+  async *range(query: RangeQuery): AsyncGenerator<Reading> {
+    let { after, limit } = query;
+    for (const number of await this.#daysOf(query)) {
+      for (;;) {
+        const page = { ...query, limit: Math.min(limit, PAGE), ...(after === undefined ? {} : { after }) };
+        const readings = await translated(this.#layout.readings, () =>
+          this.#days.use(number, (day) => day.page(page)),
+        );
+        yield* readings;
+        limit -= readings.length;
+        if (limit === 0) return;
+        if (readings.length < page.limit) break;
+        after = readings.at(-1);
+      }
+    }
+  }
+
+  latest(devices: readonly string[]): Promise<Reading[]> {
+    return translated(this.#layout.readings, async () => {
+      await this.#catalogue.refresh();
+      const found: Reading[] = [];
+      let missing = devices.flatMap((device) =>
+        this.#catalogue.metrics(device).map((metric) => ({
+          name: [device, metric] as SeriesName,
+          days: this.#catalogue.days(device, metric),
+        })),
+      );
+      while (missing.length > 0) {
+        const older: typeof missing = [];
+        for (const [number, series] of Map.groupBy(missing, ({ days }) => days.at(-1)!)) {
+          const newest = await this.#newestOn(
+            number,
+            series.map(({ name }) => name),
+          );
+          newest.forEach((reading, index) => {
+            const { name, days } = series[index]!;
+            if (reading !== null) found.push(reading);
+            else if (days.length > 1) older.push({ name, days: days.slice(0, -1) });
+          });
+        }
+        missing = older;
+      }
+      return found.sort((a, b) => compareText(a.device, b.device) || compareText(a.metric, b.metric));
+    });
+  }
+
+  aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
+    const limit = Number.MAX_SAFE_INTEGER;
+    return foldBuckets(this.range({ device, metric, from, to, order: 'asc', limit }), bucket);
+  }
+
+  expire(before: number): Promise<number> {
+    return translated(this.#layout.readings, async () => {
+      const boundary = dayOf(before);
+      const days = [...(await listLogs(this.#layout.readings)).keys()].map(dayNamed);
+      const whole = days.filter((day) => day !== null && day < boundary) as number[];
+      await this.#catalogue.drop(whole);
+      let gone = 0;
+      for (const number of whole) gone += await this.#days.use(number, (day) => day.drop());
+      if (days.includes(boundary)) gone += await this.#days.use(boundary, (day) => day.expire(before));
+      return gone;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#days.close();
+    await this.#catalogue.close();
+  }
+
+  /** The days that can have readings for a range, in its order. */
+  #daysOf({ device, metric, from = 0, to = MAX_TIME + 1, order = 'desc', after }: RangeQuery) {
+    return translated(this.#layout.folder, async () => {
+      await this.#catalogue.refresh();
+      const [ascending, time] = [order === 'asc', after?.time];
+      const first = dayOf(ascending ? Math.max(from, time ?? from) : from);
+      const last = dayOf(ascending ? to - 1 : Math.min(to - 1, time ?? to));
+      const days = this.#catalogue.days(device, metric).filter((day) => day >= first && day <= last);
+      return ascending ? days : days.reverse();
+    });
+  }
+
+  async #newestOn(number: number, series: readonly SeriesName[]): Promise<readonly (Reading | null)[]> {
+    const known = this.#days.has(number) ? null : await this.#remembered(number, series);
+    if (known !== null) return known;
+    return this.#days.use(number, async (day) => {
+      const { readings, fingerprint } = await day.newest(series);
+      readings.forEach((reading, index) => {
+        if (reading === null) return;
+        const key = series[index]!.join('\0');
+        this.#latest.delete(key);
+        this.#latest.set(key, { day: number, fingerprint, reading });
+      });
+      for (const key of this.#latest.keys()) {
+        if (this.#latest.size <= MAX_LATEST) break;
+        this.#latest.delete(key);
+      }
+      return readings;
+    });
+  }
+
+  /** What is known of a day that is not in memory; null unless that is all and the file is still the same. */
+  async #remembered(number: number, series: readonly SeriesName[]): Promise<Reading[] | null> {
+    const known = series.map((name) => this.#latest.get(name.join('\0')));
+    const fingerprint = known[0]?.fingerprint;
+    const complete = known.every((one) => one?.day === number && one.fingerprint === fingerprint);
+    if (!complete || fingerprint !== (await fingerprintOf(this.#layout.readings, dayName(number))))
+      return null;
+    return known.map((one) => one!.reading);
+  }
+}

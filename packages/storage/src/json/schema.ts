@@ -1,0 +1,105 @@
+import { access, constants, mkdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { StoreError } from '../errors.ts';
+import { publish, removeAbandoned, syncFolder } from './files.ts';
+
+/**
+ * The folder:
+ *
+ *     format.json                   {"format":"tidegauge-json","version":1}
+ *     readings/2026-11-21.jsonl     a reading per line, by UTC day of its time
+ *     series.jsonl                  which series have readings on which day
+ *     devices.jsonl                 a device per line
+ *     records/usertable.jsonl       a record per line
+ *
+ * Where lines with one identity follow each other the last counts. A name may carry a generation, as in
+ * `devices.2.jsonl`: the highest counts. Needs a local file system: O_APPEND of NFS does not keep batches whole.
+ */
+export interface Layout {
+  readonly folder: string;
+  readonly readings: string;
+  readonly records: string;
+}
+
+const FORMAT = 'tidegauge-json';
+const VERSION = 1;
+
+export function layoutOf(path: string): Layout {
+  const folder = resolve(path);
+  return { folder, readings: join(folder, 'readings'), records: join(folder, 'records') };
+}
+
+/** Makes the folder if there is none, and refuses one that is not ours or of a newer version. */
+export async function openFolder(layout: Layout): Promise<void> {
+  await mkdir(layout.folder, { recursive: true });
+  const found = await stat(layout.folder);
+  if (!found.isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+  await access(layout.folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  await readVersion(layout);
+}
+
+/** Creates what is missing; any number of processes may do so at once. */
+export async function migrateFolder(layout: Layout): Promise<void> {
+  for (const folder of [layout.folder, layout.readings, layout.records]) {
+    await mkdir(folder, { recursive: true });
+    await removeAbandoned(folder);
+  }
+  if ((await readVersion(layout)) === null) {
+    const text = `${JSON.stringify({ format: FORMAT, version: VERSION })}\n`;
+    await publish(layout.folder, formatPath(layout), pieces(text));
+    await readVersion(layout);
+  }
+  await syncFolder(layout.folder);
+  await syncFolder(dirname(layout.folder));
+}
+
+async function readVersion(layout: Layout): Promise<number | null> {
+  const path = formatPath(layout);
+  const text = await readFile(path, 'utf8').catch((error) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return null;
+  const { format, version } = parseFormat(text);
+  if (format !== FORMAT || !Number.isInteger(version)) {
+    throw new StoreError('MISCONFIGURED', `${path} is not of a Tidegauge store`, {
+      hint: 'use a folder of its own, or restore the file',
+    });
+  }
+  if (Number(version) > VERSION) {
+    throw new StoreError('MISCONFIGURED', `${path} has version ${version}, this program knows ${VERSION}`, {
+      hint: 'run the newer Tidegauge that wrote it',
+    });
+  }
+  return Number(version);
+}
+
+function parseFormat(text: string): { format?: unknown; version?: unknown } {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function formatPath(layout: Layout): string {
+  return join(layout.folder, 'format.json');
+}
+
+async function* pieces(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+const MS_PER_DAY = 86_400_000;
+
+/** A day's file name: `2026-11-21` for days since the epoch. */
+export function dayName(day: number): string {
+  return new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
+}
+
+/** Days since the epoch, or null when the name is no day's. */
+export function dayNamed(name: unknown): number | null {
+  if (typeof name !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(name)) return null;
+  const day = Date.parse(`${name}T00:00:00Z`) / MS_PER_DAY;
+  return Number.isInteger(day) ? day : null;
+}
