@@ -1,0 +1,202 @@
+import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import {
+  MAX_READINGS_PER_PAYLOAD,
+  makeReading,
+  readText,
+  readTime,
+  readValue,
+  recordPosition,
+  tooManyReadings,
+} from '../make-reading.ts';
+import { resolveDevice, resolveMetric } from '../naming.ts';
+import { quote } from '../quote.ts';
+import type { Reading } from '../reading.ts';
+import { parseJson } from './parse-json.ts';
+import { readScalar } from './scalar.ts';
+
+const MAX_BOOT_LENGTH = 64;
+
+/** Fields that are never a metric. */
+const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.split(' '));
+/** What the API's documents hold beside a value and ingest says itself: they may come back as they went out. */
+const OURS = new Set(['received', 'quality']);
+
+/**
+ * A bare number, boolean or text; an object with `v` (or `value`) and any of `t` (`time`, `ts`, `timestamp`),
+ * `boot`, `seq`, `device`, `metric`; an object in which every other field is a metric; an array of such
+ * objects, bare or as `{"readings": [...]}`.
+ */
+export const decodeJson: Decode = (payload, context) => {
+  const root = parseJson(payload);
+  return root instanceof DecodeError ? root : readJson(root, context);
+};
+
+/** `decodeJson` from the parsed value on. */
+export function readJson(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
+  if (typeof root !== 'object' || root === null) return readScalar(root, context);
+  if (Array.isArray(root)) return readArray(root, context);
+  const record = root as Record<string, unknown>;
+  if (Array.isArray(record.readings) && Object.keys(record).length === 1) {
+    return readArray(record.readings, context);
+  }
+  const readings: Reading[] = [];
+  return readRecord(record, context, readings) ?? readings;
+}
+
+function readArray(records: readonly unknown[], context: DecodeContext): readonly Reading[] | DecodeError {
+  if (records.length === 0) return new DecodeError('empty_payload', 'the array holds no readings');
+  if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
+  const readings: Reading[] = [];
+  const untimed = new Set<string>();
+  for (let i = 0; i < records.length; i++) {
+    const first = readings.length;
+    const error =
+      readElement(records[i], context, readings) ?? overwrites(readings, first, context.received, untimed);
+    if (error !== null) return error.at(recordPosition(i, records.length));
+  }
+  return readings.length <= MAX_READINGS_PER_PAYLOAD ? readings : tooManyReadings(readings.length);
+}
+
+function readElement(record: unknown, context: DecodeContext, into: Reading[]): DecodeError | null {
+  if (typeof record === 'object' && record !== null && !Array.isArray(record)) {
+    return readRecord(record as Record<string, unknown>, context, into);
+  }
+  return new DecodeError('malformed', `${quote(record)} is not an object such as {"t": ..., "v": ...}`);
+}
+
+/** Readings without a time all have the time of receipt: two of one series in a payload would be one. */
+function overwrites(
+  readings: readonly Reading[],
+  from: number,
+  received: number,
+  untimed: Set<string>,
+): DecodeError | null {
+  for (let i = from; i < readings.length; i++) {
+    const { device, metric, time } = readings[i]!;
+    if (time !== received) continue;
+    const series = `${device} ${metric}`;
+    if (untimed.has(series)) {
+      return new DecodeError(
+        'invalid_time',
+        `a second ${series} without a time would overwrite the first; give each its "t"`,
+      );
+    }
+    untimed.add(series);
+  }
+  return null;
+}
+
+/** Reads one object, adding its readings to `into`: the hot path of ingest. */
+function readRecord(
+  record: Record<string, unknown>,
+  context: DecodeContext,
+  into: Reading[],
+): DecodeError | null {
+  let timeField = '';
+  let rawTime: unknown = null;
+  let valueField = '';
+  let rawValue: unknown = null;
+  let rawBoot: unknown = null;
+  let rawSeq: unknown = null;
+  let rawDevice: unknown = null;
+  let rawMetric: unknown = null;
+  let metrics = 0;
+  for (const field in record) {
+    switch (field) {
+      case 't':
+      case 'time':
+      case 'ts':
+      case 'timestamp':
+        if (timeField !== '') return twice(timeField, field);
+        timeField = field;
+        rawTime = record[field];
+        break;
+      case 'v':
+      case 'value':
+        if (valueField !== '') return twice(valueField, field);
+        valueField = field;
+        rawValue = record[field];
+        break;
+      case 'boot':
+        rawBoot = record[field];
+        break;
+      case 'seq':
+        rawSeq = record[field];
+        break;
+      case 'device':
+        rawDevice = record[field];
+        break;
+      case 'metric':
+        rawMetric = record[field];
+        break;
+      default:
+        metrics++;
+    }
+  }
+
+  const { received } = context;
+  const time = rawTime === null ? received : readTime(rawTime, timeField, received);
+  if (time instanceof DecodeError) return time;
+  const boot = readBoot(rawBoot);
+  if (boot instanceof DecodeError) return boot;
+  const seq = readSeq(rawSeq);
+  if (seq instanceof DecodeError) return seq;
+  const deviceName = readName(rawDevice, 'device');
+  if (deviceName instanceof DecodeError) return deviceName;
+  const device = resolveDevice(context.device, deviceName);
+  if (device instanceof DecodeError) return device;
+  const metricName = readName(rawMetric, 'metric');
+  if (metricName instanceof DecodeError) return metricName;
+
+  let valueMetric: string | null = null;
+  if (valueField !== '') {
+    const metric = resolveMetric(context.metric, metricName);
+    if (metric instanceof DecodeError) return metric;
+    const value = readValue(rawValue, valueField);
+    if (value instanceof DecodeError) return value;
+    into.push(makeReading(device, metric, time, value, received, boot, seq));
+    valueMetric = metric;
+  } else if (metricName !== null || metrics === 0) {
+    return new DecodeError('malformed', 'the object has no value; give it as "v"');
+  }
+  if (metrics === 0) return null;
+  if (into.length + metrics > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(into.length + metrics);
+
+  for (const field in record) {
+    if (RESERVED.has(field) || (valueMetric !== null && OURS.has(field))) continue;
+    if (field === valueMetric) return twice(valueField, field);
+    const metric = resolveMetric(null, field);
+    if (metric instanceof DecodeError) return metric;
+    const value = readValue(record[field], field);
+    if (value instanceof DecodeError) return value;
+    into.push(makeReading(device, metric, time, value, received, boot, seq));
+  }
+  return null;
+}
+
+/** Identifies the power cycle; sensors count them or draw a random word. */
+function readBoot(boot: unknown): string | null | DecodeError {
+  if (boot === null) return null;
+  if (typeof boot === 'string' && boot.length > 0 && boot.length <= MAX_BOOT_LENGTH)
+    return readText(boot, 'boot');
+  if (Number.isSafeInteger(boot)) return String(boot);
+  return new DecodeError(
+    'invalid_value',
+    `"boot" is ${quote(boot)}; it is a whole number or a text of 1 to ${MAX_BOOT_LENGTH} characters`,
+  );
+}
+
+function readSeq(seq: unknown): number | null | DecodeError {
+  if (seq === null) return null;
+  if (typeof seq === 'number' && Number.isSafeInteger(seq) && seq >= 0) return seq;
+  return new DecodeError('invalid_value', `"seq" is ${quote(seq)}; it is a whole number from 0 to 2^53 - 1`);
+}
+
+function readName(name: unknown, field: string): string | null | DecodeError {
+  if (name === null || typeof name === 'string') return name;
+  return new DecodeError('invalid_name', `"${field}" is ${quote(name)}; a name is a text`);
+}
+
+function twice(one: string, other: string): DecodeError {
+  return new DecodeError('malformed', `"${one}" and "${other}" say the same thing; send one of them`);
+}

@@ -1,0 +1,61 @@
+import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import { MAX_READINGS_PER_PAYLOAD, recordPosition, tooManyReadings } from '../make-reading.ts';
+import { quote } from '../quote.ts';
+import type { Reading } from '../reading.ts';
+import { parseJson } from './parse-json.ts';
+import { readPack, type SenmlRecord } from './senml.ts';
+
+/** RFC 8428 section 5: the labels and the JSON types of their values. */
+const TYPES: ReadonlyMap<string, 'string' | 'number' | 'boolean'> = new Map([
+  ...(['bn', 'bu', 'n', 'u', 'vs', 'vd'] as const).map((label) => [label, 'string'] as const),
+  ...(['bt', 'bv', 'bs', 'bver', 'v', 's', 't', 'ut'] as const).map((label) => [label, 'number'] as const),
+  ['vb', 'boolean'] as const,
+]);
+
+/** SenML in JSON (RFC 8428, `application/senml+json`): an array of records. */
+export const decodeSenmlJson: Decode = (payload, context) => {
+  const root = parseJson(payload);
+  return root instanceof DecodeError ? root : readSenmlJson(root, context);
+};
+
+/** `decodeSenmlJson` from the parsed value on. */
+export function readSenmlJson(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
+  if (!Array.isArray(root)) {
+    return new DecodeError('malformed', `the payload is ${quote(root)}; a SenML pack is an array of records`);
+  }
+  if (root.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(root.length);
+  for (let i = 0; i < root.length; i++) {
+    const problem = recordProblem(root[i]);
+    if (problem !== null) return problem.at(recordPosition(i, root.length));
+  }
+  return readPack(root as SenmlRecord[], context);
+}
+
+/** A first record without any name is not valid SenML, so one with a name tells a pack from other JSON. */
+export function looksLikeSenml(root: unknown): boolean {
+  if (!Array.isArray(root)) return false;
+  const first: unknown = root[0];
+  if (typeof first !== 'object' || first === null) return false;
+  return ('bn' in first && typeof first.bn === 'string') || ('n' in first && typeof first.n === 'string');
+}
+
+function recordProblem(record: unknown): DecodeError | null {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) {
+    return new DecodeError('malformed', `${quote(record)} is not a SenML record, an object`);
+  }
+  for (const label in record) {
+    const value = (record as Record<string, unknown>)[label];
+    const type = TYPES.get(label);
+    if (type === undefined) {
+      if (!label.endsWith('_')) continue;
+      return new DecodeError(
+        'unsupported',
+        `${quote(label)} must be understood, says its last "_", and is not`,
+      );
+    }
+    if (typeof value !== type || value === Infinity || value === -Infinity) {
+      return new DecodeError('invalid_value', `${quote(label)} is ${quote(value)}; it must be a ${type}`);
+    }
+  }
+  return null;
+}
