@@ -1,0 +1,35 @@
+import type { Decode } from './codec.ts';
+import { decodeAuto } from './codecs/auto.ts';
+import { decodeJson } from './codecs/json.ts';
+import { decodePlain } from './codecs/plain.ts';
+import { decodeSenmlJson } from './codecs/senml-json.ts';
+import { decodeText } from './codecs/text.ts';
+
+/** A frozen table without a prototype: names out of a request or a file cannot find `constructor` in it. */
+function table<T>(entries: Record<string, T>): Readonly<Record<string, T>> {
+  return Object.freeze(Object.assign(Object.create(null), entries));
+}
+
+/** Every payload format, by the name routes are configured with. */
+export const formats = table<Decode>({
+  auto: decodeAuto,
+  plain: decodePlain,
+  text: decodeText,
+  json: decodeJson,
+  'senml-json': decodeSenmlJson,
+});
+
+export const formatNames: readonly string[] = Object.freeze(Object.keys(formats));
+
+/** The format of each media type, as in an HTTP body's or an MQTT 5 message's content type. */
+export const mediaTypes = table<string>({
+  'application/json': 'json',
+  'application/senml+json': 'senml-json',
+  'text/plain': 'plain',
+});
+
+/** The format of a content type, whose case and parameters (`; charset=utf-8`) do not matter, or `null`. */
+export function formatOfMediaType(contentType: string): string | null {
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
+  return mediaTypes[type] ?? null;
+}

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  DecodeError,
+  deviceNameProblem,
+  formatNames,
+  formats,
+  MAX_AHEAD,
+  MAX_READINGS_PER_PAYLOAD,
+  MAX_TEXT_LENGTH,
+  metricNameProblem,
+  type Reading,
+} from '@tidegauge/readings';
+import fc from 'fast-check';
+import { CONTEXT, NAMELESS, RECEIVED } from './helpers.ts';
+
+const SEEDS = [
+  '21.5',
+  'off',
+  `{"t":${RECEIVED},"v":21.5,"boot":"a1","seq":17}`,
+  '{"ts":"2026-11-21T11:59:59.25+01:00","temperature":21.5,"door":"open","on":true}',
+  '[{"t":1795262400,"v":1},{"t":1795262401,"device":"pump","metric":"flow","value":2.5e-3}]',
+  '[{"bn":"urn:dev:ow:10e2073a01080063:","bt":1795262300,"bu":"A","bv":1,"bver":5,"n":"voltage","u":"V","v":120.1},' +
+    '{"n":"current","t":-5,"v":1.2},{"n":"label","vs":"Room"},{"n":"tag","vd":"aGkgCg"},{"n":"e","s":4}]',
+].map((text) => Buffer.from(text));
+
+/** Bytes a payload may be damaged with: those that mean something to some format. */
+const MEANINGFUL = Buffer.from('{}[]",:.-+eE019tfn\\ \n\x00\xff\xc3', 'latin1');
+
+/** A good payload with pieces overwritten, cut out, repeated or put in. */
+const damaged = fc
+  .tuple(
+    fc.constantFrom(...SEEDS),
+    fc.array(
+      fc.record({
+        at: fc.nat(400),
+        cut: fc.nat(8),
+        piece: fc.oneof(
+          fc.subarray([...MEANINGFUL], { maxLength: 4 }),
+          fc.array(fc.nat(255), { maxLength: 4 }),
+          fc
+            .constantFrom(
+              '1e999',
+              '-1e308',
+              '99999999999999999999',
+              'null',
+              '{}',
+              '"\\ud800"',
+              '"__proto__":1,',
+            )
+            .map((text) => [...Buffer.from(text)]),
+        ),
+      }),
+      { minLength: 1, maxLength: 4 },
+    ),
+  )
+  .map(([seed, changes]) =>
+    changes.reduce((bytes, { at, cut, piece }) => {
+      const from = at % (bytes.length + 1);
+      return Buffer.concat([bytes.subarray(0, from), Buffer.from(piece), bytes.subarray(from + cut)]);
+    }, seed),
+  );
+
+/** JSON with everything a reading may be called or hold, in every wrong place. */
+const names = [
+  't',
+  'ts',
+  'v',
+  'value',
+  'boot',
+  'seq',
+  'device',
+  'metric',
+  'readings',
+  'n',
+  'bn',
+  'bt',
+  'bver',
+];
+const key = fc.oneof(
+  fc.constantFrom(...names, 'vs', 'vb', 'vd', 's', 'bs', 'u', 'x_', '__proto__'),
+  fc.string(),
+);
+const leaf = fc.oneof(
+  fc.double(),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.string(),
+  fc.constantFrom(RECEIVED, RECEIVED / 1e6, '2026-11-21T12:00:00Z', 'a/b', 'pump:flow'),
+);
+const odd = fc
+  .letrec<{ node: unknown; object: unknown }>((tie) => ({
+    object: fc.dictionary(key, tie('node'), { maxKeys: 5 }),
+    node: fc.oneof({ depthSize: 'small' }, leaf, tie('object'), fc.array(tie('node'), { maxLength: 4 })),
+  }))
+  .node.map((node) => Buffer.from(JSON.stringify(node)));
+
+const payloads = fc.oneof(
+  { weight: 2, arbitrary: fc.uint8Array({ maxLength: 300 }) },
+  { weight: 4, arbitrary: damaged },
+  { weight: 4, arbitrary: odd },
+);
+
+function checkReading(reading: Reading): void {
+  assert.equal(deviceNameProblem(reading.device), null);
+  assert.equal(metricNameProblem(reading.metric), null);
+  assert.ok(Number.isSafeInteger(reading.time) && reading.time >= 0 && reading.time <= RECEIVED + MAX_AHEAD);
+  if (typeof reading.value === 'number') assert.ok(Number.isFinite(reading.value));
+  else assert.ok(reading.value.length <= MAX_TEXT_LENGTH && reading.value.isWellFormed());
+  assert.equal(reading.received, RECEIVED);
+  assert.ok(reading.seq === null || Number.isSafeInteger(reading.seq));
+  assert.ok(reading.boot === null || (reading.boot.length > 0 && reading.boot.length <= 64));
+}
+
+/** Decodes with every format, with and without a topic's names, and checks what must hold for all of them. */
+function checkAll(payload: Uint8Array): void {
+  for (const name of formatNames) {
+    for (const context of [CONTEXT, NAMELESS]) {
+      const decoded = formats[name]!(payload, context);
+      if (decoded instanceof DecodeError) {
+        assert.ok(decoded.message.length > 0 && decoded.message.length < 500, decoded.message);
+        continue;
+      }
+      assert.ok(decoded.length > 0 && decoded.length <= MAX_READINGS_PER_PAYLOAD);
+      for (const reading of decoded) {
+        checkReading(reading);
+        if (context.device === null) continue;
+        assert.ok(reading.device === context.device || reading.device.startsWith(`${context.device}/`));
+      }
+    }
+  }
+}
+
+describe('whatever the bytes, a codec', () => {
+  it('gives valid readings beneath the device of the topic, or a short reason', () => {
+    fc.assert(fc.property(payloads, checkAll), { numRuns: 3000 });
+  });
+
+  it('gives the same again for the same payload', () => {
+    fc.assert(
+      fc.property(payloads, fc.constantFrom(...formatNames), (payload, name) => {
+        assert.deepEqual(formats[name]!(payload, CONTEXT), formats[name]!(payload, CONTEXT));
+      }),
+    );
+  });
+
+  it('leaves the payload and every prototype as they were', () => {
+    const before = Object.getOwnPropertyNames(Object.prototype).join();
+    fc.assert(
+      fc.property(payloads, (payload) => {
+        const copy = Buffer.from(payload);
+        checkAll(payload);
+        assert.ok(copy.equals(payload));
+      }),
+      { numRuns: 300 },
+    );
+    assert.equal(Object.getOwnPropertyNames(Object.prototype).join(), before);
+  });
+
+  const MB = 1 << 20;
+  const records = (record: string) => `[${Array(10_000).fill(record).join()}]`;
+  const large: Record<string, string | Uint8Array> = {
+    'open brackets': '['.repeat(MB),
+    'open objects': '{"a":'.repeat(MB / 5),
+    'closed brackets': '['.repeat(MB / 2) + ']'.repeat(MB / 2),
+    'nesting in a value': `{"v":${'['.repeat(MB / 2)}${']'.repeat(MB / 2)}}`,
+    digits: '9'.repeat(MB),
+    'digits with a flaw at the end': `${'9'.repeat(MB)}x`,
+    'digits in JSON': `{"v":${'9'.repeat(MB)}x}`,
+    'zeroes in a fraction': `0.${'0'.repeat(MB)}1`,
+    'white space': ' '.repeat(MB),
+    'an unclosed text': `"${'a'.repeat(MB)}`,
+    backslashes: `"${'\\'.repeat(MB)}`,
+    'a long time': `{"t":"2026-11-21T12:00:00.${'0'.repeat(MB)}Z","v":1}`,
+    'a long field name': `{"${'a'.repeat(MB)}":1}`,
+    'a long base name': `[{"bn":"${'a'.repeat(MB)}"},${records('{"v":1}').slice(1)}`,
+    'a long device': `{"v":1,"device":"${'a/'.repeat(MB / 2)}"}`,
+    'a long unit': `[{"n":"a","v":1},{"n":"a","v":1,"u":"${'%'.repeat(MB)}"}]`,
+    'a long data value': `[{"n":"a","vd":"${'A'.repeat(MB)}"}]`,
+    'many fields': `{${Array.from({ length: 80_000 }, (_, i) => `"m${i}":1`).join()}}`,
+    'many records': `[${Array(MB / 8)
+      .fill('{"v":1}')
+      .join()}]`,
+    'many equal records': records('{"n":"a","v":1}'),
+    'bytes that are no text': Buffer.alloc(MB, 0xff),
+    'replacement characters and then no text': Buffer.concat([
+      Buffer.from('\ufffd'.repeat(MB / 3)),
+      Buffer.from([0xff]),
+    ]),
+    NULs: Buffer.alloc(MB),
+  };
+  for (const [name, payload] of Object.entries(large)) {
+    it(`takes a megabyte of ${name} in its stride`, () => {
+      const bytes = Buffer.from(payload);
+      const started = performance.now();
+      checkAll(bytes);
+      const each = (performance.now() - started) / (2 * formatNames.length);
+      assert.ok(each < 1000, `${each.toFixed()} ms`);
+    });
+  }
+});

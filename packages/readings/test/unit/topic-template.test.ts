@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compileTopicTemplate, DecodeError } from '@tidegauge/readings';
+import fc from 'fast-check';
+
+/** What `template` makes of `topic`: names, 'none', or the reason. */
+function match(template: string, topic: string) {
+  const found = compileTopicTemplate(template).match(topic);
+  if (found === null) return 'none';
+  return found instanceof DecodeError ? found.reason : [found.device, found.metric];
+}
+
+describe('a topic template', () => {
+  it('subscribes to what its levels can be, and to # from a path on', () => {
+    const filters = {
+      'sensors/{device+}/{metric}': 'sensors/#',
+      'sensors/{device}/{metric}': 'sensors/+/+',
+      'sensors/{metric}/{device+}': 'sensors/+/#',
+      '{device+}/state': '#',
+      'tele/{device}/SENSOR': 'tele/+/SENSOR',
+      'a/+/{device}/#': 'a/+/+/#',
+      'plant/all': 'plant/all',
+      '/lead/{metric}/': '/lead/+/',
+      '$SYS/broker/{metric}': '$SYS/broker/+',
+    };
+    for (const [template, filter] of Object.entries(filters)) {
+      assert.equal(compileTopicTemplate(template).filter, filter);
+    }
+  });
+
+  it('reads device and metric out of a topic', () => {
+    const standard = 'sensors/{device+}/{metric}';
+    assert.deepEqual(match(standard, 'sensors/probe/temperature'), ['probe', 'temperature']);
+    assert.deepEqual(match(standard, 'sensors/site-3/boiler/probe-7/t'), ['site-3/boiler/probe-7', 't']);
+    assert.deepEqual(match('sensors/{device}/{metric}', 'sensors/a/b'), ['a', 'b']);
+    assert.deepEqual(match('{metric}/of/{device+}', 'humidity/of/a/b/c'), ['a/b/c', 'humidity']);
+    assert.deepEqual(match('{device+}/x/{metric}/y', 'a/b/x/m/y'), ['a/b', 'm']);
+    assert.deepEqual(match('tele/{device}/SENSOR', 'tele/plug/SENSOR'), ['plug', null]);
+    assert.deepEqual(match('up/+/{metric}/#', 'up/gw/m/and/more'), [null, 'm']);
+    assert.deepEqual(match('up/{device}/#', 'up/gw'), ['gw', null]);
+    assert.deepEqual(match('gateway', 'gateway'), [null, null]);
+  });
+
+  it('lets topics of other routes pass', () => {
+    const standard = 'sensors/{device+}/{metric}';
+    for (const topic of ['sensors', 'sensors/a', 'other/a/b', 'Sensors/a/b', '', '/sensors/a/b']) {
+      assert.equal(match(standard, topic), 'none', topic);
+    }
+    assert.equal(match('sensors/{device}/{metric}', 'sensors/a/b/c'), 'none');
+    assert.equal(match('{device+}/state', 'a/b/status'), 'none');
+    assert.equal(match('a/{device}/#', 'a'), 'none');
+  });
+
+  it('never takes a topic beginning with $ for a wildcard at the first level', () => {
+    for (const template of [
+      '{device+}/{metric}',
+      '{device}/{metric}',
+      '{metric}/{device}',
+      '#',
+      '+/{metric}',
+    ]) {
+      assert.equal(match(template, '$SYS/uptime'), 'none', template);
+    }
+    assert.deepEqual(match('$SYS/{metric}', '$SYS/uptime'), [null, 'uptime']);
+  });
+
+  it('says so when the topic is its own and the names in it cannot be stored', () => {
+    const standard = 'sensors/{device+}/{metric}';
+    for (const topic of [
+      'sensors//temperature',
+      'sensors/a b/temperature',
+      'sensors/a/../temperature',
+      'sensors/a/temp erature',
+      'sensors/a/',
+      'sensors/1/2/3/4/5/6/7/8/9/temperature',
+      `sensors/${'x'.repeat(201)}/temperature`,
+      `sensors/a/${'x'.repeat(65)}`,
+    ]) {
+      assert.equal(match(standard, topic), 'invalid_name', topic);
+    }
+    const found = compileTopicTemplate(standard).match('sensors/a b/t');
+    assert.ok(found instanceof DecodeError);
+    assert.match(found.message, /topic "sensors\/a b\/t": device segment "a b" must be letters/);
+  });
+
+  it('is refused with the reason when it is none', () => {
+    const refused: [string, RegExp][] = [
+      ['', /empty; try sensors/],
+      ['a/#/b', /# must be its last level/],
+      ['{device+}/#', /only one level can stand for many/],
+      ['{device}/{device+}', /names the device twice/],
+      ['{metric}/{metric}', /names the metric twice/],
+      ['a/{sensor}', /level "\{sensor\}" is neither/],
+      ['probe-{device}', /level "probe-\{device\}" is neither/],
+      ['a/b+', /level "b\+" is neither/],
+      ['{metric+}', /neither/],
+      ['$share/group/a', /without \$share/],
+      ['a\0b', /NUL/],
+      ['x'.repeat(65_536), /65535 bytes/],
+    ];
+    for (const [template, why] of refused) {
+      assert.throws(() => compileTopicTemplate(template), { name: 'TypeError', message: why });
+    }
+  });
+
+  it('finds again the device and metric a topic was made of', () => {
+    const word = fc.stringMatching(/^[a-z0-9_:-]{1,12}$/);
+    const path = fc.array(word, { minLength: 1, maxLength: 8 }).map((segments) => segments.join('/'));
+    const makers = ['sensors/{device+}/{metric}', '{metric}/{device+}', '{device+}/x/{metric}/y'];
+    fc.assert(
+      fc.property(fc.constantFrom(...makers), path, word, (template, device, metric) => {
+        const topic = template.replace('{device+}', device).replace('{metric}', metric);
+        assert.deepEqual(match(template, topic), [device, metric]);
+      }),
+    );
+  });
+
+  it('answers for any topic, and quickly for the longest', () => {
+    const template = compileTopicTemplate('{device+}/a/{metric}/a');
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        template.match(Buffer.from(bytes).toString());
+      }),
+    );
+    const started = performance.now();
+    assert.ok(template.match('a/'.repeat(32_000)) === null);
+    assert.ok(performance.now() - started < 1000);
+  });
+});
