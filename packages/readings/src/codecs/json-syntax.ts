@@ -5,8 +5,6 @@ export interface SyntaxProblem {
   readonly expected: string;
 }
 
-const WHITE_SPACE = ' \t\n\r';
-const DIGIT = /[0-9]/;
 const HEX = /[0-9a-fA-F]/;
 const LITERALS = ['true', 'false', 'null'];
 
@@ -20,11 +18,11 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
 
   const problem = (expected: string): SyntaxProblem => ({ index: at, expected });
   const skipWhiteSpace = () => {
-    while (at < text.length && WHITE_SPACE.includes(text[at]!)) at++;
+    while (isWhiteSpace(text.charCodeAt(at))) at++;
   };
   const skipDigits = () => {
     const from = at;
-    while (at < text.length && DIGIT.test(text[at]!)) at++;
+    while (isDigit(text.charCodeAt(at))) at++;
     return at > from;
   };
 
@@ -69,7 +67,7 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
   function scalar(): SyntaxProblem | null {
     const char = text[at];
     if (char === '"') return string();
-    if (char === '-' || (char !== undefined && DIGIT.test(char))) return number();
+    if (char === '-' || isDigit(text.charCodeAt(at))) return number();
     for (const literal of LITERALS) {
       if (text.startsWith(literal, at)) {
         at += literal.length;
@@ -126,4 +124,12 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
       break;
     }
   }
+}
+
+function isWhiteSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }

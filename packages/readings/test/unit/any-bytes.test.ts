@@ -114,9 +114,9 @@ function checkReading(reading: Reading): void {
 }
 
 /** Decodes with every format, with and without a topic's names, and checks what must hold for all of them. */
-function checkAll(payload: Uint8Array): void {
+function checkAll(payload: Uint8Array, contexts = [CONTEXT, NAMELESS]): void {
   for (const name of formatNames) {
-    for (const context of [CONTEXT, NAMELESS]) {
+    for (const context of contexts) {
       const decoded = formats[name]!(payload, context);
       if (decoded instanceof DecodeError) {
         assert.ok(decoded.message.length > 0 && decoded.message.length < 500, decoded.message);
@@ -194,8 +194,8 @@ describe('whatever the bytes, a codec', () => {
     it(`takes a megabyte of ${name} in its stride`, () => {
       const bytes = Buffer.from(payload);
       const started = performance.now();
-      checkAll(bytes);
-      const each = (performance.now() - started) / (2 * formatNames.length);
+      checkAll(bytes, [CONTEXT]);
+      const each = (performance.now() - started) / formatNames.length;
       assert.ok(each < 1000, `${each.toFixed()} ms`);
     });
   }
