@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import * as check from './arguments.ts';
 import type { BackendLogger } from './context.ts';
@@ -236,7 +237,10 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
   };
 }
 
-/** In order, one after the other, so that the last of equal identities still wins. */
+/**
+ * In order, one after the other, so that the last of equal identities still wins; with turns of the event loop
+ * in between, for an embedded engine works in this thread.
+ */
 async function writeInPieces(
   inner: ReadingStore,
   batch: readonly Reading[],
@@ -245,6 +249,7 @@ async function writeInPieces(
   let stored = 0;
   let duplicate = 0;
   for (let start = 0; start < batch.length; start += size) {
+    if (start > 0) await nextTurn();
     try {
       const result = await inner.write(batch.slice(start, start + size));
       stored += result.stored;

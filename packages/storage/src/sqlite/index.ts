@@ -1,8 +1,11 @@
 import type { BackendContext } from '../context.ts';
 import type { Store } from '../contract.ts';
-import { StoreError } from '../errors.ts';
 import type { StoreUrl } from '../url.ts';
+import { SqliteBackend } from './backend.ts';
+import { readConfig } from './config.ts';
 
-export function create(_url: StoreUrl, _context: BackendContext): Store {
-  throw new StoreError('NOT_SUPPORTED', 'not built yet');
+export { SQLITE_OPTIONS } from './config.ts';
+
+export function create(url: StoreUrl, _context: BackendContext): Store {
+  return new SqliteBackend(readConfig(url));
 }

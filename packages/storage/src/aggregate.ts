@@ -1,0 +1,41 @@
+import type { Reading } from '@tidegauge/readings';
+import type { Bucket } from './contract.ts';
+
+interface Fold {
+  count: number;
+  min: number;
+  max: number;
+  sum: number;
+  /** What rounding has taken from `sum` so far. */
+  lost: number;
+}
+
+/**
+ * Buckets of one series' readings, for engines that do not aggregate: any order in, ordered by time out;
+ * texts do not count. Sums with Neumaier's compensation, so that order hardly matters.
+ */
+export async function foldBuckets(readings: AsyncIterable<Reading>, bucket: number): Promise<Bucket[]> {
+  const folds = new Map<number, Fold>();
+  for await (const { time, value } of readings) {
+    if (typeof value !== 'number') continue;
+    const start = Math.floor(time / bucket) * bucket;
+    const fold = folds.get(start);
+    if (fold === undefined) folds.set(start, { count: 1, min: value, max: value, sum: value, lost: 0 });
+    else add(fold, value);
+  }
+  return [...folds]
+    .sort(([a], [b]) => a - b)
+    .map(([time, { count, min, max, sum, lost }]) => {
+      const total = Number.isFinite(sum) ? sum + lost : sum;
+      return { time, count, min, max, mean: total / count, sum: total };
+    });
+}
+
+function add(fold: Fold, value: number): void {
+  const sum = fold.sum + value;
+  fold.lost += Math.abs(fold.sum) >= Math.abs(value) ? fold.sum - sum + value : value - sum + fold.sum;
+  fold.sum = sum;
+  fold.count += 1;
+  if (value < fold.min) fold.min = value;
+  if (value > fold.max) fold.max = value;
+}

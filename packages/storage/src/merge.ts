@@ -1,0 +1,118 @@
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
+import type { Order, RangeQuery } from './contract.ts';
+
+/**
+ * Compares texts by code point, as databases compare UTF-8 bytes. JavaScript's own `<` compares UTF-16 code
+ * units and differs where a surrogate pair meets U+E000 to U+FFFF.
+ */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index += 1) {
+    const [x, y] = [a.charCodeAt(index), b.charCodeAt(index)];
+    if (x !== y) return codePointRank(x) - codePointRank(y);
+  }
+  return a.length - b.length;
+}
+
+/** Moves surrogates (which start code points from U+10000 on) behind all other code units. */
+function codePointRank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+/** The order of a range: by time, then metric. */
+export function compareReadings(order: Order): (a: Reading, b: Reading) => number {
+  const sign = order === 'asc' ? 1 : -1;
+  return (a, b) => sign * (a.time - b.time || compareText(a.metric, b.metric));
+}
+
+/**
+ * What of one metric's series a range asks for, [from, to) in microseconds, its cursor included. One series
+ * has one reading per time, so a place among several metrics is a plain bound within each.
+ */
+export function seriesBounds(query: RangeQuery, metric: string): { from: number; to: number } {
+  const { after, order = 'desc' } = query;
+  let from = query.from ?? 0;
+  let to = query.to ?? MAX_TIME + 1;
+  if (after !== undefined) {
+    const behind = compareText(metric, after.metric);
+    if (order === 'asc') from = Math.max(from, behind > 0 ? after.time : after.time + 1);
+    else to = Math.min(to, behind < 0 ? after.time + 1 : after.time);
+  }
+  return { from, to };
+}
+
+interface Head<T> {
+  readonly pages: AsyncIterator<readonly T[]>;
+  page: readonly T[];
+  index: number;
+}
+
+/**
+ * Merges streams of pages, each ordered by `compare`, into one ordered stream; holds one page of each. A binary
+ * heap, since a device may have hundreds of metrics.
+ */
+export async function* mergePages<T>(
+  streams: readonly AsyncIterable<readonly T[]>[],
+  compare: (a: T, b: T) => number,
+): AsyncGenerator<T> {
+  const heads: Head<T>[] = streams.map((stream) => ({
+    pages: stream[Symbol.asyncIterator](),
+    page: [],
+    index: 0,
+  }));
+  const heap: Head<T>[] = [];
+  const less = (a: Head<T>, b: Head<T>) => compare(a.page[a.index]!, b.page[b.index]!) < 0;
+  try {
+    for (const head of heads) if (await turnPage(head)) heap.push(head);
+    for (let start = (heap.length >> 1) - 1; start >= 0; start -= 1) sink(heap, start, less);
+    while (heap.length > 0) {
+      const head = heap[0]!;
+      yield head.page[head.index]!;
+      head.index += 1;
+      if (head.index === head.page.length && !(await turnPage(head))) {
+        const last = heap.pop()!;
+        if (last === head) continue;
+        heap[0] = last;
+      }
+      sink(heap, 0, less);
+    }
+  } finally {
+    for (const head of heads) await head.pages.return?.();
+  }
+}
+
+async function turnPage<T>(head: Head<T>): Promise<boolean> {
+  head.index = 0;
+  do {
+    const result = await head.pages.next();
+    if (result.done === true) return false;
+    head.page = result.value;
+  } while (head.page.length === 0);
+  return true;
+}
+
+function sink<T>(heap: T[], start: number, less: (a: T, b: T) => boolean): void {
+  let at = start;
+  for (;;) {
+    let least = at;
+    for (const child of [2 * at + 1, 2 * at + 2]) {
+      if (child < heap.length && less(heap[child]!, heap[least]!)) least = child;
+    }
+    if (least === at) return;
+    [heap[at], heap[least]] = [heap[least]!, heap[at]!];
+    at = least;
+  }
+}
+
+/** The first `limit` items. */
+export async function* take<T>(items: AsyncIterable<T>, limit: number): AsyncGenerator<T> {
+  let left = limit;
+  if (left <= 0) return;
+  for await (const item of items) {
+    yield item;
+    left -= 1;
+    if (left === 0) return;
+  }
+}

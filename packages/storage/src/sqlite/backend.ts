@@ -1,0 +1,56 @@
+import type { Capabilities, Store } from '../contract.ts';
+import type { SqliteConfig } from './config.ts';
+import { Database } from './database.ts';
+import { SqliteDevices } from './devices.ts';
+import { SqliteReadings } from './readings.ts';
+import { SqliteRecords } from './records.ts';
+import { migrate } from './schema.ts';
+
+const CAPABILITIES: Capabilities = Object.freeze({
+  countsDuplicates: true,
+  atomicBatches: true,
+  maxBatch: 5000,
+  writers: 1,
+  serverAggregates: true,
+  orderedScan: true,
+  updateIsUpsert: false,
+  insertIsUpsert: false,
+  ttl: false,
+  consistencyLevels: Object.freeze([]),
+  maxReplicationFactor: 1,
+});
+
+/** SQLite in this thread, on a local file in WAL mode, which other processes may share. */
+export class SqliteBackend implements Store {
+  readonly name = 'sqlite';
+  readonly capabilities = CAPABILITIES;
+  readonly readings: SqliteReadings;
+  readonly devices: SqliteDevices;
+  readonly records: SqliteRecords;
+  readonly #db: Database;
+  readonly #path: string;
+
+  constructor(config: SqliteConfig) {
+    this.#path = config.path;
+    this.#db = new Database(config);
+    this.readings = new SqliteReadings(this.#db);
+    this.devices = new SqliteDevices(this.#db);
+    this.records = new SqliteRecords(this.#db);
+  }
+
+  open(): Promise<void> {
+    return this.#db.open();
+  }
+
+  migrate(): Promise<void> {
+    return this.#db.transaction(() => migrate(this.#db.connection, this.#path));
+  }
+
+  async health(): Promise<void> {
+    await this.#db.transaction(() => {});
+  }
+
+  async close(): Promise<void> {
+    this.#db.close();
+  }
+}

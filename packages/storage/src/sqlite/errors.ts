@@ -1,0 +1,49 @@
+import { StoreError, type StoreErrorCode } from '../errors.ts';
+
+/** SQLite's primary result codes (https://sqlite.org/rescode.html) that can leave a statement. */
+const RESULTS: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
+  1: ['MISCONFIGURED', 'the file is not laid out as this version expects: was it changed by something else?'],
+  3: ['MISCONFIGURED', 'make the file and its folder writable for this user'],
+  5: ['OVERLOADED', 'another process is writing to the file: wait, or raise the busy option'],
+  6: ['OVERLOADED', 'another statement holds the table: wait'],
+  7: ['UNAVAILABLE', 'SQLite is out of memory: lower the cache option or raise the memory limit'],
+  8: [
+    'MISCONFIGURED',
+    'make the file and its folder writable for this user, and do not move it while in use',
+  ],
+  10: ['UNAVAILABLE', 'the disk reports errors: see the system log'],
+  11: [
+    'MISCONFIGURED',
+    'the file is damaged: stop, keep a copy, and restore a backup or use sqlite3 .recover',
+  ],
+  13: ['UNAVAILABLE', 'the disk is full: free space or expire old readings'],
+  14: ['MISCONFIGURED', 'the path must name a file in a folder that this user may write'],
+  15: ['OVERLOADED', 'other processes are opening the file at the same time: wait'],
+  17: ['UNAVAILABLE', 'another process changed the tables: write again'],
+  18: ['REJECTED', 'a value is larger than SQLite takes'],
+  19: ['REJECTED', 'a value breaks a rule of its table'],
+  20: ['REJECTED', 'a value is of the wrong type'],
+  22: ['MISCONFIGURED', 'the file system does not take files of this size'],
+  23: ['MISCONFIGURED', 'SQLite was told not to do this'],
+  26: ['MISCONFIGURED', 'the file exists and is something else: name another one'],
+};
+
+/** The primary result code, or null when the error is not SQLite's. */
+export function resultCode(error: unknown): number | null {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : null;
+  return typeof code === 'number' ? code & 0xff : null;
+}
+
+/** Another connection holds the lock; waiting helps. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === 5 || code === 6 || code === 15;
+}
+
+/** What a failed statement means; errors that are not SQLite's pass through. */
+export function toStoreError(error: unknown, path: string): unknown {
+  const code = resultCode(error);
+  if (code === null) return error;
+  const [kind, hint] = RESULTS[code] ?? ['UNAVAILABLE', 'see https://sqlite.org/rescode.html'];
+  return new StoreError(kind, `sqlite ${path}: ${(error as Error).message}`, { hint, cause: error });
+}

@@ -1,0 +1,228 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Reading } from '@tidegauge/readings';
+import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
+import type { Database } from './database.ts';
+import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
+import { SLOTS } from './schema.ts';
+import { SeriesDictionary } from './series.ts';
+
+/** Readings in `recent` beyond which its fullest slots are merged. */
+const RECENT_ROWS = 20_000;
+const PAGE_ROWS = 1000;
+const EXPIRE_ROWS = 5000;
+const DEVICES_PER_TURN = 50;
+
+const UPSERT = `
+  on conflict do update set value = excluded.value, received = excluded.received,
+    boot = excluded.boot, seq = excluded.seq, quality = excluded.quality
+  where value is not excluded.value`;
+const WRITE_RECENT = `
+  insert into recent (slot, series, time, value, received, boot, seq, quality)
+  values (?, ?, ?, ?, ?, ?, ?, ?) ${UPSERT}`;
+const WRITE_READING = `
+  insert into readings (series, time, value, received, boot, seq, quality) values (?, ?, ?, ?, ?, ?, ?) ${UPSERT}`;
+const MERGE = `
+  insert into readings (series, time, value, received, boot, seq, quality)
+  select series, time, value, received, boot, seq, quality from recent where slot = ? order by series, time`;
+
+interface SeriesRow {
+  readonly id: number;
+  readonly metric: string;
+}
+
+/**
+ * Readings in two tables that never share an identity: `readings` by (series, time), where they are read from,
+ * and `recent` in order of arrival, which makes a commit touch few pages. All of a series in `recent` is newer
+ * than all of it in `readings`; so a reading newer than the series' newest in `readings` goes to `recent`, any
+ * other (late, repeated, backfilled) to `readings`. When `recent` is full, a write also moves its fullest
+ * slots, in the same transaction.
+ */
+export class SqliteReadings implements ReadingStore {
+  readonly #db: Database;
+  readonly #dictionary: SeriesDictionary;
+  /** Rows this process believes to be in each slot of `recent`; null when it has to count. */
+  #slotRows: number[] | null = null;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#dictionary = new SeriesDictionary(db);
+    db.onRollback = () => {
+      this.#dictionary.clear();
+      this.#slotRows = null;
+    };
+  }
+
+  write(batch: readonly Reading[]): Promise<WriteResult> {
+    return this.#db.transaction(() => {
+      this.#slotRows ??= this.#countSlots();
+      const stored = this.#store(batch, this.#slotRows);
+      this.#mergeFullest(this.#slotRows);
+      return { stored, duplicate: batch.length - stored };
+    });
+  }
+
+  #store(batch: readonly Reading[], slotRows: number[]): number {
+    const dictionary = this.#dictionary;
+    const recent = this.#db.statement(WRITE_RECENT);
+    const readings = this.#db.statement(WRITE_READING);
+    dictionary.refresh();
+    let stored = 0;
+    for (const { device, metric, time, value, received, boot, seq, quality } of batch) {
+      const series = dictionary.get(device, metric);
+      const { id, slot } = series;
+      const delay = received - time;
+      const bootId = dictionary.bootId(series, boot);
+      const grade = fromQuality(quality);
+      if (time > dictionary.merged(series)) {
+        const { changes } = recent.run(slot, id, time, value, delay, bootId, seq, grade);
+        stored += changes as number;
+        slotRows[slot]! += changes as number;
+      } else {
+        stored += readings.run(id, time, value, delay, bootId, seq, grade).changes as number;
+      }
+    }
+    return stored;
+  }
+
+  #mergeFullest(slotRows: number[]): void {
+    let rows = slotRows.reduce((sum, count) => sum + count, 0);
+    while (rows > RECENT_ROWS) {
+      const most = Math.max(...slotRows);
+      const slot = slotRows.indexOf(most);
+      this.#db.statement(MERGE).run(slot);
+      this.#db.statement('delete from recent where slot = ?').run(slot);
+      this.#dictionary.slotMerged(slot);
+      slotRows[slot] = 0;
+      rows -= most;
+    }
+  }
+
+  #countSlots(): number[] {
+    const counts = new Array<number>(SLOTS).fill(0);
+    const rows = this.#db.statement('select slot, count(*) as count from recent group by slot').all();
+    for (const { slot, count } of rows) counts[slot as number] = count as number;
+    return counts;
+  }
+
+  async *range(query: RangeQuery): AsyncGenerator<Reading> {
+    const { device, metric, limit, order = 'desc' } = query;
+    const all = await this.#seriesOf(device);
+    const wanted = all.filter((series) => metric === undefined || series.metric === metric);
+    // Each of many metrics gives only part of the first page.
+    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1)), 10);
+    const streams = wanted.map((series) => this.#pages(device, series, query, order, size));
+    yield* take(mergePages(streams, compareReadings(order)), limit);
+  }
+
+  /** One series page by page: no read transaction stays open while the consumer thinks. */
+  async *#pages(
+    device: string,
+    series: SeriesRow,
+    query: RangeQuery,
+    order: Order,
+    size: number,
+  ): AsyncGenerator<Reading[]> {
+    let { from, to } = seriesBounds(query, series.metric);
+    while (from < to) {
+      const page = await this.#page(device, series, from, to, order, size);
+      yield page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < size) return;
+      if (order === 'asc') from = last.time + 1;
+      else to = last.time;
+    }
+  }
+
+  /** One statement over both tables, so that a merge in between cannot hide a reading. */
+  async #page(
+    device: string,
+    { id, metric }: SeriesRow,
+    from: number,
+    to: number,
+    order: Order,
+    limit: number,
+  ): Promise<Reading[]> {
+    const sql = `
+      select ${readingColumns('readings')} from readings where series = ? and time >= ? and time < ?
+      union all
+      select ${readingColumns('recent')} from recent where slot = ? and series = ? and time >= ? and time < ?
+      order by time ${order} limit ?`;
+    const rows = await this.#db.run(() =>
+      this.#db.statement(sql).all(id, from, to, id % SLOTS, id, from, to, limit),
+    );
+    return rows.map((row) => toReading(device, metric, row));
+  }
+
+  async latest(devices: readonly string[]): Promise<Reading[]> {
+    const found: Reading[] = [];
+    const query = { device: '', limit: 1 };
+    for (const [index, device] of devices.entries()) {
+      if (index % DEVICES_PER_TURN === DEVICES_PER_TURN - 1) await nextTurn();
+      for (const series of await this.#seriesOf(device)) {
+        const { from, to } = seriesBounds(query, series.metric);
+        found.push(...(await this.#page(device, series, from, to, 'desc', 1)));
+      }
+    }
+    return found;
+  }
+
+  async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
+    const series = (await this.#seriesOf(device)).find((candidate) => candidate.metric === metric);
+    if (series === undefined) return [];
+    // Numbers are bound as doubles; the division must be a whole one.
+    const sql = `
+      select time / cast(?1 as integer) * cast(?1 as integer) as time, count(*) as count,
+        min(value) as min, max(value) as max, avg(value) as mean, sum(value) as sum
+      from (
+        select time, value from readings where series = ?2 and time >= ?3 and time < ?4
+        union all
+        select time, value from recent where slot = ?5 and series = ?2 and time >= ?3 and time < ?4
+      )
+      where typeof(value) = 'real' group by 1 order by 1`;
+    const rows = await this.#db.run(() =>
+      this.#db.statement(sql).all(bucket, series.id, from, to, series.id % SLOTS),
+    );
+    return rows.map(toBucket);
+  }
+
+  async expire(before: number): Promise<number> {
+    let expired = await this.#db.transaction(() => {
+      const { changes } = this.#db.statement('delete from recent where time < ?').run(before);
+      this.#slotRows = null;
+      return changes as number;
+    });
+    let last = 0;
+    for (;;) {
+      const next = await this.#db.run(() =>
+        this.#db.statement('select id from series where id > ? order by id limit 1').get(last),
+      );
+      if (next === undefined) return expired;
+      last = next.id as number;
+      expired += await this.#expireSeries(last, before);
+    }
+  }
+
+  /** In bounded transactions with turns of the event loop between them, so that writes go on. */
+  async #expireSeries(series: number, before: number): Promise<number> {
+    const sql = `
+      delete from readings where series = ?1 and time < ?2 and time < coalesce(
+        (select time from readings where series = ?1 order by time limit 1 offset ${EXPIRE_ROWS}), ?2)`;
+    const oldest = 'select 1 from readings where series = ? and time < ? limit 1';
+    let expired = 0;
+    while ((await this.#db.run(() => this.#db.statement(oldest).get(series, before))) !== undefined) {
+      expired += await this.#db.transaction(
+        () => this.#db.statement(sql).run(series, before).changes as number,
+      );
+      await nextTurn();
+    }
+    return expired;
+  }
+
+  /** A device's series by metric. */
+  async #seriesOf(device: string): Promise<SeriesRow[]> {
+    const sql = 'select id, metric from series where device = ? order by metric';
+    const rows = await this.#db.run(() => this.#db.statement(sql).all(device));
+    return rows as unknown as SeriesRow[];
+  }
+}

@@ -1,0 +1,84 @@
+import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import type { Database } from './database.ts';
+import { fromField, toFields } from './mapping.ts';
+
+/** Records in the table layout of YCSB's JDBC binding. Table and field names come checked. */
+export class SqliteRecords implements RecordStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async createTable(table: string, fieldCount: number): Promise<void> {
+    const columns = Array.from({ length: fieldCount }, (_, index) => `, FIELD${index} text`).join('');
+    const sql = `create table if not exists "${table}" (YCSB_KEY varchar(255) primary key${columns})`;
+    await this.#db.transaction(() => this.#db.connection.exec(sql));
+  }
+
+  async dropTable(table: string): Promise<void> {
+    await this.#db.transaction(() => this.#db.connection.exec(`drop table if exists "${table}"`));
+  }
+
+  async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
+    const sql = `select ${columns(fields)} from "${table}" where YCSB_KEY = ?`;
+    const row = await this.#on(table, () => this.#db.run(() => this.#db.statement(sql).get(key)));
+    return row === undefined ? null : toFields(row);
+  }
+
+  insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
+    const names = Object.keys(fields).map(fromField);
+    const sql = `
+      insert into "${table}" (YCSB_KEY, ${names.join(', ')}) values (?${', ?'.repeat(names.length)})
+      on conflict do nothing`;
+    return this.#change(table, sql, [key, ...Object.values(fields)]);
+  }
+
+  update(table: string, key: string, fields: RecordFields): Promise<boolean> {
+    const set = Object.keys(fields).map((field) => `${fromField(field)} = ?`);
+    const sql = `update "${table}" set ${set.join(', ')} where YCSB_KEY = ?`;
+    return this.#change(table, sql, [...Object.values(fields), key]);
+  }
+
+  delete(table: string, key: string): Promise<boolean> {
+    return this.#change(table, `delete from "${table}" where YCSB_KEY = ?`, [key]);
+  }
+
+  async scan(
+    table: string,
+    start: string,
+    count: number,
+    fields: readonly string[] | null,
+  ): Promise<YcsbRecord[]> {
+    const sql = `
+      select ${columns(fields)} from "${table}" where YCSB_KEY >= ? order by YCSB_KEY limit ?`;
+    const rows = await this.#on(table, () => this.#db.run(() => this.#db.statement(sql).all(start, count)));
+    return rows.map((row) => ({ key: row.YCSB_KEY as string, fields: toFields(row) }));
+  }
+
+  #change(table: string, sql: string, values: readonly string[]): Promise<boolean> {
+    return this.#on(table, () =>
+      this.#db.transaction(() => this.#db.statement(sql).run(...values).changes === 1),
+    );
+  }
+
+  /** A missing table or field is the caller's, not a damaged file. */
+  async #on<T>(table: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const absent =
+        error instanceof StoreError && /no such (?:table|column)|has no column/.test(error.message);
+      if (!absent) throw error;
+      throw new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
+        hint: 'create the table with enough fields first',
+        cause: error,
+      });
+    }
+  }
+}
+
+function columns(fields: readonly string[] | null): string {
+  return fields === null ? '*' : ['YCSB_KEY', ...fields.map(fromField)].join(', ');
+}

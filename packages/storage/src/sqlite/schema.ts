@@ -1,0 +1,63 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../errors.ts';
+
+/** `recent` is cut into so many slots by series; see docs/adr/0003-sqlite-layout.md. */
+export const SLOTS = 32;
+
+// `value` has type any, which keeps a double's bits and a text's type as bound. `received` counts from `time`.
+const COLUMNS = `
+  value any not null,
+  received integer not null,
+  boot integer,
+  seq integer,
+  quality integer not null`;
+
+/** Statements that lead from each version to the next; never changed once released, only appended to. */
+const STEPS: readonly string[] = [
+  `
+  create table series (
+    id integer primary key,
+    device text not null,
+    metric text not null,
+    unique (device, metric)
+  ) strict;
+  create table boots (id integer primary key, boot text not null unique) strict;
+  create table readings (
+    series integer not null,
+    time integer not null, ${COLUMNS},
+    primary key (series, time)
+  ) strict, without rowid;
+  create table recent (
+    slot integer not null,
+    time integer not null,
+    series integer not null, ${COLUMNS},
+    primary key (slot, time, series)
+  ) strict, without rowid;
+  create table devices (
+    name text not null primary key,
+    site text,
+    city text,
+    kind text,
+    year integer,
+    attributes text not null
+  ) strict, without rowid;
+  create index devices_year on devices (year);
+  create index devices_city on devices (city);
+  `,
+];
+
+export const SCHEMA_VERSION = STEPS.length;
+
+/** Brings the schema up to date; runs inside a write transaction, so that processes take turns. */
+export function migrate(db: DatabaseSync, path: string): void {
+  const version = Number(db.prepare('pragma user_version').get()?.user_version);
+  if (version > SCHEMA_VERSION) {
+    const message = `sqlite ${path}: schema version ${version} is newer than ${SCHEMA_VERSION}, the newest known here`;
+    throw new StoreError('MISCONFIGURED', message, {
+      hint: 'run the version of Tidegauge that wrote the file, or a later one',
+    });
+  }
+  if (version === SCHEMA_VERSION) return;
+  for (const step of STEPS.slice(version)) db.exec(step);
+  db.exec(`pragma user_version = ${SCHEMA_VERSION}`);
+}

@@ -1,0 +1,98 @@
+import type { Database } from './database.ts';
+import { SLOTS } from './schema.ts';
+
+// Some 200 bytes each.
+const MAX_CACHED = 50_000;
+
+export interface Series {
+  readonly id: number;
+  readonly slot: number;
+  /** Newest time in `readings`, or -1; right while `epoch` is its slot's. */
+  merged: number;
+  epoch: number;
+  /** The boot seen last and its number, for boots change rarely. */
+  boot: string | null;
+  bootId: number | null;
+}
+
+/**
+ * Numbers of series and boots, and up to which time each series has been merged. All is remembered of
+ * statements run inside a write transaction, and forgotten when a transaction is undone or another process
+ * has written.
+ */
+export class SeriesDictionary {
+  readonly #db: Database;
+  readonly #devices = new Map<string, Map<string, Series>>();
+  #size = 0;
+  #epochs = new Array<number>(SLOTS).fill(0);
+  #dataVersion = -1;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  clear(): void {
+    this.#devices.clear();
+    this.#size = 0;
+  }
+
+  /** To be called first in each transaction that writes readings. */
+  refresh(): void {
+    // Changes when another connection has committed.
+    const version = this.#db.statement('pragma data_version').get()?.data_version as number;
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    this.#epochs = this.#epochs.map((epoch) => epoch + 1);
+  }
+
+  /** To be called when a slot's readings have been merged. */
+  slotMerged(slot: number): void {
+    this.#epochs[slot]! += 1;
+  }
+
+  get(device: string, metric: string): Series {
+    const known = this.#devices.get(device)?.get(metric);
+    if (known !== undefined) return known;
+    if (this.#size >= MAX_CACHED) this.clear();
+    const id = this.#number('series', 'device, metric', [device, metric]);
+    const series = { id, slot: id % SLOTS, merged: -1, epoch: -1, boot: null, bootId: null };
+    let metrics = this.#devices.get(device);
+    if (metrics === undefined) {
+      metrics = new Map();
+      this.#devices.set(device, metrics);
+    }
+    metrics.set(metric, series);
+    this.#size += 1;
+    return series;
+  }
+
+  /** Newest time the series has in `readings`, or a later one; -1 when none. */
+  merged(series: Series): number {
+    const epoch = this.#epochs[series.slot]!;
+    if (series.epoch !== epoch) {
+      const sql = 'select time from readings where series = ? order by time desc limit 1';
+      series.merged = (this.#db.statement(sql).get(series.id)?.time as number | undefined) ?? -1;
+      series.epoch = epoch;
+    }
+    return series.merged;
+  }
+
+  bootId(series: Series, boot: string | null): number | null {
+    if (boot === null) return null;
+    if (series.boot !== boot) {
+      series.bootId = this.#number('boots', 'boot', [boot]);
+      series.boot = boot;
+    }
+    return series.bootId;
+  }
+
+  /** The id of a row in a dictionary table, made if it is new. */
+  #number(table: string, columns: string, values: readonly string[]): number {
+    const marks = values.map(() => '?').join(', ');
+    const find = this.#db.statement(`select id from ${table} where (${columns}) = (${marks})`);
+    const found = find.get(...values);
+    if (found !== undefined) return found.id as number;
+    const insert = this.#db.statement(`insert into ${table} (${columns}) values (${marks})`);
+    return Number(insert.run(...values).lastInsertRowid);
+  }
+}
