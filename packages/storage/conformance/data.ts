@@ -48,3 +48,18 @@ export async function rejection(call: Promise<unknown>, code: StoreErrorCode): P
   assert.equal(error.code, code, error.message);
   return error;
 }
+
+export const CRASH_BATCH = 200;
+
+/** Batch `number` of the crash test: a run of one metric, and one reading each of twenty others. */
+export function crashBatch(device: string, number: number): Reading[] {
+  const time = T0 + number * 1_000_000;
+  return Array.from({ length: CRASH_BATCH }, (_, index) =>
+    reading({
+      device,
+      metric: `m${Math.max(index - CRASH_BATCH + 21, 0)}`,
+      time: time + index,
+      value: number,
+    }),
+  );
+}

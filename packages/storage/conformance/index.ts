@@ -1,8 +1,30 @@
 import { describe } from 'node:test';
+import { concurrency } from './concurrency.ts';
+import { crash } from './crash.ts';
+import { devices } from './devices.ts';
+import { lifecycle } from './lifecycle.ts';
+import { readingsAggregate } from './readings-aggregate.ts';
+import { readingsExpire } from './readings-expire.ts';
+import { readingsLatest } from './readings-latest.ts';
+import { readingsRange } from './readings-range.ts';
 import { readingsWrite } from './readings-write.ts';
+import { records } from './records.ts';
 import type { StoreTarget } from './target.ts';
 
 export type { StorePlace, StoreTarget } from './target.ts';
+
+const SUBJECTS = [
+  lifecycle,
+  readingsWrite,
+  readingsRange,
+  readingsLatest,
+  readingsAggregate,
+  readingsExpire,
+  devices,
+  records,
+  concurrency,
+  crash,
+];
 
 /**
  * Registers the suite that every store must pass, with node's test runner. It reads differences from the
@@ -10,6 +32,6 @@ export type { StorePlace, StoreTarget } from './target.ts';
  */
 export function describeStore(target: StoreTarget): void {
   describe(`store ${target.name}`, () => {
-    readingsWrite(target);
+    for (const subject of SUBJECTS) subject(target);
   });
 }

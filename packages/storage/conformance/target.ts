@@ -7,15 +7,15 @@ export interface StoreTarget {
   readonly name: string;
   /** Makes an empty place of its own: a file, a database, a keyspace. Called once per subject. */
   create(): Promise<StorePlace>;
+  /**
+   * Kills the server of a place as a power cut would and starts it again, data kept; resolves when it starts,
+   * ready or not. Left out by embedded engines, where only the process that writes can be killed.
+   */
+  readonly restart?: (place: StorePlace) => Promise<void>;
 }
 
 export interface StorePlace {
   readonly url: string;
-  /**
-   * Kills the server as a power cut would and starts it again, data kept; resolves once it starts, not when it
-   * is ready. Left out by embedded engines: there the process that writes is killed instead.
-   */
-  readonly restart?: () => Promise<void>;
   readonly cleanup: () => Promise<void>;
 }
 

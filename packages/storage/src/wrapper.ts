@@ -12,6 +12,7 @@ import type {
   WriteResult,
 } from './contract.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
+import { compareText } from './merge.ts';
 
 /** Every call a store reports, for metrics that want their labels from the start. */
 export const STORE_OPERATIONS = [
@@ -224,7 +225,7 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
     async latest(devices) {
       check.checkDevices(devices);
       if (devices.length === 0) return [];
-      return gate.pass('readings.latest', () => inner.latest([...new Set(devices)]));
+      return gate.pass('readings.latest', () => inner.latest([...new Set(devices)].sort(compareText)));
     },
     async aggregate(query) {
       check.checkAggregate(query);

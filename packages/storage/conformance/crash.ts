@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { isRetryable, openStore, type Store } from '../src/index.ts';
+import { CRASH_BATCH, crashBatch, freshDevice, stored } from './data.ts';
+import { type StoreTarget, useStore } from './target.ts';
+
+const WRITER = fileURLToPath(new URL('crash-writer.ts', import.meta.url));
+const SERVER_BATCHES = 250;
+
+export function crash(target: StoreTarget): void {
+  describe('crash', () => {
+    const subject = useStore(target);
+
+    test('keeps every acknowledged batch whole when the writing process is killed', {
+      timeout: 120_000,
+    }, async () => {
+      const device = freshDevice('killed');
+      let next = 0;
+      for (const acknowledgements of [1, 40, 25]) {
+        const last = await writeUntilKilled(subject.place.url, device, next, acknowledgements);
+        const store = await openStore(subject.place.url);
+        await assertWhole(store, device, last + 1);
+        await store.close();
+        next = last + 1;
+      }
+    });
+
+    const { restart } = target;
+    if (restart === undefined) return;
+
+    test('loses and repeats nothing when the server is killed amid 50,000 readings', {
+      timeout: 300_000,
+    }, async () => {
+      const device = freshDevice('restarted');
+      let restarting: Promise<void> | null = null;
+      for (let number = 0; number < SERVER_BATCHES; number += 1) {
+        if (number === 80) restarting = restart(subject.place);
+        await writeFirmly(subject.store, device, number);
+      }
+      await restarting;
+      await assertWhole(subject.store, device, SERVER_BATCHES);
+      assert.equal((await stored(subject.store, device)).length, SERVER_BATCHES * CRASH_BATCH);
+    });
+  });
+}
+
+/** Runs the writer until it printed so many acknowledgements, kills it; resolves to the last batch it printed. */
+async function writeUntilKilled(url: string, device: string, first: number, count: number): Promise<number> {
+  const child = spawn(process.execPath, [WRITER, url, device, String(first)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  let last = -1;
+  let seen = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    last = Number(line);
+    seen += 1;
+    if (seen === count) child.kill('SIGKILL');
+  }
+  const [code, signal] = await exited;
+  assert.equal(signal, 'SIGKILL', `the writer ended by itself with ${code}`);
+  return last;
+}
+
+/** Batches 0 to `acknowledged` - 1 are there whole, and one more at most. */
+async function assertWhole(store: Store, device: string, acknowledged: number): Promise<void> {
+  const all = await stored(store, device);
+  const expected = Array.from({ length: acknowledged }, (_, number) => crashBatch(device, number)).flat();
+  assert.deepEqual(all.slice(0, expected.length), expected);
+  const rest = all.length - expected.length;
+  // A batch under way may have made it; where batches are atomic, all of it or nothing.
+  assert.ok(rest <= CRASH_BATCH, `${rest} readings nobody wrote`);
+  if (store.capabilities.atomicBatches) assert.ok(rest === 0 || rest === CRASH_BATCH, `${rest} of a batch`);
+}
+
+async function writeFirmly(store: Store, device: string, number: number): Promise<void> {
+  const deadline = performance.now() + 120_000;
+  for (;;) {
+    try {
+      await store.readings.write(crashBatch(device, number));
+      return;
+    } catch (error) {
+      if (!isRetryable(error) || performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}

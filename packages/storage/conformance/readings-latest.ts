@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { freshDevice, reading, series, T0 } from './data.ts';
+import { type StoreTarget, useStore } from './target.ts';
+
+export function readingsLatest(target: StoreTarget): void {
+  describe('readings.latest', () => {
+    const subject = useStore(target);
+
+    test('gives the newest reading of each metric of each device, by device, then metric', async () => {
+      const devices = [freshDevice('b'), freshDevice('a'), freshDevice('C')];
+      for (const device of devices) {
+        await subject.store.readings.write([
+          ...series(device, 20, 'temperature'),
+          ...series(device, 10, 'humidity'),
+        ]);
+      }
+      const expected = devices
+        .toSorted()
+        .flatMap((device) => [
+          series(device, 10, 'humidity').at(-1),
+          series(device, 20, 'temperature').at(-1),
+        ]);
+      assert.deepEqual(await subject.store.readings.latest(devices), expected);
+    });
+
+    test('goes by the reading\u2019s time, not by when it was written', async () => {
+      const device = freshDevice();
+      const newest = reading({ device, time: T0 + 10, value: 1 });
+      await subject.store.readings.write([newest]);
+      await subject.store.readings.write([reading({ device, time: T0 + 5, value: 2, received: T0 + 99 })]);
+      assert.deepEqual(await subject.store.readings.latest([device]), [newest]);
+    });
+
+    test('shows a correction of the newest reading', async () => {
+      const device = freshDevice();
+      await subject.store.readings.write(series(device, 5));
+      const corrected = { ...series(device, 5).at(-1)!, value: 'replaced' };
+      await subject.store.readings.write([corrected]);
+      assert.deepEqual(await subject.store.readings.latest([device]), [corrected]);
+    });
+
+    test('leaves out devices that never reported and answers each name once', async () => {
+      const [silent, device] = [freshDevice('silent'), freshDevice()];
+      await subject.store.devices.register([silent]);
+      await subject.store.readings.write(series(device, 2));
+      assert.deepEqual(await subject.store.readings.latest([]), []);
+      assert.deepEqual(await subject.store.readings.latest([silent]), []);
+      const twice = await subject.store.readings.latest([device, silent, device]);
+      assert.deepEqual(twice, series(device, 2).slice(1));
+    });
+
+    test('answers for 500 devices at once', async () => {
+      const devices = Array.from({ length: 500 }, () => freshDevice('many'));
+      const rounds = [3, 1, 2].flatMap((round) =>
+        devices.map((device) => reading({ device, time: T0 + round, value: round })),
+      );
+      await subject.store.readings.write(rounds);
+      const latest = await subject.store.readings.latest(devices);
+      assert.deepEqual(
+        latest.map(({ device }) => device),
+        devices.toSorted(),
+      );
+      assert.ok(latest.every(({ value }) => value === 3));
+    });
+  });
+}
