@@ -1,0 +1,33 @@
+/**
+ * Delays between attempts: exponential, capped, with full jitter (each delay is uniform between 0 and the
+ * current ceiling), so that a fleet that lost its broker at one moment does not return at one moment.
+ */
+export class Backoff {
+  readonly #minMs: number;
+  readonly #maxMs: number;
+  readonly #random: () => number;
+  #attempts = 0;
+
+  constructor(minMs: number, maxMs: number, random: () => number = Math.random) {
+    this.#minMs = minMs;
+    this.#maxMs = maxMs;
+    this.#random = random;
+  }
+
+  /** Milliseconds to wait before the next attempt. */
+  next(): number {
+    const ceiling = Math.min(this.#maxMs, this.#minMs * 2 ** Math.min(this.#attempts, 30));
+    this.#attempts += 1;
+    return this.#random() * ceiling;
+  }
+
+  /** A delay of half to all of the longest, for when an early return does harm. */
+  longest(): number {
+    return this.#maxMs * (0.5 + this.#random() / 2);
+  }
+
+  /** Starts over, after an attempt that held. */
+  reset(): void {
+    this.#attempts = 0;
+  }
+}

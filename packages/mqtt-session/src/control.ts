@@ -1,0 +1,107 @@
+import mqttPacket, { type Packet } from 'mqtt-packet';
+import { ProtocolError } from './errors.ts';
+import type { Settings } from './options.ts';
+import { Reason } from './reasons.ts';
+import { type Subscription, wireFilter } from './subscriptions.ts';
+
+// Everything but PUBLISH and acknowledgements: rare, so it goes through mqtt-packet.
+
+/** Packet types by number, MQTT 5 section 2.1.2. */
+export const Type = {
+  CONNACK: 2,
+  PUBLISH: 3,
+  PUBREL: 6,
+  SUBACK: 9,
+  UNSUBACK: 11,
+  PINGRESP: 13,
+  DISCONNECT: 14,
+  AUTH: 15,
+} as const;
+
+/** Decodes one whole packet; throws ProtocolError when it is malformed. */
+export function decodeControl(frame: Buffer, version: 4 | 5): Packet {
+  let packet: Packet | null = null;
+  let problem: unknown = null;
+  const parser = mqttPacket.parser({ protocolVersion: version });
+  parser.on('packet', (parsed) => {
+    packet = parsed;
+  });
+  parser.on('error', (error) => {
+    problem = error;
+  });
+  try {
+    parser.parse(frame);
+  } catch (error) {
+    // mqtt-packet reads behind the end of some truncated packets.
+    problem = error;
+  }
+  if (problem !== null || packet === null) {
+    const what = problem instanceof Error ? problem.message : 'incomplete';
+    throw new ProtocolError(Reason.MALFORMED_PACKET, `a malformed packet of type ${frame[0]! >> 4}: ${what}`);
+  }
+  return packet;
+}
+
+// mqtt-packet's generator makes a cache of all 65,536 numbers at first use (19 MB, measured), which pays only for
+// who generates much. It is a setting of the module, and not ours alone: left as it was found.
+function generate(packet: Packet, version: 4 | 5): Buffer {
+  const { writeToStream } = mqttPacket;
+  const cached = writeToStream.cacheNumbers;
+  writeToStream.cacheNumbers = false;
+  try {
+    return mqttPacket.generate(packet, { protocolVersion: version });
+  } finally {
+    writeToStream.cacheNumbers = cached;
+  }
+}
+
+export function encodeConnect(settings: Settings, version: 4 | 5, clean: boolean): Buffer {
+  const packet: Packet = {
+    cmd: 'connect',
+    protocolId: 'MQTT',
+    protocolVersion: version,
+    clean,
+    clientId: settings.clientId,
+    keepalive: settings.keepAliveSeconds,
+    ...(settings.username === undefined ? {} : { username: settings.username }),
+    ...(settings.password === undefined ? {} : { password: settings.password }),
+    ...(version === 4
+      ? {}
+      : {
+          properties: {
+            sessionExpiryInterval: settings.sessionExpirySeconds,
+            receiveMaximum: settings.receiveMaximum,
+            maximumPacketSize: settings.maximumPacketSize,
+            topicAliasMaximum: 0,
+            requestProblemInformation: true,
+          },
+        }),
+  };
+  return generate(packet, version);
+}
+
+export function encodeSubscribe(
+  messageId: number,
+  subscriptions: readonly Subscription[],
+  version: 4 | 5,
+): Buffer {
+  const entries = subscriptions.map((subscription) => ({
+    topic: wireFilter(subscription),
+    qos: subscription.qos,
+    nl: false,
+    rap: subscription.retainAsPublished ?? false,
+    rh: subscription.retainHandling ?? 1,
+  }));
+  return generate({ cmd: 'subscribe', messageId, subscriptions: entries }, version);
+}
+
+export function encodeUnsubscribe(messageId: number, filters: readonly string[], version: 4 | 5): Buffer {
+  return generate({ cmd: 'unsubscribe', messageId, unsubscriptions: [...filters] }, version);
+}
+
+export const PINGREQ: Buffer = generate({ cmd: 'pingreq' }, 5);
+
+/** 3.1.1 has no reasons: there a DISCONNECT only ever says goodbye. */
+export function encodeDisconnect(reasonCode: number, version: 4 | 5): Buffer {
+  return generate({ cmd: 'disconnect', reasonCode }, version);
+}

@@ -1,0 +1,5 @@
+export { MqttSessionError, SESSION_ERROR_CODES, type SessionErrorCode } from './errors.ts';
+export type { Logger, MqttSessionOptions } from './options.ts';
+export type { InboundMessage, PublishProperties, QoS } from './publish.ts';
+export { MqttSession, type SessionStats } from './session.ts';
+export type { Subscription } from './subscriptions.ts';

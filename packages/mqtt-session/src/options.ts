@@ -1,0 +1,176 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import { MqttSessionError } from './errors.ts';
+import type { InboundMessage } from './publish.ts';
+import { type Subscription, subscriptionProblem } from './subscriptions.ts';
+
+/** The part of a logger that is used; pino and its like fit. */
+export interface Logger {
+  debug(object: object, message: string): void;
+  info(object: object, message: string): void;
+  warn(object: object, message: string): void;
+  error(object: object, message: string): void;
+}
+
+export interface MqttSessionOptions {
+  /** `mqtt://`, `mqtts://`, `ws://` or `wss://`; user and password in it count where the options name none. */
+  readonly url: string;
+  /** Names the session at the broker: one per process, the same after a restart. */
+  readonly clientId: string;
+  readonly username?: string;
+  readonly password?: string | Buffer;
+  /** `ca`, `cert`, `key`, `servername` and whatever else `tls.connect` takes. */
+  readonly tls?: TlsOptions;
+  /** Default `auto`: MQTT 5, and 3.1.1 (4) when the broker refuses that. */
+  readonly protocolVersion?: 4 | 5 | 'auto';
+  /** Drops what the broker kept for this client id when the session starts. Default false. */
+  readonly cleanStart?: boolean;
+  /** How long the broker keeps session and queue while this client is away (MQTT 5). Default 7 days. */
+  readonly sessionExpirySeconds?: number;
+  /** 0 turns keep-alive and the detection of half-open connections off. Default 30. */
+  readonly keepAliveSeconds?: number;
+  /** QoS 1 and 2 messages that may wait for acknowledgement, 1 to 65535. Default 65535. */
+  readonly receiveMaximum?: number;
+  /** Bytes; announced to the broker and enforced here. Default 16 MiB. */
+  readonly maximumPacketSize?: number;
+  /** For transport, TLS and CONNACK together, and for each SUBACK on a silent link. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+  /** Ceiling of the first delay before reconnecting; it doubles per attempt. Default 250. */
+  readonly reconnectMinMs?: number;
+  /** Ceiling of every delay. Default 30,000. */
+  readonly reconnectMaxMs?: number;
+  readonly subscriptions: readonly Subscription[];
+  /** What an earlier process left subscribed (its `subscriptions`): filters no longer wanted are removed. */
+  readonly previousSubscriptions?: readonly Subscription[];
+  /**
+   * Hot path: called once per PUBLISH, synchronously, in arrival order, before `connect()` resolves too. If
+   * it throws, the connection is dropped (so that the broker sends again) and the error is uncaught.
+   */
+  readonly onMessage: (message: InboundMessage) => void;
+  /** Called when the session becomes usable (connected and subscribed) and when it no longer is. */
+  readonly onConnectionChange?: (connected: boolean, error: MqttSessionError | null) => void;
+  readonly logger?: Logger;
+}
+
+export interface Endpoint {
+  readonly transport: 'tcp' | 'tls' | 'ws' | 'wss';
+  readonly host: string;
+  readonly port: number;
+  /** Path and query, for WebSocket. */
+  readonly path: string;
+  /** The URL without credentials, for logs and errors. */
+  readonly label: string;
+}
+
+/** Options checked and completed. */
+export interface Settings {
+  readonly endpoint: Endpoint;
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly password: Buffer | undefined;
+  readonly tls: TlsOptions;
+  readonly protocolVersion: 4 | 5 | 'auto';
+  readonly cleanStart: boolean;
+  readonly sessionExpirySeconds: number;
+  readonly keepAliveSeconds: number;
+  readonly receiveMaximum: number;
+  readonly maximumPacketSize: number;
+  readonly connectTimeoutMs: number;
+  readonly reconnectMinMs: number;
+  readonly reconnectMaxMs: number;
+}
+
+const TRANSPORTS: Readonly<Record<string, readonly [Endpoint['transport'], number]>> = {
+  'mqtt:': ['tcp', 1883],
+  'mqtts:': ['tls', 8883],
+  'ws:': ['ws', 80],
+  'wss:': ['wss', 443],
+};
+
+const LARGEST_DELAY_MS = 2 ** 31 - 1;
+
+/** Checks and completes the options; throws MISCONFIGURED naming the option that is wrong. */
+export function resolveSettings(options: MqttSessionOptions): Settings {
+  const url = parseUrl(options.url);
+  const clientId = options.clientId;
+  if (clientId.length === 0) throw wrong('clientId cannot be empty', 'a persistent session needs a name');
+  if (Buffer.byteLength(clientId) > 65535) throw wrong('clientId has at most 65535 bytes');
+  const version = options.protocolVersion ?? 'auto';
+  if (version !== 4 && version !== 5 && version !== 'auto') {
+    throw wrong(`protocolVersion must be 5, 4 or 'auto', not ${version}`);
+  }
+  const username = options.username ?? (url.username === '' ? undefined : decodeURIComponent(url.username));
+  const password = options.password ?? (url.password === '' ? undefined : decodeURIComponent(url.password));
+  if (password !== undefined && username === undefined) throw wrong('password needs a username');
+  checkSubscriptions(options.subscriptions);
+  const reconnectMinMs = number(options, 'reconnectMinMs', 250, 1, LARGEST_DELAY_MS);
+  return {
+    endpoint: toEndpoint(url),
+    clientId,
+    username,
+    password: typeof password === 'string' ? Buffer.from(password) : password,
+    tls: options.tls ?? {},
+    protocolVersion: version,
+    cleanStart: options.cleanStart ?? false,
+    sessionExpirySeconds: number(options, 'sessionExpirySeconds', 7 * 24 * 3600, 0, 2 ** 32 - 1),
+    keepAliveSeconds: number(options, 'keepAliveSeconds', 30, 0, 65535),
+    receiveMaximum: number(options, 'receiveMaximum', 65535, 1, 65535),
+    maximumPacketSize: number(options, 'maximumPacketSize', 16 * 1024 * 1024, 64, 2 ** 28 + 4),
+    connectTimeoutMs: number(options, 'connectTimeoutMs', 10_000, 1, LARGEST_DELAY_MS),
+    reconnectMinMs,
+    reconnectMaxMs: number(options, 'reconnectMaxMs', 30_000, reconnectMinMs, LARGEST_DELAY_MS),
+  };
+}
+
+/** Throws MISCONFIGURED naming the filter and what is wrong with it. */
+export function checkSubscriptions(subscriptions: readonly Subscription[]): void {
+  for (const subscription of subscriptions) {
+    const problem = subscriptionProblem(subscription);
+    if (problem !== null) throw wrong(`subscription ${JSON.stringify(subscription.filter)}: ${problem}`);
+  }
+}
+
+type NumberOption = {
+  [K in keyof MqttSessionOptions]-?: MqttSessionOptions[K] extends number | undefined ? K : never;
+}[keyof MqttSessionOptions];
+
+function number(
+  options: MqttSessionOptions,
+  name: NumberOption,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  const value = options[name] ?? fallback;
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw wrong(`${name} must be a whole number from ${min} to ${max}, not ${value}`);
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text);
+  // The text itself may hold a password: it is not repeated.
+  const hint = 'use mqtt://host:1883, mqtts://host:8883, ws://host/path or wss://host/path';
+  if (url === null) throw wrong('url is not a URL', hint);
+  if (!(url.protocol in TRANSPORTS)) throw wrong(`url has the unknown scheme ${url.protocol}//`, hint);
+  if (url.hostname === '') throw wrong('url names no host', hint);
+  if (url.protocol.startsWith('mqtt') && (!['', '/'].includes(url.pathname) || url.search !== '')) {
+    throw wrong(`url has a path, which ${url.protocol}// does not take`, hint);
+  }
+  return url;
+}
+
+function toEndpoint(url: URL): Endpoint {
+  const [transport, defaultPort] = TRANSPORTS[url.protocol]!;
+  const port = url.port === '' ? defaultPort : Number(url.port);
+  const path = transport === 'ws' || transport === 'wss' ? `${url.pathname}${url.search}` : '';
+  return {
+    transport,
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port,
+    path,
+    label: `${url.protocol}//${url.hostname}:${port}${path === '/' ? '' : path}`,
+  };
+}
+
+function wrong(message: string, hint?: string): MqttSessionError {
+  return new MqttSessionError('MISCONFIGURED', message, hint === undefined ? {} : { hint });
+}

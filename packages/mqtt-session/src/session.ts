@@ -1,0 +1,357 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Backoff } from './backoff.ts';
+import { Connection, type Counters } from './connection.ts';
+import { MqttSessionError } from './errors.ts';
+import {
+  checkSubscriptions,
+  type Logger,
+  type MqttSessionOptions,
+  resolveSettings,
+  type Settings,
+} from './options.ts';
+import type { InboundMessage } from './publish.ts';
+import { describeReason } from './reasons.ts';
+import {
+  difference,
+  type Subscription,
+  type SubscriptionMap,
+  toSubscriptionMap,
+  wireFilter,
+} from './subscriptions.ts';
+
+export interface SessionStats {
+  /** Connections made after the first. */
+  readonly reconnects: number;
+  /** Messages passed to `onMessage`, all QoS. */
+  readonly received: number;
+  /** Acknowledgements released on the connection their message came by. */
+  readonly acknowledged: number;
+  /** QoS 2 messages that the broker sent again and that were not delivered again. */
+  readonly duplicates: number;
+  readonly bytesReceived: number;
+  /** Messages of this connection without acknowledgement, QoS 2 ones until their PUBREL. */
+  readonly inFlight: number;
+}
+
+const DEFAULT_CLOSE_MS = 2000;
+/** A connection that held this long was a good one: the next outage starts with short delays again. */
+const STABLE_MS = 10_000;
+/** Filters per SUBSCRIBE or UNSUBSCRIBE, which keeps these packets small. */
+const FILTERS_PER_PACKET = 100;
+
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * An MQTT subscriber whose session outlives connections and processes.
+ *
+ *     new --connect()--> [ open -> reconcile subscriptions -> up -> lost -> wait ] ... --close()--> closed
+ *
+ * The loop in brackets runs until `close`, or until the first connection fails for good. What it promises:
+ * a message is acknowledged to the broker only after `acknowledge`, in receive order, on the connection it
+ * came by; the broker sends all others again. QoS 1 and, over a restart of the process, QoS 2 messages can
+ * therefore arrive twice, and none is lost.
+ */
+export class MqttSession {
+  readonly #options: MqttSessionOptions;
+  readonly #log: Logger;
+  readonly #counters: Counters = { received: 0, acknowledged: 0, duplicates: 0, bytes: 0 };
+  readonly #unreleased = new Set<number>();
+  readonly #stop = new AbortController();
+  readonly #firstUp = Promise.withResolvers<void>();
+  #running: Promise<void> | null = null;
+  #connection: Connection | null = null;
+  #epoch = 0;
+  #up = false;
+  #paused = false;
+  #version: 4 | 5 = 5;
+  #connections = 0;
+  #everUp = false;
+  #desired: SubscriptionMap;
+  // What the broker's session holds, as far as this process knows.
+  #current: SubscriptionMap = new Map();
+  #reconciling = false;
+  #waiters: PromiseWithResolvers<void>[] = [];
+
+  /** Only keeps the options; `connect` checks them. */
+  constructor(options: MqttSessionOptions) {
+    this.#options = options;
+    this.#log = options.logger ?? SILENT;
+    this.#desired = toSubscriptionMap(options.subscriptions);
+  }
+
+  /** True while messages flow: connected and subscribed. */
+  get connected(): boolean {
+    return this.#up;
+  }
+
+  /** What the broker's session has subscribed: persist it, and give it to the next process as `previousSubscriptions`. */
+  get subscriptions(): readonly Subscription[] {
+    return [...this.#current.values()].filter((subscription) => subscription !== null);
+  }
+
+  get stats(): SessionStats {
+    const { received, acknowledged, duplicates, bytes } = this.#counters;
+    return {
+      reconnects: Math.max(0, this.#connections - 1),
+      received,
+      acknowledged,
+      duplicates,
+      bytesReceived: bytes,
+      inFlight: this.#connection?.inFlight ?? 0,
+    };
+  }
+
+  /**
+   * Resolves when the broker has accepted connection and subscriptions; messages may arrive before that.
+   * While the broker is away it keeps trying, until `signal` aborts (rejects with the signal's reason) or
+   * `close` is called. What trying again cannot mend rejects at once with an MqttSessionError: wrong options,
+   * credentials, client id, certificates, a refused subscription. The session is closed after a rejection.
+   * After the first success nothing ends the session but `close`.
+   */
+  async connect(signal?: AbortSignal): Promise<void> {
+    if (this.#running !== null || this.#stop.signal.aborted) {
+      throw new MqttSessionError('CLOSED', 'connect() can be called once per session');
+    }
+    const onAbort = (): void => this.#firstUp.reject(signal?.reason);
+    try {
+      const settings = resolveSettings(this.#options);
+      signal?.throwIfAborted();
+      signal?.addEventListener('abort', onAbort);
+      for (const previous of this.#options.previousSubscriptions ?? []) {
+        this.#current.set(wireFilter(previous), null);
+      }
+      this.#running = this.#run(settings);
+      await this.#firstUp.promise;
+    } catch (error) {
+      await this.close({ timeoutMs: 0 });
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /**
+   * Lets the acknowledgement of a message go out, as soon as those of all messages before it have been
+   * released. Any order, any time; a second call, QoS 0, and messages of an earlier connection (the broker
+   * sends those again) are ignored.
+   */
+  acknowledge(message: InboundMessage): void {
+    if (message.epoch !== this.#epoch || message.ticket < 0 || this.#connection === null) return;
+    if (this.#connection.acknowledge(message.ticket)) this.#counters.acknowledged += 1;
+  }
+
+  /**
+   * Replaces the subscriptions; what is new is subscribed before what is gone is unsubscribed. Resolves when
+   * the broker has confirmed, which while it is away is after the reconnection. Rejects with
+   * SUBSCRIPTION_REFUSED naming the refused filters, which are given up; the others are in force.
+   */
+  async setSubscriptions(subscriptions: readonly Subscription[]): Promise<void> {
+    if (this.#stop.signal.aborted) throw new MqttSessionError('CLOSED', 'the session is closed');
+    checkSubscriptions(subscriptions);
+    this.#desired = toSubscriptionMap(subscriptions);
+    if (this.#running === null) return;
+    const waiter = Promise.withResolvers<void>();
+    this.#waiters.push(waiter);
+    // A failure here is the connection's end, which the main loop sees too.
+    if (this.#up && this.#connection !== null) this.#reconcile(this.#connection).catch(() => {});
+    await waiter.promise;
+  }
+
+  /** Stops delivery with the message at hand: nothing is read until `resume`, keep-alive goes on. */
+  pause(): void {
+    this.#paused = true;
+    this.#connection?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#connection?.resume();
+  }
+
+  /**
+   * Sends the acknowledgements that may go out, then DISCONNECT, and waits `timeoutMs` (default 2000) at most
+   * for the broker to hang up. The broker's session stays, with all that was not acknowledged. No message is
+   * delivered afterwards. Twice is fine.
+   */
+  async close({ timeoutMs = DEFAULT_CLOSE_MS }: { timeoutMs?: number } = {}): Promise<void> {
+    const closed = new MqttSessionError('CLOSED', 'the session was closed');
+    const connection = this.#connection;
+    const ending = connection?.close(timeoutMs);
+    this.#stop.abort(closed);
+    this.#settleWaiters(closed);
+    this.#firstUp.reject(closed);
+    this.#firstUp.promise.catch(() => {});
+    await ending;
+    await this.#running;
+  }
+
+  async #run(settings: Settings): Promise<void> {
+    const { signal } = this.#stop;
+    const about = { broker: settings.endpoint.label, clientId: settings.clientId };
+    const backoff = new Backoff(settings.reconnectMinMs, settings.reconnectMaxMs);
+    if (settings.protocolVersion !== 'auto') this.#version = settings.protocolVersion;
+    while (!signal.aborted) {
+      const error = await this.#live(settings, about, backoff);
+      this.#connection = null;
+      this.#setUp(false, error);
+      if (signal.aborted || error === null) return;
+      if (
+        error.code === 'UNSUPPORTED_VERSION' &&
+        settings.protocolVersion === 'auto' &&
+        this.#version === 5
+      ) {
+        this.#version = 4;
+        this.#log.info(about, 'broker does not speak MQTT 5, going on with 3.1.1');
+        continue;
+      }
+      if (error.permanent && !this.#everUp) {
+        this.#firstUp.reject(error);
+        return;
+      }
+      const harmful = error.permanent || error.code === 'TAKEN_OVER';
+      const waitMs = Math.round(harmful ? backoff.longest() : backoff.next());
+      const what = { ...about, code: error.code, reason: error.message, hint: error.hint, retryInMs: waitMs };
+      this.#log[harmful ? 'error' : 'warn'](what, 'mqtt connection lost or refused');
+      await delay(waitMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  // One connection from beginning to end; resolves to why it ended, null when `close` ended it.
+  async #live(settings: Settings, about: object, backoff: Backoff): Promise<MqttSessionError | null> {
+    let upAt = Number.POSITIVE_INFINITY;
+    try {
+      const { connection, accepted } = await Connection.open(
+        {
+          settings,
+          version: this.#version,
+          clean: settings.cleanStart && (this.#connections === 0 || this.#version === 4),
+          epoch: ++this.#epoch,
+          unreleased: this.#unreleased,
+          counters: this.#counters,
+          onMessage: this.#options.onMessage,
+        },
+        this.#stop.signal,
+      );
+      if (this.#stop.signal.aborted) {
+        await connection.close(0);
+        return null;
+      }
+      this.#connection = connection;
+      this.#connections += 1;
+      if (!accepted.sessionPresent) {
+        this.#current.clear();
+        this.#unreleased.clear();
+      }
+      if (!this.#paused) connection.resume();
+      try {
+        await this.#reconcile(connection);
+      } catch (error) {
+        await connection.close(DEFAULT_CLOSE_MS);
+        throw error;
+      }
+      upAt = performance.now();
+      this.#log.info({ ...about, version: this.#version, ...accepted }, 'mqtt session up');
+      this.#setUp(true, null);
+      return await connection.closed;
+    } catch (error) {
+      if (error instanceof MqttSessionError) return error;
+      return new MqttSessionError('CONNECTION_LOST', 'unexpected failure', { cause: error });
+    } finally {
+      if (performance.now() - upAt >= STABLE_MS) backoff.reset();
+    }
+  }
+
+  #setUp(up: boolean, error: MqttSessionError | null): void {
+    if (this.#up === up) return;
+    this.#up = up;
+    if (up && !this.#everUp) {
+      this.#everUp = true;
+      this.#firstUp.resolve();
+    }
+    // What the application throws is its own uncaught error, and leaves the loop alone.
+    queueMicrotask(() => this.#options.onConnectionChange?.(up, error));
+  }
+
+  // Brings the broker's subscriptions to what is desired, however often that changes meanwhile.
+  async #reconcile(connection: Connection): Promise<void> {
+    if (this.#reconciling) return;
+    this.#reconciling = true;
+    try {
+      for (;;) {
+        const { added, removed } = difference(this.#current, this.#desired);
+        if (added.length === 0 && removed.length === 0) break;
+        const refused = await this.#subscribe(connection, added);
+        await this.#unsubscribe(connection, removed);
+        if (refused !== null) this.#giveUp(refused);
+      }
+      this.#settleWaiters(null);
+    } finally {
+      this.#reconciling = false;
+    }
+  }
+
+  async #subscribe(connection: Connection, added: readonly Subscription[]): Promise<Refused | null> {
+    const refused: Refused = { filters: [], reasons: [] };
+    for (let from = 0; from < added.length; from += FILTERS_PER_PACKET) {
+      const part = added.slice(from, from + FILTERS_PER_PACKET);
+      const codes = await connection.subscribe(part);
+      for (const [i, subscription] of part.entries()) {
+        const wire = wireFilter(subscription);
+        const code = codes[i] ?? 0x80;
+        if (code >= 0x80) {
+          refused.filters.push(wire);
+          refused.reasons.push(`${JSON.stringify(wire)}: ${describeReason(code)}`);
+          continue;
+        }
+        this.#current.set(wire, subscription);
+        if (code < subscription.qos) {
+          this.#log.warn(
+            { filter: wire, asked: subscription.qos, granted: code },
+            'broker granted a lower qos',
+          );
+        }
+      }
+    }
+    return refused.filters.length === 0 ? null : refused;
+  }
+
+  async #unsubscribe(connection: Connection, removed: readonly string[]): Promise<void> {
+    for (let from = 0; from < removed.length; from += FILTERS_PER_PACKET) {
+      const part = removed.slice(from, from + FILTERS_PER_PACKET);
+      const codes = await connection.unsubscribe(part);
+      for (const [i, filter] of part.entries()) {
+        const code = codes[i] ?? 0;
+        if (code >= 0x80) this.#log.warn({ filter, reason: describeReason(code) }, 'unsubscribe refused');
+        this.#current.delete(filter);
+      }
+    }
+  }
+
+  // Whoever waits in setSubscriptions is told, and the session goes on with the rest; otherwise it fails.
+  #giveUp({ filters, reasons }: Refused): void {
+    const error = new MqttSessionError(
+      'SUBSCRIPTION_REFUSED',
+      `subscription refused: ${reasons.join('; ')}`,
+      {
+        hint: "check the filters against the broker's access rules and abilities",
+      },
+    );
+    if (this.#waiters.length === 0) throw error;
+    for (const filter of filters) this.#desired.delete(filter);
+    this.#settleWaiters(error);
+  }
+
+  #settleWaiters(error: MqttSessionError | null): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const { resolve, reject } of waiters) {
+      if (error === null) resolve();
+      else reject(error);
+    }
+  }
+}
+
+interface Refused {
+  readonly filters: string[];
+  readonly reasons: string[];
+}
