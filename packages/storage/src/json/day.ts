@@ -186,7 +186,7 @@ export class Day implements LogOwner {
     }
     const landing = await this.#log.append(text);
     if (landing === null) return null;
-    const raced = landing.offset - 1 > landing.since ? await this.#raced(readings, landing.since) : 0;
+    const raced = landing.raced ? await this.#raced(readings, landing.since) : 0;
     let offset = landing.offset;
     for (let row = 0; row < readings.length; row += 1) {
       series[row]!.set(readings[row]!.time, placeOf(offset, lengths[row]!));

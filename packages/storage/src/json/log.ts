@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, statfs } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,8 +29,10 @@ export interface Mark {
 /** Where appended lines came to stand. */
 export interface Landing {
   readonly offset: number;
-  /** Lines of other processes from here to `offset` were read on the way. */
+  /** End of what was known before. */
   readonly since: number;
+  /** Lines of other processes stand between the two and were handed to the owner. */
+  readonly raced: boolean;
 }
 
 type Seal = 'compacted' | 'dropped';
@@ -46,7 +49,8 @@ const SPARE_BYTES = 16 * 1024 * 1024;
  * order in the file decides. Each batch is one write() to O_APPEND, so the kernel puts it in one place;
  * a process reads what others have put before its own lines and so knows what its lines meant there.
  *
- * It starts each batch with a newline, so that what a crashed writer left behind never joins the next line.
+ * It starts each batch with a newline, so that what a crashed writer left behind never joins the next line,
+ * and a line of blanks that is its own, so that it never takes an equal batch of another for its own.
  * The last line of a file that goes out of use is a seal. Lines behind it do not count, and their writer,
  * who sees the seal before its own lines, writes them again into the next generation of the file, which
  * whoever needs it first makes from what stands before the seal.
@@ -59,6 +63,7 @@ export class Log {
   readonly #owner: LogOwner;
   readonly #skipped: SkippedLines;
   readonly #mutex = new Mutex();
+  readonly #signature = signature();
   #handle: FileHandle | null = null;
   #generation = 0;
   #inode = 0;
@@ -124,14 +129,16 @@ export class Log {
     if (this.#seal !== null) return null;
     const handle = this.#handle!;
     const since = this.#read;
-    const bytes = Buffer.from(`\n${lines}`);
+    const bytes = Buffer.from(this.#signature + lines);
     const { bytesWritten } = await handle.write(bytes);
     if (bytesWritten < bytes.length) {
-      const text = `${this.#path()}: took ${bytesWritten} of ${bytes.length} bytes, the disk must be full`;
-      throw new StoreError('UNAVAILABLE', text, { hint: 'free some space, or expire old readings' });
+      // One byte more, for the error that says why.
+      await handle.write('\n');
+      throw new StoreError('UNAVAILABLE', `${this.#path()}: took ${bytesWritten} of ${bytes.length} bytes`);
     }
     const { size } = await handle.stat();
-    if (size !== since + bytes.length) {
+    const raced = size !== since + bytes.length;
+    if (raced) {
       const between = Buffer.allocUnsafe(size - since);
       await readFully(handle, between, since);
       const start = between.indexOf(bytes);
@@ -141,9 +148,9 @@ export class Log {
       if (this.#seal !== null) return null;
       this.#read = since + start;
     }
-    const offset = this.#read + 1;
+    const offset = this.#read + this.#signature.length;
     this.#read += bytes.length;
-    return { offset, since };
+    return { offset, since, raced };
   }
 
   /** Resolves when everything up to the mark is on the disk; waiting callers share one fdatasync. */
@@ -295,9 +302,9 @@ export class Log {
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
       const length = end - start;
-      if (length > 0) {
-        const text = chunk.toString('utf8', start, end);
-        const seal = text.startsWith(SEAL) ? sealOf(text) : null;
+      const text = length === 0 ? '' : chunk.toString('utf8', start, end);
+      if (!isBlank(text)) {
+        const seal = sealOf(text);
         if (seal !== null) {
           this.#sealed(seal);
           return end + 1;
@@ -356,7 +363,21 @@ export class Log {
   }
 }
 
+/** A newline and a line of 16 blanks, different for every log that is opened. */
+function signature(): string {
+  const bits = randomInt(2 ** 16)
+    .toString(2)
+    .padStart(16, '0');
+  return `\n${bits.replaceAll('0', ' ').replaceAll('1', '\t')}\n`;
+}
+
+function isBlank(text: string): boolean {
+  const first = text.charCodeAt(0);
+  return text === '' || ((first === 32 || first === 9) && text.trim() === '');
+}
+
 function sealOf(text: string): Seal | null {
+  if (!text.startsWith(SEAL)) return null;
   if (text === `${SEAL}"compacted"}`) return 'compacted';
   return text === `${SEAL}"dropped"}` ? 'dropped' : null;
 }

@@ -82,7 +82,7 @@ export class JsonRecords implements RecordStore {
 
   #existing<T>(table: string, value: T): T {
     if (this.#table(table).log.exists) return value;
-    throw new StoreError('MISCONFIGURED', `there is no record table ${table}`, { hint: 'create it first' });
+    throw new StoreError('REJECTED', `there is no record table ${table}`, { hint: 'create it first' });
   }
 
   #table(name: string): Table {

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, readFile, stat } from 'node:fs/promises';
+import { access, constants, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { StoreError } from '../errors.ts';
 import { publish, removeAbandoned, syncFolder } from './files.ts';
@@ -32,8 +32,6 @@ export function layoutOf(path: string): Layout {
 /** Makes the folder if there is none, and refuses one that is not ours or of a newer version. */
 export async function openFolder(layout: Layout): Promise<void> {
   await mkdir(layout.folder, { recursive: true });
-  const found = await stat(layout.folder);
-  if (!found.isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
   await access(layout.folder, constants.R_OK | constants.W_OK | constants.X_OK);
   await readVersion(layout);
 }

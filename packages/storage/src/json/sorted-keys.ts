@@ -7,7 +7,10 @@ export class SortedKeys {
   #blocks: string[][] = [];
 
   add(key: string): void {
-    if (this.#blocks.length === 0) this.#blocks.push([]);
+    if (this.#blocks.length === 0) {
+      this.#blocks.push([key]);
+      return;
+    }
     const at = this.#blockOf(key);
     const block = this.#blocks[at]!;
     const index = lowerBound(block, key);

@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict';
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { collect, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
+import { createStore, openStore, type Store, StoreError } from '../../src/index.ts';
+import { JsonBackend } from '../../src/json/backend.ts';
+import { SYSTEM_ERRORS, toStoreError } from '../../src/json/errors.ts';
+
+const HOUR = 3_600_000_000;
+const DAY = 24 * HOUR;
+
+interface Warning {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+let folder = '';
+let stores: Store[] = [];
+let warnings: Warning[] = [];
+
+const logger = {
+  debug() {},
+  info() {},
+  error() {},
+  warn: (fields: object) => {
+    warnings.push(fields as Warning);
+  },
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidegauge-json-'));
+  warnings = [];
+});
+
+afterEach(async () => {
+  for (const store of stores) await store.close();
+  stores = [];
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A store on the folder; each has its own files open and its own index, as a process of its own has. */
+async function open(options = ''): Promise<Store> {
+  const store = await openStore(`json:${folder}/data${options}`, { logger });
+  stores.push(store);
+  return store;
+}
+
+/** What is not blank: every batch starts with a line of blanks. */
+const lines = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
+const path = (name: string) => join(folder, 'data', name);
+const today = () => path('readings/2026-11-21.jsonl');
+
+describe('json files', () => {
+  test('hold one reading per line that a person can read', async () => {
+    const store = await open();
+    await store.readings.write([
+      reading({ device: 'site-3/probe-7', value: -0 }),
+      reading({ device: 'site-3/probe-7', time: T0 + 1, value: 'on', boot: 'b', seq: 7, quality: 'skewed' }),
+    ]);
+    assert.deepEqual(lines(await readFile(today(), 'utf8')), [
+      `{"device":"site-3/probe-7","metric":"temperature","time":${T0},"value":-0,"received":${T0 + 1500}}`,
+      `{"device":"site-3/probe-7","metric":"temperature","time":${T0 + 1},"value":"on","received":${T0 + 1501},` +
+        `"boot":"b","seq":7,"quality":"skewed"}`,
+    ]);
+    const catalogue = await readFile(path('series.jsonl'), 'utf8');
+    assert.equal(
+      catalogue.trim(),
+      '{"day":"2026-11-21","device":"site-3/probe-7","metrics":["temperature"]}',
+    );
+  });
+
+  test('do not grow by duplicates', async () => {
+    const store = await open();
+    const batch = series('a', 100);
+    await store.readings.write(batch);
+    const { size } = await stat(today());
+    await store.readings.write(batch);
+    await (await open()).readings.write(batch);
+    assert.equal((await stat(today())).size, size);
+  });
+
+  test('survive a line that a crashed writer cut short', async () => {
+    const batch = series('a', 30);
+    await (await open()).readings.write(batch.slice(0, 10));
+    const torn = (await stat(today())).size;
+    await appendFile(today(), '\n{"device":"a","metric":"temperature","time":17952192');
+    const other = await open();
+    assert.deepEqual(await stored(other, 'a'), batch.slice(0, 10));
+    assert.deepEqual(warnings, []);
+    await other.readings.write(batch.slice(10, 20));
+    await stores[0]!.readings.write(batch.slice(20));
+    for (const store of [...stores, await open()]) assert.deepEqual(await stored(store, 'a'), batch);
+    assert.deepEqual(
+      new Set(warnings.map(({ file, offset }) => `${file} ${offset}`)),
+      new Set([`${today()} ${torn + 1}`]),
+    );
+  });
+
+  test('skip lines that are not ours, and log each once with file and byte', async () => {
+    const store = await open();
+    const batch = series('a', 20);
+    await store.readings.write(batch.slice(0, 10));
+    const { size } = await stat(today());
+    const wrongDay = JSON.stringify(reading({ device: 'a', time: T0 + DAY }));
+    const garbage = ['what is this', '{"device":"a"}', '[1]', '\0'.repeat(5000), wrongDay, '\u{1F30A}'];
+    await appendFile(today(), `${garbage.join('\n')}\n`);
+    await store.readings.write(batch.slice(10));
+    for (let round = 0; round < 2; round += 1) assert.deepEqual(await stored(store, 'a'), batch);
+    assert.equal(warnings.length, garbage.length);
+    assert.deepEqual(warnings[0], { file: today(), offset: size, length: garbage[0]!.length });
+  });
+
+  test('skip lines longer than any of ours without reading them into memory whole', async () => {
+    const store = await open();
+    await store.readings.write(series('a', 2));
+    await appendFile(today(), `${'x'.repeat(3_000_000)}\n`);
+    assert.deepEqual(await stored(await open(), 'a'), series('a', 2));
+    assert.equal(warnings.length, 1);
+  });
+
+  test('are read again when somebody has edited them to be shorter', async () => {
+    const store = await open();
+    const batch = series('a', 3);
+    await store.readings.write(batch);
+    const [, second] = lines(await readFile(today(), 'utf8'));
+    await writeFile(today(), `${second}\n`);
+    assert.deepEqual(await stored(store, 'a'), [batch[1]]);
+  });
+});
+
+describe('json stores on one folder', () => {
+  test('count every reading once, however their batches race', async () => {
+    const writers = [await open(), await open(), await open()];
+    const batches = Array.from({ length: 40 }, (_, index) => series('a', 50).slice(index, index + 10));
+    const results = await Promise.all(
+      batches.flatMap((batch) => writers.map((store) => store.readings.write(batch))),
+    );
+    const sum = (key: 'stored' | 'duplicate') => results.reduce((total, result) => total + result[key], 0);
+    assert.deepEqual([sum('stored'), sum('duplicate')], [49, 1151]);
+    for (const store of writers) assert.deepEqual(await stored(store, 'a'), series('a', 49));
+  });
+
+  test('agree on which correction came last', async () => {
+    const writers = [await open(), await open()];
+    for (let round = 0; round < 30; round += 1) {
+      await Promise.all(
+        writers.map((store, index) =>
+          store.readings.write([reading({ device: 'a', value: round + index / 2 })]),
+        ),
+      );
+      const [left, right] = await Promise.all(writers.map((store) => stored(store, 'a')));
+      assert.deepEqual(left, right);
+      assert.equal(Math.floor(left![0]!.value as number), round);
+    }
+  });
+
+  test('lose no change of a device when they change different facts at once', async () => {
+    const [one, two] = [await open(), await open()];
+    await one.devices.register(['a']);
+    for (let year = 1; year <= 50; year += 1) {
+      await Promise.all([
+        one.devices.patch('a', { year }),
+        two.devices.patch('a', { city: `city ${year}` }),
+        two.devices.patchWhere({ year: year - 1 }, { kind: `kind ${year - 1}` }),
+      ]);
+      for (const store of [one, two]) {
+        const device = await store.devices.get('a');
+        assert.deepEqual([device?.year, device?.city], [year, `city ${year}`]);
+      }
+    }
+  });
+
+  test('let one of many inserts of the same key win', async () => {
+    const writers = [await open(), await open(), await open()];
+    await writers[0]!.records.createTable('usertable', 1);
+    for (let key = 0; key < 30; key += 1) {
+      const won = await Promise.all(
+        writers.map((store, index) => store.records.insert('usertable', `k${key}`, { field0: `${index}` })),
+      );
+      assert.deepEqual(won.toSorted(), [false, false, true]);
+      const record = await writers[0]!.records.read('usertable', `k${key}`, null);
+      assert.deepEqual(record, { field0: `${won.indexOf(true)}` });
+    }
+  });
+
+  test('compact what is mostly old, and carry on in the new file', async () => {
+    const [one, two] = [await open(), await open()];
+    const names = Array.from({ length: 500 }, (_, index) => `device-${String(index).padStart(3, '0')}`);
+    await one.devices.register(names);
+    for (let round = 1; round <= 40; round += 1) {
+      const store = round % 2 === 0 ? one : two;
+      assert.equal(await store.devices.patchWhere({}, { year: round, city: 'Ostende' }), 500);
+    }
+    await two.devices.delete(names[7]!);
+    const files = (await readdir(path(''))).filter((name) => name.startsWith('devices'));
+    assert.equal(files.length, 1);
+    assert.match(files[0]!, /^devices\.\d+\.jsonl$/);
+    assert.ok((await stat(path(files[0]!))).size < 2_000_000);
+    for (const store of [one, two, await open()]) {
+      const devices = await store.devices.list({ year: 40, limit: 1000 });
+      assert.deepEqual(
+        devices.map(({ name }) => name),
+        names.filter((name) => name !== names[7]),
+      );
+    }
+  });
+
+  test('finish the compaction that a crashed process has sealed a file for', async () => {
+    const store = await open();
+    await store.devices.register(['a', 'b']);
+    await appendFile(path('devices.jsonl'), '\n{"sealed":"compacted"}\n');
+    await appendFile(path('devices.jsonl'), '\n{"key":"behind the seal","document":null}\n');
+    assert.equal((await store.devices.list({ limit: 10 })).length, 2);
+    await store.devices.register(['c']);
+    assert.ok((await readdir(path(''))).includes('devices.2.jsonl'));
+    const names = (await (await open()).devices.list({ limit: 10 })).map(({ name }) => name);
+    assert.deepEqual(names, ['a', 'b', 'c']);
+  });
+});
+
+describe('json memory', () => {
+  test('is bounded: days beyond the limit are let go and read again when asked for', async () => {
+    const backend = new JsonBackend({ folder: path('bounded'), memoryBytes: 300_000 }, { logger });
+    await backend.open();
+    await backend.migrate();
+    try {
+      const days = Array.from({ length: 12 }, (_, day) => day);
+      for (const day of days) {
+        const batch = series('a', 5000).map((one) => ({ ...one, time: one.time + day * DAY }));
+        await backend.readings.write(batch);
+        assert.ok(backend.readings.indexBytes <= 300_000, `${backend.readings.indexBytes} bytes`);
+      }
+      const all = await collect(backend.readings.range({ device: 'a', order: 'asc', limit: 100_000 }));
+      assert.equal(all.length, 60_000);
+      assert.ok(all.every(({ time }, index) => index === 0 || time > all[index - 1]!.time));
+      assert.ok(backend.readings.indexBytes <= 300_000, `${backend.readings.indexBytes} bytes`);
+    } finally {
+      await backend.close();
+    }
+  });
+
+  test('answers the newest of silent devices without their days, and notices when these change', async () => {
+    const store = await open('?memoryMiB=1');
+    const silent = Array.from({ length: 3 }, (_, day) =>
+      reading({ device: `silent-${day}`, time: T0 - day * DAY }),
+    );
+    await store.readings.write(silent);
+    for (let day = 1; day < 5; day += 1) {
+      await store.readings.write(
+        series('busy', 20_000).map((one) => ({ ...one, time: one.time + day * DAY })),
+      );
+    }
+    const names = silent.map(({ device }) => device);
+    for (let round = 0; round < 2; round += 1) assert.deepEqual(await store.readings.latest(names), silent);
+    const correction = { ...silent[2]!, value: 99 };
+    await (await open()).readings.write([correction]);
+    assert.deepEqual(await store.readings.latest(names), [silent[0], silent[1], correction]);
+  });
+});
+
+describe('json expiry', () => {
+  test('drops whole days and what is older on the day of the boundary', async () => {
+    const [store, other] = [await open(), await open()];
+    const hours = Array.from({ length: 72 }, (_, hour) => reading({ device: 'a', time: T0 + hour * HOUR }));
+    const old = reading({ device: 'old', time: T0 + HOUR });
+    await store.readings.write([...hours, old]);
+    assert.equal((await stored(other, 'a')).length, 72);
+    assert.equal(await store.readings.expire(T0 + 30 * HOUR), 31);
+    for (const one of [store, other, await open()]) {
+      assert.deepEqual(await stored(one, 'a'), hours.slice(30));
+      assert.deepEqual(await one.readings.latest(['a', 'old']), [hours[71]]);
+    }
+    assert.deepEqual(await readdir(path('readings')), ['2026-11-22.jsonl', '2026-11-23.jsonl']);
+    assert.equal(await other.readings.expire(T0 + 30 * HOUR), 0);
+  });
+
+  test('takes readings of an expired day again, also from who had the day open', async () => {
+    const [store, other] = [await open(), await open()];
+    const late = reading({ device: 'a' });
+    for (const one of [other, store, other, store]) {
+      assert.deepEqual(await one.readings.write([late]), { stored: 1, duplicate: 0 });
+      assert.deepEqual(await one.readings.write([late]), { stored: 0, duplicate: 1 });
+      assert.deepEqual(await stored(store, 'a'), [late]);
+      assert.deepEqual(await stored(other, 'a'), [late]);
+      assert.equal(await store.readings.expire(T0 + DAY), 1);
+      assert.deepEqual(await stored(other, 'a'), []);
+    }
+  });
+
+  test('loses nothing that is newer while days are dropped and written at once', async () => {
+    const [store, other] = [await open(), await open()];
+    for (let round = 0; round < 20; round += 1) {
+      const time = T0 + round * 1000;
+      const [gone, result] = await Promise.all([
+        store.readings.expire(T0 + DAY),
+        other.readings.write([reading({ device: 'a', time }), reading({ device: 'a', time: time + DAY })]),
+      ]);
+      assert.equal(result.stored, 2);
+      const left = (await stored(store, 'a', { to: T0 + DAY })).length;
+      const dropped = await store.readings.expire(T0 + DAY);
+      assert.equal(left, dropped);
+      assert.ok((gone ?? 0) + left === 1, `round ${round}: ${gone} dropped, ${left} left`);
+      assert.equal((await stored(other, 'a')).length, round + 1);
+    }
+  });
+});
+
+describe('json errors', () => {
+  test('name the path and the remedy when a file stands where the folder should be', async () => {
+    await writeFile(path(''), 'a file');
+    for (const place of [`${folder}/data`, `${folder}/data/below`]) {
+      const store = await createStore(`json:${place}`);
+      const error = await rejection(store.open(), 'MISCONFIGURED');
+      assert.ok(error.message.includes(`${folder}/data`), error.message);
+      assert.match(error.hint ?? '', /a file stands where a folder should be/);
+      await store.close();
+    }
+  });
+
+  test('refuse a folder of a newer version and one that is not ours', async () => {
+    await open();
+    await writeFile(path('format.json'), '{"format":"tidegauge-json","version":2}');
+    const newer = await rejection(openStore(`json:${folder}/data`), 'MISCONFIGURED');
+    assert.match(newer.message, /version 2, this program knows 1/);
+    for (const text of ['{"format":"other","version":1}', 'null', '']) {
+      await writeFile(path('format.json'), text);
+      const foreign = await rejection(openStore(`json:${folder}/data`), 'MISCONFIGURED');
+      assert.match(foreign.message, /is not of a Tidegauge store/);
+    }
+  });
+
+  test('come from system calls by one table, with a remedy each', () => {
+    for (const [code, { code: meaning }] of Object.entries(SYSTEM_ERRORS)) {
+      const cause = Object.assign(new Error('failed'), { code, path: '/data/readings/x.jsonl' });
+      const error = toStoreError(cause, '/data');
+      assert.equal(error.code, meaning);
+      assert.equal(error.cause, cause);
+      assert.ok(error.message.includes('/data/readings/x.jsonl') && error.message.includes(code));
+      assert.notEqual(error.hint, null);
+    }
+    const unknown = toStoreError(Object.assign(new Error('odd'), { code: 'EODD' }), '/data');
+    assert.equal(unknown.code, 'UNAVAILABLE');
+    const own = new StoreError('REJECTED', 'as it is');
+    assert.equal(toStoreError(own, '/data'), own);
+  });
+
+  test('name a URL option that there is not', async () => {
+    const error = await rejection(createStore(`json:${folder}?memory=1`), 'MISCONFIGURED');
+    assert.match(error.hint ?? '', /memoryMiB/);
+  });
+});
