@@ -1,22 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Reading } from '@tidegauge/readings';
-import { isRetryable, type Store } from '../src/index.ts';
-import { freshDevice, reading, series, stored, T0 } from './data.ts';
+import { freshDevice, reading, series, stored, T0, writeFirmly } from './data.ts';
 import { type StoreTarget, useStore } from './target.ts';
-
-/** Writes as a caller does that reads the error code: what can be written again is. */
-async function writeFirmly(store: Store, batch: readonly Reading[]): Promise<number> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    try {
-      return (await store.readings.write(batch)).stored;
-    } catch (error) {
-      if (!isRetryable(error) || performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
 
 export function concurrency(target: StoreTarget): void {
   describe('concurrency', () => {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { isRetryable, openStore, type Store } from '../src/index.ts';
-import { CRASH_BATCH, crashBatch, freshDevice, stored } from './data.ts';
+import { openStore, type Store } from '../src/index.ts';
+import { CRASH_BATCH, crashBatch, freshDevice, stored, writeFirmly } from './data.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const WRITER = fileURLToPath(new URL('crash-writer.ts', import.meta.url));
@@ -39,7 +39,7 @@ export function crash(target: StoreTarget): void {
       let restarting: Promise<void> | null = null;
       for (let number = 0; number < SERVER_BATCHES; number += 1) {
         if (number === 80) restarting = restart(subject.place);
-        await writeFirmly(subject.store, device, number);
+        await writeFirmly(subject.store, crashBatch(device, number));
       }
       await restarting;
       await assertWhole(subject.store, device, SERVER_BATCHES);
@@ -75,17 +75,4 @@ async function assertWhole(store: Store, device: string, acknowledged: number): 
   // A batch under way may have made it; where batches are atomic, all of it or nothing.
   assert.ok(rest <= CRASH_BATCH, `${rest} readings nobody wrote`);
   if (store.capabilities.atomicBatches) assert.ok(rest === 0 || rest === CRASH_BATCH, `${rest} of a batch`);
-}
-
-async function writeFirmly(store: Store, device: string, number: number): Promise<void> {
-  const deadline = performance.now() + 120_000;
-  for (;;) {
-    try {
-      await store.readings.write(crashBatch(device, number));
-      return;
-    } catch (error) {
-      if (!isRetryable(error) || performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Reading } from '@tidegauge/readings';
-import { type RangeQuery, type Store, StoreError, type StoreErrorCode } from '../src/index.ts';
+import { isRetryable, type RangeQuery, type Store, StoreError, type StoreErrorCode } from '../src/index.ts';
 
 /** 2026-11-21T00:00:00Z in microseconds. */
 export const T0 = 1_795_219_200_000_000;
@@ -36,6 +36,19 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 /** Everything a device has, oldest first unless the query says otherwise. */
 export function stored(store: Store, device: string, query: Partial<RangeQuery> = {}): Promise<Reading[]> {
   return collect(store.readings.range({ device, order: 'asc', limit: 1_000_000, ...query }));
+}
+
+/** Writes as a caller does that goes by the error code: what can be written again is. Resolves to `stored`. */
+export async function writeFirmly(store: Store, batch: readonly Reading[]): Promise<number> {
+  const deadline = performance.now() + 60_000;
+  for (;;) {
+    try {
+      return (await store.readings.write(batch)).stored;
+    } catch (error) {
+      if (!isRetryable(error) || performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
 }
 
 /** Passes when the call rejects with a StoreError of that code; resolves to the error. */

@@ -40,12 +40,14 @@ interface SeriesRow {
  */
 export class SqliteReadings implements ReadingStore {
   readonly #db: Database;
+  readonly #recentRows: number;
   readonly #dictionary: SeriesDictionary;
   /** Rows this process believes to be in each slot of `recent`; null when it has to count. */
   #slotRows: number[] | null = null;
 
-  constructor(db: Database) {
+  constructor(db: Database, recentRows = RECENT_ROWS) {
     this.#db = db;
+    this.#recentRows = recentRows;
     this.#dictionary = new SeriesDictionary(db);
     db.onRollback = () => {
       this.#dictionary.clear();
@@ -87,7 +89,7 @@ export class SqliteReadings implements ReadingStore {
 
   #mergeFullest(slotRows: number[]): void {
     let rows = slotRows.reduce((sum, count) => sum + count, 0);
-    while (rows > RECENT_ROWS) {
+    while (rows > this.#recentRows) {
       const most = Math.max(...slotRows);
       const slot = slotRows.indexOf(most);
       this.#db.statement(MERGE).run(slot);

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ReadingValue } from '@tidegauge/readings';
+import { reading } from '../../conformance/data.ts';
+import { foldBuckets } from '../../src/aggregate.ts';
+
+async function* rows(...values: [time: number, value: ReadingValue][]) {
+  for (const [time, value] of values) yield reading({ device: 'd', time, value });
+}
+
+describe('foldBuckets', () => {
+  test('folds numbers per bucket, whatever order they come in', async () => {
+    assert.deepEqual(await foldBuckets(rows([25, 1], [3, 5], [9, -1], [10, 7], [29, 2]), 10), [
+      { time: 0, count: 2, min: -1, max: 5, mean: 2, sum: 4 },
+      { time: 10, count: 1, min: 7, max: 7, mean: 7, sum: 7 },
+      { time: 20, count: 2, min: 1, max: 2, mean: 1.5, sum: 3 },
+    ]);
+  });
+
+  test('leaves out texts, and buckets of nothing else', async () => {
+    const buckets = await foldBuckets(rows([0, 'open'], [1, '7'], [12, 'x'], [13, 4]), 10);
+    assert.deepEqual(buckets, [{ time: 10, count: 1, min: 4, max: 4, mean: 4, sum: 4 }]);
+    assert.deepEqual(await foldBuckets(rows(), 10), []);
+  });
+
+  test('does not lose small numbers beside large ones', async () => {
+    const [bucket] = await foldBuckets(rows([0, 1e100], [1, 1], [2, -1e100], [3, 1]), 10);
+    assert.equal(bucket?.sum, 2);
+    assert.equal(bucket?.mean, 0.5);
+  });
+
+  test('overflows to infinity, not to NaN', async () => {
+    const [bucket] = await foldBuckets(rows([0, 1.7e308], [1, 1.7e308]), 10);
+    assert.equal(bucket?.sum, Number.POSITIVE_INFINITY);
+  });
+});

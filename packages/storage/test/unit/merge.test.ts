@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { collect, reading, T0 } from '../../conformance/data.ts';
+import { compareReadings, compareText, mergePages, seriesBounds, take } from '../../src/merge.ts';
+
+async function* pages<T>(items: readonly T[], size: number): AsyncGenerator<T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
+
+describe('compareText', () => {
+  test('orders as UTF-8 bytes do', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 3 }).filter((value) => value.isWellFormed());
+    const high = fc.constantFrom('\u{10000}', '\ue000', '\uffff', '\ud7ff', 'a\u{1F30A}', 'a\uff5e');
+    fc.assert(
+      fc.property(fc.oneof(text, high), fc.oneof(text, high), (a, b) => {
+        assert.equal(Math.sign(compareText(a, b)), Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      }),
+    );
+  });
+});
+
+describe('mergePages', () => {
+  for (const order of ['asc', 'desc'] as const) {
+    test(`merges series of one device ${order} by time, then metric`, async () => {
+      const times = fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 20 });
+      const metrics = fc.uniqueArray(fc.constantFrom('a', 'b', 'B', 'é', '\u{20000}', '～'), {
+        minLength: 1,
+      });
+      const property = fc.asyncProperty(
+        metrics,
+        fc.array(times, { minLength: 6, maxLength: 6 }),
+        async (names, all) => {
+          const compare = compareReadings(order);
+          const streams = names.map((metric, index) =>
+            all[index]!.map((offset) => reading({ device: 'd', metric, time: T0 + offset })).sort(compare),
+          );
+          const merged = await collect(
+            mergePages(
+              streams.map((stream, index) => pages(stream, index + 1)),
+              compare,
+            ),
+          );
+          assert.deepEqual(merged, streams.flat().sort(compare));
+        },
+      );
+      await fc.assert(property, { numRuns: 60 });
+    });
+  }
+
+  test('lets go of every stream when the consumer leaves', async () => {
+    let left = 0;
+    async function* endless(step: number) {
+      try {
+        for (let value = 0; ; value += step) yield [value];
+      } finally {
+        left += 1;
+      }
+    }
+    const merged = mergePages([endless(1), endless(2), endless(3)], (a, b) => a - b);
+    assert.deepEqual(await collect(take(merged, 6)), [0, 0, 0, 1, 2, 2]);
+    assert.equal(left, 3);
+  });
+});
+
+describe('seriesBounds', () => {
+  test('turns a cursor into bounds that keep exactly what is behind it', () => {
+    const metric = fc.constantFrom('a', 'b', 'c');
+    const time = fc.integer({ min: 0, max: 6 });
+    fc.assert(
+      fc.property(
+        metric,
+        time,
+        fc.boolean(),
+        metric,
+        time,
+        (cursorMetric, cursorTime, ascending, name, at) => {
+          const order = ascending ? 'asc' : 'desc';
+          const after = { time: cursorTime, metric: cursorMetric };
+          const query = { device: 'd', limit: 1, order, from: 1, to: 6, after } as const;
+          const { from, to } = seriesBounds(query, name);
+          const row = reading({ device: 'd', metric: name, time: at });
+          const behind = compareReadings(order)(row, { ...row, ...after }) > 0;
+          assert.equal(at >= from && at < to, behind && at >= 1 && at < 6);
+        },
+      ),
+    );
+  });
+
+  test('covers all time when the query says nothing', () => {
+    assert.deepEqual(seriesBounds({ device: 'd', limit: 1 }, 'a'), { from: 0, to: 2 ** 53 });
+  });
+});
+
+test('take gives no more than the limit', async () => {
+  assert.deepEqual(
+    await collect(
+      take(
+        mergePages([pages([1, 2, 3], 2)], (a, b) => a - b),
+        2,
+      ),
+    ),
+    [1, 2],
+  );
+  assert.deepEqual(
+    await collect(
+      take(
+        mergePages([pages([1], 2)], (a, b) => a - b),
+        0,
+      ),
+    ),
+    [],
+  );
+});

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, test } from 'node:test';
+import type { Reading } from '@tidegauge/readings';
+import fc from 'fast-check';
+import { collect, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
+import { openStore, parseUrl } from '../../src/index.ts';
+import { readConfig } from '../../src/sqlite/config.ts';
+import { Database } from '../../src/sqlite/database.ts';
+import { SqliteReadings } from '../../src/sqlite/readings.ts';
+import { migrate, SCHEMA_VERSION } from '../../src/sqlite/schema.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegauge-sqlite-'));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+function freshPath(): string {
+  files += 1;
+  return join(folder, `${files}.db`);
+}
+
+async function openDatabase(path: string): Promise<Database> {
+  const db = new Database(readConfig(parseUrl(`sqlite:${path}`)));
+  await db.open();
+  await db.transaction(() => migrate(db.connection, path));
+  return db;
+}
+
+describe('the SQLite backend opening its file', () => {
+  test('makes the folders on the way', async () => {
+    const store = await openStore(`sqlite:${folder}/a/b/c.db`);
+    await store.close();
+  });
+
+  test('refuses a path that cannot be a database, naming it', async () => {
+    writeFileSync(join(folder, 'notes.txt'), 'not a database at all, '.repeat(100));
+    mkdirSync(join(folder, 'folder.db'));
+    for (const path of ['notes.txt', 'folder.db', 'notes.txt/below.db']) {
+      const error = await rejection(openStore(`sqlite:${folder}/${path}`), 'MISCONFIGURED');
+      assert.ok(error.message.includes(path), error.message);
+      assert.ok(error.hint);
+    }
+  });
+
+  test('refuses a schema newer than its own, with the reason', async () => {
+    const path = freshPath();
+    await (await openStore(`sqlite:${path}`)).close();
+    const db = new DatabaseSync(path);
+    db.exec(`pragma user_version = ${SCHEMA_VERSION + 1}`);
+    db.close();
+    const error = await rejection(openStore(`sqlite:${path}`), 'MISCONFIGURED');
+    assert.match(error.message, new RegExp(`version ${SCHEMA_VERSION + 1} is newer`));
+  });
+
+  test('shares a file with tables of YCSB\u2019s JDBC binding', async () => {
+    const path = freshPath();
+    const db = new DatabaseSync(path);
+    db.exec(`
+      create table usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT);
+      insert into usertable values ('user1', 'a', null)`);
+    db.close();
+    const store = await openStore(`sqlite:${path}`);
+    assert.deepEqual({ ...(await store.records.read('usertable', 'user1', null)) }, { field0: 'a' });
+    await store.close();
+  });
+
+  test('writes with the durability the URL asks for, full unless told otherwise', async () => {
+    for (const [query, level] of [
+      ['', 2],
+      ['?synchronous=normal', 1],
+    ] as const) {
+      const db = new Database(readConfig(parseUrl(`sqlite:${freshPath()}${query}`)));
+      await db.open();
+      assert.equal(db.connection.prepare('pragma synchronous').get()?.synchronous, level);
+      assert.equal(db.connection.prepare('pragma journal_mode').get()?.journal_mode, 'wal');
+      db.close();
+    }
+  });
+});
+
+describe('the SQLite backend beside another writer', () => {
+  test('waits for it without holding the event loop', async () => {
+    const path = freshPath();
+    const store = await openStore(`sqlite:${path}`);
+    const other = new DatabaseSync(path);
+    other.exec('begin immediate');
+    const write = store.readings.write(series('d', 10));
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    other.exec('rollback');
+    assert.deepEqual(await write, { stored: 10, duplicate: 0 });
+    other.close();
+    await store.close();
+  });
+
+  test('is OVERLOADED when that takes longer than the busy option, and reads meanwhile', async () => {
+    const path = freshPath();
+    const store = await openStore(`sqlite:${path}?busy=60`);
+    await store.readings.write(series('d', 3));
+    const other = new DatabaseSync(path);
+    other.exec('begin immediate');
+    const started = performance.now();
+    await rejection(store.readings.write(series('d', 10)), 'OVERLOADED');
+    await rejection(store.health(), 'OVERLOADED');
+    assert.ok(performance.now() - started < 5000);
+    assert.equal((await stored(store, 'd')).length, 3);
+    other.close();
+    await store.readings.write(series('d', 10));
+    await store.close();
+  });
+});
+
+describe('SQLite readings', () => {
+  test('store all or nothing of a batch when the disk is full, and go on when it is not', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = new SqliteReadings(db, 100);
+    const pages = () => db.connection.prepare('pragma page_count').get()?.page_count as number;
+    await readings.write(series('d', 300));
+    db.connection.exec(`pragma max_page_count = ${pages() + 2}`);
+    await rejection(readings.write(series('d', 4000)), 'UNAVAILABLE');
+    const query = { device: 'd', order: 'asc', limit: 10_000 } as const;
+    assert.deepEqual(await collect(readings.range(query)), series('d', 300));
+    db.connection.exec('pragma max_page_count = 100000');
+    assert.deepEqual(await readings.write(series('d', 4000)), { stored: 3700, duplicate: 300 });
+    assert.deepEqual(await collect(readings.range(query)), series('d', 4000));
+    db.close();
+  });
+
+  test('are the same as a map by identity, however they come and wherever they lie', async () => {
+    const names = fc.record({ device: fc.constantFrom('a', 'b'), metric: fc.constantFrom('x', 'y', 'z') });
+    const row = fc.record({
+      name: names,
+      offset: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 3 })),
+      value: fc.constantFrom(1, 2, 'text'),
+    });
+    const batches = fc.array(
+      fc.record({
+        writer: fc.nat(1),
+        rows: fc.array(row, { minLength: 1, maxLength: 25 }),
+        before: fc.nat(30),
+      }),
+      { minLength: 1, maxLength: 12 },
+    );
+    const property = fc.asyncProperty(batches, async (steps) => {
+      const path = freshPath();
+      const databases = [await openDatabase(path), await openDatabase(path)];
+      // Ten rows before slots are merged: readings wander between the tables all the time.
+      const writers = databases.map((db) => new SqliteReadings(db, 10));
+      const model = new Map<string, Reading>();
+      for (const [index, { writer, rows, before }] of steps.entries()) {
+        const batch = rows.map(({ name, offset, value }) => reading({ ...name, time: T0 + offset, value }));
+        let fresh = 0;
+        for (const one of batch) {
+          const key = `${one.device} ${one.metric} ${one.time}`;
+          if (model.get(key)?.value === one.value) continue;
+          model.set(key, one);
+          fresh += 1;
+        }
+        const result = await writers[writer]!.write(batch);
+        assert.deepEqual(result, { stored: fresh, duplicate: batch.length - fresh });
+        if (index % 4 !== 3) continue;
+        const old = [...model].filter(([, { time }]) => time < T0 + before);
+        assert.equal(await writers[1 - writer]!.expire(T0 + before), old.length);
+        for (const [key] of old) model.delete(key);
+      }
+      for (const device of ['a', 'b']) {
+        const kept = [...model.values()].filter((one) => one.device === device);
+        kept.sort((one, other) => one.time - other.time || (one.metric < other.metric ? -1 : 1));
+        assert.deepEqual(await collect(writers[0]!.range({ device, order: 'asc', limit: 1000 })), kept);
+        assert.deepEqual(await collect(writers[1]!.range({ device, limit: 1000 })), kept.toReversed());
+      }
+      for (const db of databases) db.close();
+    });
+    await fc.assert(property, { numRuns: 40 });
+  });
+
+  test('do not pile up before they are merged', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = new SqliteReadings(db, 1000);
+    for (let part = 0; part < 20; part += 1) {
+      await readings.write(series('d', 4000).slice(part * 200, part * 200 + 200));
+    }
+    const count = db.connection.prepare('select count(*) as count from recent').get()?.count as number;
+    assert.ok(count <= 1000, `${count} rows`);
+    db.close();
+  });
+});
