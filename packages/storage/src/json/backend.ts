@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, constants, statfs } from 'node:fs/promises';
 import type { BackendContext } from '../context.ts';
 import type { Capabilities, Store } from '../contract.ts';
+import { StoreError } from '../errors.ts';
 import type { JsonConfig } from './config.ts';
 import { JsonDevices } from './devices.ts';
 import { translated } from './errors.ts';
-import { removeFile, TEMPORARY } from './files.ts';
 import { JsonReadings } from './readings.ts';
 import { JsonRecords } from './records.ts';
 import { type Layout, layoutOf, migrateFolder, openFolder } from './schema.ts';
@@ -26,6 +24,9 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
 });
+
+/** Bytes below which a disk counts as full: a batch or two. */
+const LEAST_FREE = 4 * 1024 * 1024;
 
 /** Readings, devices and records as JSON Lines in a folder; several processes may use it at once. */
 export class JsonBackend implements Store {
@@ -52,17 +53,16 @@ export class JsonBackend implements Store {
     return translated(this.#layout.folder, () => migrateFolder(this.#layout));
   }
 
-  /** Writes a few bytes, so that a full or read-only disk shows. */
+  /** Looks and does not write: probes come every few seconds, and an SD card wears out. */
   health(): Promise<void> {
-    return translated(this.#layout.folder, async () => {
-      const path = join(this.#layout.folder, `${randomUUID()}${TEMPORARY}`);
-      const handle = await open(path, 'wx');
-      try {
-        await handle.write('{}\n');
-      } finally {
-        await handle.close();
-        await removeFile(path);
-      }
+    const { readings } = this.#layout;
+    return translated(readings, async () => {
+      await access(readings, constants.W_OK | constants.X_OK);
+      const { bavail, bsize } = await statfs(readings);
+      if (bavail * bsize >= LEAST_FREE) return;
+      throw new StoreError('UNAVAILABLE', `${readings}: the disk is full`, {
+        hint: 'free some space, or expire old readings',
+      });
     });
   }
 

@@ -28,12 +28,12 @@ export const SYSTEM_ERRORS: Readonly<Record<string, Meaning>> = {
   ENFILE: { code: 'OVERLOADED', what: 'too many open files on this machine', hint: 'close some' },
 };
 
-/** The StoreError for whatever file I/O under `folder` threw. */
-export function toStoreError(error: unknown, folder: string): StoreError {
-  if (error instanceof StoreError) return error;
-  const { code, path, message } = error as NodeJS.ErrnoException;
+/** The StoreError for what file I/O under `folder` threw; what no system call threw stays as it is. */
+export function toStoreError(error: unknown, folder: string): unknown {
+  const { code, path, message, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return error;
   const where = path ?? folder;
-  const meaning = code === undefined ? undefined : SYSTEM_ERRORS[code];
+  const meaning = SYSTEM_ERRORS[code];
   if (meaning === undefined) return new StoreError('UNAVAILABLE', `${where}: ${message}`, { cause: error });
   const text = `${where}: ${meaning.what} (${code})`;
   return new StoreError(meaning.code, text, { cause: error, hint: meaning.hint });

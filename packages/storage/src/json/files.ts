@@ -81,7 +81,7 @@ export async function publish(folder: string, path: string, pieces: AsyncIterabl
   }
 }
 
-export const TEMPORARY = '.tmp';
+const TEMPORARY = '.tmp';
 const ABANDONED_AFTER_MS = 3_600_000;
 
 /** Removes what a process that was killed while publishing has left. */

@@ -64,12 +64,8 @@ export class KeyedLog<T> implements LogOwner {
     return this.#log.exists;
   }
 
-  get size(): number {
-    return this.#places.size;
-  }
-
-  has(key: string): boolean {
-    return this.#places.has(key);
+  get busy(): boolean {
+    return this.#draining || this.#log.busy;
   }
 
   reset(): void {

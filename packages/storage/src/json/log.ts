@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StoreError } from '../errors.ts';
 import { generationPath, isMissing, newestGeneration, publish, removeFile, syncFolder } from './files.ts';
 import { Mutex } from './mutex.ts';
-import { MAX_LINE, type Place, readLines } from './places.ts';
+import { MAX_FILE, MAX_LINE, type Place, readLines } from './places.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
 /** Whose lines they are: builds its index of them. */
@@ -67,6 +67,7 @@ export class Log {
   #handle: FileHandle | null = null;
   #generation = 0;
   #inode = 0;
+  #countsLinks = false;
   #seal: Seal | null = null;
   /** Bytes handed to the owner; behind it stands at most the beginning of a line. */
   #read = 0;
@@ -116,37 +117,47 @@ export class Log {
   async refresh(create: boolean): Promise<void> {
     for (;;) {
       if (this.#handle === null && !(await this.#open(create))) return;
-      await this.#tail();
-      if (this.#seal === null || !(await this.#moveOn(create))) return;
+      const there = await this.#tail();
+      if (this.#seal !== null) {
+        if (!(await this.#moveOn(create))) return;
+      } else if (there) return;
+      else await this.#release();
     }
   }
 
   /**
    * Appends whole lines in one write; the owner does not get them as `line`. Null when the file was sealed
-   * first: refresh and append again. Directly after `refresh(true)`.
+   * first, or removed by hand: refresh and append again. Directly after `refresh(true)`.
    */
   async append(lines: string): Promise<Landing | null> {
     if (this.#seal !== null) return null;
     const handle = this.#handle!;
     const since = this.#read;
     const bytes = Buffer.from(this.#signature + lines);
+    if (since + bytes.length > MAX_FILE) {
+      throw new StoreError('UNAVAILABLE', `${this.#path()} has its largest size, ${MAX_FILE} bytes`);
+    }
     const { bytesWritten } = await handle.write(bytes);
     if (bytesWritten < bytes.length) {
       // One byte more, for the error that says why.
       await handle.write('\n');
       throw new StoreError('UNAVAILABLE', `${this.#path()}: took ${bytesWritten} of ${bytes.length} bytes`);
     }
-    const { size } = await handle.stat();
+    const { size, nlink } = await handle.stat();
     const raced = size !== since + bytes.length;
     if (raced) {
       const between = Buffer.allocUnsafe(size - since);
-      await readFully(handle, between, since);
+      await this.#fill(handle, between, since);
       const start = between.indexOf(bytes);
-      if (start === -1) throw new Error(`${this.#path()} was cut while it was in use`);
+      if (start === -1) throw cutWhileInUse(this.#path());
       // Also the rest of a line that was cut short: our newline has just ended it.
       this.#consume(between.subarray(0, start + 1));
       if (this.#seal !== null) return null;
       this.#read = since + start;
+    }
+    if (this.#wasRemoved(nlink)) {
+      await this.#release();
+      return null;
     }
     const offset = this.#read + this.#signature.length;
     this.#read += bytes.length;
@@ -235,7 +246,7 @@ export class Log {
     while (performance.now() < deadline) {
       await pause(COMPACTION_POLL_MS);
       const published = await newestGeneration(this.#folder, this.#name);
-      if (published?.inode !== this.#inode) return true;
+      if (published !== null && published.inode !== this.#inode) return true;
     }
     await this.#publishNext();
     return true;
@@ -259,7 +270,7 @@ export class Log {
         throw error;
       });
       if (handle === null) continue;
-      const { ino, size } = await handle.stat();
+      const { ino, size, nlink } = await handle.stat();
       // A process that is slow to make the first generation must not write into it once there is a second.
       const superseded =
         size === 0 && ((await newestGeneration(this.#folder, this.#name))?.number ?? 0) > generation;
@@ -270,20 +281,26 @@ export class Log {
       this.#handle = handle;
       this.#generation = generation;
       this.#inode = ino;
+      this.#countsLinks = nlink > 0;
       if (generation > 1) await removeFile(generationPath(this.#folder, this.#name, generation - 1));
       return true;
     }
   }
 
-  async #tail(): Promise<void> {
+  /** Reads what is new; false when the file is in its folder no more. */
+  async #tail(): Promise<boolean> {
     const handle = this.#handle!;
-    const { size } = await handle.stat();
+    const { size, nlink } = await handle.stat();
     if (size < this.#read) this.#startOver();
-    if (size === this.#seen) return;
+    if (size !== this.#seen) await this.#readTo(handle, size);
+    return !this.#wasRemoved(nlink);
+  }
+
+  async #readTo(handle: FileHandle, size: number): Promise<void> {
     let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - this.#read));
     while (this.#read < size && this.#seal === null) {
       const chunk = buffer.subarray(0, Math.min(buffer.length, size - this.#read));
-      await readFully(handle, chunk, this.#read);
+      await this.#fill(handle, chunk, this.#read);
       const consumed = this.#consume(chunk);
       this.#read += consumed;
       if (consumed > 0) continue;
@@ -324,17 +341,29 @@ export class Log {
       await handle.datasync();
       if (!this.#folderSynced) await syncFolder(this.#folder);
     } catch (error) {
+      if (handle !== this.#handle) return;
       // The kernel reports a lost page once; a second fdatasync would succeed without it.
       const from = Math.min(this.#synced, this.#doubted?.from ?? Number.POSITIVE_INFINITY);
-      if (handle === this.#handle) {
-        this.#doubted = { from, to: Math.max(target, this.#doubted?.to ?? 0) };
-        this.#failures += 1;
-      }
+      this.#doubted = { from, to: Math.max(target, this.#doubted?.to ?? 0) };
+      this.#failures += 1;
       throw error;
     }
     if (handle !== this.#handle) return;
     this.#folderSynced = true;
     this.#synced = Math.max(this.#synced, target);
+  }
+
+  async #fill(handle: FileHandle, buffer: Buffer, position: number): Promise<void> {
+    for (let filled = 0; filled < buffer.length; ) {
+      const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, position + filled);
+      if (bytesRead === 0) throw cutWhileInUse(this.#path());
+      filled += bytesRead;
+    }
+  }
+
+  /** True when somebody has removed the file by hand: what is appended to it would be lost. */
+  #wasRemoved(links: number): boolean {
+    return this.#countsLinks && links === 0 && this.#seal === null;
   }
 
   #unsynced(): StoreError {
@@ -382,10 +411,6 @@ function sealOf(text: string): Seal | null {
   return text === `${SEAL}"dropped"}` ? 'dropped' : null;
 }
 
-async function readFully(handle: FileHandle, buffer: Buffer, position: number): Promise<void> {
-  for (let filled = 0; filled < buffer.length; ) {
-    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, position + filled);
-    if (bytesRead === 0) throw new Error('the file was cut while it was being read');
-    filled += bytesRead;
-  }
+function cutWhileInUse(path: string): StoreError {
+  return new StoreError('UNAVAILABLE', `${path} was made shorter while it was in use`);
 }

@@ -6,7 +6,8 @@ import type { FileHandle } from 'node:fs/promises';
  */
 export type Place = number;
 
-/** Longest line a place can hold. */
+/** Longest file and longest line that a place can hold, bytes. */
+export const MAX_FILE = 2 ** 37;
 export const MAX_LINE = 64 * 1024 * 1024;
 const EXACT = 32_768;
 const STEP = 4096;

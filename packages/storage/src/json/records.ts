@@ -89,6 +89,7 @@ export class JsonRecords implements RecordStore {
     let table = this.#tables.get(name);
     if (table === undefined) {
       if (!TABLE.test(name)) throw new TypeError('a table name is letters, digits and _');
+      if (this.#tables.size >= MAX_TABLES) this.#forgetAbsent();
       if (this.#tables.size >= MAX_TABLES) {
         throw new StoreError('OVERLOADED', `more than ${MAX_TABLES} record tables are in use`);
       }
@@ -96,6 +97,13 @@ export class JsonRecords implements RecordStore {
       this.#tables.set(name, table);
     }
     return table;
+  }
+
+  /** Tables that were dropped, or asked for and never there. */
+  #forgetAbsent(): void {
+    for (const [name, { log }] of this.#tables) {
+      if (!log.exists && !log.busy) this.#tables.delete(name);
+    }
   }
 
   #translated<T>(call: () => Promise<T>): Promise<T> {

@@ -131,6 +131,32 @@ describe('json files', () => {
   });
 });
 
+describe('json files removed by hand', () => {
+  test('are made again by the next write', async () => {
+    const store = await open();
+    const [first, second] = series('a', 2);
+    await store.readings.write([first!]);
+    await store.devices.register(['a']);
+    await rm(today());
+    await rm(path('devices.jsonl'));
+    await store.readings.write([second!]);
+    await store.devices.register(['b']);
+    for (const one of [store, await open()]) {
+      assert.deepEqual(await stored(one, 'a'), [second]);
+      assert.equal(await one.devices.get('a'), null);
+      assert.notEqual(await one.devices.get('b'), null);
+    }
+  });
+
+  test('do not bring their readings back', async () => {
+    const store = await open();
+    await store.readings.write(series('a', 3));
+    await rm(today());
+    assert.deepEqual(await stored(store, 'a'), []);
+    assert.deepEqual(await store.readings.latest(['a']), []);
+  });
+});
+
 describe('json stores on one folder', () => {
   test('count every reading once, however their batches race', async () => {
     const writers = [await open(), await open(), await open()];
@@ -333,18 +359,19 @@ describe('json errors', () => {
   });
 
   test('come from system calls by one table, with a remedy each', () => {
-    for (const [code, { code: meaning }] of Object.entries(SYSTEM_ERRORS)) {
-      const cause = Object.assign(new Error('failed'), { code, path: '/data/readings/x.jsonl' });
+    for (const [code, meaning] of Object.entries(SYSTEM_ERRORS)) {
+      const failure = { code, syscall: 'write', path: '/data/readings/x.jsonl' };
+      const cause = Object.assign(new Error('failed'), failure);
       const error = toStoreError(cause, '/data');
-      assert.equal(error.code, meaning);
-      assert.equal(error.cause, cause);
+      assert.ok(error instanceof StoreError);
+      assert.deepEqual([error.code, error.hint, error.cause], [meaning.code, meaning.hint, cause]);
       assert.ok(error.message.includes('/data/readings/x.jsonl') && error.message.includes(code));
-      assert.notEqual(error.hint, null);
     }
-    const unknown = toStoreError(Object.assign(new Error('odd'), { code: 'EODD' }), '/data');
-    assert.equal(unknown.code, 'UNAVAILABLE');
-    const own = new StoreError('REJECTED', 'as it is');
-    assert.equal(toStoreError(own, '/data'), own);
+    const odd = toStoreError(Object.assign(new Error('odd'), { code: 'EODD', syscall: 'write' }), '/data');
+    assert.ok(odd instanceof StoreError && odd.code === 'UNAVAILABLE');
+    for (const other of [new StoreError('REJECTED', 'as it is'), new RangeError('a mistake in here')]) {
+      assert.equal(toStoreError(other, '/data'), other);
+    }
   });
 
   test('name a URL option that there is not', async () => {
