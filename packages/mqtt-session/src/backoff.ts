@@ -14,6 +14,11 @@ export class Backoff {
     this.#random = random;
   }
 
+  /** Attempts since the last reset. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
   /** Milliseconds to wait before the next attempt. */
   next(): number {
     const ceiling = Math.min(this.#maxMs, this.#minMs * 2 ** Math.min(this.#attempts, 30));
@@ -23,6 +28,7 @@ export class Backoff {
 
   /** A delay of half to all of the longest, for when an early return does harm. */
   longest(): number {
+    this.#attempts += 1;
     return this.#maxMs * (0.5 + this.#random() / 2);
   }
 

@@ -57,6 +57,8 @@ interface Request {
 /** A broker that lets this many bytes of acknowledgements pile up does not read. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 const WRITE_INTERVAL_MS = 1;
+const SAME_CLIENT_ID =
+  'if it repeats, another process may use this clientId: 3.1.1 and mosquitto before 2.0.15 do not say so';
 /** How long a failed connection may take to say why. */
 const LAST_WORDS_MS = 1000;
 
@@ -101,7 +103,9 @@ export class Connection {
     this.closed = this.#ended.promise;
     stream.on('data', this.#onData);
     stream.on('error', (error) => this.#fail(this.#streamError(error)));
-    stream.on('close', () => this.#fail(this.#lost('the connection was closed without a word')));
+    stream.on('close', () =>
+      this.#fail(this.#lost('the connection was closed without a word', SAME_CLIENT_ID)),
+    );
   }
 
   /**
@@ -446,8 +450,9 @@ export class Connection {
     return error.permanent ? error : this.#lost(cause.message);
   }
 
-  #lost(why: string): MqttSessionError {
-    return new MqttSessionError('CONNECTION_LOST', `${this.#label}: ${why}`);
+  #lost(why: string, hint?: string): MqttSessionError {
+    const message = `${this.#label}: ${why}`;
+    return new MqttSessionError('CONNECTION_LOST', message, hint === undefined ? {} : { hint });
   }
 
   #failProtocol(error: ProtocolError): void {

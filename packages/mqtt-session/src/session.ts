@@ -34,8 +34,6 @@ export interface SessionStats {
 }
 
 const DEFAULT_CLOSE_MS = 2000;
-/** A connection that held this long was a good one: the next outage starts with short delays again. */
-const STABLE_MS = 10_000;
 /** Filters per SUBSCRIBE or UNSUBSCRIBE, which keeps these packets small. */
 const FILTERS_PER_PACKET = 100;
 
@@ -210,13 +208,16 @@ export class MqttSession {
       }
       const harmful = error.permanent || error.code === 'TAKEN_OVER';
       const waitMs = Math.round(harmful ? backoff.longest() : backoff.next());
-      const what = { ...about, code: error.code, reason: error.message, hint: error.hint, retryInMs: waitMs };
+      const { code, message: reason, hint } = error;
+      const what = { ...about, code, reason, hint, attempt: backoff.attempts, retryInMs: waitMs };
       this.#log[harmful ? 'error' : 'warn'](what, 'mqtt connection lost or refused');
       await delay(waitMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  // One connection from beginning to end; resolves to why it ended, null when `close` ended it.
+  // One connection from beginning to end; resolves to why it ended, null when `close` ended it. Only one that
+  // outlived the longest delay starts the delays over: two processes with one client id, which end each other's
+  // connections (many brokers do not say why), so come to rest at the longest delay instead of fighting.
   async #live(settings: Settings, about: object, backoff: Backoff): Promise<MqttSessionError | null> {
     let upAt = Number.POSITIVE_INFINITY;
     try {
@@ -257,7 +258,7 @@ export class MqttSession {
       if (error instanceof MqttSessionError) return error;
       return new MqttSessionError('CONNECTION_LOST', 'unexpected failure', { cause: error });
     } finally {
-      if (performance.now() - upAt >= STABLE_MS) backoff.reset();
+      if (performance.now() - upAt >= settings.reconnectMaxMs) backoff.reset();
     }
   }
 

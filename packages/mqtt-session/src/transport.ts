@@ -86,5 +86,10 @@ export function transportError(label: string, error: unknown): MqttSessionError 
       hint: 'check the path of url',
     });
   }
-  return new MqttSessionError('UNREACHABLE', `${label} cannot be reached: ${what}`, { cause: error });
+  const hint =
+    code === 'ECONNRESET' && /^(mqtts|wss):/.test(label) ? { hint: 'does this port speak TLS?' } : {};
+  return new MqttSessionError('UNREACHABLE', `${label} cannot be reached: ${what}`, {
+    cause: error,
+    ...hint,
+  });
 }

@@ -1,0 +1,429 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Packet } from 'mqtt-packet';
+import { MqttSession, MqttSessionError } from '../../src/index.ts';
+import { record } from '../support/recorder.ts';
+import { type Peer, startScriptedServer } from '../support/scripted-server.ts';
+import { until } from '../support/wait.ts';
+
+function publish(messageId: number, rest: object = {}): object {
+  const base = { cmd: 'publish', topic: 't/a', payload: `${messageId}`, qos: 1, dup: false, retain: false };
+  return { ...base, messageId, ...rest };
+}
+
+function sent(peer: Peer, cmd: string): Packet[] {
+  return peer.packets.filter((packet) => packet.cmd === cmd);
+}
+
+function code(expected: string, message = /./): (error: unknown) => boolean {
+  return (error) =>
+    error instanceof MqttSessionError && error.code === expected && message.test(error.message);
+}
+
+test('CONNECT announces a persistent session, its limits, and no topic aliases', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session } = record(t, { url: server.url, username: 'u', password: 'p', receiveMaximum: 7 });
+  await session.connect();
+  const { connect } = server.peers[0]!;
+  assert.equal(connect.protocolVersion, 5);
+  assert.equal(connect.clean, false);
+  assert.equal(connect.keepalive, 30);
+  assert.equal(connect.username, 'u');
+  assert.equal(String(connect.password), 'p');
+  assert.deepEqual(
+    { ...connect.properties },
+    {
+      sessionExpiryInterval: 7 * 24 * 3600,
+      receiveMaximum: 7,
+      maximumPacketSize: 16 * 1024 * 1024,
+      topicAliasMaximum: 0,
+      requestProblemInformation: true,
+    },
+  );
+});
+
+test('acknowledgements released backwards are sent in receive order', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session, messages } = record(t, { url: server.url });
+  await session.connect();
+  const peer = server.peers[0]!;
+  for (let id = 1; id <= 5; id += 1) peer.send(publish(id));
+  await until('five messages', () => messages.length === 5);
+  for (const message of messages.toReversed()) session.acknowledge(message);
+  for (const message of messages) session.acknowledge(message);
+  await until('five PUBACKs', () => sent(peer, 'puback').length === 5);
+  assert.deepEqual(
+    sent(peer, 'puback').map((packet) => packet.messageId),
+    [1, 2, 3, 4, 5],
+  );
+  assert.deepEqual([session.stats.received, session.stats.acknowledged, session.stats.inFlight], [5, 5, 0]);
+});
+
+test('a broker that exceeds the receive maximum is told so and left', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session, messages, log } = record(t, { url: server.url, receiveMaximum: 2 });
+  await session.connect();
+  const peer = server.peers[0]!;
+  for (let id = 1; id <= 3; id += 1) peer.send(publish(id));
+  await until('DISCONNECT', () => sent(peer, 'disconnect').length === 1);
+  assert.equal((sent(peer, 'disconnect')[0] as { reasonCode?: number }).reasonCode, 0x93);
+  assert.equal(messages.length, 2);
+  await until('a reconnection', () => server.peers.length === 2);
+  assert.ok(
+    log.some(({ level, object }) => level === 'warn' && /receiveMaximum \(2\)/.test(String(object.reason))),
+  );
+});
+
+test('under 3.1.1, which has no receive maximum, reading stops while the window is full', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session, messages } = record(t, { url: server.url, protocolVersion: 4, receiveMaximum: 2 });
+  await session.connect();
+  const peer = server.peers[0]!;
+  for (let id = 1; id <= 5; id += 1) peer.send(publish(id));
+  for (const expected of [2, 3, 4, 5]) {
+    await until(`${expected} messages`, () => messages.length === expected);
+    session.acknowledge(messages[expected - 2]!);
+  }
+  session.acknowledge(messages[4]!);
+  await until('five PUBACKs', () => sent(peer, 'puback').length === 5);
+  assert.equal(server.peers.length, 1);
+});
+
+test('a message of an earlier connection is not acknowledged on the next one', async (t) => {
+  const server = await startScriptedServer(t, { connack: (_, n) => ({ sessionPresent: n > 1 }) });
+  const { session, messages, changes } = record(t, { url: server.url });
+  await session.connect();
+  server.peers[0]!.send(publish(9));
+  await until('the message', () => messages.length === 1);
+  server.peers[0]!.socket.destroy();
+  await until('the reconnection', () => changes.length === 3);
+  server.peers[1]!.send(publish(9, { dup: true }));
+  await until('the message again', () => messages.length === 2);
+  session.acknowledge(messages[0]!);
+  server.peers[1]!.send(publish(10));
+  await until('another message', () => messages.length === 3);
+  assert.equal(sent(server.peers[1]!, 'puback').length, 0);
+  session.acknowledge(messages[1]!);
+  await until('PUBACK of the second delivery', () => sent(server.peers[1]!, 'puback').length === 1);
+  assert.equal(session.stats.reconnects, 1);
+});
+
+test('a QoS 2 message is delivered once, whatever the broker sends again', async (t) => {
+  const server = await startScriptedServer(t, { connack: (_, n) => ({ sessionPresent: n > 1 }) });
+  const { session, messages, changes } = record(t, { url: server.url });
+  await session.connect();
+  const first = server.peers[0]!;
+  first.send(publish(5, { qos: 2 }));
+  first.send(publish(5, { qos: 2, dup: true }));
+  first.send(publish(6, { qos: 2 }));
+  await until('two messages', () => messages.length === 2);
+  assert.equal(sent(first, 'pubrec').length, 0, 'PUBREC waits for the application');
+  session.acknowledge(messages[1]!);
+  session.acknowledge(messages[0]!);
+  await until('PUBRECs', () => sent(first, 'pubrec').length === 2);
+  assert.deepEqual(
+    sent(first, 'pubrec').map((packet) => packet.messageId),
+    [5, 6],
+  );
+  assert.equal(session.stats.inFlight, 2);
+  first.socket.destroy();
+  await until('the reconnection', () => changes.length === 3);
+
+  const second = server.peers[1]!;
+  second.send(publish(5, { qos: 2, dup: true }));
+  await until('PUBREC again', () => sent(second, 'pubrec').length === 1);
+  second.send({ cmd: 'pubrel', messageId: 5 });
+  second.send({ cmd: 'pubrel', messageId: 6 });
+  second.send({ cmd: 'pubrel', messageId: 7 });
+  await until('PUBCOMPs', () => sent(second, 'pubcomp').length === 3);
+  const completions = sent(second, 'pubcomp') as { messageId?: number; reasonCode?: number }[];
+  assert.deepEqual(
+    completions.map(({ messageId, reasonCode }) => [messageId, reasonCode]),
+    [
+      [5, 0],
+      [6, 0],
+      [7, 0x92],
+    ],
+  );
+  second.send(publish(5, { qos: 2 }));
+  await until('a new message with an old id', () => messages.length === 3);
+  assert.deepEqual([session.stats.duplicates, session.stats.received], [2, 3]);
+});
+
+test('a lost session forgets which QoS 2 messages it has seen', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session, messages, changes } = record(t, { url: server.url });
+  await session.connect();
+  server.peers[0]!.send(publish(5, { qos: 2 }));
+  await until('the message', () => messages.length === 1);
+  session.acknowledge(messages[0]!);
+  await until('PUBREC', () => sent(server.peers[0]!, 'pubrec').length === 1);
+  server.peers[0]!.socket.destroy();
+  await until('the reconnection', () => changes.length === 3);
+  server.peers[1]!.send(publish(5, { qos: 2, dup: true }));
+  await until('another message of that id', () => messages.length === 2);
+});
+
+test('pause stops at the message at hand, and resume goes on with the next', async (t) => {
+  const server = await startScriptedServer(t);
+  const seen: string[] = [];
+  const { session } = record(t, {
+    url: server.url,
+    onMessage: (message) => {
+      seen.push(String(message.payload));
+      session.pause();
+    },
+  });
+  await session.connect();
+  const all = ['1', '2', '3', '4'];
+  for (const id of all) server.peers[0]!.send(publish(0, { qos: 0, payload: id }));
+  for (let i = 1; i <= all.length; i += 1) {
+    await until(`message ${i}`, () => seen.length === i);
+    await delay(20);
+    assert.deepEqual(seen, all.slice(0, i));
+    session.resume();
+  }
+});
+
+const refusals: readonly (readonly [object, string, RegExp])[] = [
+  [{ reasonCode: 0x86 }, 'BAD_CREDENTIALS', /Bad User Name or Password/],
+  [{ reasonCode: 0x87 }, 'NOT_AUTHORIZED', /Not authorized/],
+  [{ reasonCode: 0x85 }, 'BAD_CLIENT_ID', /Client Identifier not valid/],
+  [{ reasonCode: 0x8a, properties: { reasonString: 'go away' } }, 'REFUSED', /Banned \(0x8a\): go away/],
+  [{ reasonCode: 0x9d, properties: { serverReference: 'b2:1883' } }, 'REFUSED', /Server moved .*b2:1883/],
+];
+
+for (const [answer, expected, message] of refusals) {
+  test(`connect rejects at once with ${expected} and the broker's words: ${message.source}`, async (t) => {
+    const server = await startScriptedServer(t, { connack: () => answer });
+    const { session } = record(t, { url: server.url });
+    await assert.rejects(session.connect(), (error) => {
+      assert.ok(code(expected, message)(error), String(error));
+      return (error as MqttSessionError).hint !== null;
+    });
+    assert.equal(server.peers.length, 1);
+  });
+}
+
+test('a broker that is busy is asked again', async (t) => {
+  const server = await startScriptedServer(t, { connack: (_, n) => ({ reasonCode: n < 4 ? 0x89 : 0 }) });
+  const { session, log } = record(t, { url: server.url });
+  await session.connect();
+  assert.equal(server.peers.length, 4);
+  assert.equal(log.filter(({ object }) => /Server busy \(0x89\)/.test(String(object.reason))).length, 3);
+});
+
+test('a broker that refuses MQTT 5 gets 3.1.1 without delay, and credentials can change its mind', async (t) => {
+  const server = await startScriptedServer(t, {
+    connack: (connect) => (connect.protocolVersion === 5 ? { reasonCode: 0x84 } : {}),
+  });
+  const { session } = record(t, { url: server.url, reconnectMinMs: 60_000, reconnectMaxMs: 60_000 });
+  await session.connect();
+  assert.deepEqual(
+    server.peers.map(({ connect }) => connect.protocolVersion),
+    [5, 4],
+  );
+  const strict = record(t, { url: server.url, protocolVersion: 5 });
+  await assert.rejects(strict.session.connect(), code('UNSUPPORTED_VERSION'));
+});
+
+test('a refused subscription names filter and reason', async (t) => {
+  const suback = (filters: readonly string[]): number[] => filters.map((f) => (f === 'secret/#' ? 0x87 : 1));
+  const server = await startScriptedServer(t, { suback });
+  const subscriptions = [
+    { filter: 't/#', qos: 1 },
+    { filter: 'secret/#', qos: 1 },
+  ] as const;
+  const refused = record(t, { url: server.url, subscriptions });
+  const named = code('SUBSCRIPTION_REFUSED', /"secret\/#": Not authorized \(0x87\)/);
+  await assert.rejects(refused.session.connect(), named);
+
+  const { session } = record(t, { url: server.url, subscriptions: [subscriptions[0]] });
+  await session.connect();
+  await assert.rejects(session.setSubscriptions([...subscriptions, { filter: 'more', qos: 1 }]), named);
+  assert.deepEqual(
+    session.subscriptions.map(({ filter }) => filter),
+    ['t/#', 'more'],
+  );
+  assert.equal(session.connected, true);
+});
+
+test('subscriptions change by difference, and a present session is not subscribed again', async (t) => {
+  const server = await startScriptedServer(t, { connack: (_, n) => ({ sessionPresent: n > 1 }) });
+  const { session, changes } = record(t, { url: server.url, subscriptions: [{ filter: 'a', qos: 1 }] });
+  await session.connect();
+  await session.setSubscriptions([
+    { filter: 'a', qos: 1 },
+    { filter: 'b', qos: 1, shareGroup: 'g' },
+  ]);
+  await session.setSubscriptions([{ filter: 'b', qos: 1, shareGroup: 'g' }]);
+  const asked = (peer: Peer): unknown[] =>
+    peer.packets.map((packet) => {
+      if (packet.cmd === 'subscribe') return packet.subscriptions.map(({ topic, rh }) => [topic, rh]);
+      return packet.cmd === 'unsubscribe' ? packet.unsubscriptions : packet.cmd;
+    });
+  assert.deepEqual(asked(server.peers[0]!), [[['a', 1]], [['$share/g/b', 1]], ['a']]);
+  server.peers[0]!.socket.destroy();
+  await until('the reconnection', () => changes.length === 3);
+  assert.deepEqual(asked(server.peers[1]!), []);
+
+  const waiting = session.setSubscriptions([{ filter: 'c', qos: 0 }]);
+  server.peers[1]!.socket.destroy();
+  await waiting;
+  assert.deepEqual(
+    session.subscriptions.map(({ filter }) => filter),
+    ['c'],
+  );
+});
+
+test('a new process on a living session removes what an earlier one subscribed and it does not want', async (t) => {
+  const server = await startScriptedServer(t, { connack: () => ({ sessionPresent: true }) });
+  const { session } = record(t, {
+    url: server.url,
+    subscriptions: [{ filter: 'kept', qos: 1 }],
+    previousSubscriptions: [
+      { filter: 'kept', qos: 1 },
+      { filter: 'gone', qos: 1, shareGroup: 'g' },
+    ],
+  });
+  await session.connect();
+  const [subscribe, unsubscribe] = server.peers[0]!.packets;
+  assert.ok(subscribe?.cmd === 'subscribe' && subscribe.subscriptions[0]?.rh === 1);
+  assert.deepEqual(unsubscribe?.cmd === 'unsubscribe' && unsubscribe.unsubscriptions, ['$share/g/gone']);
+});
+
+test('a session that was taken over is an error, and waits long before it returns', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session, changes, log } = record(t, { url: server.url, reconnectMinMs: 1, reconnectMaxMs: 400 });
+  await session.connect();
+  server.peers[0]!.send({ cmd: 'disconnect', reasonCode: 0x8e, properties: { reasonString: 'other one' } });
+  await until('the loss', () => changes.length === 2);
+  assert.equal(changes[1]!.error?.code, 'TAKEN_OVER');
+  assert.match(changes[1]!.error!.message, /Session taken over \(0x8e\): other one/);
+  const line = log.find(({ level }) => level === 'error');
+  assert.ok(Number(line?.object.retryInMs) >= 200);
+  await until('the return', () => server.peers.length === 2);
+});
+
+test('connections that end soon do not start the delays over', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session, changes, log } = record(t, { url: server.url, reconnectMinMs: 1, reconnectMaxMs: 1000 });
+  await session.connect();
+  for (let loss = 1; loss <= 5; loss += 1) {
+    await until(`connection ${loss}`, () => changes.length === 2 * loss - 1);
+    server.peers[loss - 1]!.socket.destroy();
+  }
+  await until('five losses', () => changes.length >= 10);
+  const attempts = log.filter(({ level }) => level === 'warn').map(({ object }) => object.attempt);
+  assert.deepEqual(attempts, [1, 2, 3, 4, 5]);
+});
+
+const broken: readonly (readonly [string, Buffer, number, RegExp])[] = [
+  ['a SUBACK that nobody waits for', Buffer.from([0x90, 4, 0, 99, 0, 0]), 0x82, /SUBACK/],
+  ['AUTH', Buffer.from([0xf0, 2, 0x18, 0]), 0x82, /authentication/],
+  ['a second CONNACK', Buffer.from([0x20, 3, 0, 0, 0]), 0x82, /CONNACK/],
+  ["a client's packet", Buffer.from([0xc0, 0]), 0x82, /PINGREQ/],
+  ['a reserved type', Buffer.from([0x00, 0]), 0x81, /malformed/],
+  ['a truncated SUBACK', Buffer.from([0x90, 1, 0]), 0x82, /SUBACK/],
+  ['a PUBREL with wrong flags', Buffer.from([0x60, 2, 0, 1]), 0x81, /PUBREL/],
+  ['a packet above the maximum', Buffer.from([0x30, 0xff, 0xff, 0x7f]), 0x95, /maximumPacketSize is 1000/],
+];
+
+for (const [what, bytes, reasonCode, message] of broken) {
+  test(`${what} ends the connection with 0x${reasonCode.toString(16)}, and the session goes on`, async (t) => {
+    const server = await startScriptedServer(t);
+    const { session, changes } = record(t, { url: server.url, maximumPacketSize: 1000 });
+    await session.connect();
+    const peer = server.peers[0]!;
+    peer.socket.write(bytes);
+    await until('DISCONNECT', () => sent(peer, 'disconnect').length === 1);
+    assert.equal((sent(peer, 'disconnect')[0] as { reasonCode?: number }).reasonCode, reasonCode);
+    assert.equal(changes[1]?.error?.code, 'PROTOCOL');
+    assert.match(changes[1]!.error!.message, message);
+    await until('a reconnection', () => session.connected);
+  });
+}
+
+test('a broker that never answers CONNECT is given up on, and asked again', async (t) => {
+  const server = await startScriptedServer(t, { connack: (_, n) => (n === 1 ? 'silent' : {}) });
+  const { session, log } = record(t, { url: server.url, connectTimeoutMs: 100 });
+  await session.connect();
+  assert.match(String(log[0]!.object.reason), /did not accept a connection within 100 ms/);
+});
+
+test('a broker that never answers SUBSCRIBE is given up on', async (t) => {
+  let answers = 0;
+  const suback = (): number[] | 'silent' => (answers++ === 0 ? 'silent' : [1]);
+  const server = await startScriptedServer(t, { suback });
+  const { session } = record(t, { url: server.url, connectTimeoutMs: 150 });
+  await session.connect();
+  assert.equal(server.peers.length, 2);
+});
+
+test('connect keeps trying while nobody listens, until it is aborted', async (t) => {
+  const { session, log } = record(t, { url: 'mqtt://127.0.0.1:1' });
+  const reason = new Error('enough');
+  const controller = new AbortController();
+  const connecting = session.connect(controller.signal);
+  setTimeout(() => controller.abort(reason), 150);
+  await assert.rejects(connecting, reason);
+  assert.ok(log.length >= 2 && log.every(({ object }) => object.code === 'UNREACHABLE'));
+  await assert.rejects(session.connect(), code('CLOSED'));
+});
+
+test('close sends what was acknowledged just before, then says goodbye', async (t) => {
+  const server = await startScriptedServer(t);
+  const { session, messages, changes } = record(t, { url: server.url });
+  await session.connect();
+  const peer = server.peers[0]!;
+  for (let id = 1; id <= 3; id += 1) peer.send(publish(id));
+  await until('three messages', () => messages.length === 3);
+  session.acknowledge(messages[0]!);
+  session.acknowledge(messages[2]!);
+  await session.close();
+  await session.close();
+  await until('DISCONNECT', () => sent(peer, 'disconnect').length === 1);
+  assert.deepEqual(
+    peer.packets.slice(1).map((packet) => [packet.cmd, packet.messageId]),
+    [
+      ['puback', 1],
+      ['disconnect', undefined],
+    ],
+  );
+  await until('the change', () => changes.length === 2);
+  assert.deepEqual(changes[1], { connected: false, error: null });
+  session.acknowledge(messages[1]!);
+  await assert.rejects(session.setSubscriptions([]), code('CLOSED'));
+});
+
+test('close ends a connect that waits', async (t) => {
+  const { session } = record(t, {
+    url: 'mqtt://127.0.0.1:1',
+    reconnectMinMs: 60_000,
+    reconnectMaxMs: 60_000,
+  });
+  const connecting = session.connect();
+  const rejected = assert.rejects(connecting, code('CLOSED'));
+  await session.close();
+  await rejected;
+});
+
+const mistakes: readonly (readonly [object, RegExp])[] = [
+  [{ url: 'not a url' }, /url is not a URL/],
+  [{ url: 'http://localhost' }, /unknown scheme http:/],
+  [{ url: 'mqtt://localhost/path' }, /has a path/],
+  [{ clientId: '' }, /clientId/],
+  [{ password: 'x' }, /needs a username/],
+  [{ receiveMaximum: 0 }, /receiveMaximum must be a whole number from 1 to 65535, not 0/],
+  [{ reconnectMinMs: 10, reconnectMaxMs: 5 }, /reconnectMaxMs must be a whole number from 10/],
+  [{ protocolVersion: 3 }, /protocolVersion/],
+  [{ subscriptions: [{ filter: 'a/#/b', qos: 1 }] }, /"a\/#\/b": # must be the last level/],
+];
+
+for (const [options, message] of mistakes) {
+  test(`a mistake in the options rejects with what is wrong: ${message.source}`, async () => {
+    const base = { url: 'mqtt://127.0.0.1', clientId: 'c', subscriptions: [], onMessage() {} };
+    await assert.rejects(new MqttSession({ ...base, ...options }).connect(), code('MISCONFIGURED', message));
+  });
+}
