@@ -17,7 +17,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from tidegauge_sim.devices import Message
-from tidegauge_sim.options import Options, OptionsError
+from tidegauge_sim.options import MAX_INFLIGHT, Options, OptionsError
 from tidegauge_sim.report import Tally
 
 if TYPE_CHECKING:
@@ -43,10 +43,33 @@ HINTS = {
     0x87: '; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE',
 }
 PACKET_IDENTIFIER_NOT_FOUND = 0x92
+EXACTLY_ONCE = 2
+# MQTT 3.1.1 cannot announce a receive maximum; this is what mosquitto lets pass as it comes.
+UNANNOUNCED_QOS_2 = 20
 
 
 class Refused(Exception):  # noqa: N818
     """The broker will not have us until a person mends the settings."""
+
+
+class Outage:
+    """One line when the broker goes away and one when it is back, however many connections notice."""
+
+    def __init__(self) -> None:
+        self._down: set[int] = set()
+
+    def begin(self, connection: int, reason: str) -> None:
+        """A connection is lost, or could not be made."""
+        if not self._down:
+            log.warning('%s; trying again', reason)
+        self._down.add(connection)
+
+    def end(self, connection: int) -> None:
+        """A connection is up."""
+        if connection in self._down:
+            self._down.remove(connection)
+            if not self._down:
+                log.warning('connected again')
 
 
 class Connection:
@@ -60,10 +83,13 @@ class Connection:
     so a message can arrive twice, never not at all. QoS 2 over MQTT 5 keeps the session, so it arrives once.
     """
 
-    def __init__(self, options: Options, tally: Tally, selector: selectors.BaseSelector) -> None:
+    def __init__(
+        self, options: Options, tally: Tally, selector: selectors.BaseSelector, outage: Outage
+    ) -> None:
         self._options = options
         self._tally = tally
         self._selector = selector
+        self._outage = outage
         self._jitter = Random()
         self._queue: deque[Message] = deque()
         self._pending: dict[int, Message] = {}
@@ -90,6 +116,12 @@ class Connection:
         """Whether every message given to it has been answered for."""
         return not self._queue and not self._pending
 
+    @property
+    def calm(self) -> bool:
+        """Whether nothing waits for what the broker says next."""
+        few = len(self._pending) <= self._window // 2
+        return self._up and few and not self._queue and not self._dirty and self._options.qos < EXACTLY_ONCE
+
     def publish(self, message: Message) -> None:
         """Send a message as soon as the window allows."""
         self._tally.publish(message)
@@ -99,10 +131,15 @@ class Connection:
             self._queue.append(message)
 
     def flush(self) -> None:
-        """Write what `publish` left to write."""
-        if not self._dirty:
-            return
-        self._client.loop_write()
+        """Write what there is to write, and what the window has room for."""
+        while True:
+            while self._up and self._queue and len(self._pending) < self._window:
+                self._send(self._queue.popleft())
+            if not self._dirty:
+                break
+            self._client.loop_write()
+            if self._dirty:
+                break
         sock = self._client.socket()
         if sock is not None and self._dirty != self._watches_write:
             self._watches_write = self._dirty
@@ -118,9 +155,6 @@ class Connection:
                 self._client.loop_read()
         if self._refusal is not None:
             raise Refused(self._refusal)
-        if self._up:
-            while self._queue and len(self._pending) < self._window:
-                self._send(self._queue.popleft())
         self.flush()
 
     def tick(self, now: float) -> None:
@@ -130,7 +164,7 @@ class Connection:
                 self._connect(now)
             return
         if not self._up and now >= self._give_up_at:
-            log.warning('no answer to CONNECT from %s within %.0f s', self._options.broker, CONNACK_TIMEOUT)
+            self._complaint = f'{self._options.broker} does not answer CONNECT'
             self._client.disconnect()
             self.flush()
             return
@@ -169,7 +203,7 @@ class Connection:
         client.on_socket_register_write = self._on_want_write
         client.on_socket_unregister_write = self._on_written
         properties = None
-        if options.mqtt == '5' and options.qos == 2:  # noqa: PLR2004
+        if options.mqtt == '5' and options.qos == EXACTLY_ONCE:
             properties = Properties(PacketTypes.CONNECT)
             properties.SessionExpiryInterval = SESSION_SECONDS
         client.connect_async(
@@ -197,7 +231,7 @@ class Connection:
         wait = self._backoff * self._jitter.uniform(0.5, 1.0)
         self._backoff = min(self._backoff * 2.0, BACKOFF_LAST)
         self.retry_at = now + wait
-        log.warning('%s; trying again in %.1f s', reason, wait)
+        self._outage.begin(id(self), reason)
 
     def _send(self, message: Message) -> None:
         info = self._client.publish(message.topic, message.payload, self._options.qos)
@@ -218,16 +252,20 @@ class Connection:
             return
         self._up = True
         self._backoff = BACKOFF_FIRST
-        if self._was_up:
-            self._tally.reconnects += 1
-            log.info('connected to %s again', self._options.broker)
+        self._outage.end(id(self))
+        self._tally.reconnects += self._was_up
         self._was_up = True
-        announced = getattr(properties, 'ReceiveMaximum', self._options.inflight)
-        self._window = min(self._options.inflight, announced)
+        self._window = min(self._options.inflight, self._allowance(properties))
         if not flags.session_present:
             client.drop_out_messages()
             self._queue.extendleft(reversed(self._pending.values()))
             self._pending.clear()
+
+    def _allowance(self, properties: Properties | None) -> int:
+        """Messages that the broker lets be on the way; it cuts off who sends more."""
+        if self._options.mqtt == '5':
+            return int(getattr(properties, 'ReceiveMaximum', MAX_INFLIGHT))
+        return UNANNOUNCED_QOS_2 if self._options.qos == EXACTLY_ONCE else MAX_INFLIGHT
 
     def _on_disconnect(
         self,

@@ -163,8 +163,8 @@ class Device:
         behaviour = self._behaviour
         period = behaviour.period
         faults = behaviour.faults
-        phase = self._clock.random() * period
         swing = behaviour.jitter * period
+        phase = self._clock.uniform(swing, period - swing)
         tick = 0
         at = -1
         while self._budget != 0:

@@ -182,8 +182,8 @@ def parser() -> argparse.ArgumentParser:
         prog='tidegauge-sim',
         description='Simulated sensors: publishes realistic readings over MQTT, the same for the same seed.',
         epilog='Every flag has a variable, --until-count is SIM_UNTIL_COUNT; flags win. The password '
-        'comes from SIM_PASSWORD or the file that SIM_PASSWORD_FILE names. Exit codes: 0 all acknowledged, 1 not all, '
-        '2 bad settings.',
+        'comes from SIM_PASSWORD or the file that SIM_PASSWORD_FILE names. Exit codes: 0 all acknowledged, '
+        '1 not all, 2 bad settings.',
         allow_abbrev=False,
     )
     for flag in FLAGS:
