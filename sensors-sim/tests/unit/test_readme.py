@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidegauge_sim.options import FLAGS, Flag
+
+README = Path(__file__).parents[2] / 'README.md'
+ROOT = README.parent
+SECTION = '## Settings\n'
+
+
+def row(flag: Flag) -> str:
+    default = 'off' if flag.is_switch else f'`{flag.default}`' if flag.default is not None else ''
+    takes = 'nothing' if flag.is_switch else flag.takes
+    return f'| `--{flag.name}` | `{flag.variable}` | {takes} | {default} | {flag.purpose} |'
+
+
+def test_the_table_of_settings_is_what_the_parser_takes() -> None:
+    section = README.read_text('utf-8').partition(SECTION)[2].partition('\n## ')[0]
+    rows = [line for line in section.splitlines() if line.startswith('| `--')]
+    assert rows == [row(flag) for flag in FLAGS]
+
+
+def test_the_locks_pin_what_the_package_asks_for() -> None:
+    locked = (ROOT / 'requirements.txt').read_text('utf-8').split()
+    project = (ROOT / 'pyproject.toml').read_text('utf-8')
+    assert all(f'"{line}"' in project for line in locked)
+    assert (ROOT / 'requirements-dev.txt').read_text('utf-8').startswith('-r requirements.txt\n')

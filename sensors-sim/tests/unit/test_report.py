@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tidegauge_sim.options import Options, load
+from tidegauge_sim.publisher import shares
+from tidegauge_sim.report import Tally, document, succeeded, summary, write
+from tidegauge_sim.schedule import fleet, schedule
+
+
+def published(options: Options, parts: list[list[int]]) -> Tally:
+    whole = Tally(())
+    for part in parts:
+        tally = Tally(part)
+        for message in schedule(options, part):
+            tally.publish(message)
+            tally.settle(message)
+        whole.merge(tally)
+    return whole
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    flags = ['--profile', 'rough', '--until-count', '5000', '--start', '2026-01-01']
+    options = load([*flags, '--processes', '3'], {})
+    spread = document(published(options, shares(options)), fleet(options), options, 1.0)
+    alone = document(published(options, [list(range(50))]), fleet(options), options, 1.0)
+    assert spread == alone
+    totals = spread['totals']
+    assert totals['published'] == totals['acknowledged'] == 5000
+    for key in ('published', 'acknowledged', 'values', 'distinct'):
+        assert sum(device[key] for device in spread['devices']) == totals[key]
+    readings = sum(boot['readings'] for device in spread['devices'] for boot in device['boots'])
+    assert readings == totals['distinct']
+    assert all(
+        boot['last'] - boot['first'] + 1 == boot['readings'] and boot['first'] == 0
+        for device in spread['devices']
+        for boot in device['boots']
+    )
+
+
+def test_plain_payloads_promise_no_stamps_and_no_identity() -> None:
+    options = load(['--format', 'plain', '--until-count', '100'], {})
+    content = document(published(options, shares(options)), fleet(options), options, 1.0)
+    assert content['totals']['distinct'] is None
+    assert content['devices'][0]['boots'] is None
+
+
+def test_qos_0_claims_no_acknowledgements() -> None:
+    options = load(['--qos', '0', '--until-count', '100'], {})
+    tally = published(options, shares(options))
+    assert document(tally, fleet(options), options, 1.0)['totals']['acknowledged'] is None
+    assert 'QoS 0 has no acknowledgements' in summary(tally, options, 1.0)
+
+
+def test_a_run_succeeds_only_when_every_message_is_acknowledged() -> None:
+    options = load(['--until-count', '2', '--sensors', '1', '--metrics', 'door'], {})
+    first, second = schedule(options)
+    tally = Tally([0])
+    tally.publish(first)
+    tally.publish(second)
+    tally.settle(first)
+    assert not succeeded(tally)
+    assert 'published 2, acknowledged 1, unacknowledged 1' in summary(tally, options, 2.0)
+    tally.reject(second)
+    assert not succeeded(tally)
+    tally = published(options, [[0]])
+    assert succeeded(tally)
+    tally.failures.append('refused')
+    assert not succeeded(tally)
+
+
+def test_a_report_replaces_the_old_one_whole(tmp_path: Path) -> None:
+    path = tmp_path / 'report.json'
+    path.write_text('old')
+    write(path, {'a': 1})
+    assert json.loads(path.read_text()) == {'a': 1}
+    assert list(tmp_path.iterdir()) == [path]
