@@ -10,7 +10,9 @@ import { SeriesDictionary } from './series.ts';
 /** Readings in `recent` beyond which its fullest slots are merged. */
 const RECENT_ROWS = 20_000;
 const PAGE_ROWS = 1000;
+// An expiry's transactions end at so many rows dropped or series looked at.
 const EXPIRE_ROWS = 5000;
+const EXPIRE_SERIES = 1000;
 const DEVICES_PER_TURN = 50;
 
 const UPSERT = `
@@ -25,6 +27,13 @@ const WRITE_READING = `
 const MERGE = `
   insert into readings (series, time, value, received, boot, seq, quality)
   select series, time, value, received, boot, seq, quality from recent where slot = ? order by series, time`;
+// One statement over both tables, so that a merge by another process cannot hide a reading between two.
+const PAGE = `
+  select ${readingColumns('readings')} from readings where series = ? and time >= ? and time < ?
+  union all
+  select ${readingColumns('recent')} from recent where slot = ? and series = ? and time >= ? and time < ?
+  order by time`;
+const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit ?`, desc: `${PAGE} desc limit ?` };
 
 interface SeriesRow {
   readonly id: number;
@@ -136,7 +145,6 @@ export class SqliteReadings implements ReadingStore {
     }
   }
 
-  /** One statement over both tables, so that a merge in between cannot hide a reading. */
   async #page(
     device: string,
     { id, metric }: SeriesRow,
@@ -145,13 +153,8 @@ export class SqliteReadings implements ReadingStore {
     order: Order,
     limit: number,
   ): Promise<Reading[]> {
-    const sql = `
-      select ${readingColumns('readings')} from readings where series = ? and time >= ? and time < ?
-      union all
-      select ${readingColumns('recent')} from recent where slot = ? and series = ? and time >= ? and time < ?
-      order by time ${order} limit ?`;
     const rows = await this.#db.run(() =>
-      this.#db.statement(sql).all(id, from, to, id % SLOTS, id, from, to, limit),
+      this.#db.statement(PAGES[order]).all(id, from, to, id % SLOTS, id, from, to, limit),
     );
     return rows.map((row) => toReading(device, metric, row));
   }
@@ -190,35 +193,34 @@ export class SqliteReadings implements ReadingStore {
 
   async expire(before: number): Promise<number> {
     let expired = await this.#db.transaction(() => {
-      const { changes } = this.#db.statement('delete from recent where time < ?').run(before);
       this.#slotRows = null;
-      return changes as number;
+      return this.#db.statement('delete from recent where time < ?').run(before).changes as number;
     });
-    let last = 0;
-    for (;;) {
-      const next = await this.#db.run(() =>
-        this.#db.statement('select id from series where id > ? order by id limit 1').get(last),
-      );
-      if (next === undefined) return expired;
-      last = next.id as number;
-      expired += await this.#expireSeries(last, before);
-    }
-  }
-
-  /** In bounded transactions with turns of the event loop between them, so that writes go on. */
-  async #expireSeries(series: number, before: number): Promise<number> {
-    const sql = `
-      delete from readings where series = ?1 and time < ?2 and time < coalesce(
-        (select time from readings where series = ?1 order by time limit 1 offset ${EXPIRE_ROWS}), ?2)`;
-    const oldest = 'select 1 from readings where series = ? and time < ? limit 1';
-    let expired = 0;
-    while ((await this.#db.run(() => this.#db.statement(oldest).get(series, before))) !== undefined) {
-      expired += await this.#db.transaction(
-        () => this.#db.statement(sql).run(series, before).changes as number,
-      );
+    for (let next: number | null = 0; next !== null; ) {
+      const start: number = next;
+      const { rows, goOn } = await this.#db.transaction(() => this.#expireSome(start, before));
+      expired += rows;
+      next = goOn;
       await nextTurn();
     }
     return expired;
+  }
+
+  /** One bounded part of an expiry, from a series on; writes go on between the parts. */
+  #expireSome(start: number, before: number): { rows: number; goOn: number | null } {
+    const drop = this.#db.statement(`
+      delete from readings where series = ?1 and time < ?2 and time < coalesce(
+        (select time from readings where series = ?1 order by time limit 1 offset ?3), ?2)`);
+    const ids = this.#db
+      .statement('select id from series where id >= ? order by id limit ?')
+      .all(start, EXPIRE_SERIES);
+    let rows = 0;
+    for (const { id } of ids) {
+      rows += drop.run(id as number, before, EXPIRE_ROWS - rows).changes as number;
+      if (rows >= EXPIRE_ROWS) return { rows, goOn: id as number };
+    }
+    const last = ids.at(-1);
+    return { rows, goOn: ids.length < EXPIRE_SERIES ? null : (last!.id as number) + 1 };
   }
 
   /** A device's series by metric. */
