@@ -1,0 +1,96 @@
+import { fileURLToPath } from 'node:url';
+import { type Logger, type Metrics, notFound, problemHandler } from '@tidegauge/service';
+import type { Store } from '@tidegauge/storage';
+import express, { type Express } from 'express';
+import type { ApiConfig } from './config.ts';
+import { renderDocs } from './docs-page.ts';
+import { httpMetrics } from './http-metrics.ts';
+import type { IngestClient } from './ingest-client.ts';
+import { LiveHub, type LiveHubOptions } from './live-hub.ts';
+import { enforce, readOpenApi } from './openapi.ts';
+import { canonical } from './paths.ts';
+import { allowHeader, translate } from './problems.ts';
+import { deviceRoutes } from './routes/devices.ts';
+import { ledgerRoutes } from './routes/ledger.ts';
+import { liveRoutes } from './routes/live.ts';
+import { operationRoutes } from './routes/operations.ts';
+import { quarantineRoutes } from './routes/quarantine.ts';
+import { readingRoutes } from './routes/readings.ts';
+import { guardBrowsers, requireToken, securityHeaders } from './security.ts';
+
+const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
+const UPLOT = fileURLToPath(new URL('.', import.meta.resolve('uplot/dist/uPlot.min.css')));
+/** A device with all its attributes; larger bodies are mistakes. */
+const DEVICE_BODY_LIMIT = 128 * 1024;
+
+export interface AppDependencies {
+  readonly store: Store;
+  readonly ingest: IngestClient;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly config: Pick<ApiConfig, 'httpListen' | 'apiToken' | 'bodyLimit' | 'liveClients' | 'liveRing'>;
+  /** For tests: hold answers to the OpenAPI document too. */
+  readonly validateResponses?: boolean;
+  readonly live?: Partial<LiveHubOptions>;
+}
+
+export interface App {
+  /** Listens nowhere; hand it to an HTTP server. */
+  readonly handler: Express;
+  readonly live: LiveHub;
+}
+
+/** Builds the API and the live page. Its store and ingest client stay the caller's to close. */
+export function createApp(dependencies: AppDependencies): App {
+  const { store, ingest, logger, metrics, config } = dependencies;
+  const document = readOpenApi();
+  const live = new LiveHub(ingest, logger, {
+    maxClients: config.liveClients,
+    ringReadings: config.liveRing,
+    ...dependencies.live,
+  });
+  metrics.gauge('tidegauge_live_clients', 'Clients that follow the live feed', () => [
+    { value: live.clients },
+  ]);
+
+  const app = express();
+  app.disable('x-powered-by');
+  // Answers are as fresh as the store; hashing each for an ETag would cost more than it saves.
+  app.disable('etag');
+  app.use(httpMetrics(metrics), securityHeaders);
+  app.use(guardBrowsers(config.httpListen), requireToken(config.httpListen, config.apiToken));
+  app.use(express.static(PUBLIC, { index: 'index.html', setHeaders: asPage }));
+  app.use('/vendor/uplot', express.static(UPLOT, { index: false, setHeaders: asPage }));
+  const docs = renderDocs(document);
+  app.get('/docs', (_request, response) => {
+    asPage(response);
+    response.type('html').send(docs);
+  });
+  app.get('/openapi.json', (_request, response) => {
+    asPage(response);
+    response.json(document);
+  });
+
+  app.use(canonical);
+  app.post('/v1/readings', express.raw({ type: () => true, limit: config.bodyLimit }));
+  app.use(
+    '/v1/devices',
+    express.json({ type: ['application/json', 'application/merge-patch+json'], limit: DEVICE_BODY_LIMIT }),
+  );
+  app.use(enforce(document, dependencies.validateResponses ?? false));
+  app.use(readingRoutes(store, ingest), deviceRoutes(store));
+  app.use(ledgerRoutes(ingest), quarantineRoutes(ingest), liveRoutes(live));
+  app.use(operationRoutes(store, metrics));
+  app.use(notFound);
+  app.use(allowHeader, problemHandler(logger, translate));
+  return { handler: app, live };
+}
+
+/** Files of the page count as one route in the metrics, whatever their names. */
+function asPage(response: {
+  locals?: Record<string, unknown>;
+  setHeader(name: string, value: string): unknown;
+}): void {
+  if (response.locals !== undefined) response.locals.route = 'page';
+  response.setHeader('Cache-Control', 'no-cache');
+}

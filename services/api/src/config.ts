@@ -1,0 +1,84 @@
+import {
+  bytes,
+  type Config,
+  ConfigError,
+  defineConfig,
+  duration,
+  integer,
+  isLoopback,
+  LOG_LEVELS,
+  list,
+  oneOf,
+  port,
+  text,
+  url,
+} from '@tidegauge/service';
+import { STORE_SCHEMES } from '@tidegauge/storage';
+
+/** Everything the API can be told, with its defaults. */
+export const API_SCHEMA = defineConfig({
+  store: {
+    kind: url(...STORE_SCHEMES),
+    default: 'sqlite:./data/tidegauge.db',
+    secret: 'url',
+    help: 'The store that readings and devices are read from; the same as ingest writes to.',
+  },
+  ingest: {
+    kind: list(url('http')),
+    default: 'http://127.0.0.1:9464',
+    help: 'Where the ingest processes listen; a host named tasks.… stands for all its addresses.',
+  },
+  httpListen: {
+    kind: text('an address of this machine'),
+    default: '127.0.0.1',
+    help: 'Where to listen; beyond loopback it needs API_TOKEN.',
+  },
+  httpPort: { kind: port(), default: '8080', help: 'Port of the API and the live page.' },
+  apiToken: {
+    kind: text('a text of at least 16 characters'),
+    secret: true,
+    help: 'Bearer token that methods other than GET need where the API listens beyond loopback.',
+  },
+  bodyLimit: {
+    kind: bytes(1024, 64 * 2 ** 20),
+    default: '1MiB',
+    help: 'Largest body of POST /v1/readings.',
+  },
+  ingestTimeout: {
+    kind: duration(0.1, 300),
+    default: '10s',
+    help: 'How long a call to an ingest process may take.',
+  },
+  liveClients: {
+    kind: integer(1, 10_000),
+    default: '100',
+    help: 'How many clients may follow the live feed at once.',
+  },
+  liveRing: {
+    kind: integer(100, 1_000_000),
+    default: '20000',
+    help: 'Recent readings kept for live clients that are slow or come back.',
+  },
+  logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'What is logged to standard error.' },
+});
+
+export type ApiConfig = Config<typeof API_SCHEMA>;
+
+const MIN_TOKEN_LENGTH = 16;
+
+/** What no single setting can know. @throws {ConfigError} when the API would stand open to the network. */
+export function checkConfig(config: Pick<ApiConfig, 'httpListen' | 'apiToken'>): void {
+  if (isLoopback(config.httpListen)) return;
+  const token = config.apiToken;
+  if (token === null) {
+    throw new ConfigError([
+      `HTTP_LISTEN is ${config.httpListen}, which others can reach, but there is no API_TOKEN: ` +
+        'set API_TOKEN_FILE to a file with a long random text, or listen on 127.0.0.1',
+    ]);
+  }
+  if (token.length < MIN_TOKEN_LENGTH) {
+    throw new ConfigError([
+      `API_TOKEN is shorter than ${MIN_TOKEN_LENGTH} characters: make it long and random`,
+    ]);
+  }
+}

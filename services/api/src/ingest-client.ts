@@ -1,0 +1,309 @@
+import { lookup } from 'node:dns/promises';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+import type { DeliveryDocument, LedgerDocument, LiveLine, QuarantineDocument } from '@tidegauge/readings';
+import type { ProblemDetails } from '@tidegauge/service';
+
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Longest line of the live feed; ingest's batches are far smaller. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+const RESOLVE_EVERY_MS = 5000;
+
+/** Ingest answered with a problem, or did not answer. */
+export class IngestError extends Error {
+  override readonly name = 'IngestError';
+  readonly details: ProblemDetails;
+  /** True when nothing was sent: another replica may be asked. */
+  readonly refused: boolean;
+
+  constructor(details: ProblemDetails, refused = false, options?: ErrorOptions) {
+    super(details.detail, options);
+    this.details = details;
+    this.refused = refused;
+  }
+}
+
+export interface QuarantinePage {
+  readonly items: readonly QuarantineDocument[];
+  readonly next: string | null;
+  readonly total: number;
+}
+
+export interface QuarantineQuery {
+  readonly limit: number;
+  readonly after?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** An ingest process that did not answer. */
+export interface Unreachable {
+  readonly instance: string;
+  readonly reason: string;
+}
+
+/** What the replicas said; one that is down is named and does not fail the others. */
+export interface Answers<T> {
+  readonly answers: readonly { readonly url: string; readonly value: T }[];
+  readonly unreachable: readonly Unreachable[];
+}
+
+/** HTTP bodies as they came, for the way in. */
+export interface Delivery {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  readonly device?: string | undefined;
+  readonly metric?: string | undefined;
+}
+
+export interface IngestClientOptions {
+  /** Base URLs; a host that begins with `tasks.` (Swarm) stands for every address it resolves to. */
+  readonly urls: readonly string[];
+  /** Bound on one call, milliseconds. */
+  readonly timeoutMs: number;
+  /** The live feed counts as dead when not even a heart-beat (every 15 s) came for this long. */
+  readonly silenceMs?: number;
+}
+
+/** The API's only way to the ingest processes: a client of their HTTP port, replicas merged. */
+export class IngestClient {
+  readonly #options: IngestClientOptions;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: 60_000 });
+  readonly #resolved = new Map<string, { readonly at: number; readonly urls: readonly string[] }>();
+  #turn = 0;
+
+  constructor(options: IngestClientOptions) {
+    this.#options = options;
+  }
+
+  /** Base URLs of the replicas there are now, sorted. */
+  async targets(): Promise<readonly string[]> {
+    const groups = await Promise.all(this.#options.urls.map((url) => this.#expand(url)));
+    return [...new Set(groups.flat())].sort();
+  }
+
+  /** Every replica's ledger. @throws {IngestError} 503 when none answers. */
+  ledgers(): Promise<Answers<LedgerDocument>> {
+    return this.#askAll((url) => this.#json<LedgerDocument>(url, 'GET', '/ledger'));
+  }
+
+  /** The first page of every replica's quarantine. @throws {IngestError} 503 when none answers. */
+  quarantines(query: QuarantineQuery): Promise<Answers<QuarantinePage>> {
+    return this.#askAll((url) => this.quarantine(url, query));
+  }
+
+  /** A page of one replica's quarantine. @throws {IngestError} */
+  quarantine(url: string, query: QuarantineQuery): Promise<QuarantinePage> {
+    const { limit, after, reason } = query;
+    return this.#json(url, 'GET', `/quarantine${search({ limit: String(limit), after, reason })}`);
+  }
+
+  quarantined(id: string): Promise<QuarantineDocument> {
+    return this.#askOwner((url) => this.#json(url, 'GET', `/quarantine/${encodeURIComponent(id)}`));
+  }
+
+  replay(id: string): Promise<DeliveryDocument> {
+    return this.#askOwner((url) => this.#json(url, 'POST', `/quarantine/${encodeURIComponent(id)}/replay`));
+  }
+
+  discard(id: string): Promise<void> {
+    return this.#askOwner((url) => this.#json(url, 'DELETE', `/quarantine/${encodeURIComponent(id)}`));
+  }
+
+  /** Hands a body to the replicas in turn, to the next one when a connection is refused. @throws {IngestError} */
+  async deliver(delivery: Delivery): Promise<DeliveryDocument> {
+    const { body, contentType, device, metric } = delivery;
+    const targets = await this.targets();
+    const first = this.#turn++;
+    let last: unknown = noTargets(this.#options.urls);
+    for (let n = 0; n < targets.length; n++) {
+      const url = targets[(first + n) % targets.length]!;
+      try {
+        return await this.#json(url, 'POST', `/readings${search({ device, metric })}`, body, contentType);
+      } catch (error) {
+        if (!(error instanceof IngestError && error.refused)) throw error;
+        last = error;
+      }
+    }
+    throw last;
+  }
+
+  /** One replica's live feed until it ends, fails or falls silent. @throws {IngestError} */
+  async *live(url: string, signal: AbortSignal): AsyncGenerator<LiveLine> {
+    const response = await this.#send(url, 'GET', '/live', signal);
+    response.setTimeout(this.#options.silenceMs ?? 40_000, () => {
+      response.destroy(unreachable(url, 'the live feed fell silent'));
+    });
+    if (response.statusCode !== 200) throw await problemOf(url, response);
+    const decoder = new StringDecoder('utf8');
+    let rest = '';
+    try {
+      for await (const chunk of response) {
+        const lines = (rest + decoder.write(chunk as Buffer)).split('\n');
+        rest = lines.pop()!;
+        if (rest.length > MAX_LINE_BYTES) throw unreachable(url, 'a line of the live feed is too long');
+        for (const line of lines) if (line !== '') yield JSON.parse(line) as LiveLine;
+      }
+    } finally {
+      response.destroy();
+    }
+  }
+
+  /** Lets go of idle connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #expand(base: string): Promise<readonly string[]> {
+    const url = new URL(base);
+    if (!url.hostname.startsWith('tasks.')) return [url.origin];
+    const known = this.#resolved.get(base);
+    if (known !== undefined && performance.now() - known.at < RESOLVE_EVERY_MS) return known.urls;
+    const urls = await lookup(url.hostname, { all: true }).then(
+      (found) =>
+        found.map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${url.port}`),
+      // A resolver that fails says nothing about replicas that answered a moment ago.
+      () => known?.urls ?? [url.origin],
+    );
+    this.#resolved.set(base, { at: performance.now(), urls });
+    return urls;
+  }
+
+  async #askAll<T>(ask: (url: string) => Promise<T>): Promise<Answers<T>> {
+    const targets = await this.targets();
+    const results = await Promise.allSettled(targets.map(ask));
+    const answers: { url: string; value: T }[] = [];
+    const unreachable: Unreachable[] = [];
+    for (const [index, result] of results.entries()) {
+      const url = targets[index]!;
+      if (result.status === 'fulfilled') answers.push({ url, value: result.value });
+      else unreachable.push({ instance: url, reason: String(result.reason?.message ?? result.reason) });
+    }
+    if (answers.length === 0) throw rejection(results) ?? noTargets(this.#options.urls);
+    return { answers, unreachable };
+  }
+
+  /** An item lives on one replica, and only that one knows it: the first that does answers. */
+  async #askOwner<T>(ask: (url: string) => Promise<T>): Promise<T> {
+    let missing: unknown = null;
+    let failed: unknown = null;
+    for (const url of await this.targets()) {
+      try {
+        return await ask(url);
+      } catch (error) {
+        if (error instanceof IngestError && error.details.status === 404) missing = error;
+        else failed = error;
+      }
+    }
+    throw failed ?? missing ?? noTargets(this.#options.urls);
+  }
+
+  async #json<T>(
+    url: string,
+    method: string,
+    path: string,
+    body?: Uint8Array,
+    contentType?: string,
+  ): Promise<T> {
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    const response = await this.#send(url, method, path, signal, body, contentType);
+    if (response.statusCode! >= 300) throw await problemOf(url, response);
+    const text = await readText(url, response);
+    if (text === '') return undefined as T;
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw unreachable(url, 'its answer is not JSON', error);
+    }
+  }
+
+  #send(
+    url: string,
+    method: string,
+    path: string,
+    signal: AbortSignal,
+    body?: Uint8Array,
+    contentType?: string,
+  ): Promise<IncomingMessage> {
+    const headers: Record<string, string | number> = {};
+    if (body !== undefined) headers['Content-Length'] = body.length;
+    if (contentType !== undefined) headers['Content-Type'] = contentType;
+    return new Promise((resolve, reject) => {
+      const sent = request(url + path, { method, headers, agent: this.#agent, signal }, resolve);
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.name === 'AbortError') {
+          reject(timedOut(url, this.#options.timeoutMs, error));
+        } else {
+          // `connect` and name resolution fail before a byte is sent.
+          const refused = error.syscall === 'connect' || error.syscall === 'getaddrinfo';
+          reject(unreachable(url, error.message || String(error.code), error, refused));
+        }
+      });
+      sent.end(body);
+    });
+  }
+}
+
+function search(parameters: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(parameters).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+async function readText(url: string, response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response) {
+      size += (chunk as Buffer).length;
+      if (size > MAX_ANSWER_BYTES) throw new Error(`its answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+      chunks.push(chunk as Buffer);
+    }
+  } catch (error) {
+    throw unreachable(url, (error as Error).message, error);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Ingest's own problem document, passed on; the client asked for what ingest refused. */
+async function problemOf(url: string, response: IncomingMessage): Promise<IngestError> {
+  const status = response.statusCode!;
+  const text = await readText(url, response);
+  const retryAfter = Number(response.headers['retry-after']);
+  const more = Number.isFinite(retryAfter) && retryAfter > 0 ? { retryAfter } : {};
+  try {
+    const { title, detail } = JSON.parse(text) as Partial<ProblemDetails>;
+    if (typeof title === 'string' && typeof detail === 'string') {
+      return new IngestError({ status, title, detail, ...more });
+    }
+  } catch {
+    // Not a problem document: a proxy's page, say. What follows is all there is to tell.
+  }
+  return new IngestError({
+    status: status === 404 ? 404 : 502,
+    title: 'Ingest failed',
+    detail: `ingest at ${url} answered ${status}`,
+    ...more,
+  });
+}
+
+function unreachable(url: string, why: string, cause?: unknown, refused = false): IngestError {
+  return new IngestError(
+    { status: 503, title: 'Ingest unavailable', detail: `ingest at ${url}: ${why}`, retryAfter: 5 },
+    refused,
+    { cause },
+  );
+}
+
+function timedOut(url: string, timeoutMs: number, cause: unknown): IngestError {
+  const detail = `ingest at ${url}: no answer within ${timeoutMs} ms`;
+  return new IngestError({ status: 504, title: 'Ingest did not answer in time', detail }, false, { cause });
+}
+
+function noTargets(urls: readonly string[]): IngestError {
+  return unreachable(urls.join(', '), 'the name resolves to no address', undefined, true);
+}
+
+function rejection(results: readonly PromiseSettledResult<unknown>[]): unknown {
+  return results.find((result) => result.status === 'rejected')?.reason ?? null;
+}

@@ -1,0 +1,58 @@
+import { deviceNameProblem, metricNameProblem, parseTime } from '@tidegauge/readings';
+import { Problem } from '@tidegauge/service';
+import type { Request } from 'express';
+
+// The OpenAPI document says what a parameter looks like, and the validator holds requests to it and turns
+// numbers and arrays into such; what remains is what only the domain knows.
+
+/** A 400 that names the input. */
+export function invalid(path: string, message: string): Problem {
+  return new Problem(400, 'Invalid request', `${path}: ${message}`, { errors: [{ path, message }] });
+}
+
+/** Validated query parameters, as the validator leaves them. */
+export function queryOf<T>(request: Request): Readonly<Partial<T>> {
+  return request.query as Readonly<Partial<T>>;
+}
+
+export function device(name: string | undefined, path = '/query/device'): string {
+  if (name === undefined) throw invalid(path, 'is missing');
+  const problem = deviceNameProblem(name);
+  if (problem !== null) throw invalid(path, problem);
+  return name;
+}
+
+export function metric(name: string | undefined, path = '/query/metric'): string | undefined {
+  if (name === undefined) return undefined;
+  const problem = metricNameProblem(name);
+  if (problem !== null) throw invalid(path, problem);
+  return name;
+}
+
+/** Microseconds since the epoch. */
+export function time(text: string | undefined, path: string): number | undefined {
+  if (text === undefined) return undefined;
+  const parsed = parseTime(/^\d+(?:\.\d+)?$/.test(text) ? Number(text) : text);
+  if (parsed === null) {
+    throw invalid(
+      path,
+      `${JSON.stringify(text)} is not a time: ISO 8601, or a number since 1970 (a + is sent as %2B)`,
+    );
+  }
+  return parsed;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1e3, s: 1e6, m: 60e6, h: 3600e6, d: 86_400e6 };
+
+/** `5m` as microseconds; the validator has checked the form. */
+export function bucketLength(text: string): number {
+  const [, number, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text)!;
+  return Number(number) * UNITS[unit!]!;
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** Without the keys that are undefined: the store's optional fields are absent or set. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

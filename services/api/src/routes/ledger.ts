@@ -1,0 +1,71 @@
+import { isBalanced, type LedgerDocument, type Stage, type StageDocument } from '@tidegauge/readings';
+import { Router } from 'express';
+import type { Answers, IngestClient } from '../ingest-client.ts';
+
+/** Gap lists are bounded per instance; this bounds them together. */
+const MAX_GAPS = 1000;
+
+export function ledgerRoutes(ingest: IngestClient): Router {
+  const router = Router();
+  router.get('/v1/ledger', async (_request, response) => {
+    response.json(mergeLedgers(await ingest.ledgers()));
+  });
+  return router;
+}
+
+/**
+ * One account out of several: counts add up, delays are the worst of any instance. Quantiles of several
+ * instances cannot be merged exactly, and the slowest is the one to look at.
+ */
+export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) {
+  const instances = answers.map(({ value }) => value);
+  const total = (pick: (ledger: LedgerDocument) => number) =>
+    instances.reduce((sum, each) => sum + pick(each), 0);
+  const stage = (name: Stage): StageDocument => ({
+    count: total(({ stages }) => stages[name].count),
+    p50: worst(instances.map(({ stages }) => stages[name].p50)),
+    p99: worst(instances.map(({ stages }) => stages[name].p99)),
+  });
+  const gaps = instances.flatMap((each) => each.gaps.list);
+  return {
+    readings: {
+      received: total(({ readings }) => readings.received),
+      stored: total(({ readings }) => readings.stored),
+      duplicate: total(({ readings }) => readings.duplicate),
+      quarantined: total(({ readings }) => readings.quarantined),
+      spooled: total(({ readings }) => readings.spooled),
+      inFlight: total(({ readings }) => readings.inFlight),
+    },
+    balanced: instances.every((each) => each.balanced && isBalanced(each.readings)),
+    messages: {
+      received: total(({ messages }) => messages.received),
+      retainedSkipped: total(({ messages }) => messages.retainedSkipped),
+    },
+    mqtt: {
+      connected: instances.every(({ mqtt }) => mqtt.connected),
+      reconnects: total(({ mqtt }) => mqtt.reconnects),
+    },
+    oldestUnstoredSeconds: Math.max(...instances.map((each) => each.oldestUnstoredSeconds)),
+    stages: {
+      travel: stage('travel'),
+      queue: stage('queue'),
+      store: stage('store'),
+      ack: stage('ack'),
+      end_to_end: stage('end_to_end'),
+    },
+    gaps: {
+      devices: total((each) => each.gaps.devices),
+      missing: total((each) => each.gaps.missing),
+      duplicates: total((each) => each.gaps.duplicates),
+      list: gaps.slice(0, MAX_GAPS),
+      truncated: gaps.length > MAX_GAPS || instances.some((each) => each.gaps.truncated),
+    },
+    instances,
+    unreachable,
+  };
+}
+
+function worst(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}

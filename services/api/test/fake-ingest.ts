@@ -1,0 +1,217 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type DeliveryDocument,
+  formatTime,
+  type LedgerDocument,
+  type LiveLine,
+  now,
+  type QuarantineDocument,
+  type Reading,
+  toReadingDocument,
+} from '@tidegauge/readings';
+import type { Store } from '@tidegauge/storage';
+
+type Item = QuarantineDocument & { readonly payload: string };
+
+/**
+ * Speaks ingest's HTTP port as the API knows it, over the same store: one process's worth of ledger,
+ * quarantine and live feed that a test can steer. The real one is tried end to end elsewhere.
+ */
+export class FakeIngest {
+  readonly instance: string;
+  readonly quarantine: Item[] = [];
+  readonly delivered: { url: string; contentType: string; body: Buffer }[] = [];
+  readonly counts = { received: 0, stored: 0, duplicate: 0, quarantined: 0, spooled: 0, inFlight: 0 };
+  /** Called for each request; true when it has been answered. */
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
+  gaps: LedgerDocument['gaps'] = { devices: 0, missing: 0, duplicates: 0, list: [], truncated: false };
+  connected = true;
+  readonly #store: Store;
+  readonly #listeners = new Set<ServerResponse>();
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  #lines = 0;
+
+  private constructor(store: Store, instance: string) {
+    this.#store = store;
+    this.instance = instance;
+  }
+
+  static async start(store: Store, instance = 'ingest-1', port = 0): Promise<FakeIngest> {
+    const fake = new FakeIngest(store, instance);
+    await new Promise<void>((resolve) => fake.#server.listen(port, '127.0.0.1', resolve));
+    return fake;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Live connections of the API. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** Stores readings as ingest would, counts them and says so to whoever listens. */
+  async commit(readings: readonly Reading[]): Promise<void> {
+    const { stored, duplicate } = await this.#store.readings.write(readings);
+    await this.#store.devices.register([...new Set(readings.map((reading) => reading.device))]);
+    this.counts.received += readings.length;
+    this.counts.stored += stored;
+    this.counts.duplicate += duplicate;
+    this.say({ id: `${this.#lines++}`, readings: readings.map(toReadingDocument) });
+  }
+
+  /** Puts a message into quarantine. */
+  refuse(topic: string, reason: string, detail: string, payload: string): void {
+    this.counts.received += 1;
+    this.counts.quarantined += 1;
+    const bytes = Buffer.from(payload);
+    this.quarantine.unshift({
+      id: `${this.instance}.${this.counts.quarantined}`,
+      received: formatTime(now()),
+      topic,
+      reason,
+      detail,
+      position: null,
+      size: bytes.length,
+      readings: 1,
+      payload: bytes.toString('base64'),
+    });
+  }
+
+  /** Sends a line of the live feed. */
+  say(line: LiveLine): void {
+    for (const listener of this.#listeners) listener.write(`${JSON.stringify(line)}\n`);
+  }
+
+  /** Ends the live connections, as a restart would. */
+  cut(): void {
+    for (const listener of this.#listeners) listener.destroy();
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.intercept(request, response)) return;
+    const { pathname, searchParams } = new URL(request.url!, 'http://ingest');
+    const [, area, id, verb] = pathname.split('/').map(decodeURIComponent);
+    if (area === 'live') this.#listen(response);
+    else if (area === 'ledger') json(response, 200, this.#ledger());
+    else if (area === 'readings') await this.#receive(request, response, searchParams);
+    else if (id === undefined) this.#list(response, searchParams);
+    else this.#item(response, request.method!, id, verb);
+  }
+
+  #listen(response: ServerResponse): void {
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+    response.write('\n');
+    this.#listeners.add(response);
+    response.on('close', () => this.#listeners.delete(response));
+  }
+
+  #ledger(): LedgerDocument {
+    const { received, stored, duplicate, quarantined, spooled, inFlight } = this.counts;
+    const stage = (p50: number, p99: number) => ({
+      count: stored,
+      p50: stored ? p50 : null,
+      p99: stored ? p99 : null,
+    });
+    return {
+      instance: this.instance,
+      since: '2026-11-21T08:00:00.000000Z',
+      backend: this.#store.name,
+      readings: { received, stored, duplicate, quarantined, spooled, inFlight },
+      balanced: received === stored + duplicate + quarantined + spooled + inFlight,
+      messages: { received, retainedSkipped: 0 },
+      mqtt: { connected: this.connected, reconnects: 0 },
+      oldestUnstoredSeconds: 0,
+      stages: {
+        travel: stage(0.0009, 0.0062),
+        queue: stage(0.00007, 0.0011),
+        store: stage(0.0008, 0.0043),
+        ack: stage(0.00004, 0.0005),
+        end_to_end: stage(0.0019, 0.0117),
+      },
+      gaps: this.gaps,
+    };
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse, search: URLSearchParams): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    this.delivered.push({ url: request.url!, contentType: request.headers['content-type'] ?? '', body });
+    const time = now();
+    const reading: Reading = {
+      device: search.get('device') ?? 'unnamed',
+      metric: search.get('metric') ?? 'value',
+      time,
+      value: Number(body.toString('utf8')),
+      received: time,
+      boot: null,
+      seq: null,
+      quality: 'ok',
+    };
+    if (Number.isFinite(reading.value)) {
+      await this.commit([reading]);
+      json(response, 202, {
+        received: 1,
+        stored: 1,
+        duplicate: 0,
+        quarantined: 0,
+      } satisfies DeliveryDocument);
+    } else {
+      this.refuse(`http:${reading.device}`, 'malformed', 'expected a number', body.toString('utf8'));
+      json(response, 202, {
+        received: 1,
+        stored: 0,
+        duplicate: 0,
+        quarantined: 1,
+      } satisfies DeliveryDocument);
+    }
+  }
+
+  #list(response: ServerResponse, search: URLSearchParams): void {
+    const reason = search.get('reason');
+    const all = this.quarantine.filter((item) => reason === null || item.reason === reason);
+    const start = all.findIndex((item) => item.id === search.get('after')) + 1;
+    const items = all.slice(start, start + Number(search.get('limit')));
+    const next = start + items.length < all.length ? items.at(-1)!.id : null;
+    json(response, 200, { items: items.map(({ payload: _, ...item }) => item), next, total: all.length });
+  }
+
+  #item(response: ServerResponse, method: string, id: string, verb: string | undefined): void {
+    const index = this.quarantine.findIndex((item) => item.id === id);
+    if (index === -1) {
+      const detail = `There is no ${id} in quarantine.`;
+      json(response, 404, { type: 'about:blank', title: 'Not found', status: 404, detail });
+    } else if (verb === 'replay') {
+      json(response, 200, {
+        received: 1,
+        stored: 0,
+        duplicate: 0,
+        quarantined: 1,
+      } satisfies DeliveryDocument);
+    } else if (method === 'DELETE') {
+      this.quarantine.splice(index, 1);
+      response.writeHead(204).end();
+    } else {
+      json(response, 200, this.quarantine[index]);
+    }
+  }
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response
+    .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+    .end(text);
+}

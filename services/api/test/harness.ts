@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Reading } from '@tidegauge/readings';
+import { createLogger, listen, Metrics } from '@tidegauge/service';
+import { openStore, type Store } from '@tidegauge/storage';
+import { type AppDependencies, createApp } from '../src/app.ts';
+import { IngestClient } from '../src/ingest-client.ts';
+import type { LiveHub } from '../src/live-hub.ts';
+import { FakeIngest } from './fake-ingest.ts';
+
+export interface Api {
+  readonly url: string;
+  readonly store: Store;
+  readonly ingest: FakeIngest;
+  readonly live: LiveHub;
+  /** A request; its answer is held to the OpenAPI document. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly body: any;
+}
+
+export interface ApiOptions {
+  readonly config?: Partial<AppDependencies['config']>;
+  readonly live?: AppDependencies['live'];
+  /** Base URLs in place of the fake ingest's. */
+  readonly ingest?: readonly string[];
+  readonly timeoutMs?: number;
+}
+
+/** The app over a real SQLite store on a port of its own, gone when the test ends. */
+export async function startApi(t: TestContext, options: ApiOptions = {}): Promise<Api> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-api-'));
+  const store = await openStore(`sqlite:${directory}/test.db`);
+  const ingest = await FakeIngest.start(store);
+  const client = new IngestClient({
+    urls: options.ingest ?? [ingest.url],
+    timeoutMs: options.timeoutMs ?? 5000,
+  });
+  const app = createApp({
+    store,
+    ingest: client,
+    logger: createLogger('api', 'silent'),
+    metrics: new Metrics(),
+    validateResponses: true,
+    config: {
+      httpListen: '127.0.0.1',
+      apiToken: null,
+      bodyLimit: 64 * 1024,
+      liveClients: 4,
+      liveRing: 1000,
+      ...options.config,
+    },
+    ...(options.live === undefined ? {} : { live: options.live }),
+  });
+  const server = await listen(app.handler, '127.0.0.1', 0, 'the test');
+  t.after(async () => {
+    app.live.close();
+    await server.close(0);
+    client.close();
+    await ingest.stop();
+    await store.close();
+    await rm(directory, { recursive: true });
+  });
+  return {
+    url: server.url,
+    store,
+    ingest,
+    live: app.live,
+    call: (method, path, given) => call(server.url + path, method, given),
+  };
+}
+
+async function call(url: string, method: string, { body, headers = {} }: CallOptions = {}): Promise<Answer> {
+  const raw = typeof body === 'string' || body === undefined;
+  const response = await fetch(url, {
+    method,
+    headers: { ...(raw ? {} : { 'Content-Type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('Content-Type') ?? '');
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+/** A reading of probe-7; times in seconds of 2026-11-21. */
+export function reading(second: number, more: Partial<Reading> = {}): Reading {
+  const time = Date.UTC(2026, 10, 21) * 1000 + second * 1e6;
+  return {
+    device: 'site-3/boiler/probe-7',
+    metric: 'temperature',
+    time,
+    value: second,
+    received: time + 1000,
+    boot: null,
+    seq: null,
+    quality: 'ok',
+    ...more,
+  };
+}
+
+/** Resolves when the condition holds; fails after ten seconds with what was waited for. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`waited ten seconds for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { STORE_ERROR_CODES, StoreError, type StoreErrorCode } from '@tidegauge/storage';
+import { readOpenApi } from '../../src/openapi.ts';
+import { STORE_ANSWERS, translate } from '../../src/problems.ts';
+import { startApi } from '../harness.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Record<string, { readonly example?: unknown }> }>
+  >;
+  readonly requestBody?: { readonly content?: Record<string, { readonly example?: unknown }> };
+}
+
+function operations(): [string, Operation][] {
+  return Object.entries(readOpenApi().paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => method !== 'parameters')
+      .map(([method, operation]): [string, Operation] => [`${method} ${path}`, operation as Operation]),
+  );
+}
+
+test('every operation is described, has an example of what it answers, and says how it fails', () => {
+  const ids = new Set<string>();
+  for (const [name, { operationId, summary, description, responses, requestBody }] of operations()) {
+    assert.ok(summary && description, name);
+    ids.add(operationId);
+    const [[status, answer] = ['', {}]] = Object.entries(responses);
+    assert.match(status, /^2/, name);
+    for (const [type, { example }] of Object.entries(answer.content ?? {}))
+      assert.ok(example !== undefined, `${name} ${type}`);
+    assert.ok('default' in responses, name);
+    for (const { example } of Object.values(requestBody?.content ?? {}))
+      assert.ok(example !== undefined, name);
+  }
+  assert.equal(ids.size, operations().length);
+});
+
+test('the document is served as it is enforced, and the reference shows every operation of it', async (t) => {
+  const api = await startApi(t);
+  const served = await api.call('GET', '/openapi.json');
+  assert.deepEqual(served.body, readOpenApi());
+  assert.equal(served.body.openapi, '3.1.0');
+  const docs = await api.call('GET', '/docs');
+  assert.match(docs.headers.get('Content-Type')!, /^text\/html/);
+  for (const [, { operationId }] of operations())
+    assert.ok(docs.body.includes(`id="${operationId}"`), operationId);
+  assert.doesNotMatch(docs.body, /<script|https?:\/\/(?!127)/);
+});
+
+test('every store error has one answer, with a time to retry where a retry helps', () => {
+  const expected: Record<StoreErrorCode, number> = {
+    UNAVAILABLE: 503,
+    OVERLOADED: 503,
+    TIMEOUT: 504,
+    REJECTED: 422,
+    MISCONFIGURED: 500,
+    NOT_SUPPORTED: 501,
+    CLOSED: 503,
+  };
+  assert.deepEqual(Object.keys(STORE_ANSWERS).sort(), Object.keys(STORE_ERROR_CODES).sort());
+  for (const code of Object.keys(expected) as StoreErrorCode[]) {
+    const details = translate(new StoreError(code, 'what happened', { hint: 'mend it so' }))!;
+    assert.equal(details.status, expected[code], code);
+    assert.match(details.detail, /what happened.*mend it so/);
+    assert.equal(details.retryAfter !== undefined, details.status === 503, code);
+  }
+  assert.equal(translate(new Error('no idea')), null);
+});

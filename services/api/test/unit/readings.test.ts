@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Answer, reading, startApi } from '../harness.ts';
+
+const DEVICE = 'device=site-3/boiler/probe-7';
+
+function assertProblem(answer: Answer, status: number, detail: RegExp): void {
+  assert.equal(answer.status, status);
+  assert.match(answer.headers.get('Content-Type')!, /^application\/problem\+json/);
+  for (const key of ['type', 'title', 'detail', 'instance'])
+    assert.equal(typeof answer.body[key], 'string', key);
+  assert.equal(answer.body.status, status);
+  assert.match(answer.body.detail, detail);
+}
+
+test('readings come newest first, with microseconds, and boot and seq where stamped', async (t) => {
+  const api = await startApi(t);
+  const stamped = reading(2, { time: reading(2).time + 250, boot: '5f0c', seq: 7 });
+  await api.store.readings.write([reading(1), stamped]);
+  const { status, body } = await api.call('GET', `/v1/readings?${DEVICE}`);
+  assert.equal(status, 200);
+  assert.deepEqual(body, {
+    readings: [
+      {
+        device: 'site-3/boiler/probe-7',
+        metric: 'temperature',
+        time: '2026-11-21T00:00:02.000250Z',
+        value: 2,
+        received: '2026-11-21T00:00:02.001000Z',
+        quality: 'ok',
+        boot: '5f0c',
+        seq: 7,
+      },
+      {
+        device: 'site-3/boiler/probe-7',
+        metric: 'temperature',
+        time: '2026-11-21T00:00:01.000000Z',
+        value: 1,
+        received: '2026-11-21T00:00:01.001000Z',
+        quality: 'ok',
+      },
+    ],
+    next: null,
+  });
+});
+
+test('pages follow each other without loss or overlap in both orders, metrics of one time included', async (t) => {
+  const api = await startApi(t);
+  const metrics = ['a', 'b', 'c'];
+  const written = [1, 2, 3, 4, 5].flatMap((second) => metrics.map((metric) => reading(second, { metric })));
+  await api.store.readings.write(written);
+  for (const order of ['asc', 'desc']) {
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const { body } = await api.call('GET', `/v1/readings?${DEVICE}&order=${order}&limit=4${cursor}`);
+      assert.ok(body.readings.length <= 4);
+      for (const each of body.readings) seen.push(`${each.value}${each.metric}`);
+      cursor = body.next === null ? '' : `&cursor=${body.next}`;
+    } while (cursor !== '');
+    const expected = written.map(({ value, metric }) => `${value}${metric}`);
+    assert.deepEqual(seen, order === 'asc' ? expected : expected.reverse());
+  }
+});
+
+test('a page that ends exactly with the readings has no next', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write([reading(1), reading(2)]);
+  const { body } = await api.call('GET', `/v1/readings?${DEVICE}&limit=2`);
+  assert.equal(body.next, null);
+});
+
+test('from and to take ISO 8601 and numbers of any unit, to being exclusive', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write([1, 2, 3, 4].map((second) => reading(second)));
+  const start = Date.UTC(2026, 10, 21) / 1000;
+  const ranges = [
+    ['2026-11-21T00:00:02Z', '2026-11-21T01:00:04%2B01:00'],
+    [start + 2, start + 4],
+    [(start + 2) * 1e3, (start + 4) * 1e3],
+    [(start + 2) * 1e6, (start + 4) * 1e6],
+    [`${start + 2}000000000`, `${start + 4}000000000`],
+  ];
+  for (const [from, to] of ranges) {
+    const { body } = await api.call('GET', `/v1/readings?${DEVICE}&from=${from}&to=${to}&order=asc`);
+    assert.deepEqual(
+      body.readings.map((each: { value: number }) => each.value),
+      [2, 3],
+      `${from} to ${to}`,
+    );
+  }
+});
+
+test('a cursor that was changed, or belongs to another query, is a 400', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write([1, 2, 3].map((second) => reading(second)));
+  const { body } = await api.call('GET', `/v1/readings?${DEVICE}&limit=1`);
+  const next: string = body.next;
+  const changed = next.slice(0, -1) + (next.endsWith('A') ? 'B' : 'A');
+  for (const [query, cursor] of [
+    [DEVICE, changed],
+    [DEVICE, 'nonsense'],
+    [DEVICE, `${next}=`],
+    [`${DEVICE}&order=asc`, next],
+    ['device=other', next],
+  ]) {
+    const answer = await api.call('GET', `/v1/readings?${query}&cursor=${cursor}`);
+    assertProblem(answer, 400, /not a cursor of this query/);
+    assert.deepEqual(answer.body.errors[0].path, '/query/cursor');
+  }
+});
+
+test('what is wrong with a query is named by path', async (t) => {
+  const api = await startApi(t);
+  const cases: [string, string, RegExp][] = [
+    ['/v1/readings', '/query/device', /required/],
+    ['/v1/readings?device=a&limit=0', '/query/limit', />= 1/],
+    ['/v1/readings?device=a&limit=10001', '/query/limit', /<= 10000/],
+    ['/v1/readings?device=a&order=up', '/query/order', /asc, desc/],
+    ['/v1/readings?device=a&colour=red', '/query/colour', /[Uu]nknown/],
+    ['/v1/readings?device=a&device=b', '/query/device', /string/],
+    ['/v1/readings?device=a//b', '/query/device', /segment/],
+    ['/v1/readings?device=a&metric=two%20words', '/query/metric', /one word/],
+    ['/v1/readings?device=a&from=yesterday', '/query/from', /not a time/],
+    ['/v1/readings/aggregate?device=a&metric=m&from=0&bucket=5x', '/query/bucket', /pattern/],
+    [
+      '/v1/readings/aggregate?device=a&metric=m&from=0&bucket=5m&fn=mean,mode',
+      '/query/fn/1',
+      /allowed values/,
+    ],
+    ['/v1/readings/aggregate?device=a&metric=m&from=0&bucket=1ms', '/query/bucket', /10000 buckets/],
+    ['/v1/readings/latest?device=a&device=b%20c', '/query/device/1', /segment/],
+  ];
+  for (const [path, where, message] of cases) {
+    const answer = await api.call('GET', path);
+    assertProblem(answer, 400, message);
+    assert.equal(answer.body.errors[0].path, where, path);
+    assert.equal(answer.body.instance, path);
+  }
+});
+
+test('latest gives the newest of each metric of each device, and nothing for a device without', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write([
+    reading(1),
+    reading(2),
+    reading(1, { metric: 'humidity', value: 40 }),
+    reading(3, { device: 'b', value: 'open' }),
+  ]);
+  const { body } = await api.call('GET', `/v1/readings/latest?${DEVICE}&device=b&device=none`);
+  assert.deepEqual(
+    body.readings.map((each: { device: string; metric: string; value: unknown }) => [
+      each.device,
+      each.metric,
+      each.value,
+    ]),
+    [
+      ['b', 'temperature', 'open'],
+      ['site-3/boiler/probe-7', 'humidity', 40],
+      ['site-3/boiler/probe-7', 'temperature', 2],
+    ],
+  );
+});
+
+test('latest takes 200 devices and refuses one more', async (t) => {
+  const api = await startApi(t);
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `device=d${index}`).join('&');
+  assert.equal((await api.call('GET', `/v1/readings/latest?${names(200)}`)).status, 200);
+  assertProblem(await api.call('GET', `/v1/readings/latest?${names(201)}`), 400, /200 items/);
+});
+
+test('aggregate answers with the figures asked for, and always the count', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write([1, 2, 61, 62, 63].map((second) => reading(second)));
+  const query = `${DEVICE}&metric=temperature&from=2026-11-21T00:00:00Z&to=2026-11-21T00:05:00Z&bucket=1m`;
+  const some = await api.call('GET', `/v1/readings/aggregate?${query}&fn=mean,max`);
+  assert.deepEqual(some.body.buckets, [
+    { time: '2026-11-21T00:00:00.000000Z', count: 2, max: 2, mean: 1.5 },
+    { time: '2026-11-21T00:01:00.000000Z', count: 3, max: 63, mean: 62 },
+  ]);
+  const all = await api.call('GET', `/v1/readings/aggregate?${query}`);
+  assert.deepEqual(Object.keys(all.body.buckets[0]), ['time', 'count', 'min', 'max', 'mean', 'sum']);
+});
+
+test('a delivery goes to ingest as the bytes it came as, and its counts come back', async (t) => {
+  const api = await startApi(t);
+  const good = await api.call('POST', '/v1/readings?device=site-3/a&metric=level', {
+    body: '21.50',
+    headers: { 'Content-Type': 'text/plain' },
+  });
+  assert.equal(good.status, 202);
+  assert.deepEqual(good.body, { received: 1, stored: 1, duplicate: 0, quarantined: 0 });
+  const bad = await api.call('POST', '/v1/readings', {
+    body: '{ "t": oops',
+    headers: { 'Content-Type': 'application/senml+json' },
+  });
+  assert.deepEqual(bad.body, { received: 1, stored: 0, duplicate: 0, quarantined: 1 });
+  const [first, second] = api.ingest.delivered;
+  assert.equal(first!.url, '/readings?device=site-3%2Fa&metric=level');
+  assert.equal(first!.contentType, 'text/plain');
+  assert.equal(first!.body.toString(), '21.50');
+  assert.equal(second!.body.toString(), '{ "t": oops');
+});
+
+test('a delivery that is too big or of another type goes nowhere', async (t) => {
+  const api = await startApi(t);
+  const headers = { 'Content-Type': 'application/json' };
+  assertProblem(
+    await api.call('POST', '/v1/readings', { body: '1'.repeat(65 * 1024), headers }),
+    413,
+    /too large/,
+  );
+  const type = { 'Content-Type': 'application/xml' };
+  assertProblem(
+    await api.call('POST', '/v1/readings', { body: '<v>1</v>', headers: type }),
+    415,
+    /application\/xml/,
+  );
+  assert.equal(api.ingest.delivered.length, 0);
+});
+
+test('an empty body is for ingest to judge, like an empty MQTT payload', async (t) => {
+  const api = await startApi(t);
+  await api.call('POST', '/v1/readings?device=a', { headers: { 'Content-Type': 'text/plain' } });
+  assert.equal(api.ingest.delivered[0]!.body.length, 0);
+});

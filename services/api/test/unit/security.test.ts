@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { ConfigError, loadConfig } from '@tidegauge/service';
+import { API_SCHEMA, checkConfig } from '../../src/config.ts';
+import { type Api, startApi } from '../harness.ts';
+
+/** The status of a request whose headers fetch would not send. */
+function status(api: Api, method: string, path: string, headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(api.url + path, { method, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+test('on loopback only local names are served, so that no foreign name can be pointed here', async (t) => {
+  const api = await startApi(t);
+  for (const host of ['localhost:8080', '127.0.0.1', '[::1]:8080', 'LOCALHOST']) {
+    assert.equal(await status(api, 'GET', '/healthz', { Host: host }), 200, host);
+  }
+  for (const host of [
+    'evil.example',
+    'evil.example:8080',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+  ]) {
+    assert.equal(await status(api, 'GET', '/healthz', { Host: host }), 421, host);
+  }
+});
+
+test('the page of another site can change nothing, our own page can', async (t) => {
+  const api = await startApi(t);
+  await api.store.devices.register(['a']);
+  const { host } = new URL(api.url);
+  for (const origin of ['https://evil.example', 'null', `https://${host}.evil.example`]) {
+    assert.equal(await status(api, 'DELETE', '/v1/devices/a', { Host: host, Origin: origin }), 403, origin);
+  }
+  assert.equal(await status(api, 'DELETE', '/v1/devices/a', { Host: host, Origin: `http://${host}` }), 204);
+});
+
+test('listening openly, what changes something needs the token, and reading does not', async (t) => {
+  const token = 'a-long-and-random-token';
+  const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: token } });
+  assert.equal(await status(api, 'GET', '/v1/devices', { Host: 'gauge.example' }), 200);
+  for (const authorization of ['', 'Bearer', 'Bearer wrong', `Basic ${token}`, `Bearer ${token}x`]) {
+    const answer = await api.call('DELETE', '/v1/devices/a', { headers: { Authorization: authorization } });
+    assert.equal(answer.status, 401, authorization);
+    assert.match(answer.headers.get('WWW-Authenticate')!, /^Bearer/);
+  }
+  const answer = await api.call('DELETE', '/v1/devices/a', { headers: { Authorization: `Bearer ${token}` } });
+  assert.equal(answer.status, 404);
+});
+
+test('listening openly without a token, or with a short one, is refused at start', () => {
+  for (const [environment, message] of [
+    [{ HTTP_LISTEN: '0.0.0.0' }, /API_TOKEN_FILE/],
+    [{ HTTP_LISTEN: '0.0.0.0', API_TOKEN: 'short' }, /shorter than 16/],
+  ] as const) {
+    const config = loadConfig(API_SCHEMA, [], environment);
+    assert.throws(
+      () => checkConfig(config),
+      (error) => error instanceof ConfigError && message.test(error.message),
+    );
+  }
+  checkConfig(loadConfig(API_SCHEMA, [], {}));
+  checkConfig(loadConfig(API_SCHEMA, [], { HTTP_LISTEN: '::', API_TOKEN: 'x'.repeat(16) }));
+});
+
+test('every answer, the page, an error or a stream, keeps foreign code out and does not say what serves it', async (t) => {
+  const api = await startApi(t);
+  for (const path of [
+    '/',
+    '/docs',
+    '/openapi.json',
+    '/v1/devices',
+    '/nowhere',
+    '/vendor/uplot/uPlot.esm.js',
+  ]) {
+    const { headers } = await api.call('GET', path);
+    assert.match(headers.get('Content-Security-Policy')!, /default-src 'self'/, path);
+    assert.equal(headers.get('X-Content-Type-Options'), 'nosniff', path);
+    assert.equal(headers.get('X-Powered-By'), null, path);
+  }
+});
+
+test('what is outside the page’s folder is not served', async (t) => {
+  const api = await startApi(t);
+  for (const path of [
+    '/../src/app.ts',
+    '/%2e%2e/src/app.ts',
+    '/vendor/uplot/../../package.json',
+    '/vendor/uplot/..%2fpackage.json',
+  ]) {
+    const found = await status(api, 'GET', path, { Host: 'localhost' });
+    assert.ok(found === 404 || found === 403 || found === 400, `${path}: ${found}`);
+  }
+});
+
+test('methods a path does not have are a 405 that names those it has, HEAD is answered', async (t) => {
+  const api = await startApi(t);
+  const answer = await api.call('PUT', '/v1/readings', { body: {} });
+  assert.equal(answer.status, 405);
+  assert.deepEqual(answer.headers.get('Allow')!.split(', ').sort(), ['GET', 'POST']);
+  const head = await api.call('HEAD', '/v1/devices');
+  assert.equal(head.status, 200);
+  assert.equal(head.body, '');
+});
