@@ -1,0 +1,191 @@
+// A card with one metric's chart. uPlot draws on a canvas; its colours are the page's.
+
+import uPlot from '/vendor/uplot/uPlot.esm.js';
+import { serverNow } from './api.js';
+import { element, setText } from './dom.js';
+import { age, measure, moment, ticks } from './format.js';
+import { Series } from './series.js';
+
+export class Chart {
+  #range;
+  #series;
+  #plot = null;
+  #latest = null;
+  #hovered = null;
+  #dirty = true;
+  #value = element('b');
+  #when = element('span');
+  #box = element('div', { class: 'plot', role: 'img' });
+  #says = element('p', { class: 'says' });
+  #resized = new ResizeObserver(() => this.#resize());
+  metric;
+  card;
+
+  constructor(metric, range) {
+    this.metric = metric;
+    this.#range = range;
+    this.#series = new Series(range);
+    this.#box.append(this.#says);
+    this.card = element(
+      'article',
+      { class: 'chart card', 'data-metric': metric },
+      element(
+        'header',
+        {},
+        element('h3', {}, metric),
+        element('p', { class: 'reading' }, this.#value, this.#when),
+      ),
+      this.#box,
+    );
+    this.#resized.observe(this.#box);
+  }
+
+  /** The newest value, `time` in milliseconds. */
+  latest({ value, time }) {
+    this.#latest = { value, time };
+  }
+
+  history(buckets) {
+    this.#series.replace(buckets);
+    this.#dirty = true;
+  }
+
+  /** A live reading, `time` in milliseconds. */
+  add(time, value) {
+    if (typeof value !== 'number') return;
+    this.#series.add(time / 1000, value);
+    this.#dirty = true;
+  }
+
+  /** Why there is no history. */
+  fail(message) {
+    setText(this.#says, message);
+  }
+
+  /** Draws what has changed; the window of time moves on by itself. */
+  paint() {
+    this.#paintReading();
+    const now = serverNow() / 1000;
+    const moved = this.#plot !== null && now - this.#plot.scales.x.max >= this.#range.seconds / 600;
+    if (!this.#dirty && !moved) return;
+    this.#dirty = false;
+    const columns = this.#series.columns(now);
+    this.#say(columns);
+    if (this.#plot === null) {
+      if (columns[0].length > 0) this.#build(columns);
+    } else {
+      this.#plot.setData(columns, false);
+    }
+    this.#plot?.setScale('x', { min: now - this.#range.seconds, max: now });
+  }
+
+  /** Draws anew, in the colours that hold now. */
+  recolour() {
+    this.#plot?.destroy();
+    this.#plot = null;
+    this.#dirty = true;
+  }
+
+  remove() {
+    this.#resized.disconnect();
+    this.#plot?.destroy();
+    this.card.remove();
+  }
+
+  #paintReading() {
+    const shown = this.#hovered ?? this.#latest;
+    if (shown === null) return;
+    const now = serverNow();
+    setText(this.#value, measure(shown.value));
+    const ago = age((now - shown.time) / 1000);
+    setText(
+      this.#when,
+      this.#hovered === null ? (ago === 'now' ? ago : `${ago} ago`) : moment(shown.time, now),
+    );
+  }
+
+  #say([times, means]) {
+    const values = means.filter((value) => value !== null);
+    const span = `the last ${this.#range.words}`;
+    const empty = times.length === 0;
+    if (empty) {
+      const isText = this.#latest !== null && typeof this.#latest.value !== 'number';
+      setText(this.#says, isText ? 'A text, which no chart can show.' : `No readings in ${span}.`);
+    }
+    this.#says.hidden = !empty;
+    const summary = empty
+      ? `no readings in ${span}`
+      : `${span}, from ${measure(Math.min(...values))} to ${measure(Math.max(...values))}, now ${measure(values.at(-1))}`;
+    this.#box.setAttribute('aria-label', `${this.metric}: ${summary}`);
+  }
+
+  #build(columns) {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const axis = {
+      stroke: colour('--soft'),
+      font: `12px ${style.fontFamily}`,
+      grid: { stroke: colour('--line'), width: 1 },
+      ticks: { show: false },
+    };
+    const bound = { stroke: 'transparent', width: 0, points: { show: false } };
+    const options = {
+      width: this.#box.clientWidth,
+      height: this.#box.clientHeight,
+      legend: { show: false },
+      padding: [8, 10, 0, 0],
+      cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
+      scales: { x: { time: true }, y: { range: padded } },
+      axes: [
+        { ...axis, grid: { show: false }, size: 28, space: 64, incrs: STEPS, values: times },
+        { ...axis, size: 52, values: (_plot, values) => ticks(values) },
+      ],
+      series: [
+        {},
+        {
+          stroke: colour('--accent'),
+          width: 1.75,
+          points: { show: (_plot, _series, from, to) => to - from < 3, size: 5, fill: colour('--accent') },
+        },
+        bound,
+        bound,
+      ],
+      bands: [{ series: [3, 2], fill: colour('--accent-wash') }],
+      hooks: { setCursor: [(plot) => this.#hover(plot)] },
+    };
+    this.#plot = new uPlot(options, columns, this.#box);
+  }
+
+  #hover(plot) {
+    const { idx } = plot.cursor;
+    const value = idx === null || idx === undefined ? null : plot.data[1][idx];
+    this.#hovered = value === null || value === undefined ? null : { value, time: plot.data[0][idx] * 1000 };
+    this.#paintReading();
+  }
+
+  #resize() {
+    const { clientWidth: width, clientHeight: height } = this.#box;
+    if (width > 0) this.#plot?.setSize({ width, height });
+  }
+}
+
+/** Room above and below, and around a line that does not move. */
+function padded(_plot, low, high) {
+  if (low === null || high === null) return [0, 1];
+  const room = (high - low) * 0.08 || Math.abs(high) * 0.05 || 1;
+  return [low - room, high + room];
+}
+
+/** Steps of the time axis, seconds: those a clock has. */
+const STEPS = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800];
+
+const seconds = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+
+/** Clock times as fine as the steps are; dates where the ticks are a day apart. */
+function times(_plot, values) {
+  const step = values.length > 1 ? values[1] - values[0] : 60;
+  const format = step < 60 ? seconds : step < 86_400 ? hours : days;
+  return values.map((value) => format.format(value * 1000));
+}

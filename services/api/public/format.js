@@ -1,0 +1,81 @@
+// Numbers and times in words and figures, in the reader's locale.
+
+const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const decimals = [0, 1, 2, 3].map(
+  (digits) =>
+    new Intl.NumberFormat(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+);
+const significant = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4, notation: 'scientific' });
+
+/** A count, grouped. */
+export function count(value) {
+  return whole.format(value);
+}
+
+/** A measured value: three or four figures that matter, or the text itself. */
+export function measure(value) {
+  if (typeof value !== 'number') return String(value);
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e7 || size < 1e-3)) return significant.format(value);
+  if (size >= 1000 || Number.isInteger(value)) return whole.format(value);
+  return decimals[size >= 100 ? 1 : size >= 1 ? 2 : 3].format(value);
+}
+
+/** Readings per second: `0.4`, `52`, `61,000`. */
+export function rate(perSecond) {
+  return perSecond > 0 && perSecond < 10 ? decimals[1].format(perSecond) : whole.format(perSecond);
+}
+
+/** A duration: `0.42 ms`, `3.1 ms`, `1.2 s`. */
+export function duration(seconds) {
+  if (seconds === null) return '–';
+  const ms = seconds * 1000;
+  if (ms < 1) return `${decimals[2].format(ms)} ms`;
+  if (ms < 10) return `${decimals[1].format(ms)} ms`;
+  if (ms < 1000) return `${whole.format(ms)} ms`;
+  return `${decimals[seconds < 10 ? 1 : 0].format(seconds)} s`;
+}
+
+/** How long ago, in one unit: `now`, `12 s`, `3 min`, `2 h`, `5 d`. */
+export function age(seconds) {
+  if (seconds < 1.5) return 'now';
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  return `${whole.format(Math.floor(seconds / 86_400))} d`;
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const dated = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** A moment, with its date unless it is of the last 24 hours. */
+export function moment(milliseconds, now) {
+  return (Math.abs(now - milliseconds) < 86_400_000 ? clock : dated).format(milliseconds);
+}
+
+const HOUSEKEEPING = /^(?:battery|voltage|rssi|snr|signal|uptime|heap|memory)/i;
+
+/** Order of metrics: what is measured first, how the board is doing last. */
+export function byInterest(a, b) {
+  return Number(HOUSEKEEPING.test(a)) - Number(HOUSEKEEPING.test(b)) || collator.compare(a, b);
+}
+
+/** Axis labels: as many decimals as tell neighbouring ticks apart. */
+export function ticks(values) {
+  const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
+  const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  if (Math.abs(values.at(-1)) >= 1e7) return values.map(measure);
+  const format = new Intl.NumberFormat(undefined, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return values.map((value) => format.format(value));
+}
+
+/** Natural order: site-2 before site-10. */
+export const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });

@@ -1,0 +1,101 @@
+// What the page knows about the sensors: bounded, and free of the DOM.
+
+import { get } from './api.js';
+import { byInterest } from './format.js';
+
+/** Sensors listed; a page of more helps nobody. */
+const MAX_SENSORS = 2000;
+const MAX_METRICS = 40;
+export const SPARK_POINTS = 32;
+const LATEST_AT_ONCE = 200;
+
+/** Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time}), seen, spark}`. */
+export const sensors = new Map();
+
+let full = false;
+
+/** True when there are sensors that the page does not list. */
+export function isCut() {
+  return full;
+}
+
+/** Reads the registered devices and their latest readings. */
+export async function load() {
+  let cursor;
+  do {
+    const page = await get('/v1/devices', { limit: 1000, cursor });
+    for (const device of page.devices) {
+      const sensor = sensorNamed(device.name);
+      if (sensor === null) break;
+      Object.assign(sensor, device, { site: device.site ?? sensor.site });
+    }
+    cursor = page.next ?? undefined;
+  } while (cursor !== undefined && !full);
+  const names = [...sensors.keys()];
+  for (let start = 0; start < names.length; start += LATEST_AT_ONCE) {
+    const { readings } = await get('/v1/readings/latest', {
+      device: names.slice(start, start + LATEST_AT_ONCE),
+    });
+    for (const reading of readings) learn(reading);
+  }
+}
+
+/** Takes a reading in; the sensor it is of, or null when there is no room for it. */
+export function learn(reading) {
+  const sensor = sensorNamed(reading.device);
+  if (sensor === null) return null;
+  const time = Date.parse(reading.time);
+  const known = sensor.metrics.get(reading.metric);
+  if (known === undefined && sensor.metrics.size >= MAX_METRICS) return null;
+  // A late reading fills the chart; it does not make the latest value older.
+  if (known === undefined || time >= known.time)
+    sensor.metrics.set(reading.metric, { value: reading.value, time });
+  sensor.seen = Math.max(sensor.seen, Date.parse(reading.received));
+  if (typeof reading.value === 'number') addToSpark(sensor, reading);
+  return sensor;
+}
+
+/** Gives a spark its past: the newest readings of its metric. Once per sensor. */
+export async function seedSpark(sensor) {
+  const { name: device, sparkMetric: metric } = sensor;
+  if (metric === null || sensor.seeded === metric) return;
+  sensor.seeded = metric;
+  const { readings } = await get('/v1/readings', { device, metric, limit: SPARK_POINTS });
+  const values = readings.map(({ value }) => value).filter((value) => typeof value === 'number');
+  if (sensor.sparkMetric === metric) sensor.spark = values.reverse();
+}
+
+/** The spark shows the numeric metric of most interest; another one that turns up takes its place. */
+function addToSpark(sensor, { metric, value }) {
+  if (sensor.sparkMetric === null || byInterest(metric, sensor.sparkMetric) < 0) {
+    sensor.sparkMetric = metric;
+    sensor.spark.length = 0;
+  }
+  if (sensor.sparkMetric !== metric) return;
+  sensor.spark.push(value);
+  if (sensor.spark.length > SPARK_POINTS) sensor.spark.shift();
+}
+
+function sensorNamed(name) {
+  const known = sensors.get(name);
+  if (known !== undefined) return known;
+  if (sensors.size >= MAX_SENSORS) {
+    full = true;
+    return null;
+  }
+  const slash = name.indexOf('/');
+  const sensor = {
+    name,
+    site: slash === -1 ? '' : name.slice(0, slash),
+    city: null,
+    kind: null,
+    year: null,
+    metrics: new Map(),
+    seen: 0,
+    spark: [],
+    sparkMetric: null,
+    seeded: null,
+  };
+  sensors.set(name, sensor);
+  return sensor;
+}

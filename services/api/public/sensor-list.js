@@ -1,0 +1,211 @@
+// The list of sensors, grouped by site. Rows are made once and changed in place, and only those on screen.
+
+import { serverNow } from './api.js';
+import { $, element, setText, svg } from './dom.js';
+import { age, byInterest, collator, count, measure } from './format.js';
+import { isCut, SPARK_POINTS, seedSpark, sensors } from './model.js';
+
+const SPARK_WIDTH = 72;
+const SPARK_HEIGHT = 20;
+/** A sensor that was heard this long ago is called quiet, seconds. */
+const QUIET_AFTER = 300;
+
+const rows = new Map();
+const visible = new Set();
+const dirty = new Set();
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+let listed = -1;
+let seeding = false;
+let current = null;
+
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const { name } = target.dataset;
+      if (isIntersecting) visible.add(name);
+      else visible.delete(name);
+      if (isIntersecting) dirty.add(name);
+    }
+  },
+  { rootMargin: '100px' },
+);
+
+/** Where a sensor's charts are. */
+export function hrefOf(name) {
+  return `#/sensor/${name.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+export function initSensorList() {
+  $('search').addEventListener('input', arrange);
+  $('sensor-list').addEventListener('keydown', moveFocus);
+  $('search').addEventListener('keydown', moveFocus);
+}
+
+/** A sensor has reported. */
+export function touch(sensor) {
+  dirty.add(sensor.name);
+}
+
+/** The sensor whose charts are shown. */
+export function select(name) {
+  rows.get(current)?.link.removeAttribute('aria-current');
+  current = name;
+  rows.get(current)?.link.setAttribute('aria-current', 'true');
+}
+
+/** The first sensor in the list, or null. */
+export function firstListed() {
+  return $('sensor-list').querySelector('.row')?.dataset.name ?? null;
+}
+
+/** Brings the list up to date: its order when sensors came, values where something was reported. */
+export function paintList() {
+  if (sensors.size !== listed) arrange();
+  for (const name of dirty) {
+    if (!visible.has(name)) continue;
+    dirty.delete(name);
+    paintRow(sensors.get(name), rows.get(name));
+  }
+}
+
+/** Fills the sparks on screen from history, one after the other: a long list must not flood the server. */
+export async function seedVisible() {
+  if (seeding) return;
+  seeding = true;
+  try {
+    for (const name of [...visible]) {
+      if (!visible.has(name)) continue;
+      await seedSpark(sensors.get(name));
+      dirty.add(name);
+    }
+  } catch {
+    // A spark without a past grows as readings come; what is wrong shows elsewhere.
+  }
+  seeding = false;
+}
+
+/** Ages grow without any reading. */
+export function paintAges() {
+  for (const name of visible) paintAge(sensors.get(name), rows.get(name));
+}
+
+function arrange() {
+  listed = sensors.size;
+  const words = $('search').value.toLowerCase().split(/\s+/).filter(Boolean);
+  const sites = new Map();
+  for (const sensor of sensors.values()) {
+    if (!words.every((word) => haystack(sensor).includes(word))) continue;
+    const site = sites.get(sensor.site);
+    if (site === undefined) sites.set(sensor.site, [sensor]);
+    else site.push(sensor);
+  }
+  const groups = [...sites].sort(([a], [b]) => collator.compare(a, b));
+  const list = $('sensor-list');
+  const top = list.scrollTop;
+  list.replaceChildren(...(groups.length === 0 ? [emptyState(words)] : groups.map(groupOf)));
+  list.scrollTop = top;
+  setText($('sensor-count'), count(sensors.size));
+  $('sensor-note').hidden = !isCut();
+  setText($('sensor-note'), `Only the first ${count(sensors.size)} sensors are listed.`);
+}
+
+function haystack({ name, site, city, kind }) {
+  return `${name} ${site} ${city ?? ''} ${kind ?? ''}`.toLowerCase();
+}
+
+function groupOf([site, members]) {
+  members.sort((a, b) => collator.compare(a.name, b.name));
+  const items = members.map((sensor) => element('li', {}, rowOf(sensor).link));
+  const heading = element(
+    'h3',
+    {},
+    site === '' ? 'No site' : site,
+    element('span', {}, count(members.length)),
+  );
+  return element('section', {}, heading, element('ul', {}, ...items));
+}
+
+function emptyState(words) {
+  if (words.length > 0) return element('p', { class: 'empty' }, 'No sensor matches.');
+  return element(
+    'p',
+    { class: 'empty' },
+    'No sensor has reported yet. Send a reading to the broker:',
+    element('code', {}, 'mosquitto_pub -q 1 -t sensors/desk/temperature -m 21.5'),
+  );
+}
+
+function rowOf(sensor) {
+  const known = rows.get(sensor.name);
+  if (known !== undefined) return known;
+  const { name, site } = sensor;
+  const short = name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name;
+  const line = svg('polyline', {});
+  const row = {
+    link: element('a', { class: 'row', href: hrefOf(name), 'data-name': name, title: name }),
+    age: element('span', { class: 'age' }),
+    values: element('span', { class: 'values' }),
+    spark: svg('svg', { viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`, 'aria-hidden': 'true' }, line),
+    line,
+    figures: new Map(),
+    seen: sensor.seen,
+  };
+  row.link.append(element('span', { class: 'name' }, short), row.age, row.values, row.spark);
+  if (name === current) row.link.setAttribute('aria-current', 'true');
+  rows.set(name, row);
+  watcher.observe(row.link);
+  dirty.add(name);
+  return row;
+}
+
+function paintRow(sensor, row) {
+  if (row.figures.size !== sensor.metrics.size) nameMetrics(sensor, row);
+  for (const [metric, { value }] of sensor.metrics) setText(row.figures.get(metric), measure(value));
+  row.line.setAttribute('points', sparkPoints(sensor.spark));
+  paintAge(sensor, row);
+  if (sensor.seen > row.seen && !calm.matches) {
+    row.spark.animate([{ strokeWidth: 2.6 }, { strokeWidth: 1.4 }], { duration: 900, easing: 'ease-out' });
+  }
+  row.seen = sensor.seen;
+}
+
+function nameMetrics(sensor, row) {
+  row.values.replaceChildren();
+  for (const metric of [...sensor.metrics.keys()].sort(byInterest)) {
+    const figure = element('b');
+    row.figures.set(metric, figure);
+    row.values.append(element('span', {}, `${metric} `, figure), ' ');
+  }
+}
+
+function paintAge(sensor, row) {
+  const seconds = (serverNow() - sensor.seen) / 1000;
+  setText(row.age, sensor.seen === 0 ? 'never' : age(seconds));
+  row.link.dataset.quiet = String(seconds > QUIET_AFTER);
+}
+
+function sparkPoints(values) {
+  if (values.length < 2) return '';
+  const low = Math.min(...values);
+  const span = Math.max(...values) - low;
+  const step = SPARK_WIDTH / (SPARK_POINTS - 1);
+  const first = SPARK_WIDTH - (values.length - 1) * step;
+  return values
+    .map((value, index) => {
+      const y =
+        span === 0 ? SPARK_HEIGHT / 2 : SPARK_HEIGHT - 2 - ((value - low) / span) * (SPARK_HEIGHT - 4);
+      return `${(first + index * step).toFixed(1)},${y.toFixed(1)}`;
+    })
+    .join(' ');
+}
+
+/** Up and down walk through the list; from the search box, down enters it. */
+function moveFocus(event) {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  const links = [...$('sensor-list').querySelectorAll('.row')];
+  const at = links.indexOf(document.activeElement);
+  const next = event.key === 'ArrowDown' ? links[at + 1] : (links[at - 1] ?? $('search'));
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}

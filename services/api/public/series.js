@@ -1,0 +1,69 @@
+// One metric over the time shown, in buckets: history from the server, live readings added to it here.
+
+/** Ranges of time, with the bucket that makes two to four hundred points of each. Seconds. */
+export const RANGES = [
+  { label: '5 min', words: '5 minutes', seconds: 300, bucket: 1 },
+  { label: '1 h', words: 'hour', seconds: 3600, bucket: 15 },
+  { label: '6 h', words: '6 hours', seconds: 21_600, bucket: 60 },
+  { label: '24 h', words: '24 hours', seconds: 86_400, bucket: 300 },
+  { label: '7 d', words: '7 days', seconds: 604_800, bucket: 1800 },
+];
+
+export class Series {
+  #range;
+  /** Start of bucket in seconds -> {count, min, max, sum}. */
+  #buckets = new Map();
+
+  constructor(range) {
+    this.#range = range;
+  }
+
+  /** Takes the server's buckets in place of what was here. */
+  replace(buckets) {
+    this.#buckets.clear();
+    for (const { time, count, min, max, sum } of buckets) {
+      this.#buckets.set(Date.parse(time) / 1000, { count, min, max, sum });
+    }
+  }
+
+  /** Adds a reading; `time` in seconds. */
+  add(time, value) {
+    const start = Math.floor(time / this.#range.bucket) * this.#range.bucket;
+    const bucket = this.#buckets.get(start);
+    if (bucket === undefined) {
+      this.#buckets.set(start, { count: 1, min: value, max: value, sum: value });
+    } else {
+      bucket.count += 1;
+      bucket.min = Math.min(bucket.min, value);
+      bucket.max = Math.max(bucket.max, value);
+      bucket.sum += value;
+    }
+  }
+
+  /** Columns for the chart up to `now` (seconds): times, means, minima, maxima; null where the line breaks. */
+  columns(now) {
+    const from = now - this.#range.seconds - this.#range.bucket;
+    for (const start of this.#buckets.keys()) if (start < from) this.#buckets.delete(start);
+    const starts = [...this.#buckets.keys()].sort((a, b) => a - b);
+    const tooFar = breakLength(starts, this.#range.bucket);
+    const columns = [[], [], [], []];
+    for (const [index, start] of starts.entries()) {
+      if (index > 0 && start - starts[index - 1] > tooFar)
+        push(columns, starts[index - 1] + 1, null, null, null);
+      const { count, min, max, sum } = this.#buckets.get(start);
+      push(columns, start, sum / count, min, max);
+    }
+    return columns;
+  }
+}
+
+function push(columns, ...row) {
+  for (const [index, column] of columns.entries()) column.push(row[index]);
+}
+
+/** A line is broken where the sensor was silent four times as long as it mostly is at the longest. */
+function breakLength(starts, bucket) {
+  const steps = starts.slice(1).map((start, index) => start - starts[index]);
+  steps.sort((a, b) => a - b);
+  return 4 * Math.max(bucket, steps[Math.floor(steps.length * 0.9)] ?? 0);
+}
