@@ -56,7 +56,7 @@ export function problemHandler(
       return;
     }
     const details = error instanceof Problem ? error.details : (translate(error) ?? fromHttpError(error));
-    if (details.status >= 500) {
+    if (details.status >= 500 && !(error instanceof Problem)) {
       logger.error({ err: error, method: request.method, path: request.path }, 'request failed');
     }
     sendProblem(response, request.originalUrl, details);

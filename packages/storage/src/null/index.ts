@@ -1,0 +1,79 @@
+import type { BackendContext } from '../context.ts';
+import type { Capabilities, DeviceStore, ReadingStore, RecordStore, Store } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import { readOptions } from '../options.ts';
+import type { StoreUrl } from '../url.ts';
+
+const CAPABILITIES: Capabilities = Object.freeze({
+  countsDuplicates: false,
+  atomicBatches: true,
+  maxBatch: 100_000,
+  writers: 1,
+  serverAggregates: false,
+  orderedScan: true,
+  updateIsUpsert: true,
+  insertIsUpsert: true,
+  ttl: false,
+  consistencyLevels: [],
+  maxReplicationFactor: 1,
+});
+
+function refuse(): never {
+  throw new StoreError('NOT_SUPPORTED', 'the null store keeps nothing that could be read', {
+    hint: 'it is there to measure what everything but a store costs',
+  });
+}
+
+const refuseAsync = async (): Promise<never> => refuse();
+
+const readings: ReadingStore = {
+  write: async (batch) => ({ stored: batch.length, duplicate: 0 }),
+  // biome-ignore lint/correctness/useYield: it never gets to a first reading.
+  async *range() {
+    refuse();
+  },
+  latest: refuseAsync,
+  aggregate: refuseAsync,
+  expire: refuseAsync,
+};
+
+const devices: DeviceStore = {
+  get: refuseAsync,
+  put: refuseAsync,
+  register: async () => {},
+  patch: refuseAsync,
+  patchWhere: refuseAsync,
+  delete: refuseAsync,
+  list: refuseAsync,
+};
+
+const records: RecordStore = {
+  createTable: async () => {},
+  dropTable: async () => {},
+  read: refuseAsync,
+  insert: async () => true,
+  update: async () => true,
+  delete: refuseAsync,
+  scan: refuseAsync,
+};
+
+/**
+ * `null:` throws away what is written, at once, and says so: benchmarks put it where a store would be, to
+ * measure what everything else costs. It has no place in a deployment.
+ */
+export function create(url: StoreUrl, { logger }: BackendContext): Store {
+  readOptions(url, {});
+  return {
+    name: 'null',
+    capabilities: CAPABILITIES,
+    readings,
+    devices,
+    records,
+    async open() {
+      logger.warn({ store: 'null' }, 'the null store throws away every reading: for benchmarks only');
+    },
+    async migrate() {},
+    async health() {},
+    async close() {},
+  };
+}
