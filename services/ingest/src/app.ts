@@ -1,0 +1,202 @@
+import { timingSafeEqual } from 'node:crypto';
+import {
+  DecodeError,
+  type DeliveryDocument,
+  formatTime,
+  isBalanced,
+  type LedgerDocument,
+  type LiveLine,
+  type Stage,
+  type StageDocument,
+} from '@tidegauge/readings';
+import { type Logger, type Metrics, notFound, Problem, problemHandler } from '@tidegauge/service';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { decodeParcel, httpParcel } from './parcels.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { Quarantine } from './quarantine.ts';
+import type { Router } from './routes.ts';
+
+const HEARTBEAT_MS = 15_000;
+const PAGE = { preset: 100, most: 1000 };
+
+export interface AppOptions {
+  readonly pipeline: Pipeline;
+  readonly quarantine: Quarantine;
+  readonly router: Router;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly instance: string;
+  readonly backend: string;
+  readonly maxPayload: number;
+  /** Asked of every request that changes something; null asks nothing. */
+  readonly token: string | null;
+  readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
+  /** Why the service is not ready; null when it is. */
+  readonly notReady: () => string | null;
+}
+
+/** Ingest's own HTTP: what an operator, Prometheus and the API ask it. Built, not listening. */
+export function createApp(options: AppOptions): Express {
+  const { pipeline, quarantine, metrics, logger } = options;
+  const since = formatTime(Date.now() * 1000);
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+
+  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
+  app.get('/readyz', (_request, response) => {
+    const reason = options.notReady();
+    if (reason !== null) throw new Problem(503, 'Not ready', reason, { retryAfter: 1 });
+    response.json({ status: 'ready' });
+  });
+  app.get('/metrics', async (_request, response) => {
+    response.type('text/plain; version=0.0.4').send(await metrics.text());
+  });
+  app.get('/ledger', (_request, response) => void response.json(ledger(options, since)));
+
+  app.get('/quarantine', (request, response) => {
+    const { items, next, total } = quarantine.list(
+      integer(request, 'limit', PAGE.preset, PAGE.most),
+      request.query.after === undefined ? null : integer(request, 'after', 0, Number.MAX_SAFE_INTEGER),
+      typeof request.query.reason === 'string' ? request.query.reason : null,
+    );
+    response.json({ items, next: next === null ? null : String(next), total });
+  });
+  app.get('/quarantine/:id', (request, response) => void response.json(find(options, request).document));
+
+  app.use(guard(options.token));
+  app.post('/quarantine/:id/replay', async (request, response) => {
+    response.json(await replay(options, request));
+  });
+  app.delete('/quarantine/:id', (request, response) => {
+    quarantine.discard(find(options, request).id);
+    response.status(204).end();
+  });
+  app.post(
+    '/readings',
+    express.raw({ type: () => true, limit: options.maxPayload }),
+    async (request, response) => {
+      response.status(202).json(await take(options, request));
+    },
+  );
+  app.get('/live', (_request, response) => streamLive(pipeline, response));
+
+  app.use(notFound, problemHandler(logger));
+  return app;
+}
+
+/** The live feed as NDJSON lines; a slow reader is told how many readings it missed. */
+function streamLive({ feed }: Pipeline, response: Response): void {
+  let missed = 0;
+  let blocked = false;
+  const write = (line: LiveLine) => {
+    if (blocked) missed += 'missed' in line ? line.missed : line.readings.length;
+    else blocked = !response.write(`${JSON.stringify(line)}\n`);
+  };
+  const stop = feed.listen(write);
+  if (stop === null) {
+    throw new Problem(503, 'Too many listeners', 'The live feed serves no more listeners.', {
+      retryAfter: 5,
+    });
+  }
+  response.type('application/x-ndjson').flushHeaders();
+  const beat = setInterval(() => blocked || response.write('\n'), HEARTBEAT_MS);
+  response.on('drain', () => {
+    blocked = false;
+    if (missed > 0) write({ id: `missed-${Date.now()}`, missed });
+    missed = 0;
+  });
+  response.on('close', () => {
+    clearInterval(beat);
+    stop();
+  });
+}
+
+/** GET passes; anything else shows the token. */
+function guard(token: string | null): RequestHandler {
+  const expected = token === null ? null : Buffer.from(`Bearer ${token}`);
+  return (request, _response, next) => {
+    if (expected !== null && request.method !== 'GET') {
+      const given = Buffer.from(request.get('authorization') ?? '');
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+        throw new Problem(
+          401,
+          'Not authorised',
+          'This needs the header "Authorization: Bearer <HTTP_TOKEN>".',
+        );
+      }
+    }
+    next();
+  };
+}
+
+function integer(request: Request, name: string, preset: number, most: number): number {
+  const text = request.query[name];
+  if (text === undefined) return preset;
+  const value = Number(text);
+  if (typeof text !== 'string' || !Number.isInteger(value) || value < 1 || value > most) {
+    throw new Problem(400, 'Bad parameter', `${name} is a whole number from 1 to ${most}.`);
+  }
+  return value;
+}
+
+/** Ids are `<instance>.<number>`; the bare number is taken too. */
+function find({ quarantine, instance }: AppOptions, request: Request) {
+  const given = String(request.params.id);
+  const number = Number(given.startsWith(`${instance}.`) ? given.slice(instance.length + 1) : given);
+  const item = Number.isSafeInteger(number) ? quarantine.get(number) : null;
+  if (item === null)
+    throw new Problem(404, 'Not found', `There is no quarantined message ${given} in ${instance}.`);
+  return { id: number, ...item };
+}
+
+/** Tries a quarantined message again; what still cannot be decoded stays where it is. */
+async function replay(options: AppOptions, request: Request): Promise<DeliveryDocument> {
+  const { pipeline, quarantine, router } = options;
+  const { id, poison } = find(options, request);
+  const decoded = decodeParcel(router, poison, poison.received);
+  if (decoded instanceof DecodeError) return { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
+  const { topic, payload, format } = poison;
+  const outcome = await pipeline.deliver({ topic, payload, format }, () => decoded);
+  quarantine.discard(id);
+  return outcome;
+}
+
+async function take({ pipeline, router }: AppOptions, request: Request): Promise<DeliveryDocument> {
+  const { searchParams } = new URL(request.originalUrl, 'http://localhost');
+  const payload: Uint8Array = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const parcel = httpParcel(request.get('content-type') ?? '', searchParams, payload);
+  if (pipeline.full || pipeline.trouble !== null) {
+    const detail = pipeline.trouble ?? 'Too many readings wait to be stored.';
+    throw new Problem(503, 'Cannot store now', detail, { retryAfter: 2 });
+  }
+  return pipeline.deliver(parcel, (received) => decodeParcel(router, parcel, received));
+}
+
+function ledger({ pipeline, instance, backend, broker }: AppOptions, since: string): LedgerDocument {
+  const { accounts, sequences, stages } = pipeline;
+  const readings = accounts.counts();
+  const describe = (stage: Stage): StageDocument => {
+    const histogram = stages[stage];
+    return { count: histogram.count, p50: histogram.quantile(0.5), p99: histogram.quantile(0.99) };
+  };
+  const { devices, missing, duplicates } = sequences;
+  return {
+    instance,
+    since,
+    backend,
+    readings,
+    balanced: isBalanced(readings),
+    messages: { received: accounts.messages, retainedSkipped: accounts.retainedSkipped },
+    mqtt: broker(),
+    oldestUnstoredSeconds: pipeline.oldestUnstoredSeconds,
+    stages: {
+      travel: describe('travel'),
+      queue: describe('queue'),
+      store: describe('store'),
+      ack: describe('ack'),
+      end_to_end: describe('end_to_end'),
+    },
+    gaps: { devices, missing, duplicates, ...sequences.list() },
+  };
+}

@@ -1,0 +1,95 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type InboundMessage, MqttSession, type Subscription } from '@tidegauge/mqtt-session';
+import { type Config, ConfigError, type Logger } from '@tidegauge/service';
+import type { Delivery, Origin } from './delivery.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { Route } from './routes.ts';
+import type { settings } from './settings.ts';
+
+/** What MQTT allows to be outstanding; the broker then waits by itself, without the socket being stopped. */
+const MOST_OUTSTANDING = 65_535;
+
+/**
+ * The broker session that feeds a pipeline and acknowledges what it settles. The pipeline is made after the
+ * session, because it stops and resumes it; hence the late binding.
+ */
+export class BrokerSource implements Origin {
+  readonly session: MqttSession;
+  readonly #file: string;
+  #pipeline: Pipeline | null = null;
+
+  constructor(config: Config<typeof settings>, routes: readonly Route[], logger: Logger) {
+    this.#file = join(config.dataDir, `${config.clientId}.subscriptions.json`);
+    this.session = new MqttSession({
+      ...connection(config),
+      clientId: config.clientId,
+      cleanStart: config.cleanStart,
+      keepAliveSeconds: config.keepAlive,
+      maximumPacketSize: config.maxPayload,
+      receiveMaximum: Math.min(config.maxInFlight, MOST_OUTSTANDING),
+      subscriptions: subscriptions(routes, config.shareGroup),
+      previousSubscriptions: remembered(this.#file),
+      onMessage: (message) => this.#pipeline!.accept(message, this),
+      logger,
+    });
+  }
+
+  async connect(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+    this.#pipeline = pipeline;
+    await this.session.connect(signal);
+    // The broker's session outlives this process: the next one must know which filters to take back.
+    writeFileSync(`${this.#file}.new`, JSON.stringify(this.session.subscriptions));
+    renameSync(`${this.#file}.new`, this.#file);
+  }
+
+  settled(delivery: Delivery): void {
+    this.session.acknowledge(delivery.token as InboundMessage);
+  }
+}
+
+/** One subscription per filter, at the highest QoS that a route asks of it. */
+function subscriptions(routes: readonly Route[], shareGroup: string | null): readonly Subscription[] {
+  const qosByFilter = new Map<string, 0 | 1 | 2>();
+  for (const { template, qos } of routes) {
+    const known = qosByFilter.get(template.filter) ?? 0;
+    qosByFilter.set(template.filter, qos > known ? qos : known);
+  }
+  return [...qosByFilter].map(([filter, qos]) => ({
+    filter,
+    qos,
+    ...(shareGroup === null ? {} : { shareGroup }),
+  }));
+}
+
+/** What the process before this one had subscribed; nothing when there was none. */
+function remembered(file: string): readonly Subscription[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as readonly Subscription[];
+  } catch {
+    return [];
+  }
+}
+
+function connection(config: Config<typeof settings>) {
+  const { broker, brokerUser, brokerPassword } = config;
+  return {
+    url: broker,
+    ...(brokerUser === null ? {} : { username: brokerUser }),
+    ...(brokerPassword === null ? {} : { password: brokerPassword }),
+    tls: {
+      ...pem('ca', 'BROKER_CA', config.brokerCa),
+      ...pem('cert', 'BROKER_CERT', config.brokerCert),
+      ...pem('key', 'BROKER_KEY', config.brokerKey),
+    },
+  };
+}
+
+function pem(option: 'ca' | 'cert' | 'key', variable: string, file: string | null) {
+  if (file === null) return {};
+  try {
+    return { [option]: readFileSync(file) };
+  } catch (error) {
+    throw new ConfigError([`${variable} names ${file}, which cannot be read: ${(error as Error).message}`]);
+  }
+}

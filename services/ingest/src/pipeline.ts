@@ -1,0 +1,335 @@
+import { DecodeError, type DeliveryDocument, now, type Reading, type Stage } from '@tidegauge/readings';
+import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
+import type { Store } from '@tidegauge/storage';
+import { Accounts } from './accounts.ts';
+import { Backoff } from './backoff.ts';
+import { Committer, type Rejections } from './commit.ts';
+import type { Delivery, Origin } from './delivery.ts';
+import { Lane } from './lane.ts';
+import { LiveFeed } from './live-feed.ts';
+import type { Poison, Quarantine } from './quarantine.ts';
+import type { Router } from './routes.ts';
+import { SequenceLedger } from './sequence-ledger.ts';
+
+export interface PipelineOptions {
+  readonly store: Store;
+  readonly router: Router;
+  readonly quarantine: Quarantine;
+  readonly logger: Logger;
+  /** Readings, at most, in one write. */
+  readonly maxBatch: number;
+  /** Readings in flight above which `onFull` asks the source to stop. */
+  readonly maxInFlight: number;
+  /** Payload bytes in flight, likewise. */
+  readonly maxInFlightBytes: number;
+  /** Told true when a bound is reached, and false when half of both is free again. */
+  readonly onFull: (full: boolean) => void;
+  /** Told once when storing cannot go on without a person. */
+  readonly onBroken: (error: unknown) => void;
+}
+
+/** One message as the broker hands it over. */
+export interface Inbound {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+}
+
+/** A payload that came another way: by HTTP, or again from quarantine. */
+export interface Parcel {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly format: string;
+}
+
+interface Condemned {
+  readonly poison: Poison;
+  readonly delivery: Delivery;
+  readonly outcome: DeliveryDocument;
+}
+
+const NONE: readonly Reading[] = [];
+const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
+const UNREADABLE: DeliveryDocument = { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
+/** The origin of what was acknowledged on arrival. */
+const NOBODY: Origin = { settled() {} };
+
+/**
+ * From a message to a commit. A message is resolved to a route, decoded and put into a lane; lanes write
+ * natural batches; what cannot be decoded or stored goes to quarantine through a lane of its own, so that
+ * poison is batched like anything else. The origin is told after the commit, never before (but for
+ * `ack: received`). Messages of one device keep their order, because corrections rely on it.
+ */
+export class Pipeline {
+  readonly accounts = new Accounts();
+  readonly sequences = new SequenceLedger();
+  readonly feed = new LiveFeed();
+  readonly stages: Readonly<Record<Stage, Histogram>> = {
+    travel: new Histogram(),
+    queue: new Histogram(),
+    store: new Histogram(),
+    ack: new Histogram(),
+    end_to_end: new Histogram(),
+  };
+  readonly batchReadings = new Histogram(COUNTS);
+  /** By how much a sensor's clock was ahead of ours at most since this was last reset, seconds. */
+  clockLead = 0;
+
+  readonly #options: PipelineOptions;
+  readonly #abort = new AbortController();
+  readonly #committer: Committer;
+  readonly #lanes: readonly Lane<Delivery>[];
+  readonly #condemned: Lane<Condemned>;
+  readonly #broken = Promise.withResolvers<void>();
+  #lastReceived = 0;
+  #bytes = 0;
+  #full = false;
+  #quarantineTrouble: string | null = null;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    const { store, logger } = options;
+    const onBroken = (error: unknown) => {
+      this.#broken.resolve();
+      options.onBroken(error);
+    };
+    this.#committer = new Committer(store, logger, this.#abort.signal);
+    const maxBatch = Math.min(options.maxBatch, store.capabilities.maxBatch);
+    this.#lanes = Array.from(
+      { length: store.capabilities.writers },
+      () =>
+        new Lane<Delivery>({
+          weigh: (delivery) => delivery.readings.length,
+          maxBatch,
+          alone: (delivery) => delivery.alone,
+          write: (batch) => this.#store(batch),
+          onBroken,
+        }),
+    );
+    this.#condemned = new Lane<Condemned>({
+      weigh: () => 1,
+      maxBatch: 1000,
+      write: (batch) => this.#keep(batch),
+      onBroken,
+    });
+  }
+
+  /** Why readings cannot be settled at present; null while they can. */
+  get trouble(): string | null {
+    return this.#committer.failing ?? this.#quarantineTrouble;
+  }
+
+  /** True while a bound on what is in flight is reached. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  /** Age of the oldest message that is neither stored nor quarantined yet, seconds. */
+  get oldestUnstoredSeconds(): number {
+    let oldest = this.#condemned.oldest?.delivery.arrived ?? Number.POSITIVE_INFINITY;
+    for (const lane of this.#lanes)
+      oldest = Math.min(oldest, lane.oldest?.arrived ?? Number.POSITIVE_INFINITY);
+    return oldest === Number.POSITIVE_INFINITY ? 0 : (performance.now() - oldest) / 1000;
+  }
+
+  /** Takes a message of the broker; never throws. */
+  accept(message: Inbound, origin: Origin): void {
+    const { topic, payload } = message;
+    this.accounts.messages++;
+    const { route, device, metric, error } = this.#options.router.resolve(topic);
+    if (route !== null) route.messages[message.qos]++;
+    const format = route?.format ?? 'auto';
+    const skipped = message.retain && route?.retained === 'skip';
+    if (skipped) this.accounts.retainedSkipped++;
+    const received = this.#receiveTime();
+    const decoded = skipped ? NONE : (error ?? route!.decode(payload, { device, metric, received }));
+    const early = route?.ack === 'received';
+    const delivery: Delivery = {
+      topic,
+      payload,
+      format,
+      readings: decoded instanceof DecodeError ? NONE : decoded,
+      arrived: performance.now(),
+      origin: early ? NOBODY : origin,
+      token: message,
+      alone: false,
+    };
+    if (early) origin.settled(delivery, null);
+    this.#enter(delivery, decoded, received);
+  }
+
+  /** Takes a payload that did not come from the broker; resolves when it is settled, with what became of it. */
+  deliver(
+    parcel: Parcel,
+    decode: (received: number) => readonly Reading[] | DecodeError,
+  ): Promise<DeliveryDocument> {
+    const received = this.#receiveTime();
+    const decoded = decode(received);
+    return new Promise((resolve) => {
+      const delivery: Delivery = {
+        ...parcel,
+        readings: decoded instanceof DecodeError ? NONE : decoded,
+        arrived: performance.now(),
+        origin: { settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
+        token: null,
+        alone: true,
+      };
+      this.#enter(delivery, decoded, received);
+    });
+  }
+
+  /** Resolves when nothing is in flight, or nothing can be done about it. */
+  idle(): Promise<void> {
+    const stored = Promise.all(this.#lanes.map((lane) => lane.idle()));
+    return Promise.race([stored.then(() => this.#condemned.idle()), this.#broken.promise]);
+  }
+
+  /** Stops waiting for a store that is away; what is in flight stays unacknowledged. */
+  abort(): void {
+    this.#abort.abort();
+    this.feed.close();
+  }
+
+  /**
+   * The time of a message that brings none must differ from its neighbours', for it becomes part of an
+   * identity: two plain values of one metric in one microsecond would be one reading.
+   */
+  #receiveTime(): number {
+    this.#lastReceived = Math.max(now(), this.#lastReceived + 1);
+    return this.#lastReceived;
+  }
+
+  #enter(delivery: Delivery, decoded: readonly Reading[] | DecodeError, received: number): void {
+    if (!(decoded instanceof DecodeError)) {
+      if (decoded.length === 0) {
+        delivery.origin.settled(delivery, NOTHING);
+        return;
+      }
+      this.accounts.receive(decoded.length);
+      this.#observeClock(decoded[0]!);
+      this.#laneOf(delivery).push(delivery);
+    } else {
+      this.accounts.receive(1);
+      const { topic, payload, format } = delivery;
+      const { reason, message, position } = decoded;
+      const poison = { topic, payload, format, received, reason, detail: message, position, readings: 1 };
+      this.#condemned.push({ poison, delivery, outcome: UNREADABLE });
+    }
+    this.#bytes += delivery.payload.length;
+    const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
+    if (!this.#full && (this.accounts.inFlight >= maxInFlight || this.#bytes >= maxInFlightBytes)) {
+      this.#full = true;
+      onFull(true);
+    }
+  }
+
+  #observeClock({ time, received, quality }: Reading): void {
+    if (time > received) this.clockLead = Math.max(this.clockLead, (time - received) / 1e6);
+    if (quality === 'ok' && time !== received) this.stages.travel.observe((received - time) / 1e6);
+  }
+
+  #laneOf({ readings }: Delivery): Lane<Delivery> {
+    const lanes = this.#lanes;
+    if (lanes.length === 1) return lanes[0]!;
+    const { device } = readings[0]!;
+    let hash = 0;
+    for (let index = 0; index < device.length; index++) hash = (hash * 31 + device.charCodeAt(index)) | 0;
+    return lanes[(hash >>> 0) % lanes.length]!;
+  }
+
+  async #store(batch: readonly Delivery[]): Promise<void> {
+    const begun = performance.now();
+    const readings: Reading[] = [];
+    for (const delivery of batch) {
+      for (const reading of delivery.readings) readings.push(reading);
+      this.stages.queue.observe((begun - delivery.arrived) / 1000, delivery.readings.length);
+    }
+    this.batchReadings.observe(readings.length);
+    const { stored, duplicate, rejected } = await this.#committer.commit(readings);
+    const committed = performance.now();
+    this.stages.store.observe((committed - begun) / 1000, readings.length);
+    this.accounts.store(stored, duplicate);
+    const kept = rejected.size === 0 ? readings : readings.filter((_, index) => !rejected.has(index));
+    this.feed.push(kept);
+    let outcome: DeliveryDocument | null = null;
+    if (batch[0]!.alone)
+      outcome = { received: readings.length, stored, duplicate, quarantined: rejected.size };
+    let first = 0;
+    const finished = now();
+    for (const delivery of batch) {
+      this.#account(delivery, first, rejected, finished);
+      const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
+      if (refused === null) this.#settle(delivery, outcome);
+      else this.#condemned.push({ poison: refused, delivery, outcome: outcome ?? NOTHING });
+      first += delivery.readings.length;
+    }
+    this.stages.ack.observe((performance.now() - committed) / 1000, readings.length);
+  }
+
+  /** Sequence numbers and latency of what was stored; a message's readings of one device share a number at times. */
+  #account(delivery: Delivery, first: number, rejected: Rejections, finished: number): void {
+    const { readings } = delivery;
+    for (let index = 0; index < readings.length; index++) {
+      const { device, boot, seq } = readings[index]!;
+      if (boot === null || seq === null || (rejected.size > 0 && rejected.has(first + index))) continue;
+      const before = readings[index - 1];
+      if (before !== undefined && before.seq === seq && before.boot === boot && before.device === device)
+        continue;
+      this.sequences.record(device, boot, seq);
+    }
+    const { time, quality } = readings[0]!;
+    if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
+  }
+
+  async #keep(batch: readonly Condemned[]): Promise<void> {
+    const { quarantine, logger } = this.#options;
+    const backoff = new Backoff();
+    for (;;) {
+      try {
+        const dropped = quarantine.add(batch.map(({ poison }) => poison));
+        if (dropped > 0) logger.warn({ dropped }, 'quarantine is full: the oldest items were dropped');
+        this.#quarantineTrouble = null;
+        break;
+      } catch (error) {
+        if (this.#quarantineTrouble === null)
+          logger.error({ err: error }, 'quarantine cannot be written, retrying');
+        this.#quarantineTrouble = `the quarantine cannot be written: ${(error as Error).message}`;
+        await backoff.wait(this.#abort.signal);
+      }
+    }
+    for (const { poison, delivery, outcome } of batch) {
+      this.accounts.quarantine(poison.reason, poison.readings);
+      this.#settle(delivery, outcome);
+    }
+  }
+
+  #settle(delivery: Delivery, outcome: DeliveryDocument | null): void {
+    this.#bytes -= delivery.payload.length;
+    delivery.origin.settled(delivery, outcome);
+    const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
+    if (this.#full && this.accounts.inFlight <= maxInFlight / 2 && this.#bytes <= maxInFlightBytes / 2) {
+      this.#full = false;
+      onFull(false);
+    }
+  }
+}
+
+/** What of a delivery the store refused, as one quarantine item; null when nothing was. */
+function refusal(delivery: Delivery, first: number, rejected: Rejections): Poison | null {
+  const { topic, payload, format, readings } = delivery;
+  const places = readings.map((_, index) => index).filter((index) => rejected.has(first + index));
+  const place = places[0];
+  if (place === undefined) return null;
+  const { device, metric, received } = readings[place]!;
+  return {
+    topic,
+    payload,
+    format,
+    received,
+    reason: 'rejected',
+    detail: `the store refused ${device} ${metric}: ${rejected.get(first + place)!.message}`,
+    position: readings.length === 1 ? null : `reading ${place + 1} of ${readings.length}`,
+    readings: places.length,
+  };
+}

@@ -1,0 +1,116 @@
+import { join } from 'node:path';
+import { MqttSessionError } from '@tidegauge/mqtt-session';
+import {
+  type Config,
+  ConfigError,
+  createLogger,
+  isLoopback,
+  listen,
+  Metrics,
+  observeStore,
+  type Running,
+} from '@tidegauge/service';
+import { openStore } from '@tidegauge/storage';
+import { createApp } from './app.ts';
+import { BrokerSource } from './broker.ts';
+import { measure } from './measure.ts';
+import { Pipeline } from './pipeline.ts';
+import { Quarantine } from './quarantine.ts';
+import { defaultRoutes, loadRoutes, Router } from './routes.ts';
+import type { settings } from './settings.ts';
+
+/**
+ * Starts ingest and returns when it is ready: store open, HTTP listening, broker session up and subscribed.
+ * While the broker is away it keeps trying, and says so on `/readyz`.
+ */
+export async function startIngest(config: Config<typeof settings>, signal: AbortSignal): Promise<Running> {
+  const { clientId: instance, httpToken: token } = config;
+  if (!isLoopback(config.listen) && token === null) {
+    throw new ConfigError([
+      `LISTEN is ${config.listen}, which others reach: set HTTP_TOKEN (or HTTP_TOKEN_FILE), which changes will need`,
+    ]);
+  }
+  const logger = createLogger('ingest', config.logLevel);
+  const metrics = new Metrics();
+  const router = new Router(
+    config.routes === null ? defaultRoutes(config.ack) : loadRoutes(config.routes, config.ack),
+  );
+  const backend = config.store.slice(0, config.store.indexOf(':'));
+  const broken = Promise.withResolvers<never>();
+  // Nobody may be waiting for it yet when it rejects.
+  broken.promise.catch(() => {});
+
+  const undo: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const quarantine = new Quarantine(
+      join(config.dataDir, `${instance}.quarantine.db`),
+      instance,
+      config.quarantineMaxBytes,
+    );
+    undo.push(() => quarantine.close());
+    const store = await openStore(config.store, { logger, observe: observeStore(metrics, backend) });
+    undo.push(() => store.close());
+    const source = new BrokerSource(config, router.routes, logger.child({ component: 'mqtt' }));
+    const pipeline = new Pipeline({
+      store,
+      router,
+      quarantine,
+      logger,
+      maxBatch: config.maxBatch,
+      maxInFlight: config.maxInFlight,
+      maxInFlightBytes: config.maxInFlightBytes,
+      onFull: (full) => (full ? source.session.pause() : source.session.resume()),
+      onBroken: (error) => broken.reject(error),
+    });
+    const broker = () => ({
+      connected: source.session.connected,
+      reconnects: source.session.stats.reconnects,
+    });
+    measure(metrics, pipeline, router, quarantine, backend, broker);
+    const notReady = () =>
+      source.session.connected ? pipeline.trouble : `the broker ${config.broker} is not connected`;
+    const maxPayload = config.maxPayload;
+    const app = createApp({
+      pipeline,
+      quarantine,
+      router,
+      metrics,
+      logger,
+      instance,
+      backend,
+      maxPayload,
+      token,
+      broker,
+      notReady,
+    });
+    const http = await listen(app, config.listen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
+    undo.push(() => http.close());
+    undo.push(() => drain(pipeline, source, config.stopTimeout));
+    await source.connect(pipeline, signal);
+    logger.info({ store: backend, http: http.url, broker: config.broker }, 'ingest is ready');
+    return { stop, failed: broken.promise };
+  } catch (error) {
+    await stop();
+    if (error instanceof MqttSessionError && error.permanent) {
+      throw new ConfigError([error.hint === null ? error.message : `${error.message}: ${error.hint}`]);
+    }
+    throw error;
+  }
+}
+
+/** Stops reading, stores what was read for as long as allowed, and leaves the rest with the broker. */
+async function drain(pipeline: Pipeline, source: BrokerSource, seconds: number): Promise<void> {
+  source.session.pause();
+  const timeout = new AbortController();
+  const late = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    timeout.signal.addEventListener('abort', () => clearTimeout(timer));
+  });
+  await Promise.race([pipeline.idle(), late]);
+  timeout.abort();
+  pipeline.abort();
+  await source.session.close();
+}

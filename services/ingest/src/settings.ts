@@ -1,0 +1,111 @@
+import {
+  boolean,
+  bytes,
+  defineConfig,
+  duration,
+  integer,
+  type Kind,
+  LOG_LEVELS,
+  oneOf,
+  port,
+  text,
+  url,
+} from '@tidegauge/service';
+import { STORE_SCHEMES } from '@tidegauge/storage';
+import { ACK_POLICIES } from './routes.ts';
+
+/** Stands in file names, quarantine ids and on the broker, so it is kept to what all of these allow. */
+const clientId: Kind<string> = {
+  takes: 'a name of 1 to 64 letters, digits, _ and -',
+  parse(value) {
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new Error('it has other characters or length');
+    return value;
+  },
+};
+
+/** Every setting of ingest; the README's table is generated from it. */
+export const settings = defineConfig({
+  store: {
+    kind: url(...STORE_SCHEMES),
+    default: 'sqlite:./data/tidegauge.db',
+    secret: 'url',
+    help: 'Where readings are stored; the scheme picks the backend.',
+  },
+  broker: {
+    kind: url('mqtt', 'mqtts', 'ws', 'wss'),
+    default: 'mqtt://127.0.0.1:1883',
+    help: 'The MQTT broker; user and password have variables of their own.',
+  },
+  brokerUser: { kind: text(), help: 'User name for the broker.' },
+  brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
+  brokerCa: {
+    kind: text('a file name'),
+    help: 'PEM file of the certificate authority that signed the broker, for mqtts and wss.',
+  },
+  brokerCert: { kind: text('a file name'), help: 'PEM file of a client certificate.' },
+  brokerKey: { kind: text('a file name'), help: 'PEM file of the key to it.' },
+  clientId: {
+    kind: clientId,
+    default: 'tidegauge-ingest',
+    help: 'MQTT client id. The broker keeps the queue under it, so each replica has its own, the same after a restart.',
+  },
+  shareGroup: { kind: text(), help: 'Share the work with other replicas: subscribes as $share/<group>/….' },
+  ack: {
+    kind: oneOf(ACK_POLICIES),
+    default: 'durable',
+    help: 'When a message is acknowledged, where its route does not say: durable and stored after the commit, received at once (can lose what is in flight).',
+  },
+  routes: {
+    kind: text('a file name'),
+    help: 'YAML or JSON file of routes; without one, sensors/{device+}/{metric} in any format.',
+  },
+  dataDir: {
+    kind: text('a directory'),
+    default: './data',
+    help: 'Where ingest keeps what is its own: the quarantine.',
+  },
+  listen: { kind: text('an address'), default: '127.0.0.1', help: 'Address of the HTTP port.' },
+  metricsPort: {
+    kind: port(),
+    default: '9464',
+    help: 'HTTP port: metrics, health, ledger, quarantine, live feed.',
+  },
+  httpToken: {
+    kind: text(),
+    secret: true,
+    help: 'Bearer token asked of every request that changes something; needed when listening beyond this machine.',
+  },
+  maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Readings in one write, at most.' },
+  maxInFlight: {
+    kind: integer(1, 1_000_000),
+    default: '20000',
+    help: 'Readings in memory, at most; beyond it the broker has to wait.',
+  },
+  maxInFlightBytes: {
+    kind: bytes(65_536, 2 ** 31),
+    default: '16MiB',
+    help: 'Payload bytes in memory, at most, likewise.',
+  },
+  maxPayload: {
+    kind: bytes(1024, 2 ** 28),
+    default: '8MiB',
+    help: 'The largest message taken; the broker is told.',
+  },
+  quarantineMaxBytes: {
+    kind: bytes(65_536, 2 ** 40),
+    default: '64MiB',
+    help: 'Size of the quarantine; the oldest items make room.',
+  },
+  keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },
+  stopTimeout: {
+    kind: duration(1, 600),
+    default: '10s',
+    help: 'Time to store what is in flight when asked to stop; the rest stays with the broker.',
+  },
+  cleanStart: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Forget what the broker kept for us while we were away.',
+  },
+  logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'Least severity that is logged.' },
+});

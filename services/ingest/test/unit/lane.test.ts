@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Lane } from '../../src/lane.ts';
+
+interface Item {
+  readonly id: number;
+  readonly weight: number;
+  readonly alone?: boolean;
+}
+
+function collect(maxBatch: number, pause: () => Promise<void> = async () => {}) {
+  const batches: (readonly Item[])[] = [];
+  const lane = new Lane<Item>({
+    weigh: (item) => item.weight,
+    maxBatch,
+    alone: (item) => item.alone ?? false,
+    write: async (batch) => {
+      batches.push(batch);
+      await pause();
+    },
+    onBroken: (error) => assert.fail(String(error)),
+  });
+  return { lane, batches };
+}
+
+test('every item is written once, in order, and no batch is heavier than allowed unless one item is', async () => {
+  const items = fc.array(fc.record({ weight: fc.integer({ min: 1, max: 8 }), alone: fc.boolean() }), {
+    maxLength: 60,
+  });
+  await fc.assert(
+    fc.asyncProperty(items, fc.integer({ min: 1, max: 10 }), async (list, maxBatch) => {
+      const { lane, batches } = collect(maxBatch);
+      for (const [id, item] of list.entries()) lane.push({ id, ...item });
+      await lane.idle();
+      assert.deepEqual(
+        batches.flat().map((item) => item.id),
+        [...list.keys()],
+      );
+      for (const batch of batches) {
+        const weight = batch.reduce((sum, item) => sum + item.weight, 0);
+        assert.ok(weight <= maxBatch || batch.length === 1, `weight ${weight} of ${maxBatch}`);
+        if (batch.some((item) => item.alone)) assert.equal(batch.length, 1);
+      }
+    }),
+  );
+});
+
+test('what arrives while the writer is busy becomes one batch', async () => {
+  const release = Promise.withResolvers<void>();
+  const { lane, batches } = collect(100, () => (batches.length === 1 ? release.promise : Promise.resolve()));
+  lane.push({ id: 0, weight: 1 });
+  await new Promise(setImmediate);
+  for (let id = 1; id <= 5; id++) lane.push({ id, weight: 1 });
+  assert.equal(lane.oldest?.id, 0);
+  release.resolve();
+  await lane.idle();
+  assert.deepEqual(
+    batches.map((batch) => batch.length),
+    [1, 5],
+  );
+  assert.equal(lane.oldest, undefined);
+});
+
+test('a writer that gives up stops the lane, and what was waiting is not called done', async () => {
+  let broken: unknown = null;
+  const lane = new Lane<Item>({
+    weigh: () => 1,
+    maxBatch: 1,
+    write: () => Promise.reject(new Error('gone')),
+    onBroken: (error) => {
+      broken = error;
+    },
+  });
+  lane.push({ id: 0, weight: 1 });
+  lane.push({ id: 1, weight: 1 });
+  const idle = lane.idle().then(() => 'idle');
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  assert.match(String(broken), /gone/);
+  assert.equal(
+    await Promise.race([idle, new Promise((resolve) => setImmediate(resolve, 'waiting'))]),
+    'waiting',
+  );
+});
