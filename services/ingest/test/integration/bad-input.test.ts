@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { DeliveryDocument, QuarantineDocument } from '@tidegauge/readings';
+import { settled, setUp, storedReadings } from './helpers.ts';
+
+const pack = [
+  { bn: 'urn:dev:', n: 'a:temperature', v: 1 },
+  { n: 'b:temperature', v: 'not a number' },
+  { n: 'c:temperature', v: 3 },
+];
+
+/** What a broken sensor sends, the reason it is kept under, and words a person finds in the explanation. */
+const BAD: readonly (readonly [topic: string, payload: string | Buffer, reason: string, words: RegExp])[] = [
+  ['sensors/lonely', '1', 'unknown_topic', /fits no route \(sensors\/\{device\+\}\/\{metric\}\)/],
+  ['sensors/bad name!/temperature', '1', 'invalid_name', /bad name!/],
+  ['sensors/probe/temperature', '', 'empty_payload', /no bytes/],
+  ['sensors/probe/temperature', 'NaN', 'invalid_value', /NaN/],
+  ['sensors/probe/temperature', Buffer.alloc(1 << 20, 0xfe), 'malformed', /UTF-8/],
+  ['sensors/probe/temperature', JSON.stringify(pack), 'invalid_value', /not a number/],
+  ['sensors/probe/temperature', '{"t":"9999-01-01T00:00:00Z","v":1}', 'invalid_time', /9999/],
+  ['sensors/probe/temperature', '{"v":1', 'malformed', /JSON/],
+];
+
+test('bad input is quarantined with a reason a person understands, and ingest goes on', async (context) => {
+  const bench = await setUp(context);
+  const ingest = await bench.start();
+  const client = await bench.client();
+  for (const [topic, payload] of BAD) {
+    await client.publishAsync(topic, payload, { qos: 1 });
+    await client.publishAsync('sensors/good/temperature', '20.5', { qos: 1 });
+  }
+  const ledger = await ingest.until(
+    ({ readings }) => readings.quarantined + readings.stored === 2 * BAD.length,
+    10_000,
+  );
+  assert.ok(ledger.balanced);
+  assert.equal(ledger.readings.quarantined, BAD.length);
+  assert.equal(ledger.readings.inFlight, 0);
+
+  const { items, total } = (await (await fetch(`${ingest.url}/quarantine`)).json()) as {
+    items: QuarantineDocument[];
+    total: number;
+  };
+  assert.equal(total, BAD.length);
+  for (const [index, item] of items.toReversed().entries()) {
+    const [topic, payload, reason, words] = BAD[index]!;
+    assert.equal(item.topic, topic);
+    assert.equal(item.reason, reason, item.detail);
+    assert.match(item.detail, words);
+    assert.equal(item.size, Buffer.byteLength(payload));
+  }
+  const metrics = await (await fetch(`${ingest.url}/metrics`)).text();
+  assert.match(metrics, /^tidegauge_readings_quarantined_total\{reason="invalid_value"\} 2$/m);
+  assert.match(metrics, /^tidegauge_readings_received_total 16$/m);
+  assert.equal((await storedReadings(bench.store, ['good'])).length, BAD.length);
+});
+
+test('a quarantined message is inspected whole, replayed once its cause is mended, or discarded', async (context) => {
+  const bench = await setUp(context);
+  const routes = `${bench.directory}/routes.yml`;
+  await writeFile(routes, '- topic: sensors/{device+}/{metric}\n  format: plain\n');
+  const client = await bench.client();
+  const first = await bench.start({ ROUTES: routes });
+  await client.publishAsync('sensors/probe/temperature', '{"t":1795000000,"v":21.5}', { qos: 1 });
+  await client.publishAsync('sensors/probe/temperature', 'garbage', { qos: 1 });
+  await first.until(({ readings }) => readings.quarantined === 2, 10_000);
+
+  const still = await fetch(`${first.url}/quarantine/tidegauge-ingest.1/replay`, { method: 'POST' });
+  assert.deepEqual(await still.json(), { received: 1, stored: 0, duplicate: 0, quarantined: 1 });
+  assert.equal(await first.stop(), 0);
+
+  const second = await bench.start();
+  const item = (await (
+    await fetch(`${second.url}/quarantine/tidegauge-ingest.1`)
+  ).json()) as QuarantineDocument;
+  assert.equal(Buffer.from(item.payload!, 'base64').toString(), '{"t":1795000000,"v":21.5}');
+  const replayed = await fetch(`${second.url}/quarantine/tidegauge-ingest.1/replay`, { method: 'POST' });
+  assert.deepEqual((await replayed.json()) as DeliveryDocument, {
+    received: 1,
+    stored: 1,
+    duplicate: 0,
+    quarantined: 0,
+  });
+  assert.equal((await fetch(`${second.url}/quarantine/tidegauge-ingest.1`)).status, 404);
+  assert.equal((await fetch(`${second.url}/quarantine/2`, { method: 'DELETE' })).status, 204);
+  assert.equal((await fetch(`${second.url}/quarantine/2`, { method: 'DELETE' })).status, 404);
+  assert.ok((await second.ledger()).balanced);
+  const [reading] = await storedReadings(bench.store, ['probe']);
+  assert.deepEqual(
+    { time: reading!.time, value: reading!.value },
+    { time: 1_795_000_000_000_000, value: 21.5 },
+  );
+});
+
+test('a retained message is skipped by default and stored where the route says so', async (context) => {
+  const bench = await setUp(context);
+  const client = await bench.client();
+  await client.publishAsync('sensors/old/temperature', '1', { qos: 1, retain: true });
+  const first = await bench.start({ CLIENT_ID: 'skips' });
+  const skipped = await first.until(({ messages }) => messages.retainedSkipped === 1, 10_000);
+  assert.equal(skipped.readings.received, 0);
+  const routes = `${bench.directory}/routes.json`;
+  await writeFile(routes, JSON.stringify([{ topic: 'sensors/{device+}/{metric}', retained: 'store' }]));
+  const second = await bench.start({ CLIENT_ID: 'stores', ROUTES: routes });
+  await second.until(({ readings }) => readings.stored === 1, 10_000);
+});
+
+test('readings come in by HTTP under the same promise', async (context) => {
+  const bench = await setUp(context);
+  const ingest = await bench.start();
+  const post = (body: string, type = 'application/json', query = '') =>
+    fetch(`${ingest.url}/readings${query}`, { method: 'POST', body, headers: { 'content-type': type } });
+  const reading = JSON.stringify([{ device: 'http-1', metric: 'temperature', t: 1_795_000_000, v: 3 }]);
+  const first = await post(reading);
+  assert.equal(first.status, 202);
+  assert.deepEqual(await first.json(), { received: 1, stored: 1, duplicate: 0, quarantined: 0 });
+  assert.deepEqual(await (await post(reading)).json(), {
+    received: 1,
+    stored: 0,
+    duplicate: 1,
+    quarantined: 0,
+  });
+  assert.deepEqual(await (await post('21.5', 'text/plain', '?device=http-2&metric=humidity')).json(), {
+    received: 1,
+    stored: 1,
+    duplicate: 0,
+    quarantined: 0,
+  });
+  assert.deepEqual(await (await post('{"v":')).json(), {
+    received: 1,
+    stored: 0,
+    duplicate: 0,
+    quarantined: 1,
+  });
+  assert.equal((await post('x', 'image/png')).status, 415);
+  assert.equal((await post('1', 'text/plain', '?device=no%20good&metric=m')).status, 400);
+  assert.equal((await post('1', 'text/plain', '?colour=red')).status, 400);
+  const ledger = await settled(ingest);
+  assert.deepEqual(ledger.readings, {
+    received: 4,
+    stored: 2,
+    duplicate: 1,
+    quarantined: 1,
+    spooled: 0,
+    inFlight: 0,
+  });
+});

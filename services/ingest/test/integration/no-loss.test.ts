@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { publish } from '@tidegauge/loadtests/publisher';
+import { settled, setUp, storedReadings } from './helpers.ts';
+
+const DEVICES = 500;
+const names = Array.from({ length: DEVICES }, (_, device) => `bench/probe-${device}`);
+
+async function assertStoredOnce(store: string, count: number): Promise<void> {
+  const readings = await storedReadings(store, names);
+  assert.equal(readings.length, count);
+  const distinct = new Set(readings.map(({ device, boot, seq }) => `${device} ${boot} ${seq}`));
+  assert.equal(distinct.size, count);
+}
+
+test('200,000 QoS 1 messages at full speed are each stored once, though ingest is killed three times on the way', async (context) => {
+  const count = 200_000;
+  const bench = await setUp(context);
+  let ingest = await bench.start();
+  const published = publish({ port: bench.broker.port, count, devices: DEVICES });
+  for (const share of [0.1, 0.15, 0.2]) {
+    // Each life has to store its share before it ends, so that every kill falls into the middle of work.
+    await ingest.until(({ readings }) => readings.stored >= share * count, 60_000);
+    await ingest.kill();
+    ingest = await bench.start();
+  }
+  const { acknowledged } = await published;
+  assert.equal(acknowledged, count);
+  const ledger = await settled(ingest);
+  assert.ok(ledger.balanced);
+  assert.equal(await ingest.stop(), 0);
+  await assertStoredOnce(bench.store, count);
+});
+
+test('a graceful stop under load loses nothing and acknowledges what it stored', async (context) => {
+  const count = 60_000;
+  const bench = await setUp(context);
+  const first = await bench.start();
+  const published = publish({ port: bench.broker.port, count, devices: DEVICES });
+  await first.until(({ readings }) => readings.stored >= 10_000, 60_000);
+  assert.equal(await first.stop(), 0);
+  await published;
+  const second = await bench.start();
+  const ledger = await settled(second);
+  assert.ok(ledger.balanced);
+  // What the first stored it also acknowledged, so nothing comes twice.
+  assert.equal(ledger.readings.duplicate, 0);
+  assert.equal(await second.stop(), 0);
+  await assertStoredOnce(bench.store, count);
+});
+
+test('two replicas share a group, and each message is stored by one of them', async (context) => {
+  const count = 40_000;
+  const bench = await setUp(context);
+  const replicas = [
+    await bench.start({ CLIENT_ID: 'ingest-1', SHARE_GROUP: 'ingest' }),
+    await bench.start({ CLIENT_ID: 'ingest-2', SHARE_GROUP: 'ingest' }),
+  ];
+  await publish({ port: bench.broker.port, count, devices: DEVICES });
+  const deadline = Date.now() + 60_000;
+  let ledgers = await Promise.all(replicas.map((replica) => replica.ledger()));
+  while (ledgers.reduce((sum, { readings }) => sum + readings.stored, 0) < count && Date.now() < deadline) {
+    ledgers = await Promise.all(replicas.map((replica) => replica.ledger()));
+  }
+  for (const { readings, balanced } of ledgers) {
+    assert.ok(balanced);
+    assert.ok(readings.stored > 0, 'both took part');
+  }
+  assert.equal(
+    ledgers.reduce((sum, { readings }) => sum + readings.received, 0),
+    count,
+  );
+  for (const replica of replicas) assert.equal(await replica.stop(), 0);
+  await assertStoredOnce(bench.store, count);
+});

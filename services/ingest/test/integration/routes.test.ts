@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { setUp } from './helpers.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+function ingest(env: Record<string, string>, ...flags: string[]) {
+  return spawnSync(process.execPath, [MAIN, ...flags], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, ...env },
+    timeout: 20_000,
+  });
+}
+
+test('routes that changed between two lives are taken back at the broker', async (context) => {
+  const bench = await setUp(context);
+  const client = await bench.client();
+  const routes = `${bench.directory}/routes.yml`;
+  await writeFile(routes, '- topic: old/{device}/{metric}\n- topic: kept/{device}/{metric}\n');
+  const first = await bench.start({ ROUTES: routes });
+  await client.publishAsync('old/a/m', '1', { qos: 1 });
+  await first.until(({ readings }) => readings.stored === 1, 10_000);
+  assert.equal(await first.stop(), 0);
+  await writeFile(routes, '- topic: kept/{device}/{metric}\n- topic: new/{device}/{metric}\n');
+  const second = await bench.start({ ROUTES: routes });
+  await client.publishAsync('old/a/m', '2', { qos: 1 });
+  await client.publishAsync('kept/a/m', '3', { qos: 1 });
+  await client.publishAsync('new/a/m', '4', { qos: 1 });
+  const ledger = await second.until(({ readings }) => readings.stored === 2, 10_000);
+  assert.equal(ledger.messages.received, 2, 'the old topic is not delivered any more');
+});
+
+test('each mistake in the configuration is one line, and nothing runs', () => {
+  const { status, stderr } = ingest(
+    { STORE: 'oracle://h/db', METRICS_PORT: 'x', ACK: 'maybe' },
+    '--colour=red',
+  );
+  assert.equal(status, 2);
+  const lines = stderr.trim().split('\n');
+  assert.equal(lines.length, 4, stderr);
+  assert.match(stderr, /METRICS_PORT got "x", but takes a whole number/);
+  assert.match(stderr, /ACK got "maybe", but takes one of durable, stored, received/);
+});
+
+test('mistakes in a routes file name the file and the route', async (context) => {
+  const bench = await setUp(context);
+  const routes = `${bench.directory}/routes.yml`;
+  await writeFile(
+    routes,
+    '- topic: a/{devise}/{metric}\n- topic: b/{device}/{metric}\n  qos: 3\n- name: c\n',
+  );
+  const { status, stderr } = ingest({ ROUTES: routes });
+  assert.equal(status, 2);
+  assert.match(stderr, /routes\.yml, route 1: .*\{devise\}/);
+  assert.match(stderr, /routes\.yml, route 2: qos is 3, but is one of 0, 1, 2/);
+  assert.match(stderr, /routes\.yml, route 3: topic must be a text/);
+});
+
+test('a wrong password for the broker ends ingest at once with how to mend it', async (context) => {
+  const { startMosquitto } = await import('@tidegauge/lab');
+  const broker = await startMosquitto({ credentials: { username: 'ingest', password: 'right' } });
+  context.after(() => broker.stop());
+  const bench = await setUp(context);
+  const { status, stderr } = ingest({
+    STORE: bench.store,
+    DATA_DIR: bench.directory,
+    BROKER: broker.url,
+    BROKER_USER: 'ingest',
+    BROKER_PASSWORD: 'wrong',
+    METRICS_PORT: '0',
+  });
+  assert.equal(status, 2, stderr);
+  assert.match(stderr, /user name or password|not authori[sz]ed/i);
+  assert.doesNotMatch(stderr, /wrong/);
+});
+
+test('--print-config shows what is in force without its secrets, and --help names every variable', () => {
+  const { status, stdout } = ingest({ STORE: 'sqlite:./x.db', BROKER_PASSWORD: 'geheim' }, '--print-config');
+  assert.equal(status, 0);
+  assert.match(stdout, /^STORE=sqlite:\.\/x\.db$/m);
+  assert.match(stdout, /^BROKER_PASSWORD=\*\*\*$/m);
+  assert.doesNotMatch(stdout, /geheim/);
+  const help = ingest({}, '--help');
+  assert.equal(help.status, 0);
+  for (const variable of [
+    'STORE',
+    'BROKER',
+    'CLIENT_ID',
+    'SHARE_GROUP',
+    'ACK',
+    'ROUTES',
+    'DATA_DIR',
+    'METRICS_PORT',
+    'LOG_LEVEL',
+  ]) {
+    assert.ok(help.stdout.includes(variable), variable);
+  }
+});
+
+test('ingest does not listen beyond this machine without a token', () => {
+  const { status, stderr } = ingest({ LISTEN: '0.0.0.0' });
+  assert.equal(status, 2);
+  assert.match(stderr, /set HTTP_TOKEN/);
+});
