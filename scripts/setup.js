@@ -1,0 +1,50 @@
+// Plain JavaScript for any node >= 20: it runs before anything is installed.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+/** The Node that runs TypeScript as it stands, from the npm package `node`. */
+export const NODE = join(ROOT, 'node_modules', '.bin', 'node');
+export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
+
+/** Installs Node 24 and the packages, unless the lock file is the one last installed. */
+export function setUpNode() {
+  once(join(ROOT, 'node_modules', '.tidegauge'), ['package-lock.json'], 'packages', () =>
+    command('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']),
+  );
+}
+
+/** Makes `.venv` with sensors-sim and its tools, unless what it is made from has not changed. */
+export function setUpPython() {
+  const sources = [
+    'sensors-sim/pyproject.toml',
+    'sensors-sim/requirements-dev.txt',
+    'sensors-sim/requirements.txt',
+  ];
+  once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator', () => {
+    command('python3', ['-m', 'venv', '.venv']);
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    command(PYTHON, [...pip, '-r', 'sensors-sim/requirements-dev.txt']);
+    command(PYTHON, [...pip, '--no-deps', '-e', 'sensors-sim']);
+  });
+}
+
+function once(stamp, sources, what, install) {
+  const hash = createHash('sha256');
+  for (const source of sources) hash.update(readFileSync(join(ROOT, source)));
+  const digest = hash.digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return;
+  process.stderr.write(`Installing ${what} (once)...\n`);
+  install();
+  writeFileSync(stamp, digest);
+}
+
+function command(program, args) {
+  const { status, error } = spawnSync(program, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status === 0) return;
+  process.stderr.write(`${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ''}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { NODE, PYTHON, ROOT, setUpPython } from './setup.js';
+
+const SUITES = ['unit', 'conformance', 'integration'];
+const TEST_TIMEOUT_MS = 300_000;
+
+const asked = process.argv.slice(2);
+const unknown = asked.find((suite) => suite !== 'python' && !SUITES.includes(suite));
+if (unknown !== undefined) {
+  process.stderr.write(`${unknown} is no suite: they are python, ${SUITES.join(', ')}\n`);
+  process.exit(2);
+}
+const wanted = asked.length === 0 ? ['python', ...SUITES] : asked;
+
+let failed = false;
+// Python first: the run closes on the totals of node's own runner.
+if (wanted.includes('python')) {
+  setUpPython();
+  command(PYTHON, ['-m', 'pytest', '-q', 'sensors-sim']);
+}
+const files = SUITES.filter((suite) => wanted.includes(suite)).flatMap(filesOf);
+if (files.length > 0) {
+  setUpPython();
+  command(NODE, ['--test', `--test-timeout=${TEST_TIMEOUT_MS}`, ...files]);
+}
+process.exitCode = failed ? 1 : 0;
+
+function filesOf(suite: string): string[] {
+  const patterns = [
+    `{packages,services}/*/test/${suite}/*.test.ts`,
+    `{lab,loadtests,scripts}/test/${suite}/*.test.ts`,
+  ];
+  const found = globSync(patterns, { cwd: ROOT }).toSorted();
+  if (found.length === 0) throw new Error(`the ${suite} suite has no files`);
+  return found;
+}
+
+function command(program: string, args: readonly string[]): void {
+  const { status, error } = spawnSync(program, [...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (error !== undefined) process.stderr.write(`${program}: ${error.message}\n`);
+  failed ||= status !== 0;
+}
