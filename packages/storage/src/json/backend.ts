@@ -50,7 +50,10 @@ export class JsonBackend implements Store {
   }
 
   migrate(): Promise<void> {
-    return translated(this.#layout.folder, () => migrateFolder(this.#layout));
+    return translated(this.#layout.folder, async () => {
+      await migrateFolder(this.#layout);
+      await this.readings.migrate();
+    });
   }
 
   /** Looks and does not write: probes come every few seconds, and an SD card wears out. */

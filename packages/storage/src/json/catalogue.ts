@@ -4,6 +4,8 @@ import { parseLine } from './mapping.ts';
 import { dayName, dayNamed } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
+export type SeriesName = Pick<Reading, 'device' | 'metric'>;
+
 const WORTH_COMPACTING = 1024 * 1024;
 
 /**
@@ -66,12 +68,21 @@ export class Catalogue implements LogOwner {
     return [...new Set([...metrics.values()].flat())].sort((a, b) => a - b);
   }
 
+  /** Every day that any device has readings on. */
+  allDays(): Set<number> {
+    const all = new Set<number>();
+    for (const metrics of this.#devices.values()) {
+      for (const days of metrics.values()) for (const day of days) all.add(day);
+    }
+    return all;
+  }
+
   metrics(device: string): string[] {
     return [...(this.#devices.get(device)?.keys() ?? [])];
   }
 
   /** Resolves when the readings' series are known to be on that day; called once they are in its file. */
-  async ensure(day: number, readings: readonly Reading[]): Promise<void> {
+  async ensure(day: number, readings: readonly SeriesName[]): Promise<void> {
     const mark = await this.#log.exclusive(async () => {
       do await this.#log.refresh(true);
       while (!(await this.#appendMissing(day, readings)));
@@ -98,7 +109,7 @@ export class Catalogue implements LogOwner {
     return this.#log.close();
   }
 
-  async #appendMissing(day: number, readings: readonly Reading[]): Promise<boolean> {
+  async #appendMissing(day: number, readings: readonly SeriesName[]): Promise<boolean> {
     const missing = new Map<string, Set<string>>();
     for (const { device, metric } of readings) {
       const days = this.#devices.get(device)?.get(metric);

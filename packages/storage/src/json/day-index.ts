@@ -217,9 +217,12 @@ export class DayIndex {
 
   get count(): number {
     let count = 0;
-    for (const metrics of this.#devices.values())
-      for (const series of metrics.values()) count += series.count;
+    for (const series of this.all()) count += series.count;
     return count;
+  }
+
+  *all(): Generator<Series> {
+    for (const metrics of this.#devices.values()) yield* metrics.values();
   }
 
   /** The series of a device, or the one of them that is named. */
@@ -248,17 +251,13 @@ export class DayIndex {
   /** Forgets readings before `time`; how many they were. */
   forgetBefore(time: number): number {
     let gone = 0;
-    for (const metrics of this.#devices.values()) {
-      for (const series of metrics.values()) gone += series.forgetBefore(time);
-    }
+    for (const series of this.all()) gone += series.forgetBefore(time);
     return gone;
   }
 
   countBefore(time: number): number {
     let count = 0;
-    for (const metrics of this.#devices.values()) {
-      for (const series of metrics.values()) count += series.lowerBound(time);
-    }
+    for (const series of this.all()) count += series.lowerBound(time);
     return count;
   }
 }

@@ -2,6 +2,7 @@ import type { Reading, ReadingValue } from '@tidegauge/readings';
 import type { RangeQuery, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { compareText, seriesBounds } from '../merge.ts';
+import type { SeriesName } from './catalogue.ts';
 import { DAY, DayIndex, type Series } from './day-index.ts';
 import { Log, type LogOwner, type Mark } from './log.ts';
 import { decodeReading, encodeReading, parseLine } from './mapping.ts';
@@ -91,10 +92,10 @@ export class Day implements LogOwner {
   }
 
   /** The newest reading of each series, null where there is none, and the state of the file that says so. */
-  newest(series: readonly (readonly [device: string, metric: string])[]): Promise<Newest> {
+  newest(series: readonly SeriesName[]): Promise<Newest> {
     return this.#log.exclusive(async () => {
       await this.#log.refresh(false);
-      const places = series.map(([device, metric]) => {
+      const places = series.map(({ device, metric }) => {
         const found = this.#index.of(device, metric)[0];
         return found === undefined || found.newest === -1 ? null : found.find(found.newest);
       });
@@ -102,6 +103,14 @@ export class Day implements LogOwner {
       let next = 0;
       const readings = places.map((place) => (place === null ? null : found[next++]!));
       return { readings, fingerprint: this.#log.fingerprint };
+    });
+  }
+
+  /** The series that have readings. */
+  series(): Promise<SeriesName[]> {
+    return this.#log.exclusive(async () => {
+      await this.#log.refresh(false);
+      return [...this.#index.all()].filter(({ count }) => count > 0);
     });
   }
 

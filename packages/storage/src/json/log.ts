@@ -145,6 +145,7 @@ export class Log {
     }
     const { size, nlink } = await handle.stat();
     const raced = size !== since + bytes.length;
+    let sealedBehind = false;
     if (raced) {
       const between = Buffer.allocUnsafe(size - since);
       await this.#fill(handle, between, since);
@@ -154,8 +155,9 @@ export class Log {
       this.#consume(between.subarray(0, start + 1));
       if (this.#seal !== null) return null;
       this.#read = since + start;
+      sealedBehind = between.includes(SEAL, start + bytes.length);
     }
-    if (this.#wasRemoved(nlink)) {
+    if (!sealedBehind && this.#wasRemoved(nlink)) {
       await this.#release();
       return null;
     }

@@ -2,7 +2,7 @@ import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { compareText } from '../merge.ts';
-import { Catalogue } from './catalogue.ts';
+import { Catalogue, type SeriesName } from './catalogue.ts';
 import { dayOf } from './day.ts';
 import { Days } from './days.ts';
 import { translated } from './errors.ts';
@@ -21,8 +21,6 @@ interface Known {
   readonly reading: Reading;
 }
 
-type SeriesName = readonly [device: string, metric: string];
-
 export class JsonReadings implements ReadingStore {
   readonly #layout: Layout;
   readonly #days: Days;
@@ -39,6 +37,19 @@ export class JsonReadings implements ReadingStore {
   /** Bytes of day indexes in memory. */
   get indexBytes(): number {
     return this.#days.bytes;
+  }
+
+  /** Reads days that the catalogue does not know: put there by hand, or the catalogue was lost. */
+  migrate(): Promise<void> {
+    return translated(this.#layout.readings, async () => {
+      await this.#catalogue.refresh();
+      const known = this.#catalogue.allDays();
+      for (const number of await this.#files()) {
+        if (known.has(number)) continue;
+        const series = await this.#days.use(number, (day) => day.series());
+        if (series.length > 0) await this.#catalogue.ensure(number, series);
+      }
+    });
   }
 
   write(batch: readonly Reading[]): Promise<WriteResult> {
@@ -84,7 +95,7 @@ export class JsonReadings implements ReadingStore {
       const found: Reading[] = [];
       let missing = devices.flatMap((device) =>
         this.#catalogue.metrics(device).map((metric) => ({
-          name: [device, metric] as SeriesName,
+          name: { device, metric },
           days: this.#catalogue.days(device, metric),
         })),
       );
@@ -115,8 +126,8 @@ export class JsonReadings implements ReadingStore {
   expire(before: number): Promise<number> {
     return translated(this.#layout.readings, async () => {
       const boundary = dayOf(before);
-      const days = [...(await listLogs(this.#layout.readings)).keys()].map(dayNamed);
-      const whole = days.filter((day) => day !== null && day < boundary) as number[];
+      const days = await this.#files();
+      const whole = days.filter((day) => day < boundary);
       await this.#catalogue.drop(whole);
       let gone = 0;
       for (const number of whole) gone += await this.#days.use(number, (day) => day.drop());
@@ -128,6 +139,12 @@ export class JsonReadings implements ReadingStore {
   async close(): Promise<void> {
     await this.#days.close();
     await this.#catalogue.close();
+  }
+
+  /** The days there are files of. */
+  async #files(): Promise<number[]> {
+    const names = await listLogs(this.#layout.readings);
+    return [...names.keys()].map(dayNamed).filter((day) => day !== null);
   }
 
   /** The days that can have readings for a range, in its order. */
@@ -149,7 +166,7 @@ export class JsonReadings implements ReadingStore {
       const { readings, fingerprint } = await day.newest(series);
       readings.forEach((reading, index) => {
         if (reading === null) return;
-        const key = series[index]!.join('\0');
+        const key = keyOf(series[index]!);
         this.#latest.delete(key);
         this.#latest.set(key, { day: number, fingerprint, reading });
       });
@@ -163,11 +180,15 @@ export class JsonReadings implements ReadingStore {
 
   /** What is known of a day that is not in memory; null unless that is all and the file is still the same. */
   async #remembered(number: number, series: readonly SeriesName[]): Promise<Reading[] | null> {
-    const known = series.map((name) => this.#latest.get(name.join('\0')));
+    const known = series.map((name) => this.#latest.get(keyOf(name)));
     const fingerprint = known[0]?.fingerprint;
     const complete = known.every((one) => one?.day === number && one.fingerprint === fingerprint);
     if (!complete || fingerprint !== (await fingerprintOf(this.#layout.readings, dayName(number))))
       return null;
     return known.map((one) => one!.reading);
   }
+}
+
+function keyOf({ device, metric }: SeriesName): string {
+  return `${device}\0${metric}`;
 }

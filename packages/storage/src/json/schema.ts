@@ -12,8 +12,9 @@ import { publish, removeAbandoned, syncFolder } from './files.ts';
  *     devices.jsonl                 a device per line
  *     records/usertable.jsonl       a record per line
  *
- * Where lines with one identity follow each other the last counts. A name may carry a generation, as in
- * `devices.2.jsonl`: the highest counts. Needs a local file system: O_APPEND of NFS does not keep batches whole.
+ * Where lines with one identity follow each other the last counts; blank lines mean nothing. A name may carry
+ * a generation, as in `devices.2.jsonl`: the highest counts. Three more lines say what became of others:
+ * `{"expired":T}`, readings older than T above it; `{"dropped":D}`, a day; `{"sealed":...}`, the whole file. Needs a local file system: O_APPEND of NFS does not keep batches whole.
  */
 export interface Layout {
   readonly folder: string;

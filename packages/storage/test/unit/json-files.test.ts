@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -146,6 +146,19 @@ describe('json files removed by hand', () => {
       assert.equal(await one.devices.get('a'), null);
       assert.notEqual(await one.devices.get('b'), null);
     }
+  });
+
+  test('and put there by hand are found by the next start, also without the catalogue', async () => {
+    const batch = [...series('a', 3), reading({ device: 'a', time: T0 + DAY }), reading({ device: 'b' })];
+    await (await open()).readings.write(batch);
+    await rm(path('series.jsonl'));
+    await rename(path('readings/2026-11-22.jsonl'), path('moved'));
+    const store = await open();
+    assert.deepEqual(await stored(store, 'a'), batch.slice(0, 3));
+    await rename(path('moved'), path('readings/2026-11-22.jsonl'));
+    const again = await open();
+    assert.deepEqual(await stored(again, 'a'), batch.slice(0, 4));
+    assert.deepEqual(await again.readings.latest(['b', 'a']), batch.slice(3));
   });
 
   test('do not bring their readings back', async () => {
