@@ -138,9 +138,14 @@ class Simulator:
         )
         self.out = self.err = ''
 
-    def finish(self) -> int:
-        self.out, self.err = self._process.communicate(timeout=60)
+    def finish(self, timeout: float = 60.0) -> int:
+        self.out, self.err = self._process.communicate(timeout=timeout)
         return self._process.returncode
+
+    def complaint(self) -> str:
+        """The next line on standard error."""
+        assert self._process.stderr is not None
+        return self._process.stderr.readline()
 
     def interrupt(self, number: int = signal.SIGINT) -> None:
         self._process.send_signal(number)

@@ -66,10 +66,7 @@ def _json(reading: Reading, time: str) -> bytes:
 
 
 def _senml(device: str, readings: Sequence[Reading]) -> bytes:
-    """Name and time of the pack are base fields of its first record.
-
-    `boot` and `seq` are fields of ours; receivers that do not know them ignore them (RFC 8428 section 4.4).
-    """
+    """Name and time of the pack are base fields of its first record; SenML has none for boot and seq."""
     records = ','.join(_senml_record(reading) for reading in readings)
     return f'[{{"bn":"{device}/","bt":{_seconds(readings[0].time)},{records[1:]}]'.encode()
 
@@ -79,7 +76,7 @@ def _senml_record(reading: Reading) -> str:
     value = (
         f'"vb":{_literal(reading.value)}' if unit is None else f'"u":"{unit}","v":{_literal(reading.value)}'
     )
-    return f'{{"n":"{reading.metric}",{value},"boot":"{reading.boot}","seq":{reading.seq}}}'
+    return f'{{"n":"{reading.metric}",{value}}}'
 
 
 def _literal(value: Value) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
+from time import monotonic
 from types import FrameType
 
 from tidegauge_sim.options import Options, log_level
@@ -20,11 +21,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOP = b's'
 
 
+# A Ctrl-C reaches the whole process group, and a parent may pass its own on: that is still one request.
+SAME_REQUEST_SECONDS = 1.0
+
+
 class SignalStop:
-    """SIGINT or SIGTERM asks to stop; the second one means at once."""
+    """SIGINT or SIGTERM asks to stop; a second one, later, means at once."""
 
     def __init__(self) -> None:
         self.requested = 0
+        self._first = 0.0
         self._reader, self._writer = socket.socketpair()
         self._writer.settimeout(0.0)
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -40,7 +46,12 @@ class SignalStop:
         self._reader.recv(64)
 
     def _count(self, _number: int, _frame: FrameType | None) -> None:
-        self.requested += 1
+        now = monotonic()
+        if self.requested == 0:
+            self._first = now
+            self.requested = 1
+        elif now >= self._first + SAME_REQUEST_SECONDS:
+            self.requested = 2
 
 
 class PipeStop:
@@ -117,7 +128,7 @@ def _collect(pipes: list[Pipe], stop: Stop, progress: Callable[[Totals], None]) 
             else:
                 tally.merge(content)
                 pipes.remove(pipe)
-        while asked < min(stop.requested, 2):
+        while asked < stop.requested:
             asked += 1
             for pipe in pipes:
                 pipe.send_bytes(STOP)

@@ -106,6 +106,7 @@ class Publisher:
             if message is None:
                 if drain_until is None:
                     drain_until = now + self._options.drain
+                    log.info('published all; waiting up to %g s for acknowledgements', self._options.drain)
                 idle = all(connection.idle for connection in self._connections)
                 if idle or now >= drain_until or self._stop.requested > 1:
                     return

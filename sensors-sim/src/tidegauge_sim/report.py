@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -136,10 +136,10 @@ def summary(tally: Tally, options: Options, seconds: float) -> str:
 def document(tally: Tally, devices: Iterable[Identity], options: Options, seconds: float) -> dict[str, Any]:
     """The run as JSON values, for comparison with a ledger.
 
-    `acknowledged` is null at QoS 0; `distinct` is null where payloads carry no time, `boots` where they carry
-    no stamps. A boot whose `readings` are fewer than its range was stopped with readings held back.
+    `acknowledged` is null at QoS 0; `distinct` is null where payloads carry no time (plain), `boots` where
+    they carry no stamps (plain, SenML). A boot with fewer `readings` than its range was stopped while some
+    were held back.
     """
-    stamped = options.format != 'plain'
 
     def counts(part: Totals | DeviceTally) -> dict[str, Any]:
         return {
@@ -148,16 +148,13 @@ def document(tally: Tally, devices: Iterable[Identity], options: Options, second
             'unacknowledged': part.published - part.settled - part.rejected,
             'rejected': part.rejected,
             'values': part.values,
-            'distinct': part.distinct if stamped else None,
+            'distinct': part.distinct if options.format != 'plain' else None,
         }
 
     def boots(part: DeviceTally) -> list[dict[str, Any]] | None:
-        if not stamped:
+        if options.format != 'json':
             return None
-        return [
-            {'boot': name, 'first': boot.first, 'last': boot.last, 'readings': boot.readings}
-            for name, boot in part.boots.items()
-        ]
+        return [{'boot': name} | asdict(boot) for name, boot in part.boots.items()]
 
     totals = tally.totals()
     return {

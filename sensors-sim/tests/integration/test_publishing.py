@@ -210,6 +210,21 @@ def test_a_signal_stops_publishing_and_drains(
     assert len(subscriber.wait(totals['published'])) == totals['published']
 
 
+@pytest.mark.parametrize('processes', ['1', '2'])
+def test_a_second_signal_ends_the_wait_for_a_broker_that_is_away(simulate: Simulate, processes: str) -> None:
+    flags = ('--until-count', '10', '--drain', '3600', '--processes', processes, '--log-level', 'info', *FAST)
+    simulator = simulate('--broker', url(free_port()), *flags)
+    while 'waiting up to 3600 s' not in simulator.complaint():
+        pass
+    simulator.interrupt()
+    simulator.interrupt()
+    with pytest.raises(subprocess.TimeoutExpired):
+        simulator.finish(2.0)
+    simulator.interrupt()
+    assert simulator.finish() == 1
+    assert 'acknowledged 0' in simulator.out
+
+
 def test_a_duration_ends_the_run(broker: Mosquitto, simulate: Simulate) -> None:
     simulator = simulate('--broker', url(broker.port), '--duration', '1', '--rate', '200')
     assert simulator.finish() == 0, simulator.err

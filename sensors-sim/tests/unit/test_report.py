@@ -46,6 +46,13 @@ def test_plain_payloads_promise_no_stamps_and_no_identity() -> None:
     assert content['devices'][0]['boots'] is None
 
 
+def test_senml_promises_identity_but_no_stamps() -> None:
+    options = load(['--format', 'senml', '--until-count', '100'], {})
+    content = document(published(options, shares(options)), fleet(options), options, 1.0)
+    assert content['totals']['distinct'] == 100
+    assert content['devices'][0]['boots'] is None
+
+
 def test_qos_0_claims_no_acknowledgements() -> None:
     options = load(['--qos', '0', '--until-count', '100'], {})
     tally = published(options, shares(options))
