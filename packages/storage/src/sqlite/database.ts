@@ -37,7 +37,7 @@ export class Database {
       this.#db?.close();
       const db = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: false });
       this.#db = db;
-      // Statement journals and sorts in memory: in files they cost a merge more than its own writes.
+      // Journals of statements that write many rows, and sorts, stay in memory.
       db.exec(`
         pragma temp_store = memory;
         pragma cache_size = -${cache};
