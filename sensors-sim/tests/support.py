@@ -86,6 +86,8 @@ class Subscriber:
 
     def __init__(self, port: int, topic: str = '#', qos: int = 2) -> None:
         self.received: list[tuple[str, bytes]] = []
+        # When, in microseconds since the epoch.
+        self.times: list[int] = []
         self._subscribed = threading.Event()
         self._subscription = (topic, qos)
         client = Client(
@@ -122,6 +124,7 @@ class Subscriber:
         client.subscribe(*self._subscription)
 
     def _on_message(self, _client: Client, _userdata: object, message: MQTTMessage) -> None:
+        self.times.append(time.time_ns() // 1000)
         self.received.append((message.topic, bytes(message.payload)))
 
 

@@ -75,7 +75,7 @@ class Outage:
 class Connection:
     """A paho client driven by our selector, not by its own thread: nothing to lock, writes in batches.
 
-    down (retry_at set) -> connecting (CONNACK awaited until give_up_at) -> up -> down ...
+    down (_retry_at set) -> connecting (CONNACK awaited until _give_up_at) -> up -> down ...
 
     A message is in `_queue` until it fits the window, then in `_pending` until the broker has answered for it
     (QoS 0: until it is written). paho's own queue stays unused: it is searched from the front for every
@@ -102,7 +102,7 @@ class Connection:
         self._dirty = False
         self._watches_write = False
         self._backoff = BACKOFF_FIRST
-        self.retry_at: float | None = 0.0
+        self._retry_at: float | None = 0.0
         self._give_up_at = 0.0
         self._client = self._create_client()
 
@@ -159,8 +159,8 @@ class Connection:
 
     def tick(self, now: float) -> None:
         """Keep alive, give up, try again; called about twice a second. Raises Refused."""
-        if self.retry_at is not None:
-            if now >= self.retry_at:
+        if self._retry_at is not None:
+            if now >= self._retry_at:
                 self._connect(now)
             return
         if not self._up and now >= self._give_up_at:
@@ -213,7 +213,7 @@ class Connection:
         return client
 
     def _connect(self, now: float) -> None:
-        self.retry_at = None
+        self._retry_at = None
         self._give_up_at = now + CONNACK_TIMEOUT
         try:
             self._client.reconnect()
@@ -230,7 +230,7 @@ class Connection:
     def _retry(self, now: float, reason: str) -> None:
         wait = self._backoff * self._jitter.uniform(0.5, 1.0)
         self._backoff = min(self._backoff * 2.0, BACKOFF_LAST)
-        self.retry_at = now + wait
+        self._retry_at = now + wait
         self._outage.begin(id(self), reason)
 
     def _send(self, message: Message) -> None:

@@ -77,6 +77,8 @@ class Options:
     seed: int
     # Microseconds since the epoch.
     start: int
+    # `start` is now, so a reading is sent at the time it carries.
+    live: bool
     # Seconds.
     duration: float | None
     until_count: int | None
@@ -101,6 +103,7 @@ class Options:
     def document(self) -> dict[str, Any]:
         """The settings as JSON values, the password masked."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        del values['live']
         values['start'] = datetime.fromtimestamp(self.start / SECOND, UTC).isoformat()
         if self.password is not None:
             values['password'] = '***'  # noqa: S105
@@ -160,7 +163,8 @@ def load(argv: Sequence[str], environment: Mapping[str, str]) -> Options:
 
 def _resolve(values: dict[str, Any]) -> None:
     """Fill in what follows from other settings."""
-    if values['start'] is None:
+    values['live'] = values['start'] is None
+    if values['live']:
         values['start'] = time.time_ns() // 1000
     if values['gateways'] is None:
         values['gateways'] = max(min(DEFAULT_GATEWAYS, values['sensors']), values['processes'])

@@ -6,7 +6,7 @@ import logging
 import select
 import selectors
 from collections.abc import Callable, Sequence
-from time import monotonic
+from time import monotonic, time
 from typing import Protocol
 
 from tidegauge_sim.connection import Connection, Outage, Refused
@@ -89,9 +89,12 @@ class Publisher:
 
     def _loop(self) -> None:
         start = monotonic()
+        if self._options.live:
+            # What starting up took must not show as delay of every reading.
+            start -= time() - self._options.start / SECOND
         message = next(self._stream, None)
         drain_until: float | None = None
-        next_tick = start
+        next_tick = monotonic()
         while True:
             now = monotonic()
             if now >= next_tick:
@@ -106,7 +109,10 @@ class Publisher:
             if message is None:
                 if drain_until is None:
                     drain_until = now + self._options.drain
-                    log.info('published all; waiting up to %g s for acknowledgements', self._options.drain)
+                    log.info(
+                        'published what there is; waiting up to %g s for acknowledgements',
+                        self._options.drain,
+                    )
                 idle = all(connection.idle for connection in self._connections)
                 if idle or now >= drain_until or self._stop.requested > 1:
                     return
@@ -128,9 +134,6 @@ class Publisher:
 
     def _wait(self, message: Message | None, start: float, next_tick: float) -> None:
         until = next_tick
-        for connection in self._connections:
-            if connection.retry_at is not None:
-                until = min(until, connection.retry_at)
         if message is not None and self._connection_of[message.device].has_room:
             until = min(until, start + message.due / SECOND)
         pause = max(until - monotonic(), 0.0)

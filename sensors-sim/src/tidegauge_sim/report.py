@@ -108,7 +108,7 @@ class Tally:
         """Take in the account of another share."""
         self.devices.update(other.devices)
         self.reconnects += other.reconnects
-        self.failures += other.failures
+        self.failures += [failure for failure in other.failures if failure not in self.failures]
 
 
 def succeeded(tally: Tally) -> bool:

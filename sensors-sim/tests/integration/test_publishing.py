@@ -73,6 +73,16 @@ def test_the_report_adds_up_with_what_arrived(
     assert told == seen
 
 
+def test_a_reading_is_sent_at_the_time_it_carries(
+    broker: Mosquitto, subscriber: Subscriber, simulate: Simulate
+) -> None:
+    simulator = simulate('--broker', url(broker.port), '--until-count', '300', '--rate', '200')
+    assert simulator.finish() == 0, simulator.err
+    stamps = [json.loads(payload)['t'] for _, payload in subscriber.wait(300)]
+    delays = [at - stamp for at, stamp in zip(subscriber.times, stamps, strict=True)]
+    assert 0 <= min(delays) < 20_000
+
+
 def test_one_connection_per_sensor(broker: Mosquitto, simulate: Simulate) -> None:
     simulator = simulate('--broker', url(broker.port), '--gateways', 'each', '--until-count', '500', *FAST)
     assert simulator.finish() == 0, simulator.err
@@ -163,8 +173,7 @@ def test_a_wrong_password_ends_the_run_with_one_clear_line(
         SIM_PASSWORD='wrong',
     )  # fmt: skip
     assert simulator.finish() == 1
-    lines = set(simulator.err.splitlines())
-    (line,) = lines
+    (line,) = simulator.err.splitlines()
     assert line.startswith(f'tidegauge-sim: mqtt://sim@127.0.0.1:{guarded.port} refused the connection: ')
     assert line.endswith('; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE')
 
