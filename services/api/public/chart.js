@@ -133,7 +133,7 @@ export class Chart {
       width: this.#box.clientWidth,
       height: this.#box.clientHeight,
       legend: { show: false },
-      padding: [8, 10, 0, 0],
+      padding: [8, 18, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
       scales: { x: { time: true }, y: { range: padded } },
       axes: [

@@ -12,9 +12,11 @@ export function count(value) {
   return whole.format(value);
 }
 
-/** A measured value: three or four figures that matter, or the text itself. */
+const MAX_TEXT = 100;
+
+/** A measured value: three or four figures that matter, or the text itself, cut when it is long. */
 export function measure(value) {
-  if (typeof value !== 'number') return String(value);
+  if (typeof value !== 'number') return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e7 || size < 1e-3)) return significant.format(value);
   if (size >= 1000 || Number.isInteger(value)) return whole.format(value);

@@ -99,7 +99,7 @@ function arrange() {
     if (site === undefined) sites.set(sensor.site, [sensor]);
     else site.push(sensor);
   }
-  const groups = [...sites].sort(([a], [b]) => collator.compare(a, b));
+  const groups = [...sites].sort(([a], [b]) => Number(a === '') - Number(b === '') || collator.compare(a, b));
   const list = $('sensor-list');
   const top = list.scrollTop;
   list.replaceChildren(...(groups.length === 0 ? [emptyState(words)] : groups.map(groupOf)));

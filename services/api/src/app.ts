@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { type Logger, type Metrics, notFound, problemHandler } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import express, { type Express } from 'express';
+import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
 import { renderDocs } from './docs-page.ts';
 import { httpMetrics } from './http-metrics.ts';
@@ -22,6 +23,8 @@ const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
 const UPLOT = fileURLToPath(new URL('.', import.meta.resolve('uplot/dist/uPlot.min.css')));
 /** A device with all its attributes; larger bodies are mistakes. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
+/** Bodies of deliveries held at once: what a board with 1 GB of memory can spare. */
+const DELIVERY_BYTES = 64 * 1024 * 1024;
 
 export interface AppDependencies {
   readonly store: Store;
@@ -72,7 +75,12 @@ export function createApp(dependencies: AppDependencies): App {
   });
 
   app.use(canonical);
-  app.post('/v1/readings', express.raw({ type: () => true, limit: config.bodyLimit }));
+  app.post(
+    '/v1/readings',
+    byteBudget(DELIVERY_BYTES, config.bodyLimit),
+    // Not inflated: the budget counts what is sent, and ingest gets the bytes as they came.
+    express.raw({ type: () => true, limit: config.bodyLimit, inflate: false }),
+  );
   app.use(
     '/v1/devices',
     express.json({ type: ['application/json', 'application/merge-patch+json'], limit: DEVICE_BODY_LIMIT }),

@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
@@ -62,6 +63,8 @@ export interface IngestClientOptions {
   readonly timeoutMs: number;
   /** The live feed counts as dead when not even a heart-beat (every 15 s) came for this long. */
   readonly silenceMs?: number;
+  /** Addresses of a host name; the system's resolver when left out. */
+  readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
 }
 
 /** The API's only way to the ingest processes: a client of their HTTP port, replicas merged. */
@@ -158,7 +161,8 @@ export class IngestClient {
     if (!url.hostname.startsWith('tasks.')) return [url.origin];
     const known = this.#resolved.get(base);
     if (known !== undefined && performance.now() - known.at < RESOLVE_EVERY_MS) return known.urls;
-    const urls = await lookup(url.hostname, { all: true }).then(
+    const resolve = this.#options.resolve ?? ((host) => lookup(host, { all: true }));
+    const urls = await resolve(url.hostname).then(
       (found) =>
         found.map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${url.port}`),
       // A resolver that fails says nothing about replicas that answered a moment ago.

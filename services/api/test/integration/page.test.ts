@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { now, type Reading } from '@tidegauge/readings';
+import type { Page } from 'playwright-core';
+import { type ChromiumOptions, launchChromium } from '../../../../lab/src/chromium.ts';
+import { type Api, reading, startApi, until } from '../harness.ts';
+
+const PROBE = 'site-1/boiler/probe-1';
+const SILO = 'site-2/silo/level-2';
+const ATTACK = '<img src=x onerror=window.attacked=1>';
+
+/** A reading of this moment: the page shows the last minutes. */
+function fresh(device: string, metric: string, value: number | string, secondsAgo = 0): Reading {
+  const time = now() - secondsAgo * 1e6;
+  return reading(0, { device, metric, value, time, received: time });
+}
+
+/** Two sites with two minutes of readings, and one message that could not be stored. */
+async function startInstallation(t: TestContext): Promise<Api> {
+  const api = await startApi(t, { config: { liveRing: 20_000 } });
+  const past: Reading[] = [];
+  for (let ago = 120; ago > 0; ago--) {
+    past.push(fresh(PROBE, 'temperature', 20 + Math.sin(ago / 9), ago));
+    past.push(fresh(PROBE, 'battery', 3.7, ago));
+    past.push(fresh(SILO, 'level', ago / 10, ago));
+  }
+  await api.ingest.commit(past);
+  api.ingest.refuse(
+    `sensors/${PROBE}/temperature`,
+    'malformed',
+    `expected a number, found ${ATTACK}`,
+    ATTACK,
+  );
+  return api;
+}
+
+/** Opens the page, looks at it, and closes it; afterwards the console must have been silent. */
+async function visit(
+  api: Api,
+  options: ChromiumOptions & { readonly hash?: string },
+  look: (page: Page) => Promise<void>,
+): Promise<void> {
+  const browser = await launchChromium(options);
+  const complaints: string[] = [];
+  try {
+    const page = await browser.context.newPage();
+    page.on('console', (message) => {
+      // What a test that goes offline asked for.
+      if (message.text().includes('ERR_INTERNET_DISCONNECTED')) return;
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(api.url)) complaints.push(`asked ${request.url()}`);
+    });
+    await page.goto(`${api.url}/${options.hash ?? ''}`);
+    await look(page);
+  } finally {
+    await browser.close();
+  }
+  assert.deepEqual(complaints, []);
+}
+
+function textOf(page: Page, selector: string): Promise<string> {
+  return page.locator(selector).innerText();
+}
+
+/** Pixels of a chart's canvas that are in the colour of its line. */
+function inkIn(page: Page, metric: string): Promise<number> {
+  return page.evaluate((metric: string) => {
+    // Runs in the page, whose globals this program does not know.
+    // biome-ignore lint/suspicious/noExplicitAny: see above
+    const { document, getComputedStyle } = globalThis as any;
+    const canvas = document.querySelector(`.chart[data-metric="${metric}"] canvas`);
+    if (canvas === null) return 0;
+    const accent = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
+    const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(accent.slice(at, at + 2), 16));
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+    }
+    return count;
+  }, metric);
+}
+
+test('the page lists the sensors by site, with values and ages, and follows them live', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, {}, async (page) => {
+    const probe = page.locator(`.row[data-name="${PROBE}"]`);
+    await until('the value of the probe', async () => /temperature \d+\.\d+/.test(await probe.innerText()));
+    assert.deepEqual(await page.locator('.sensor-list h3').allInnerTexts(), ['site-1\n1', 'site-2\n1']);
+    await until('the feed', () => api.ingest.listeners === 1);
+    await until('the state', async () => (await textOf(page, '#state')) === 'Live');
+
+    await api.ingest.commit([fresh(PROBE, 'temperature', 77.25), fresh('site-9/new/one', 'flow', 3)]);
+    await until('the live value', async () => (await probe.innerText()).includes('77.25'));
+    assert.match(await probe.innerText(), /now/);
+    await until('the new sensor', async () => (await page.locator('.row').count()) === 3);
+    assert.equal(await textOf(page, '#sensor-count'), '3');
+  });
+});
+
+test('the charts of the first sensor draw history and grow with live readings', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, {}, async (page) => {
+    await until('the line', async () => (await inkIn(page, 'temperature')) > 100);
+    assert.equal(await textOf(page, '#sensor-title'), PROBE);
+    // What is measured comes before how the board is doing.
+    assert.deepEqual(await page.locator('.chart h3').allInnerTexts(), ['temperature', 'battery']);
+    const label = page.locator('.chart[data-metric="temperature"] .plot');
+    await until('the feed', () => api.ingest.listeners === 1);
+    await api.ingest.commit([fresh(PROBE, 'temperature', 55.5), fresh(PROBE, 'humidity', 40)]);
+    await until('the live point', async () =>
+      /to 55\.50, now 55\.50/.test((await label.getAttribute('aria-label')) ?? ''),
+    );
+    await until('the new metric', async () => (await page.locator('.chart').count()) === 3);
+
+    await page.getByRole('button', { name: '1 h', exact: true }).click();
+    await until('the hour', async () =>
+      /the last hour, from/.test((await label.getAttribute('aria-label')) ?? ''),
+    );
+    await page.locator(`.row[data-name="${SILO}"]`).click();
+    await until('the other sensor', async () => (await textOf(page, '#sensor-title')) === SILO);
+    await until('its line', async () => (await inkIn(page, 'level')) > 100);
+  });
+});
+
+test('the ledger shows that it adds up, and when it does not', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, {}, async (page) => {
+    await until('the balance', async () => (await textOf(page, '#balance')) === '✓ Balanced');
+    const figures = (await textOf(page, '#equation')).replace(/\s+/g, ' ');
+    assert.equal(figures, 'received 361 stored 360 duplicate 0 quarantined 1 spooled 0 in flight 0');
+    assert.match(await textOf(page, '.stage[data-stage="end_to_end"]'), /1\.9 ms to 12 ms/);
+    api.ingest.counts.received += 3;
+    await until('the imbalance', async () => (await textOf(page, '#balance')).includes('Does not add up'));
+    api.ingest.connected = false;
+    await until('the banner', async () => /not connected to the broker/.test(await textOf(page, '#banner')));
+  });
+});
+
+test('quarantine shows reason and payload, and what a sensor sent stays text', async (t) => {
+  const api = await startInstallation(t);
+  await api.store.devices.put({
+    name: 'x',
+    site: ATTACK,
+    city: null,
+    kind: ATTACK,
+    year: null,
+    attributes: {},
+  });
+  await api.ingest.commit([fresh('x', 'note', ATTACK)]);
+  await visit(api, { hash: '#/sensor/x' }, async (page) => {
+    await until('the item', async () => (await page.locator('#quarantine li').count()) === 1);
+    const item = page.locator('#quarantine li');
+    assert.match(await item.innerText(), /malformed/);
+    await item.locator('summary').click();
+    await until('the payload', async () => (await item.locator('.payload').innerText()) === ATTACK);
+    await until('the text value', async () => (await textOf(page, '.chart .reading')).includes(ATTACK));
+    assert.equal(await page.locator('img').count(), 0);
+    assert.equal(await page.evaluate('window.attacked'), undefined);
+  });
+});
+
+test('the banner says that the feed is cut, and goes when it is back', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, {}, async (page) => {
+    await until('the state', async () => (await textOf(page, '#state')) === 'Live');
+    assert.equal(await page.locator('#banner').isVisible(), false);
+    await page.context().setOffline(true);
+    api.live.close();
+    await until('the cut', async () => (await textOf(page, '#state')) === 'Reconnecting');
+    assert.equal(await page.locator('#banner').isVisible(), true);
+    await page.context().setOffline(false);
+    await until('the feed to be back', async () => (await textOf(page, '#state')) === 'Live');
+    await until('the banner to go', async () => !(await page.locator('#banner').isVisible()));
+  });
+});
+
+test('on a phone one view at a time fits 390 pixels, and back leads back', async (t) => {
+  const api = await startInstallation(t);
+  await api.ingest.commit([fresh(`long/${'name-'.repeat(30)}/x`, 'm'.repeat(60), 'text '.repeat(200))]);
+  await visit(api, { viewport: { width: 390, height: 844 } }, async (page) => {
+    const fits = async (view: string) => {
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, view);
+    };
+    await until('the list', async () => (await page.locator('.row').count()) === 3);
+    await fits('sensors');
+    assert.equal(await page.locator('#charts').isVisible(), false);
+    for (const row of await page.locator('.row').all()) {
+      const name = await row.getAttribute('data-name');
+      await row.click();
+      await until('the sensor', async () => (await textOf(page, '#sensor-title')) === name);
+      await until('its chart', async () => (await page.locator('.chart').count()) > 0);
+      await fits(name!);
+      await page.getByRole('link', { name: 'Back to the sensors' }).click();
+      assert.equal(await page.locator('#charts').isVisible(), false);
+    }
+    await page.getByRole('link', { name: 'Pipeline' }).click();
+    await until('the ledger', async () => (await textOf(page, '#balance')) === '✓ Balanced');
+    await fits('pipeline');
+  });
+});
+
+test('the keyboard alone finds a sensor and opens its charts', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, {}, async (page) => {
+    await until('the list', async () => (await page.locator('.row').count()) === 2);
+    await page.locator('#search').focus();
+    await page.keyboard.type('silo');
+    await until('the match alone', async () => (await page.locator('.row').count()) === 1);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await until('its charts', async () => (await textOf(page, '#sensor-title')) === SILO);
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'search');
+  });
+});
+
+test('dark and light follow the system, with text that can be read on its ground', async (t) => {
+  const api = await startInstallation(t);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await visit(api, { colorScheme }, async (page) => {
+      await until('the balance', async () => (await textOf(page, '#balance')) === '✓ Balanced');
+      const ground = luminance(await colourOf(page, 'body', 'background-color'));
+      assert.ok(colorScheme === 'dark' ? ground < 0.05 : ground > 0.8, `${colorScheme} ground ${ground}`);
+      const card = luminance(await colourOf(page, '.card', 'background-color'));
+      // WCAG 2.2 success criterion 1.4.3.
+      for (const selector of [
+        '#ledger-title',
+        '#equation dt',
+        '#balance',
+        '.stage small',
+        '.reason',
+        '.rows .detail',
+      ]) {
+        const text = luminance(await colourOf(page, selector, 'color'));
+        const contrast = (Math.max(text, card) + 0.05) / (Math.min(text, card) + 0.05);
+        assert.ok(contrast >= 4.5, `${selector} in ${colorScheme}: ${contrast.toFixed(2)}`);
+      }
+    });
+  }
+});
+
+async function colourOf(page: Page, selector: string, property: string): Promise<number[]> {
+  const script = `getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${property}')`;
+  return ((await page.evaluate(script)) as string).match(/\d+/g)!.slice(0, 3).map(Number);
+}
+
+/** Relative luminance, WCAG 2.2. */
+function luminance(rgb: readonly number[]): number {
+  const [red, green, blue] = rgb.map((value) => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+
+test('nothing jumps while the page loads, and a flood of readings does not repaint it faster', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, {}, async (page) => {
+    await page.evaluate(`
+      globalThis.shift = 0; globalThis.paints = 0;
+      new PerformanceObserver((list) => { for (const entry of list.getEntries()) shift += entry.value; })
+        .observe({ type: 'layout-shift', buffered: true });
+      new MutationObserver((changes) => { if (changes.length > 0) paints++; })
+        .observe(document.getElementById('sensor-list'), { subtree: true, childList: true, characterData: true });`);
+    await until('the chart', async () => (await inkIn(page, 'temperature')) > 100);
+    await until('the feed', () => api.ingest.listeners === 1);
+    await page.evaluate('globalThis.paints = 0');
+    const started = performance.now();
+    for (let n = 0; n < 100; n++) await api.ingest.commit([fresh(PROBE, 'temperature', n)]);
+    await until('the last value', async () =>
+      (await textOf(page, `.row[data-name="${PROBE}"]`)).includes('temperature 99'),
+    );
+    const seconds = (performance.now() - started) / 1000;
+    const paints = (await page.evaluate('paints')) as number;
+    // Four paints a second, one of which is followed by the ages.
+    assert.ok(paints <= 6 * seconds + 3, `${paints} repaints in ${seconds.toFixed(1)} s`);
+    const shift = (await page.evaluate('shift')) as number;
+    assert.ok(shift < 0.02, `layout shifted by ${shift}`);
+  });
+});
