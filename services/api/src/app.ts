@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Logger, type Metrics, notFound, problemHandler } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
@@ -62,7 +63,10 @@ export function createApp(dependencies: AppDependencies): App {
   app.disable('etag');
   app.use(httpMetrics(metrics), securityHeaders);
   app.use(guardBrowsers(config.httpListen), requireToken(config.httpListen, config.apiToken));
-  app.use(express.static(PUBLIC, { index: 'index.html', setHeaders: asPage }));
+  // Known by name, so that a request for data does not look for a file first.
+  const files = new Set(['/', ...readdirSync(PUBLIC).map((name) => `/${name}`)]);
+  const page = express.static(PUBLIC, { index: 'index.html', setHeaders: asPage });
+  app.use((request, response, next) => (files.has(request.path) ? page(request, response, next) : next()));
   app.use('/vendor/uplot', express.static(UPLOT, { index: false, setHeaders: asPage }));
   const docs = renderDocs(document);
   app.get('/docs', (_request, response) => {

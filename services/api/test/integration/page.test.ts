@@ -195,7 +195,7 @@ test('on a phone one view at a time fits 390 pixels, and back leads back', async
       await until('its chart', async () => (await page.locator('.chart').count()) > 0);
       await fits(name!);
       await page.getByRole('link', { name: 'Back to the sensors' }).click();
-      assert.equal(await page.locator('#charts').isVisible(), false);
+      await until('the list alone', async () => !(await page.locator('#charts').isVisible()));
     }
     await page.getByRole('link', { name: 'Pipeline' }).click();
     await until('the ledger', async () => (await textOf(page, '#balance')) === '✓ Balanced');

@@ -77,7 +77,7 @@ test('every answer, the page, an error or a stream, keeps foreign code out and d
     '/openapi.json',
     '/v1/devices',
     '/nowhere',
-    '/vendor/uplot/uPlot.esm.js',
+    '/vendor/uplot/uPlot.iife.min.js',
   ]) {
     const { headers } = await api.call('GET', path);
     assert.match(headers.get('Content-Security-Policy')!, /default-src 'self'/, path);
