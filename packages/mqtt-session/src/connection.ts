@@ -47,9 +47,16 @@ export interface Accepted {
   readonly keepAliveSeconds: number;
 }
 
+/** What SUBACK or UNSUBACK said. */
+export interface Answer {
+  /** One per filter, in order; empty in a 3.1.1 UNSUBACK. */
+  readonly codes: readonly number[];
+  readonly reasonString: string | undefined;
+}
+
 interface Request {
   readonly type: number;
-  readonly resolve: (codes: number[]) => void;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: MqttSessionError) => void;
   readonly timer: NodeJS.Timeout;
 }
@@ -160,13 +167,13 @@ export class Connection {
     this.#updateHold();
   }
 
-  /** Resolves to one SUBACK code per subscription, rejects when the connection ends first. */
-  subscribe(subscriptions: readonly Subscription[]): Promise<number[]> {
+  /** Rejects when the connection ends first. */
+  subscribe(subscriptions: readonly Subscription[]): Promise<Answer> {
     return this.#request(Type.SUBACK, (id) => encodeSubscribe(id, subscriptions, this.#context.version));
   }
 
-  /** Resolves to one UNSUBACK code per filter (none under 3.1.1), rejects when the connection ends first. */
-  unsubscribe(filters: readonly string[]): Promise<number[]> {
+  /** Rejects when the connection ends first. */
+  unsubscribe(filters: readonly string[]): Promise<Answer> {
     return this.#request(Type.UNSUBACK, (id) => encodeUnsubscribe(id, filters, this.#context.version));
   }
 
@@ -323,7 +330,10 @@ export class Connection {
     }
     this.#requests.delete(packet.messageId!);
     clearInterval(request.timer);
-    request.resolve((packet.granted ?? []) as number[]);
+    request.resolve({
+      codes: (packet.granted ?? []) as number[],
+      reasonString: packet.properties?.reasonString,
+    });
   }
 
   #onDisconnect(packet: IDisconnectPacket): void {
@@ -339,11 +349,11 @@ export class Connection {
     );
   }
 
-  #request(type: number, encode: (id: number) => Buffer): Promise<number[]> {
+  #request(type: number, encode: (id: number) => Buffer): Promise<Answer> {
     if (this.#state !== 'open') return Promise.reject(this.#lost('the connection ended'));
     const id = (this.#lastRequestId % 65535) + 1;
     this.#lastRequestId = id;
-    const { promise, resolve, reject } = Promise.withResolvers<number[]>();
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const { connectTimeoutMs } = this.#context.settings;
     // The answer may stand behind a long queue of messages: only silence counts.
     const timer = setInterval(() => {
@@ -458,10 +468,12 @@ export class Connection {
   #failProtocol(error: ProtocolError): void {
     const { version } = this.#context;
     const tell = this.#state === 'open' && version === 5;
+    const tooLarge = error.reasonCode === Reason.PACKET_TOO_LARGE;
     this.#end(
       new MqttSessionError('PROTOCOL', `${this.#label} broke the protocol: it sent ${error.message}`, {
         cause: error,
         reasonCode: error.reasonCode,
+        ...(tooLarge ? { hint: 'raise maximumPacketSize, or have publishers send less at once' } : {}),
       }),
       tell ? encodeDisconnect(error.reasonCode, version) : null,
       LAST_WORDS_MS,

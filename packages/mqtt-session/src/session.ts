@@ -100,7 +100,8 @@ export class MqttSession {
   }
 
   /**
-   * Resolves when the broker has accepted connection and subscriptions; messages may arrive before that.
+   * Resolves when the broker has accepted connection and subscriptions. Messages arrive before that, and must
+   * be acknowledged without waiting for it: a 3.1.1 broker puts SUBACK behind all it has queued.
    * While the broker is away it keeps trying, until `signal` aborts (rejects with the signal's reason) or
    * `close` is called. What trying again cannot mend rejects at once with an MqttSessionError: wrong options,
    * credentials, client id, certificates, a refused subscription. The session is closed after a rejection.
@@ -295,13 +296,13 @@ export class MqttSession {
     const refused: Refused = { filters: [], reasons: [] };
     for (let from = 0; from < added.length; from += FILTERS_PER_PACKET) {
       const part = added.slice(from, from + FILTERS_PER_PACKET);
-      const codes = await connection.subscribe(part);
+      const { codes, reasonString } = await connection.subscribe(part);
       for (const [i, subscription] of part.entries()) {
         const wire = wireFilter(subscription);
         const code = codes[i] ?? 0x80;
         if (code >= 0x80) {
           refused.filters.push(wire);
-          refused.reasons.push(`${JSON.stringify(wire)}: ${describeReason(code)}`);
+          refused.reasons.push(`${JSON.stringify(wire)}: ${describeReason(code, reasonString)}`);
           continue;
         }
         this.#current.set(wire, subscription);
@@ -319,10 +320,12 @@ export class MqttSession {
   async #unsubscribe(connection: Connection, removed: readonly string[]): Promise<void> {
     for (let from = 0; from < removed.length; from += FILTERS_PER_PACKET) {
       const part = removed.slice(from, from + FILTERS_PER_PACKET);
-      const codes = await connection.unsubscribe(part);
+      const { codes, reasonString } = await connection.unsubscribe(part);
       for (const [i, filter] of part.entries()) {
         const code = codes[i] ?? 0;
-        if (code >= 0x80) this.#log.warn({ filter, reason: describeReason(code) }, 'unsubscribe refused');
+        if (code >= 0x80) {
+          this.#log.warn({ filter, reason: describeReason(code, reasonString) }, 'unsubscribe refused');
+        }
         this.#current.delete(filter);
       }
     }
