@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -60,6 +60,11 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
   const conf = join(directory, 'mosquitto.conf');
   await writeFile(conf, `${(await configure(options, directory, port, tls?.conf ?? [])).join('\n')}\n`);
 
+  // Where the process that uses it dies before `stop`.
+  const clean = (): void => {
+    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
+  };
+  process.once('exit', clean);
   let broker = await launch(binary, conf, port);
   return {
     url: `mqtt://127.0.0.1:${port}`,
@@ -70,7 +75,8 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     tls: tls === null ? null : { url: tls.url, ca: tls.ca },
     async stop() {
       await broker.end('SIGTERM');
-      if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
+      process.removeListener('exit', clean);
+      clean();
     },
     async kill() {
       await broker.end('SIGKILL');
