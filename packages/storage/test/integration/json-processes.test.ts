@@ -22,9 +22,9 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
       total.stored += result.stored;
       total.duplicate += result.duplicate;
     }
-    process.send!(total);
+    await say(total);
     const [other] = await once(process, 'message');
-    process.send!(await stored(store, other as string));
+    await say(await stored(store, other as string));
   },
 
   /** Writes until it is killed and says the number of each batch that is stored. */
@@ -32,7 +32,7 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
     let number = 0;
     for (const batch of batches(device, 100_000)) {
       await store.readings.write(batch);
-      process.send!(number);
+      await say(number);
       number += 1;
     }
   },
@@ -51,9 +51,9 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
       assert.ok(Math.min(...years) >= newest, `year ${Math.min(...years)} after ${newest}`);
       newest = Math.min(...years);
       rounds += 1;
-      if (rounds === 1) process.send!('following');
+      if (rounds === 1) await say('following');
     }
-    process.send!({ rounds, newest });
+    await say({ rounds, newest });
   },
 
   /** Writes until the file is as long as ulimit allows, and says how much is stored and what happened then. */
@@ -66,10 +66,17 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
       }
     } catch (error) {
       const { code, message, hint } = error as StoreError;
-      process.send!({ count, code, message, hint });
+      await say({ count, code, message, hint });
     }
   },
 };
+
+/** Resolves once the message is out, so that the channel can be closed. */
+function say(message: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.send!(message, (error: Error | null) => (error ? reject(error) : resolve()));
+  });
+}
 
 function* batches(device: string, count: number): Generator<Reading[]> {
   const all = series(device, BATCH);
