@@ -19,7 +19,7 @@ import {
   run,
   text,
 } from '@tidegauge/service';
-import { NODE, PYTHON, ROOT, setUpPython } from './setup.js';
+import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, PYTHON, ROOT, setUpPython } from './setup.js';
 
 const START_SECONDS = 60;
 const STOP_SECONDS = 30;
@@ -52,6 +52,7 @@ type Settings = Config<typeof settings>;
 /** Starts everything in order and gives back how to stop it in the reverse order, so that nothing is lost. */
 async function start(config: Settings, signal: AbortSignal): Promise<Running> {
   requireSecrets(config);
+  if (config.sim) setUpPython();
   mkdirSync(config.data, { recursive: true });
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
@@ -73,7 +74,7 @@ async function start(config: Settings, signal: AbortSignal): Promise<Running> {
       ...given('BROKER_USER', config.mqttUser),
       ...given('BROKER_PASSWORD', config.mqttPassword),
     };
-    child('ingest', NODE, ['services/ingest/src/main.ts'], {
+    child('ingest', NODE, [...NODE_FLAGS, 'services/ingest/src/main.ts'], {
       ...shared,
       ...login,
       BROKER: broker,
@@ -81,7 +82,7 @@ async function start(config: Settings, signal: AbortSignal): Promise<Running> {
       METRICS_PORT: String(config.metricsPort),
     });
     await ready('ingest', `${ingest}/readyz`, failed.promise, signal);
-    child('api', NODE, ['services/api/src/main.ts'], {
+    child('api', NODE, [...NODE_FLAGS, 'services/api/src/main.ts'], {
       ...shared,
       ...given('API_TOKEN', config.apiToken),
       INGEST: ingest,
@@ -90,14 +91,13 @@ async function start(config: Settings, signal: AbortSignal): Promise<Running> {
     });
     await ready('the API', `${api}/readyz`, failed.promise, signal);
     if (config.sim) {
-      setUpPython();
       undo.push(() => settled(ingest));
       child('sim', PYTHON, ['-m', 'tidegauge_sim', '--quiet'], {
-        ...given('SIM_USERNAME', config.mqttUser),
         ...given('SIM_PASSWORD', config.mqttPassword),
-        SIM_BROKER: broker,
+        SIM_BROKER: withUser(broker, config.mqttUser),
+        // The embedded broker speaks 3.1.1; any other the newest.
+        SIM_MQTT: config.broker === null ? '3.1.1' : '5',
         SIM_SENSORS: String(config.sensors),
-        SIM_PERIOD: '1',
       });
     }
     announce(config, broker, store, api, ingest);
@@ -164,7 +164,7 @@ function startChild(
     cwd: ROOT,
     stdio: [...stdio],
     detached: true,
-    env: { ...environment(), ...env, STOP_WITH_STDIN: 'true' },
+    env: { ...environment(), ...NODE_ENVIRONMENT, ...env, STOP_WITH_STDIN: 'true' },
   });
   let stopping = false;
   const exited = exit(child);
@@ -176,6 +176,10 @@ function startChild(
     child.kill('SIGTERM');
     await exited;
   };
+}
+
+function withUser(broker: string, user: string | null): string {
+  return user === null ? broker : broker.replace('://', `://${encodeURIComponent(user)}@`);
 }
 
 /** Ours without what configures the parts: they get only what this program decided. */
@@ -228,7 +232,7 @@ Tidegauge is running.
   Broker      ${broker}${config.broker === null ? ' (embedded)' : ''}
   Store       ${store.replace(/:[^/:@]*@/, ':***@')}
   Ingest      ${ingest}/metrics, /ledger, /quarantine
-  Sensors     ${config.sim ? `${config.sensors} simulated, one message a second each` : 'none simulated (--no-sim)'}
+  Sensors     ${config.sim ? `${config.sensors} simulated, each measuring once a second` : 'none simulated (--no-sim)'}
 
 Point a real sensor at it: topic sensors/<device>/<metric>, payload a number or {"t": <time>, "v": <value>}:
   ${example}

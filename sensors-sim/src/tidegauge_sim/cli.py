@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import NoReturn
@@ -33,6 +35,8 @@ def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
         print(json.dumps(options.document(), indent=2))  # noqa: T201
         return EXIT_OK
     configure_logging(options)
+    if environment.get('STOP_WITH_STDIN') == 'true':
+        threading.Thread(target=_stop_with_stdin, daemon=True).start()
     progress = Progress(options)
     start = monotonic()
     tally = run(options, progress.update)
@@ -50,6 +54,13 @@ def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
 def entry() -> NoReturn:
     """Entry point of the console script."""
     sys.exit(main(sys.argv[1:], os.environ))
+
+
+def _stop_with_stdin() -> None:
+    """The end of standard input counts as SIGTERM: a parent that dies, however, takes this process along."""
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _complain(line: str) -> None:

@@ -25,9 +25,9 @@ import type { settings } from './settings.ts';
  */
 export async function startIngest(config: Config<typeof settings>, signal: AbortSignal): Promise<Running> {
   const { clientId: instance, httpToken: token } = config;
-  if (!isLoopback(config.listen) && token === null) {
+  if (!isLoopback(config.httpListen) && token === null) {
     throw new ConfigError([
-      `LISTEN is ${config.listen}, which others reach: set HTTP_TOKEN (or HTTP_TOKEN_FILE), which changes will need`,
+      `HTTP_LISTEN is ${config.httpListen}, which others reach: set HTTP_TOKEN (or HTTP_TOKEN_FILE), which changes will need`,
     ]);
   }
   const logger = createLogger('ingest', config.logLevel);
@@ -86,7 +86,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       broker,
       notReady,
     });
-    const http = await listen(app, config.listen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
+    const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
     undo.push(() => drain(pipeline, source, config.stopTimeout));
     await source.connect(pipeline, signal);

@@ -64,7 +64,7 @@ export const settings = defineConfig({
     default: './data',
     help: 'Where ingest keeps what is its own: the quarantine.',
   },
-  listen: { kind: text('an address'), default: '127.0.0.1', help: 'Address of the HTTP port.' },
+  httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'Address of the HTTP port.' },
   metricsPort: {
     kind: port(),
     default: '9464',

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { launchChromium } from '@tidegauge/lab/chromium';
+import type { LedgerDocument, ReadingDocument } from '@tidegauge/readings';
+import { openStore } from '@tidegauge/storage';
+import mqtt from 'mqtt';
+import { NODE, ROOT } from '../../setup.js';
+import { freePorts, startPipeline } from './pipeline-process.ts';
+
+/** Processes of ours that still run on a directory. */
+function leftOver(directory: string): string[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8') + readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        return '';
+      }
+    })
+    .filter((text) => text.includes(directory) && !text.includes('--test'));
+}
+
+async function until<T>(ask: () => Promise<T>, done: (answer: T) => boolean, timeoutMs = 20_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (done(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`not so within ${timeoutMs} ms: ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const json = async <T>(url: string) => (await (await fetch(url)).json()) as T;
+
+test('one command runs the whole pipeline: simulated and real sensors reach the page, and Ctrl-C loses nothing', async (context) => {
+  const pipeline = await startPipeline(context);
+  const ledger = () =>
+    json<{ readings: LedgerDocument['readings']; balanced: boolean }>(`${pipeline.api}/v1/ledger`);
+  await until(ledger, ({ readings }) => readings.stored >= 200);
+
+  const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${pipeline.mqttPort}`);
+  await client.publishAsync('sensors/kitchen/temperature', '21.5', { qos: 1 });
+  await client.endAsync();
+  const latest = () =>
+    json<{ readings: ReadingDocument[] }>(`${pipeline.api}/v1/readings/latest?device=kitchen`);
+  const { readings } = await until(latest, (answer) => answer.readings.length === 1);
+  assert.equal(readings[0]!.value, 21.5);
+
+  const chromium = await launchChromium();
+  try {
+    const page = await chromium.context.newPage();
+    const problems: string[] = [];
+    page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())));
+    page.on('pageerror', (error) => void problems.push(String(error)));
+    await page.goto(`${pipeline.api}/`);
+    await page.getByText('kitchen').first().waitFor({ timeout: 15_000 });
+    await page.getByText('Balanced').waitFor({ timeout: 15_000 });
+    const stored = async () =>
+      Number(/stored\s+([\d,]+)/.exec(await page.locator('body').innerText())?.[1]?.replaceAll(',', ''));
+    const seen = await stored();
+    await until(stored, (shown) => shown > seen);
+    assert.deepEqual(problems, []);
+  } finally {
+    await chromium.close();
+  }
+
+  const before = (await ledger()).readings;
+  assert.equal(await pipeline.interrupt(), 0, pipeline.output());
+  assert.deepEqual(leftOver(pipeline.directory), []);
+
+  // Every boot of every device is stored without a hole: what was published before the stop is there.
+  const store = await openStore(`sqlite:${join(pipeline.directory, 'tidegauge.db')}`);
+  context.after(() => store.close());
+  let count = 0;
+  for (const { name } of await store.devices.list({ limit: 1000 })) {
+    const sequence = new Set<number>();
+    for await (const { seq } of store.readings.range({ device: name, limit: 100_000 })) {
+      count++;
+      if (seq !== null) sequence.add(seq);
+    }
+    if (sequence.size > 0) assert.equal(Math.max(...sequence) + 1, sequence.size, `${name} has a gap`);
+  }
+  assert.ok(
+    count >= before.stored,
+    `${count} readings in the store, ${before.stored} were stored before the stop`,
+  );
+});
+
+test('when the parent is killed, its children end too', async (context) => {
+  const pipeline = await startPipeline(context, '--sensors', '2');
+  assert.notEqual(leftOver(pipeline.directory).length, 0);
+  pipeline.kill();
+  await until(
+    async () => leftOver(pipeline.directory),
+    (left) => left.length === 0,
+    30_000,
+  );
+});
+
+test('a taken port is named together with the flag that moves it', async (context) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-taken-'));
+  context.after(async () => {
+    taken.close();
+    await rm(directory, { recursive: true });
+  });
+  const { port } = taken.address() as { port: number };
+  for (const flag of ['--mqtt-port', '--http-port', '--metrics-port']) {
+    const [http, mqtt, metrics] = await freePorts(3);
+    const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
+    const args = ['scripts/pipeline.ts', '--no-sim', '--data', directory, ...ports, flag, `${port}`];
+    const { status, stderr } = spawnSync(NODE, args, { cwd: ROOT, encoding: 'utf8', timeout: 60_000 });
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, new RegExp(`port ${port} .*is taken: choose another with .*${flag}`), stderr);
+  }
+});
+
+test('opening to others without passwords is refused with what to set', () => {
+  const { status, stderr } = spawnSync(NODE, ['scripts/pipeline.ts', '--listen', '0.0.0.0'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  assert.equal(status, 2);
+  assert.match(
+    stderr,
+    /--listen 0\.0\.0\.0 opens Tidegauge to others: set MQTT_USER .* and MQTT_PASSWORD .* and API_TOKEN/,
+  );
+});
