@@ -1,19 +1,14 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
-import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { findProgram } from './debian.ts';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const run = promisify(execFile);
 
 const READY_MS = 10_000;
-const STOP_MS = 5000;
-const LOG_TAIL_CHARACTERS = 4000;
-const POLICY = '/usr/sbin/policy-rc.d';
 
 export interface MosquittoOptions {
   /** Default: a free one. */
@@ -52,19 +47,15 @@ export interface Mosquitto {
  * per client, beyond which mosquitto drops while still telling the publisher yes.
  */
 export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
-  const binary = await findMosquitto();
-  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'tidegauge-mosquitto-')));
+  const binary = await findProgram('mosquitto', 'mosquitto');
+  const temporary = options.directory === undefined ? temporaryDirectory('mosquitto') : null;
+  const directory = options.directory ?? temporary!.path;
   await mkdir(directory, { recursive: true });
   const port = options.port ?? (await freePort());
   const tls = options.tls === true ? await makeTlsListener(directory) : null;
   const conf = join(directory, 'mosquitto.conf');
   await writeFile(conf, `${(await configure(options, directory, port, tls?.conf ?? [])).join('\n')}\n`);
 
-  // Where the process that uses it dies before `stop`.
-  const clean = (): void => {
-    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
-  };
-  process.once('exit', clean);
   let broker = await launch(binary, conf, port);
   return {
     url: `mqtt://127.0.0.1:${port}`,
@@ -74,15 +65,14 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     },
     tls: tls === null ? null : { url: tls.url, ca: tls.ca },
     async stop() {
-      await broker.end('SIGTERM');
-      process.removeListener('exit', clean);
-      clean();
+      await broker.stop();
+      temporary?.remove();
     },
     async kill() {
-      await broker.end('SIGKILL');
+      await broker.kill();
     },
     async restart() {
-      await broker.end('SIGTERM');
+      await broker.stop();
       broker = await launch(binary, conf, port);
     },
   };
@@ -119,41 +109,14 @@ async function configure(
   ];
 }
 
-interface Running {
-  readonly pid: number;
-  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-}
-
-async function launch(binary: string, conf: string, port: number): Promise<Running> {
-  const child = spawn(binary, ['-c', conf], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const killChild = (): void => void child.kill('SIGKILL');
-  process.once('exit', killChild);
-  let running = true;
-  const markEnded = (): void => {
-    running = false;
-    process.removeListener('exit', killChild);
-  };
-  const exited = once(child, 'exit').then(markEnded, markEnded);
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log = (log + text).slice(-LOG_TAIL_CHARACTERS);
+function launch(binary: string, conf: string, port: number): Promise<ServerProcess> {
+  return launchServer({
+    name: `mosquitto on 127.0.0.1:${port}`,
+    command: binary,
+    args: ['-c', conf],
+    ready: () => answersConnect(port),
+    readyMs: READY_MS,
   });
-
-  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
-    if (!running) return;
-    child.kill(signal);
-    const timer = setTimeout(killChild, STOP_MS);
-    await exited.finally(() => clearTimeout(timer));
-  };
-  const deadline = Date.now() + READY_MS;
-  while (!(await answersConnect(port))) {
-    if (!running || Date.now() > deadline) {
-      await end('SIGKILL');
-      throw new Error(`mosquitto is not ready on 127.0.0.1:${port}: ${log.trim() || 'it said nothing'}`);
-    }
-    await delay(20);
-  }
-  return { pid: child.pid!, end };
 }
 
 // MQTT 3.1.1, clean session, no client id: whatever CONNACK says, somebody is there to say it.
@@ -172,15 +135,6 @@ function answersConnect(port: number): Promise<boolean> {
     socket.on('error', () => finish(false));
     socket.on('close', () => finish(false));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function makeTlsListener(
@@ -211,52 +165,4 @@ async function makeTlsListener(
       `keyfile ${path('server.key')}`,
     ],
   };
-}
-
-async function findMosquitto(): Promise<string> {
-  const found = await lookUp();
-  if (found !== null) return found;
-  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) await installMosquitto();
-  const installed = await lookUp();
-  if (installed !== null) return installed;
-  throw new Error(
-    'mosquitto is not installed: `sudo apt-get install mosquitto`, or `brew install mosquitto`',
-  );
-}
-
-// Debian keeps it in sbin, which is not on the PATH of ordinary users.
-async function lookUp(): Promise<string | null> {
-  const folders = [
-    ...(process.env.PATH ?? '').split(':'),
-    '/usr/sbin',
-    '/usr/local/sbin',
-    '/opt/homebrew/sbin',
-  ];
-  for (const folder of folders) {
-    const path = join(folder, 'mosquitto');
-    if (await access(path).then(yes, no)) return path;
-  }
-  return null;
-}
-
-const yes = (): boolean => true;
-const no = (): boolean => false;
-
-// policy-rc.d with 101 keeps the package from starting its own broker on 1883.
-async function installMosquitto(): Promise<void> {
-  const guard = !existsSync(POLICY);
-  if (guard) {
-    await writeFile(POLICY, '#!/bin/sh\nexit 101\n');
-    await chmod(POLICY, 0o755);
-  }
-  const environment = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
-  const install = ['install', '--yes', '--no-install-recommends', 'mosquitto'];
-  try {
-    await run('apt-get', install, environment).catch(async () => {
-      await run('apt-get', ['update'], environment);
-      await run('apt-get', install, environment);
-    });
-  } finally {
-    if (guard) await rm(POLICY, { force: true });
-  }
 }

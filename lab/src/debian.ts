@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, chmod, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+const POLICY = '/usr/sbin/policy-rc.d';
+const INSTALL = {
+  timeout: 900_000,
+  maxBuffer: 64 * 2 ** 20,
+  env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+};
+// Servers are in sbin or in folders of their own, which are not on the PATH of ordinary users.
+const FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
+
+/**
+ * The path of a program; as root on Debian its package is installed when it is missing, and says so.
+ *
+ * @param folders further places to look in
+ * @throws {Error} that says how to install it
+ */
+export async function findProgram(
+  program: string,
+  debianPackage: string,
+  folders: readonly string[] = [],
+): Promise<string> {
+  const found = await lookUp(program, folders);
+  if (found !== null) return found;
+  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) await installDebian([debianPackage]);
+  const installed = await lookUp(program, folders);
+  if (installed !== null) return installed;
+  throw new Error(`${program} is not installed: on Debian, apt-get install ${debianPackage}`);
+}
+
+async function lookUp(program: string, folders: readonly string[]): Promise<string | null> {
+  for (const folder of [...(process.env.PATH ?? '').split(':'), ...FOLDERS, ...folders]) {
+    const path = join(folder, program);
+    if (await access(path).then(yes, no)) return path;
+  }
+  return null;
+}
+
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
+/** Installs Debian packages without letting them start services of their own. */
+export async function installDebian(packages: readonly string[]): Promise<void> {
+  process.stderr.write(`Installing ${packages.join(', ')} (once)...\n`);
+  const guard = !existsSync(POLICY);
+  if (guard) {
+    // 101: "not allowed"; without it a server's package starts the server on its well-known port.
+    await writeFile(POLICY, '#!/bin/sh\nexit 101\n');
+    await chmod(POLICY, 0o755);
+  }
+  const install = ['install', '--yes', '--no-install-recommends', ...packages];
+  try {
+    await run('apt-get', install, INSTALL).catch(async () => {
+      await run('apt-get', ['update'], INSTALL);
+      await run('apt-get', install, INSTALL);
+    });
+  } finally {
+    if (guard) await rm(POLICY, { force: true });
+  }
+}
