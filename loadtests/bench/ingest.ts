@@ -33,6 +33,7 @@ const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
 const devices = Number(flags.devices);
 const latencyRate = 2000;
 const latencySeconds = flags.quick ? 5 : 30;
+const IDLE_RATE = 50;
 const idleSeconds = flags.quick ? 5 : 30;
 
 interface Trial {
@@ -146,19 +147,38 @@ async function latencyTrial() {
   }
 }
 
-/** CPU of ingest with 50 sensors at 1 Hz. */
+/** CPU of ingest with 50 sensors at 1 Hz, beside that of a process which does nothing but commit at that rate. */
 async function idleTrial() {
   const ingest = await startIngest(storeUrl('idle'), 'idle', {});
   try {
     await sleep(1000);
     const before = cpuSeconds(ingest.pid);
     const begun = performance.now();
-    await startPublisher(50 * idleSeconds, 50);
+    await startPublisher(IDLE_RATE * idleSeconds, IDLE_RATE);
     const share = (cpuSeconds(ingest.pid) - before) / ((performance.now() - begun) / 1000);
-    return { percentOfCore: share * 100, residentMiB: residentBytes(ingest.pid) / 2 ** 20 };
+    const residentMiB = residentBytes(ingest.pid) / 2 ** 20;
+    return { percentOfCore: share * 100, barePercentOfCore: await bareCommits(), residentMiB };
   } finally {
     await ingest.stop();
   }
+}
+
+async function bareCommits(): Promise<number> {
+  const args = [
+    join(HERE, 'bare-commits.ts'),
+    join(directory, 'bare.db'),
+    String(IDLE_RATE),
+    String(idleSeconds),
+  ];
+  const child = spawn(process.execPath, args, { stdio: 'inherit' });
+  const exited = once(child, 'exit');
+  await sleep(1000);
+  const before = cpuSeconds(child.pid!);
+  const measured = idleSeconds - 2;
+  await sleep(measured * 1000);
+  const share = (cpuSeconds(child.pid!) - before) / measured;
+  await exited;
+  return share * 100;
 }
 
 function storeUrl(label: string): string {
@@ -259,7 +279,7 @@ function report(
     `  at ${latency.rate} messages/s: end to end p50 ${latency.p50Ms.toFixed(1)} ms, p99 ${latency.p99Ms.toFixed(1)} ms\n`,
   );
   process.stdout.write(
-    `  idle, 50 messages/s: ${idle.percentOfCore.toFixed(2)} % of a core, ${idle.residentMiB.toFixed(0)} MiB\n`,
+    `  idle, ${IDLE_RATE} messages/s: ${idle.percentOfCore.toFixed(1)} % of a core (a bare commit at that rate: ${idle.barePercentOfCore.toFixed(1)} %), ${idle.residentMiB.toFixed(0)} MiB\n`,
   );
   if (flags.json !== undefined) {
     const { node, v8 } = process.versions;

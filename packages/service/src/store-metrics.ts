@@ -1,3 +1,4 @@
+import type { Histogram } from './histogram.ts';
 import type { Metrics } from './metrics.ts';
 
 /** Told of every store call: the operation, how long it took in seconds, and the error code if it failed. */
@@ -6,6 +7,7 @@ export type ObserveStore = (op: string, seconds: number, errorCode: string | nul
 /** Registers `tidegauge_store_seconds` and `tidegauge_store_errors_total` and returns what feeds them. */
 export function observeStore(metrics: Metrics, backend: string): ObserveStore {
   const seconds = metrics.histogram('tidegauge_store_seconds', 'Duration of store calls');
+  const histograms = new Map<string, Histogram>();
   const errors = new Map<string, number>();
   metrics.counter(
     'tidegauge_store_errors_total',
@@ -14,7 +16,12 @@ export function observeStore(metrics: Metrics, backend: string): ObserveStore {
     ['backend', 'kind'],
   );
   return (op, elapsed, errorCode) => {
-    seconds.with({ backend, op }).observe(elapsed);
+    let histogram = histograms.get(op);
+    if (histogram === undefined) {
+      histogram = seconds.with({ backend, op });
+      histograms.set(op, histogram);
+    }
+    histogram.observe(elapsed);
     if (errorCode !== null) errors.set(errorCode, (errors.get(errorCode) ?? 0) + 1);
   };
 }

@@ -1,9 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 export interface LaneOptions<T> {
   /** How much an item counts towards `maxBatch`. */
   readonly weigh: (item: T) => number;
   readonly maxBatch: number;
+  /** Least time from the end of one batch to the start of the next, unless a full one waits already. */
+  readonly paceMs: number;
   /** Deals with a batch to its end, retries included. A rejection stops the lane for good. */
   readonly write: (batch: readonly T[]) => Promise<void>;
   /** Told once when `write` rejected; what was waiting stays undone. */
@@ -13,15 +15,18 @@ export interface LaneOptions<T> {
 }
 
 /**
- * Natural batching: one writer that, whenever it is free, takes all that is waiting, up to a limit. There is
- * no timer: at low load a batch is one message and latency is one commit; at high load batches fill by
- * themselves because the writer is busy. Items keep their order. The queue is bounded by its user, who stops
- * reading the socket when too much is in flight.
+ * Natural batching: one writer that, whenever it is free, takes all that is waiting, up to a limit. At low load
+ * there is no timer: a batch is one message, and latency is one commit. Under load the writer keeps a pace,
+ * since the cost of a commit hardly depends on its size: without it, a fast store would be given many small
+ * batches. Items keep their order. The queue is bounded by its user, who stops reading the socket when too much
+ * is in flight.
  */
 export class Lane<T> {
   readonly #options: LaneOptions<T>;
   #waiting: T[] = [];
+  #weight = 0;
   #current: readonly T[] = [];
+  #ended = Number.NEGATIVE_INFINITY;
   #running = false;
   #broken = false;
   #idle: (() => void)[] = [];
@@ -37,9 +42,10 @@ export class Lane<T> {
 
   push(item: T): void {
     this.#waiting.push(item);
+    this.#weight += this.#options.weigh(item);
     if (this.#running || this.#broken) return;
     this.#running = true;
-    setImmediate(() => void this.#run());
+    void this.#run();
   }
 
   /** Resolves when nothing is waiting or under way; never, once the lane is broken with items left. */
@@ -51,11 +57,11 @@ export class Lane<T> {
   async #run(): Promise<void> {
     try {
       while (this.#waiting.length > 0) {
+        await this.#keepPace();
         this.#current = this.#take();
         await this.#options.write(this.#current);
         this.#current = [];
-        // A store that works in this thread would otherwise keep the socket from being read.
-        if (this.#waiting.length > 0) await nextTurn();
+        this.#ended = performance.now();
       }
     } catch (error) {
       this.#broken = true;
@@ -64,6 +70,14 @@ export class Lane<T> {
     this.#running = false;
     if (this.#broken) return;
     for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** A turn of the event loop at least, so that a store that works in this thread lets the socket be read. */
+  async #keepPace(): Promise<void> {
+    const { paceMs, maxBatch } = this.#options;
+    const rest = this.#ended + paceMs - performance.now();
+    if (rest > 0 && this.#weight < maxBatch) await sleep(rest);
+    else await nextTurn();
   }
 
   #take(): T[] {
@@ -77,11 +91,10 @@ export class Lane<T> {
       count++;
       if (single) break;
     }
-    if (count === this.#waiting.length) {
-      const all = this.#waiting;
-      this.#waiting = [];
-      return all;
-    }
-    return this.#waiting.splice(0, count);
+    this.#weight -= weight;
+    if (count < this.#waiting.length) return this.#waiting.splice(0, count);
+    const all = this.#waiting;
+    this.#waiting = [];
+    return all;
   }
 }

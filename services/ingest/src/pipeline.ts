@@ -18,6 +18,8 @@ export interface PipelineOptions {
   readonly logger: Logger;
   /** Readings, at most, in one write. */
   readonly maxBatch: number;
+  /** Least time between two writes of one writer under load, milliseconds. */
+  readonly paceMs: number;
   /** Readings in flight above which `onFull` asks the source to stop. */
   readonly maxInFlight: number;
   /** Payload bytes in flight, likewise. */
@@ -102,6 +104,7 @@ export class Pipeline {
         new Lane<Delivery>({
           weigh: (delivery) => delivery.readings.length,
           maxBatch,
+          paceMs: options.paceMs,
           alone: (delivery) => delivery.alone,
           write: (batch) => this.#store(batch),
           onBroken,
@@ -110,6 +113,7 @@ export class Pipeline {
     this.#condemned = new Lane<Condemned>({
       weigh: () => 1,
       maxBatch: 1000,
+      paceMs: options.paceMs,
       write: (batch) => this.#keep(batch),
       onBroken,
     });

@@ -60,6 +60,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       quarantine,
       logger,
       maxBatch: config.maxBatch,
+      paceMs: config.pace * 1000,
       maxInFlight: config.maxInFlight,
       maxInFlightBytes: config.maxInFlightBytes,
       onFull: (full) => (full ? source.session.pause() : source.session.resume()),

@@ -76,9 +76,14 @@ export const settings = defineConfig({
     help: 'Bearer token asked of every request that changes something; needed when listening beyond this machine.',
   },
   maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Readings in one write, at most.' },
+  pace: {
+    kind: duration(0, 1),
+    default: '3ms',
+    help: 'Least time between two writes under load; a message that comes alone never waits.',
+  },
   maxInFlight: {
     kind: integer(1, 1_000_000),
-    default: '20000',
+    default: '8000',
     help: 'Readings in memory, at most; beyond it the broker has to wait.',
   },
   maxInFlightBytes: {

@@ -14,6 +14,7 @@ function collect(maxBatch: number, pause: () => Promise<void> = async () => {}) 
   const lane = new Lane<Item>({
     weigh: (item) => item.weight,
     maxBatch,
+    paceMs: 0,
     alone: (item) => item.alone ?? false,
     write: async (batch) => {
       batches.push(batch);
@@ -62,11 +63,52 @@ test('what arrives while the writer is busy becomes one batch', async () => {
   assert.equal(lane.oldest, undefined);
 });
 
+test('a message alone is written at once, and those right behind a batch wait for its pace', async () => {
+  const begun: number[] = [];
+  const lane = new Lane<Item>({
+    weigh: (item) => item.weight,
+    maxBatch: 3,
+    paceMs: 200,
+    write: async () => void begun.push(performance.now()),
+    onBroken: (error) => assert.fail(String(error)),
+  });
+  const delay = async (id: number) => {
+    const pushed = performance.now();
+    lane.push({ id, weight: 1 });
+    await lane.idle();
+    return begun[begun.length - 1]! - pushed;
+  };
+  assert.ok((await delay(0)) < 100);
+  assert.ok((await delay(1)) >= 150);
+});
+
+test('a full batch that waits already is not held back by the pace', async () => {
+  const release = Promise.withResolvers<void>();
+  const begun: number[] = [];
+  const lane = new Lane<Item>({
+    weigh: (item) => item.weight,
+    maxBatch: 3,
+    paceMs: 60_000,
+    write: () => {
+      begun.push(performance.now());
+      return release.promise;
+    },
+    onBroken: (error) => assert.fail(String(error)),
+  });
+  lane.push({ id: 0, weight: 1 });
+  while (begun.length === 0) await new Promise(setImmediate);
+  for (const id of [1, 2, 3]) lane.push({ id, weight: 1 });
+  release.resolve();
+  await lane.idle();
+  assert.equal(begun.length, 2);
+});
+
 test('a writer that gives up stops the lane, and what was waiting is not called done', async () => {
   let broken: unknown = null;
   const lane = new Lane<Item>({
     weigh: () => 1,
     maxBatch: 1,
+    paceMs: 0,
     write: () => Promise.reject(new Error('gone')),
     onBroken: (error) => {
       broken = error;
