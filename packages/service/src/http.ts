@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIPv4 } from 'node:net';
 import { ConfigError } from './config.ts';
 
 /** A listening HTTP server and how to stop it. */
@@ -66,7 +66,7 @@ function close(server: Server, graceMs: number): Promise<void> {
   });
 }
 
-/** True for addresses that only this machine reaches. */
+/** True for names and addresses that only this machine reaches; 127.0.0.1.example.org is a name like any other. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

@@ -1,6 +1,7 @@
 export * from './config.ts';
 export * from './config-kinds.ts';
 export * from './exit-codes.ts';
+export * from './guards.ts';
 export * from './histogram.ts';
 export * from './http.ts';
 export * from './logger.ts';

@@ -1,6 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Logger, type Metrics, notFound, problemHandler } from '@tidegauge/service';
+import {
+  guardBrowsers,
+  type Logger,
+  type Metrics,
+  notFound,
+  problemHandler,
+  requireToken,
+  securityHeaders,
+} from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import express, { type Express } from 'express';
 import { byteBudget } from './byte-budget.ts';
@@ -18,7 +26,6 @@ import { liveRoutes } from './routes/live.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { quarantineRoutes } from './routes/quarantine.ts';
 import { readingRoutes } from './routes/readings.ts';
-import { guardBrowsers, requireToken, securityHeaders } from './security.ts';
 
 const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
 const UPLOT = fileURLToPath(new URL('.', import.meta.resolve('uplot/dist/uPlot.min.css')));
@@ -62,7 +69,7 @@ export function createApp(dependencies: AppDependencies): App {
   // Answers are as fresh as the store; hashing each for an ETag would cost more than it saves.
   app.disable('etag');
   app.use(httpMetrics(metrics), securityHeaders);
-  app.use(guardBrowsers(config.httpListen), requireToken(config.httpListen, config.apiToken));
+  app.use(guardBrowsers(config.httpListen), requireToken(config.apiToken, 'API_TOKEN'));
   // Known by name, so that a request for data does not look for a file first.
   const files = new Set(['/', ...readdirSync(PUBLIC).map((name) => `/${name}`)]);
   const page = express.static(PUBLIC, { index: 'index.html', setHeaders: asPage });

@@ -1,11 +1,9 @@
 import {
   bytes,
   type Config,
-  ConfigError,
   defineConfig,
   duration,
   integer,
-  isLoopback,
   LOG_LEVELS,
   list,
   oneOf,
@@ -27,6 +25,11 @@ export const API_SCHEMA = defineConfig({
     kind: list(url('http')),
     default: 'http://127.0.0.1:9464',
     help: 'Where the ingest processes listen; a host named tasks.… stands for all its addresses.',
+  },
+  ingestToken: {
+    kind: text('a text of at least 16 characters'),
+    secret: true,
+    help: 'Bearer token that ingest asks for before it changes anything: its HTTP_TOKEN.',
   },
   httpListen: {
     kind: text('an address of this machine'),
@@ -63,22 +66,3 @@ export const API_SCHEMA = defineConfig({
 });
 
 export type ApiConfig = Config<typeof API_SCHEMA>;
-
-const MIN_TOKEN_LENGTH = 16;
-
-/** What no single setting can know. @throws {ConfigError} when the API would stand open to the network. */
-export function checkConfig(config: Pick<ApiConfig, 'httpListen' | 'apiToken'>): void {
-  if (isLoopback(config.httpListen)) return;
-  const token = config.apiToken;
-  if (token === null) {
-    throw new ConfigError([
-      `HTTP_LISTEN is ${config.httpListen}, which others can reach, but there is no API_TOKEN: ` +
-        'set API_TOKEN_FILE to a file with a long random text, or listen on 127.0.0.1',
-    ]);
-  }
-  if (token.length < MIN_TOKEN_LENGTH) {
-    throw new ConfigError([
-      `API_TOKEN is shorter than ${MIN_TOKEN_LENGTH} characters: make it long and random`,
-    ]);
-  }
-}

@@ -61,6 +61,8 @@ export interface IngestClientOptions {
   readonly urls: readonly string[];
   /** Bound on one call, milliseconds. */
   readonly timeoutMs: number;
+  /** Shown with every request that changes something. */
+  readonly token?: string;
   /** The live feed counts as dead when not even a heart-beat (every 15 s) came for this long. */
   readonly silenceMs?: number;
   /** Addresses of a host name; the system's resolver when left out. */
@@ -229,6 +231,8 @@ export class IngestClient {
     contentType?: string,
   ): Promise<IncomingMessage> {
     const headers: Record<string, string | number> = {};
+    if (this.#options.token !== undefined && method !== 'GET')
+      headers.Authorization = `Bearer ${this.#options.token}`;
     if (body !== undefined) headers['Content-Length'] = body.length;
     if (contentType !== undefined) headers['Content-Type'] = contentType;
     return new Promise((resolve, reject) => {

@@ -1,4 +1,5 @@
 import {
+  checkToken,
   createLogger,
   type HttpServer,
   type Logger,
@@ -9,7 +10,7 @@ import {
 } from '@tidegauge/service';
 import { createStore } from '@tidegauge/storage';
 import { createApp } from './app.ts';
-import { type ApiConfig, checkConfig } from './config.ts';
+import type { ApiConfig } from './config.ts';
 import { IngestClient } from './ingest-client.ts';
 
 /** A running API; `url` is where the live page is. */
@@ -26,11 +27,15 @@ export async function startApi(
   config: ApiConfig,
   logger: Logger = createLogger('api', config.logLevel),
 ): Promise<RunningApi> {
-  checkConfig(config);
+  checkToken(config.httpListen, config.apiToken, 'API_TOKEN');
   const metrics = new Metrics();
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const store = await createStore(config.store, { logger, observe: observeStore(metrics, backend) });
-  const ingest = new IngestClient({ urls: config.ingest, timeoutMs: config.ingestTimeout * 1000 });
+  const ingest = new IngestClient({
+    urls: config.ingest,
+    timeoutMs: config.ingestTimeout * 1000,
+    ...(config.ingestToken === null ? {} : { token: config.ingestToken }),
+  });
   const app = createApp({ store, ingest, logger, metrics, config });
   let server: HttpServer | null = null;
   try {

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import {
   DecodeError,
   type DeliveryDocument,
@@ -9,8 +8,16 @@ import {
   type Stage,
   type StageDocument,
 } from '@tidegauge/readings';
-import { type Logger, type Metrics, notFound, Problem, problemHandler } from '@tidegauge/service';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import {
+  guardBrowsers,
+  type Logger,
+  type Metrics,
+  notFound,
+  Problem,
+  problemHandler,
+  requireToken,
+} from '@tidegauge/service';
+import express, { type Express, type Request, type Response } from 'express';
 import { decodeParcel, httpParcel } from './parcels.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -28,6 +35,8 @@ export interface AppOptions {
   readonly instance: string;
   readonly backend: string;
   readonly maxPayload: number;
+  /** The address it will listen on. */
+  readonly listen: string;
   /** Asked of every request that changes something; null asks nothing. */
   readonly token: string | null;
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
@@ -42,6 +51,7 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  app.use(guardBrowsers(options.listen), requireToken(options.token, 'HTTP_TOKEN'));
 
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', (_request, response) => {
@@ -64,7 +74,6 @@ export function createApp(options: AppOptions): Express {
   });
   app.get('/quarantine/:id', (request, response) => void response.json(find(options, request).document));
 
-  app.use(guard(options.token));
   app.post('/quarantine/:id/replay', async (request, response) => {
     response.json(await replay(options, request));
   });
@@ -110,24 +119,6 @@ function streamLive({ feed }: Pipeline, response: Response): void {
     clearInterval(beat);
     stop();
   });
-}
-
-/** GET passes; anything else shows the token. */
-function guard(token: string | null): RequestHandler {
-  const expected = token === null ? null : Buffer.from(`Bearer ${token}`);
-  return (request, _response, next) => {
-    if (expected !== null && request.method !== 'GET') {
-      const given = Buffer.from(request.get('authorization') ?? '');
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-        throw new Problem(
-          401,
-          'Not authorised',
-          'This needs the header "Authorization: Bearer <HTTP_TOKEN>".',
-        );
-      }
-    }
-    next();
-  };
 }
 
 function integer(request: Request, name: string, preset: number, most: number): number {

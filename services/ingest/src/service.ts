@@ -3,8 +3,8 @@ import { MqttSessionError } from '@tidegauge/mqtt-session';
 import {
   type Config,
   ConfigError,
+  checkToken,
   createLogger,
-  isLoopback,
   listen,
   Metrics,
   observeStore,
@@ -25,11 +25,7 @@ import type { settings } from './settings.ts';
  */
 export async function startIngest(config: Config<typeof settings>, signal: AbortSignal): Promise<Running> {
   const { clientId: instance, httpToken: token } = config;
-  if (!isLoopback(config.httpListen) && token === null) {
-    throw new ConfigError([
-      `HTTP_LISTEN is ${config.httpListen}, which others reach: set HTTP_TOKEN (or HTTP_TOKEN_FILE), which changes will need`,
-    ]);
-  }
+  checkToken(config.httpListen, token, 'HTTP_TOKEN');
   const logger = createLogger('ingest', config.logLevel);
   const metrics = new Metrics();
   const router = new Router(
@@ -83,6 +79,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       instance,
       backend,
       maxPayload,
+      listen: config.httpListen,
       token,
       broker,
       notReady,

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
-import { ConfigError, loadConfig } from '@tidegauge/service';
-import { API_SCHEMA, checkConfig } from '../../src/config.ts';
 import { type Api, startApi } from '../harness.ts';
 
 /** The status of a request whose headers fetch would not send. */
@@ -52,21 +50,6 @@ test('listening openly, what changes something needs the token, and reading does
   }
   const answer = await api.call('DELETE', '/v1/devices/a', { headers: { Authorization: `Bearer ${token}` } });
   assert.equal(answer.status, 404);
-});
-
-test('listening openly without a token, or with a short one, is refused at start', () => {
-  for (const [environment, message] of [
-    [{ HTTP_LISTEN: '0.0.0.0' }, /API_TOKEN_FILE/],
-    [{ HTTP_LISTEN: '0.0.0.0', API_TOKEN: 'short' }, /shorter than 16/],
-  ] as const) {
-    const config = loadConfig(API_SCHEMA, [], environment);
-    assert.throws(
-      () => checkConfig(config),
-      (error) => error instanceof ConfigError && message.test(error.message),
-    );
-  }
-  checkConfig(loadConfig(API_SCHEMA, [], {}));
-  checkConfig(loadConfig(API_SCHEMA, [], { HTTP_LISTEN: '::', API_TOKEN: 'x'.repeat(16) }));
 });
 
 test('every answer, the page, an error or a stream, keeps foreign code out and does not say what serves it', async (t) => {

@@ -103,5 +103,5 @@ test('--print-config shows what is in force without its secrets, and --help name
 test('ingest does not listen beyond this machine without a token', () => {
   const { status, stderr } = ingest({ HTTP_LISTEN: '0.0.0.0' });
   assert.equal(status, 2);
-  assert.match(stderr, /set HTTP_TOKEN/);
+  assert.match(stderr, /there is no HTTP_TOKEN: set HTTP_TOKEN_FILE/);
 });

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIPv4 } from 'node:net';
-import { isLoopback, Problem } from '@tidegauge/service';
 import type { RequestHandler } from 'express';
+import { ConfigError } from './config.ts';
+import { isLoopback } from './http.ts';
+import { Problem } from './problem.ts';
 
 const HEADERS = {
   'Content-Security-Policy':
@@ -23,11 +24,12 @@ function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
-/** True for the names that a Host header (with its port) has on this machine only. */
-function isLocalName(host: string): boolean {
-  const name = host.replace(/:\d+$/, '').toLowerCase();
-  // 127.0.0.1.example.org is a name like any other.
-  return name === 'localhost' || name === '[::1]' || (isIPv4(name) && name.startsWith('127.'));
+/** The host in a Host header, without port and brackets. */
+function hostName(header: string): string {
+  return header
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();
 }
 
 /**
@@ -38,7 +40,7 @@ export function guardBrowsers(listen: string): RequestHandler {
   const local = isLoopback(listen);
   return (request, _response, next) => {
     const host = request.headers.host ?? '';
-    if (local && !isLocalName(host)) {
+    if (local && !isLoopback(hostName(host))) {
       throw new Problem(
         421,
         'Misdirected request',
@@ -57,10 +59,32 @@ function originHost(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }
 
-/** Beyond loopback, methods that change something need the token (RFC 6750). */
-export function requireToken(listen: string, token: string | null): RequestHandler {
-  if (isLoopback(listen)) return (_request, _response, next) => next();
-  if (token === null) throw new Error('listening beyond loopback needs a token: call checkConfig first');
+const MIN_TOKEN_LENGTH = 16;
+
+/**
+ * Refuses to stand open: beyond loopback, a service that can be changed needs a token.
+ *
+ * @param variable the token's, for the message
+ * @throws {ConfigError} when there is none, or one that can be guessed
+ */
+export function checkToken(listen: string, token: string | null, variable: string): void {
+  if (isLoopback(listen)) return;
+  if (token === null) {
+    throw new ConfigError([
+      `HTTP_LISTEN is ${listen}, which others can reach, but there is no ${variable}: ` +
+        `set ${variable}_FILE to a file with a long random text, or listen on 127.0.0.1`,
+    ]);
+  }
+  if (token.length < MIN_TOKEN_LENGTH) {
+    throw new ConfigError([
+      `${variable} is shorter than ${MIN_TOKEN_LENGTH} characters: make it long and random`,
+    ]);
+  }
+}
+
+/** Where there is a token, methods that change something need it (RFC 6750). */
+export function requireToken(token: string | null, variable: string): RequestHandler {
+  if (token === null) return (_request, _response, next) => next();
   const expected = digest(token);
   return (request, response, next) => {
     if (isSafe(request.method)) return next();
@@ -68,7 +92,7 @@ export function requireToken(listen: string, token: string | null): RequestHandl
     if (given !== undefined && timingSafeEqual(digest(given), expected)) return next();
     response.setHeader('WWW-Authenticate', 'Bearer realm="tidegauge"');
     const detail =
-      given === undefined ? 'This needs Authorization: Bearer <API_TOKEN>.' : 'The token is wrong.';
+      given === undefined ? `This needs Authorization: Bearer <${variable}>.` : 'The token is wrong.';
     throw new Problem(401, 'Unauthorized', detail);
   };
 }
