@@ -54,7 +54,9 @@ export async function installDebian(packages: readonly string[]): Promise<void> 
     await writeFile(POLICY, '#!/bin/sh\nexit 101\n');
     await chmod(POLICY, 0o755);
   }
-  const install = ['install', '--yes', '--no-install-recommends', ...packages];
+  // Two tests may want a server each at the same moment: the second waits for the first.
+  const wait = ['-o', 'DPkg::Lock::Timeout=600'];
+  const install = [...wait, 'install', '--yes', '--no-install-recommends', ...packages];
   try {
     await run('apt-get', install, INSTALL).catch(async () => {
       await run('apt-get', ['update'], INSTALL);
