@@ -10,6 +10,13 @@ const LOG_TAIL_CHARACTERS = 8000;
 const STOP_MS = 20_000;
 const POLL_MS = 50;
 
+let mirror: (text: string) => void = () => {};
+
+/** Has everything that servers started from now on write passed on as it comes; for a supervisor's log. */
+export function mirrorServerOutput(write: (text: string) => void): void {
+  mirror = write;
+}
+
 export interface LaunchOptions {
   /** Names the server in errors. */
   readonly name: string;
@@ -90,6 +97,7 @@ function tail(child: ChildProcess): () => string {
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-LOG_TAIL_CHARACTERS);
+      mirror(text);
     });
   }
   return () => log;

@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+// Linux only: /proc tells what ps would, without a process per question.
+
+/** One process: its id alone may be somebody else's by now, with the start time it is this one for good. */
+export interface ProcessId {
+  readonly pid: number;
+  /** Clock ticks since boot (proc(5), stat field 22). */
+  readonly started: string;
+}
+
+/** A running process by its id; null when there is none. */
+export function identify(pid: number): ProcessId | null {
+  const fields = statOf(pid);
+  return fields === null ? null : { pid, started: fields[19]! };
+}
+
+export function isRunning({ pid, started }: ProcessId): boolean {
+  const now = statOf(pid);
+  return now !== null && now[19] === started && now[0] !== 'Z';
+}
+
+/** Processes that carry `name=value` in their environment, and all their descendants; not this one. */
+export function processesWith(name: string, value: string): number[] {
+  const pids = readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
+  const parents = new Map(pids.map((pid) => [pid, Number(statOf(pid)?.[1] ?? 0)]));
+  const marked = new Set(pids.filter((pid) => carries(pid, `${name}=${value}`)));
+  // A server may write over its environment to show a title; then its parent speaks for it.
+  for (let size = -1; size !== marked.size; ) {
+    size = marked.size;
+    for (const [pid, parent] of parents) if (marked.has(parent)) marked.add(pid);
+  }
+  marked.delete(process.pid);
+  return [...marked];
+}
+
+/** Memory of a process, bytes: its own and its share of what several have mapped; 0 when it has ended. */
+export function memoryOf(pid: number): number {
+  const share = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '');
+  const resident = share ?? /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '');
+  return Number(resident?.[1] ?? 0) * 1024;
+}
+
+/** The fields of /proc/pid/stat behind the command's name: state, parent, ... */
+function statOf(pid: number): string[] | null {
+  const stat = read(`/proc/${pid}/stat`);
+  return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function carries(pid: number, variable: string): boolean {
+  return `\0${read(`/proc/${pid}/environ`) ?? ''}`.includes(`\0${variable}\0`);
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    // It ended meanwhile, or is another user's.
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+import { fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { MARK, type Note, writeNote } from './background.ts';
+import { CATALOGUE, type StartFlags } from './catalogue.ts';
+import { identify } from './processes.ts';
+import { mirrorServerOutput } from './server-process.ts';
+
+// Started by cli.ts, detached: it holds one server, for that ends with the process that started it.
+
+const LOG_BYTES = 4 * 2 ** 20;
+const KEPT_BYTES = 2 ** 20;
+
+/** What cli.ts is told once. */
+export type Report = { readonly ready: true } | { readonly ready: false; readonly why: string };
+
+const folder = process.env[MARK]!;
+const [server, flags] = process.argv.slice(2) as [string, string];
+const note: Note = { server, phase: 'starting', supervisor: identify(process.pid)!, connect: {} };
+writeNote(folder, note);
+mirrorServerOutput(appendToLog);
+
+// It outlives the terminal it was started from.
+process.on('SIGHUP', () => {});
+const asked = Promise.withResolvers<void>();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(signal, () => asked.resolve());
+}
+// Nothing else may keep the process alive while it waits.
+const alive = setInterval(() => {}, 2 ** 30);
+
+try {
+  const start = CATALOGUE[server]!.start(JSON.parse(flags) as StartFlags);
+  // Asked to end while it starts: leaving kills what has started so far.
+  const started = await Promise.race([start, asked.promise.then(() => null)]);
+  if (started === null) process.exit(1);
+  writeNote(folder, { ...note, phase: 'ready', connect: started.connect });
+  report({ ready: true });
+  await asked.promise;
+  await started.stop();
+} catch (error) {
+  const why = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`${why}\n`);
+  report({ ready: false, why });
+  process.exitCode = 1;
+}
+clearInterval(alive);
+
+function report(message: Report): void {
+  if (!process.connected) return;
+  // The one who asked may be gone by now; the note says the same.
+  process.send?.(message, undefined, undefined, () => {
+    if (process.connected) process.disconnect();
+  });
+}
+
+/** Standard output is the log; past its size only its end is kept. */
+function appendToLog(text: string): void {
+  writeSync(1, text);
+  const { size } = fstatSync(1);
+  if (size <= LOG_BYTES) return;
+  const kept = Buffer.alloc(KEPT_BYTES);
+  const log = openSync('/proc/self/fd/1', 'r');
+  const length = readSync(log, kept, 0, KEPT_BYTES, size - KEPT_BYTES);
+  ftruncateSync(1);
+  writeSync(1, kept.subarray(0, length));
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import mqtt from 'mqtt';
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const GONE_MS = 10_000;
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+type Lab = (...args: string[]) => Promise<Ended>;
+
+/** The command line with a lab of its own, which is taken down and looked over when the test ends. */
+async function useLab(context: TestContext): Promise<{ lab: Lab; folder: () => Promise<string> }> {
+  const home = await mkdtemp(join(tmpdir(), 'tidegauge-lab-test-'));
+  const lab: Lab = (...args) => run(args, home);
+  context.after(async () => {
+    assert.equal((await lab('down', 'all')).code, 0);
+    await rm(home, { recursive: true });
+  });
+  return { lab, folder: async () => join(home, (await readdir(home))[0]!) };
+}
+
+function run(args: readonly string[], home: string): Promise<Ended> {
+  const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, TMPDIR: home } });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+function brokerIn(output: string): string {
+  const url = /^ {2}BROKER=(mqtt:\/\/127\.0\.0\.1:\d+)$/m.exec(output)?.[1];
+  assert.ok(url !== undefined, output);
+  return url;
+}
+
+async function assertAnswers(url: string): Promise<void> {
+  const client = await mqtt.connectAsync(url, { reconnectPeriod: 0 });
+  await client.endAsync();
+}
+
+async function assertSilent(url: string): Promise<void> {
+  await assert.rejects(mqtt.connectAsync(url, { reconnectPeriod: 0, connectTimeout: 2000 }));
+}
+
+async function supervisorOf(folder: string, name: string): Promise<number> {
+  const note = JSON.parse(await readFile(join(folder, name, 'note.json'), 'utf8'));
+  return (note as { supervisor: { pid: number } }).supervisor.pid;
+}
+
+async function assertEnds(pid: number): Promise<void> {
+  for (const deadline = Date.now() + GONE_MS; existsSync(`/proc/${pid}`); await sleep(20)) {
+    assert.ok(Date.now() < deadline, `process ${pid} is still there`);
+  }
+}
+
+test('a server that is up outlives the command, is listed, and leaves nothing when it is down', async (context) => {
+  const { lab, folder } = await useLab(context);
+  assert.deepEqual(await lab('status'), { code: 0, stdout: 'nothing is up\n', stderr: '' });
+  const up = await lab('up', 'mosquitto');
+  assert.equal(up.code, 0, up.stderr);
+  const url = brokerIn(up.stdout);
+  await assertAnswers(url);
+
+  const status = await lab('status');
+  assert.match(status.stdout, /^mosquitto: ready, pid \d+, \d+ MiB$/m);
+  assert.equal(brokerIn(status.stdout), url);
+  const logs = await lab('logs', 'mosquitto');
+  assert.equal(logs.code, 0);
+
+  const pid = await supervisorOf(await folder(), 'mosquitto');
+  assert.deepEqual(await lab('down', 'mosquitto'), { code: 0, stdout: 'mosquitto is down\n', stderr: '' });
+  await assertSilent(url);
+  await assertEnds(pid);
+  assert.deepEqual(await readdir(await folder()), []);
+});
+
+test('two of a kind run side by side under names of their own, and "down all" ends both', async (context) => {
+  const { lab, folder } = await useLab(context);
+  const first = brokerIn((await lab('up', 'mosquitto')).stdout);
+  const second = await lab('up', 'mosquitto', '--name', 'second');
+  assert.match(second.stdout, /^second \(mosquitto\): ready/);
+  await assertAnswers(first);
+  await assertAnswers(brokerIn(second.stdout));
+  const down = await lab('down', 'all');
+  assert.equal(down.stdout, 'mosquitto is down\nsecond is down\n');
+  await assertSilent(first);
+  assert.deepEqual(await readdir(await folder()), []);
+});
+
+test('of two that start one name at the same moment, one has it and the other says so', async (context) => {
+  const { lab } = await useLab(context);
+  const both = await Promise.all([lab('up', 'mosquitto'), lab('up', 'mosquitto')]);
+  assert.deepEqual(both.map(({ code }) => code).toSorted(), [0, 2]);
+  const refused = both.find(({ code }) => code === 2)!;
+  assert.match(refused.stderr, /^mosquitto is up already: .*--name.*\n$/);
+});
+
+test('after its supervisor was killed a server is found, and replaced by the next one', async (context) => {
+  const { lab, folder } = await useLab(context);
+  const url = brokerIn((await lab('up', 'mosquitto')).stdout);
+  const pid = await supervisorOf(await folder(), 'mosquitto');
+  process.kill(pid, 'SIGKILL');
+  await assertEnds(pid);
+  await assertAnswers(url);
+  assert.match((await lab('status')).stdout, /^mosquitto: ended without being stopped; "down mosquitto"/);
+  const again = await lab('up', 'mosquitto');
+  assert.equal(again.code, 0, again.stderr);
+  await assertSilent(url);
+  await assertAnswers(brokerIn(again.stdout));
+});
+
+test('what a killed supervisor left is removed by down', async (context) => {
+  const { lab, folder } = await useLab(context);
+  const url = brokerIn((await lab('up', 'mosquitto')).stdout);
+  const pid = await supervisorOf(await folder(), 'mosquitto');
+  process.kill(pid, 'SIGKILL');
+  await assertEnds(pid);
+  assert.equal((await lab('down', 'mosquitto')).code, 0);
+  await assertSilent(url);
+  assert.deepEqual(await readdir(await folder()), []);
+});
+
+test('a server that ended by itself is told from one that is ready', async (context) => {
+  const { lab } = await useLab(context);
+  const up = await lab('up', 'mosquitto');
+  const pid = Number(/pid (\d+)/.exec(up.stdout)?.[1]);
+  process.kill(pid, 'SIGKILL');
+  await assertEnds(pid);
+  assert.match((await lab('status')).stdout, /^mosquitto: ended by itself$/m);
+  assert.equal((await lab('down', 'mosquitto')).code, 0);
+});
+
+test('notes hold passwords, so nobody else may read them', async (context) => {
+  const { lab, folder } = await useLab(context);
+  await lab('up', 'mosquitto');
+  const mode = (path: string): number => statSync(path).mode & 0o777;
+  assert.equal(mode(join(await folder(), 'mosquitto', 'note.json')), 0o600);
+  assert.equal(mode(join(await folder(), 'mosquitto', 'log')), 0o600);
+  assert.equal(mode(await folder()), 0o711);
+});
+
+test('mistakes are one clear line and exit code 2', async (context) => {
+  const { lab } = await useLab(context);
+  const mistakes: [string[], RegExp][] = [
+    [['up', 'oracle'], /^there is no server oracle: they are mosquitto, /],
+    [['up', 'constructor'], /^there is no server constructor/],
+    [['up'], /^up takes a server: they are /],
+    [['up', 'mosquitto', '--nodes', '3'], /^mosquitto runs as one node/],
+    [['up', 'mosquitto', '--target', 'a:1'], /^mosquitto takes no --target$/m],
+    [['up', 'prometheus', '--target', 'a'], /^--target takes host:port, not "a"$/m],
+    [['up', 'mosquitto', '--name', '../x'], /^--name takes/],
+    [['up', 'mosquitto', '--colour', 'red'], /^Unknown option '--colour'/],
+    [['down', 'mosquitto'], /^mosquitto is not up: nothing is$/m],
+    [['logs', '../etc'], /^\.\.\/etc is not up/],
+    [['start'], /^there is no command start: they are up, status, logs, down$/m],
+  ];
+  for (const [args, message] of mistakes) {
+    const { code, stdout, stderr } = await lab(...args);
+    assert.equal(code, 2, args.join(' '));
+    assert.equal(stdout, '');
+    assert.match(stderr, message);
+    assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+  }
+});
+
+test('--help names every server and command', async (context) => {
+  const { lab } = await useLab(context);
+  const { code, stdout } = await lab('--help');
+  assert.equal(code, 0);
+  for (const word of ['up', 'status', 'logs', 'down', 'mosquitto', 'prometheus', '--nodes', '--target']) {
+    assert.ok(stdout.includes(word), word);
+  }
+});
