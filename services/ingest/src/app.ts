@@ -41,7 +41,7 @@ export interface AppOptions {
   readonly token: string | null;
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
   /** Why the service is not ready; null when it is. */
-  readonly notReady: () => string | null;
+  readonly notReady: () => Promise<string | null>;
 }
 
 /** Ingest's own HTTP: what an operator, Prometheus and the API ask it. Built, not listening. */
@@ -54,8 +54,8 @@ export function createApp(options: AppOptions): Express {
   app.use(guardBrowsers(options.listen), requireToken(options.token, 'HTTP_TOKEN'));
 
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
-  app.get('/readyz', (_request, response) => {
-    const reason = options.notReady();
+  app.get('/readyz', async (_request, response) => {
+    const reason = await options.notReady();
     if (reason !== null) throw new Problem(503, 'Not ready', reason, { retryAfter: 1 });
     response.json({ status: 'ready' });
   });

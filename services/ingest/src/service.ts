@@ -10,7 +10,7 @@ import {
   observeStore,
   type Running,
 } from '@tidegauge/service';
-import { openStore } from '@tidegauge/storage';
+import { openStore, type Store } from '@tidegauge/storage';
 import { createApp } from './app.ts';
 import { BrokerSource } from './broker.ts';
 import { measure } from './measure.ts';
@@ -18,6 +18,8 @@ import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { defaultRoutes, loadRoutes, Router } from './routes.ts';
 import type { settings } from './settings.ts';
+
+const HEALTH_MS = 2000;
 
 /**
  * Starts ingest and returns when it is ready: store open, HTTP listening, broker session up and subscribed.
@@ -67,8 +69,10 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       reconnects: source.session.stats.reconnects,
     });
     measure(metrics, pipeline, router, quarantine, backend, broker);
-    const notReady = () =>
-      source.session.connected ? pipeline.trouble : `the broker ${config.broker} is not connected`;
+    const notReady = async () => {
+      if (!source.session.connected) return `the broker ${config.broker} is not connected`;
+      return pipeline.trouble ?? (await unhealthy(store));
+    };
     const maxPayload = config.maxPayload;
     const app = createApp({
       pipeline,
@@ -97,6 +101,18 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     }
     throw error;
   }
+}
+
+/** What the store says is wrong with it; silence for too long is wrong as well. */
+async function unhealthy(store: Store): Promise<string | null> {
+  const late = new Promise<string>((resolve) => {
+    setTimeout(resolve, HEALTH_MS, `the store did not answer within ${HEALTH_MS} ms`).unref();
+  });
+  const answer = store.health().then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  return Promise.race([answer, late]);
 }
 
 /** Stops reading, stores what was read for as long as allowed, and leaves the rest with the broker. */
