@@ -9,6 +9,8 @@ const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   sqlite: () => import('./sqlite/index.ts'),
   json: () => import('./json/index.ts'),
   null: () => import('./null/index.ts'),
+  postgres: () => import('./postgres/index.ts'),
+  citus: () => import('./postgres/index.ts'),
 };
 
 /** The schemes `STORE` can have. */

@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chown, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from './debian.ts';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
+
+const run = promisify(execFile);
+
+const READY_MS = 60_000;
+const USER = 'tidegauge';
+// Debian keeps the servers of several versions side by side, off the PATH.
+const FOLDERS = ['/usr/lib/postgresql/15/bin'];
+
+export interface PostgresOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Page cache in MiB; default 96, for a board of 1 GB. */
+  readonly sharedBuffers?: number;
+  /** Default: one made for this start. */
+  readonly password?: string;
+  /** Further settings, `name=value`, such as `shared_preload_libraries=citus`. */
+  readonly settings?: readonly string[];
+}
+
+export interface Postgres {
+  readonly port: number;
+  readonly pid: number;
+  /** A superuser. */
+  readonly user: string;
+  /** Made for this start. */
+  readonly password: string;
+  /** The URL of a database, which need not exist yet. */
+  url(database: string, scheme?: string): string;
+  /** Runs SQL, a statement per transaction; resolves to rows by line, columns by `|`. */
+  query(sql: string, database?: string): Promise<string>;
+  /** Makes an empty database with a name of its own; resolves to the name. */
+  createDatabase(): Promise<string>;
+  dropDatabase(database: string): Promise<void>;
+  /** Ends it as an operator would, and removes its data. Twice is fine. */
+  stop(): Promise<void>;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port with its data, ended as an operator would if it still runs. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Starts Debian's PostgreSQL 15 on loopback as a child of this process: passwords by SCRAM, fsync on, memory for
+ * a small board, and a linguistic default collation, so that who needs an order has to ask for it. Rejects when
+ * it cannot be installed or does not answer a query within a minute.
+ */
+export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
+  const server = await findProgram('postgres', 'postgresql-15', FOLDERS);
+  const client = await findProgram('psql', 'postgresql-client-15', FOLDERS);
+  const account = await serverAccount();
+  const port = options.port ?? (await freePort());
+  const password = options.password ?? randomBytes(18).toString('base64url');
+  const directory = temporaryDirectory('postgres');
+  if (account !== null) await chown(directory.path, account.uid, account.gid);
+  const data = join(directory.path, 'data');
+  await installData(directory.path, data, password, account);
+  const passwords = join(directory.path, 'pgpass');
+  await writePrivate(passwords, `*:*:*:${USER}:${password}\n`, account);
+
+  const query = async (sql: string, database = 'postgres'): Promise<string> => {
+    const place = ['--host=127.0.0.1', `--port=${port}`, `--username=${USER}`, `--dbname=${database}`];
+    const form = ['--no-psqlrc', '--quiet', '--no-align', '--tuples-only', '--set=ON_ERROR_STOP=1'];
+    const env = { ...process.env, PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' };
+    const { stdout } = await run(client, [...place, ...form, '--command', sql], { env, timeout: 30_000 });
+    return stdout;
+  };
+  const answers = (): Promise<boolean> =>
+    query('select 1').then(
+      () => true,
+      () => false,
+    );
+  const launch = (): Promise<ServerProcess> =>
+    launchServer({
+      name: `postgres on 127.0.0.1:${port}`,
+      command: server,
+      args: serverOptions(data, port, options),
+      cwd: directory.path,
+      ...(account ?? {}),
+      // What a server of a cluster logs in with at the others.
+      env: { PGPASSFILE: passwords },
+      ready: answers,
+      readyMs: READY_MS,
+      // Fast shutdown; SIGTERM would wait for every client to leave.
+      stopSignal: 'SIGINT',
+    });
+  let running = await launch();
+  let databases = 0;
+  return {
+    port,
+    get pid() {
+      return running.pid;
+    },
+    user: USER,
+    password,
+    url: (database, scheme = 'postgres') => `${scheme}://${USER}:${password}@127.0.0.1:${port}/${database}`,
+    query,
+    async createDatabase() {
+      databases += 1;
+      const database = `place_${databases}`;
+      await query(`create database ${database}`);
+      return database;
+    },
+    async dropDatabase(database) {
+      await query(`drop database if exists ${database} with (force)`);
+    },
+    async stop() {
+      await running.stop();
+      directory.remove();
+    },
+    async kill() {
+      const children = running.running ? await childrenOf(running.pid) : [];
+      await running.kill();
+      for (const child of children) killQuietly(child);
+    },
+    async restart() {
+      await running.stop();
+      running = await launch();
+    },
+  };
+}
+
+interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root: as root it runs as its package's user. */
+async function serverAccount(): Promise<Account | null> {
+  if (process.getuid?.() !== 0) return null;
+  const [uid, gid] = await Promise.all(
+    ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
+  );
+  return { uid: uid!, gid: gid! };
+}
+
+async function installData(
+  directory: string,
+  data: string,
+  password: string,
+  account: Account | null,
+): Promise<void> {
+  const initdb = await findProgram('initdb', 'postgresql-15', FOLDERS);
+  const file = join(directory, 'password');
+  await writePrivate(file, password, account);
+  const access = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${file}`];
+  const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'];
+  await run(initdb, [`--pgdata=${data}`, ...access, ...locale], {
+    cwd: directory,
+    timeout: 120_000,
+    ...(account ?? {}),
+  });
+  await rm(file);
+}
+
+async function writePrivate(file: string, text: string, account: Account | null): Promise<void> {
+  await writeFile(file, text, { mode: 0o600 });
+  if (account !== null) await chown(file, account.uid, account.gid);
+}
+
+function serverOptions(data: string, port: number, { sharedBuffers = 96, settings = [] }: PostgresOptions) {
+  const lines = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    `shared_buffers=${sharedBuffers}MB`,
+    'effective_cache_size=256MB',
+    'work_mem=2MB',
+    'maintenance_work_mem=32MB',
+    'max_wal_size=512MB',
+    'max_connections=60',
+    'jit=off',
+    ...settings,
+  ];
+  return ['-D', data, ...lines.flatMap((line) => ['-c', line])];
+}
+
+/** A power cut takes the backends too: one that outlives its parent keeps the data directory locked. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone already, by itself.
+  }
+}

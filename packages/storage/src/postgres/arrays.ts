@@ -1,0 +1,100 @@
+// Arrays as PostgreSQL receives them in binary (array_recv): neither side formats or parses a number.
+
+const HEADER = 20;
+const INT2 = 21;
+const INT8 = 20;
+const FLOAT8 = 701;
+const TEXT = 25;
+
+/** `smallint[]` */
+export function int2Array(values: readonly number[]): Buffer {
+  const buffer = allocate(INT2, values.length, 6 * values.length, false);
+  let at = HEADER;
+  for (const value of values) {
+    at = buffer.writeInt32BE(2, at);
+    at = buffer.writeInt16BE(value, at);
+  }
+  return buffer;
+}
+
+/** `bigint[]` of whole numbers from 0 to 2^53, or null where all are null. */
+export function int8Array(values: readonly (number | null)[]): Buffer | null {
+  const nulls = count(values);
+  if (nulls === values.length) return null;
+  const buffer = allocate(INT8, values.length, 12 * values.length - 8 * nulls, nulls > 0);
+  const view = new DataView(buffer.buffer, buffer.byteOffset);
+  let at = HEADER;
+  for (const value of values) {
+    if (value === null) {
+      view.setInt32(at, -1);
+      at += 4;
+      continue;
+    }
+    view.setInt32(at, 8);
+    view.setUint32(at + 4, Math.floor(value / 0x1_0000_0000));
+    view.setUint32(at + 8, value % 0x1_0000_0000);
+    at += 12;
+  }
+  return buffer;
+}
+
+/** `double precision[]`, null for everything that is no number; null where all are. */
+export function float8Array(values: readonly unknown[]): Buffer | null {
+  let nulls = 0;
+  for (const value of values) if (typeof value !== 'number') nulls += 1;
+  if (nulls === values.length) return null;
+  const buffer = allocate(FLOAT8, values.length, 12 * values.length - 8 * nulls, nulls > 0);
+  const view = new DataView(buffer.buffer, buffer.byteOffset);
+  let at = HEADER;
+  for (const value of values) {
+    if (typeof value !== 'number') {
+      view.setInt32(at, -1);
+      at += 4;
+      continue;
+    }
+    view.setInt32(at, 8);
+    view.setFloat64(at + 4, value);
+    at += 12;
+  }
+  return buffer;
+}
+
+/** `text[]`, null for everything that is no text; null where all are. */
+export function textArray(values: readonly unknown[]): Buffer | null {
+  let nulls = 0;
+  let bytes = 0;
+  for (const value of values) {
+    if (typeof value === 'string') bytes += Buffer.byteLength(value);
+    else nulls += 1;
+  }
+  if (nulls === values.length) return null;
+  const buffer = allocate(TEXT, values.length, 4 * values.length + bytes, nulls > 0);
+  let at = HEADER;
+  for (const value of values) {
+    if (typeof value !== 'string') {
+      at = buffer.writeInt32BE(-1, at);
+      continue;
+    }
+    const length = buffer.write(value, at + 4);
+    buffer.writeInt32BE(length, at);
+    at += 4 + length;
+  }
+  return buffer;
+}
+
+function count(values: readonly unknown[]): number {
+  let nulls = 0;
+  for (const value of values) if (value === null) nulls += 1;
+  return nulls;
+}
+
+/** One dimension that starts at 1, and room for the elements, each behind its length. */
+function allocate(type: number, length: number, bytes: number, nulls: boolean): Buffer {
+  const buffer = Buffer.allocUnsafe(HEADER + bytes);
+  buffer.writeInt32BE(1, 0);
+  buffer.writeInt32BE(nulls ? 1 : 0, 4);
+  buffer.writeInt32BE(type, 8);
+  buffer.writeInt32BE(length, 12);
+  buffer.writeInt32BE(1, 16);
+  return buffer;
+}

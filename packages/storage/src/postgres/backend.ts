@@ -1,0 +1,51 @@
+import type { BackendLogger } from '../context.ts';
+import type { Capabilities, Store } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import type { PostgresConfig } from './config.ts';
+import { Database } from './database.ts';
+import { PostgresDevices } from './devices.ts';
+import type { Dialect } from './dialect.ts';
+import { PostgresReadings } from './readings.ts';
+import { PostgresRecords } from './records.ts';
+import { migrate } from './schema.ts';
+
+/** PostgreSQL over bounded pools of connections; Citus as a dialect of it. */
+export class PostgresBackend implements Store {
+  readonly name: string;
+  readonly capabilities: Capabilities;
+  readonly readings: PostgresReadings;
+  readonly devices: PostgresDevices;
+  readonly records: PostgresRecords;
+  readonly #db: Database;
+  readonly #dialect: Dialect;
+
+  constructor(config: PostgresConfig, dialect: Dialect, logger: BackendLogger) {
+    this.name = dialect.name;
+    this.capabilities = dialect.capabilities;
+    this.#dialect = dialect;
+    this.#db = new Database(config, dialect.name, logger);
+    this.readings = new PostgresReadings(this.#db, dialect);
+    this.devices = new PostgresDevices(this.#db);
+    this.records = new PostgresRecords(this.#db, dialect);
+  }
+
+  open(): Promise<void> {
+    return this.#db.open();
+  }
+
+  migrate(): Promise<void> {
+    return migrate(this.#db, this.#dialect);
+  }
+
+  async health(): Promise<void> {
+    const { rows } = await this.#db.run('calls', `select current_setting('transaction_read_only')`);
+    if (rows[0]?.[0] === 'off') return;
+    throw new StoreError('UNAVAILABLE', `${this.#db.place}: the server only reads`, {
+      hint: 'it is a standby, or default_transaction_read_only is on: connect to the primary',
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
+  }
+}

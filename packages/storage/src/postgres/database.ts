@@ -1,0 +1,166 @@
+import pg from 'pg';
+import type { BackendLogger } from '../context.ts';
+import { StoreError } from '../errors.ts';
+import type { PostgresConfig } from './config.ts';
+import { WRITERS } from './dialect.ts';
+import { isStalePlan, keepsSession, toStoreError } from './errors.ts';
+
+// Statements kept prepared per connection; updates of many different sets of fields go beyond and stay unnamed.
+const MAX_STATEMENTS = 256;
+// What the server's own timeout gets to answer before the connection is given up.
+const GRACE_MS = 2000;
+const IDLE_MS = 60_000;
+
+export type Value = string | number | boolean | null | Buffer | readonly string[] | readonly number[];
+export type Row = readonly unknown[];
+
+export interface Result {
+  readonly rows: readonly Row[];
+  /** Names of the columns. */
+  readonly columns: readonly string[];
+  /** Rows returned, or changed. */
+  readonly count: number;
+}
+
+/** One connection, for as long as it is lent. */
+export interface Connection {
+  /** Host, port and database, for messages. */
+  readonly place: string;
+  query(sql: string, values?: readonly Value[]): Promise<Result>;
+}
+
+/** Who asks: writers of readings have connections of their own, which no slow read can take. */
+export type Lane = 'ingest' | 'calls';
+
+const INT8 = 20;
+
+// Whole numbers are below 2^53 throughout the contract.
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
+};
+
+/** Bounded pools of connections to one database, and statements prepared once per connection. */
+export class Database {
+  readonly place: string;
+  /** Called when a connection was lost: the server may have another past than what is remembered of it. */
+  onLost: () => void = () => {};
+  readonly #pools: Readonly<Record<Lane, pg.Pool>>;
+  readonly #names = new Map<string, string>();
+  readonly #lanes: Readonly<Record<Lane, number>>;
+
+  constructor(config: PostgresConfig, scheme: string, logger: BackendLogger) {
+    const { host, port, database } = config;
+    this.place = `${scheme} ${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+    this.#lanes = { ingest: WRITERS, calls: config.connections };
+    const pool = (lane: Lane): pg.Pool => {
+      const made = new pg.Pool(poolConfig(config, this.#lanes[lane]));
+      made.on('error', (err) => logger.debug({ err, place: this.place }, 'idle connection lost'));
+      // A connection can also be lost while it is lent and nothing runs on it; the next statement tells.
+      made.on('connect', (client) => client.on('error', () => this.onLost()));
+      return made;
+    };
+    this.#pools = { ingest: pool('ingest'), calls: pool('calls') };
+  }
+
+  async open(): Promise<void> {
+    const { rows } = await this.run('calls', `select current_setting('server_encoding')`);
+    const encoding = rows[0]?.[0];
+    if (encoding === 'UTF8') return;
+    throw new StoreError('MISCONFIGURED', `${this.place}: the database is encoded in ${encoding}`, {
+      hint: `create it with encoding 'UTF8', which alone keeps every text`,
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.end()));
+  }
+
+  /** One statement, committed when it resolves. */
+  async run(lane: Lane, sql: string, values: readonly Value[] = []): Promise<Result> {
+    // Each connection may hold a plan that a table made anew has left behind.
+    for (let stale = 0; ; stale += 1) {
+      try {
+        return await this.#lend(lane, (connection) => connection.query(sql, values));
+      } catch (error) {
+        if (!isStalePlan((error as Error).cause) || stale > this.#lanes[lane]) throw error;
+      }
+    }
+  }
+
+  /** Runs `work` on a connection, outside of any transaction. */
+  session<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#lend('calls', work);
+  }
+
+  /** Runs `work` as one transaction. */
+  transaction<T>(lane: Lane, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#lend(lane, async (connection) => {
+      await connection.query('begin');
+      try {
+        const result = await work(connection);
+        await connection.query('commit');
+        return result;
+      } catch (error) {
+        await connection.query('rollback').catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  async #lend<T>(lane: Lane, work: (connection: Connection) => Promise<T>): Promise<T> {
+    let client: pg.PoolClient | null = null;
+    let broken = false;
+    try {
+      const lent = await this.#pools[lane].connect();
+      client = lent;
+      const query = async (sql: string, values: readonly Value[] = []): Promise<Result> => {
+        try {
+          const name = this.#name(sql);
+          const { rows, fields, rowCount } = await lent.query<unknown[]>({
+            text: sql,
+            values: [...values],
+            rowMode: 'array',
+            ...(name === null ? {} : { name }),
+          });
+          return { rows, columns: fields.map((field) => field.name), count: rowCount ?? 0 };
+        } catch (error) {
+          broken ||= !keepsSession(error) || isStalePlan(error);
+          throw toStoreError(error, this.place);
+        }
+      };
+      return await work({ place: this.place, query });
+    } catch (error) {
+      if (broken || client === null) this.onLost();
+      throw toStoreError(error, this.place);
+    } finally {
+      client?.release(broken);
+    }
+  }
+
+  #name(sql: string): string | null {
+    let name = this.#names.get(sql);
+    if (name === undefined && this.#names.size < MAX_STATEMENTS) {
+      name = `tidegauge_${this.#names.size}`;
+      this.#names.set(sql, name);
+    }
+    return name ?? null;
+  }
+}
+
+function poolConfig(config: PostgresConfig, max: number): pg.PoolConfig {
+  const { host, port, user, password, database, connect, timeout, tls } = config;
+  return {
+    ...{ host, port, user, database, max, types },
+    ...(password === null ? {} : { password }),
+    ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify' },
+    application_name: 'tidegauge',
+    // A write resolves when it is on the disk, whatever the server's default.
+    options: '-c synchronous_commit=on',
+    keepAlive: true,
+    connectionTimeoutMillis: connect,
+    idleTimeoutMillis: IDLE_MS,
+    statement_timeout: timeout,
+    query_timeout: timeout + GRACE_MS,
+  };
+}

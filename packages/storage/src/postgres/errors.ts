@@ -1,0 +1,109 @@
+import { StoreError, type StoreErrorCode } from '../errors.ts';
+
+type Meaning = readonly [StoreErrorCode, string];
+
+const UNREACHABLE: Meaning = ['UNAVAILABLE', 'is the server running, and are host, port and firewall right?'];
+const GRANT: Meaning = ['MISCONFIGURED', 'grant the user the right that the message names'];
+const TABLES: Meaning = [
+  'MISCONFIGURED',
+  'the tables are not as this version makes them: were they changed by hand?',
+];
+const LIMITS: Meaning = ['UNAVAILABLE', 'the server is short of memory or disk: see its log'];
+const DATA: Meaning = ['REJECTED', 'a value is not what its column takes'];
+const DEADLOCK: Meaning = ['OVERLOADED', 'other transactions were in the way: write again'];
+
+/**
+ * SQLSTATEs and classes of them (https://www.postgresql.org/docs/current/errcodes-appendix.html); the longest
+ * that fits counts.
+ */
+const STATES: Readonly<Record<string, Meaning>> = {
+  '08': UNREACHABLE,
+  '0A': ['MISCONFIGURED', 'the server, or a pooler before it, does not offer this: use a newer version'],
+  '22': DATA,
+  '22023': ['MISCONFIGURED', 'the server does not take this setting: see the message'],
+  '23': DATA,
+  '25006': ['UNAVAILABLE', 'the server only reads, as a standby does: connect to the primary'],
+  '28': ['MISCONFIGURED', 'correct user and password in the URL, or pg_hba.conf on the server'],
+  '3D': ['MISCONFIGURED', 'create the database, or correct its name in the URL'],
+  '3F': ['MISCONFIGURED', 'create the schema that search_path names'],
+  '40': DEADLOCK,
+  '42': TABLES,
+  '42501': GRANT,
+  '53': LIMITS,
+  '53300': ['OVERLOADED', 'lower the connections option, or raise max_connections on the server'],
+  '54': ['REJECTED', 'a value or statement is larger than the server takes'],
+  '55': ['MISCONFIGURED', 'the server is not set up for this: see the message'],
+  '55P03': DEADLOCK,
+  '57014': ['TIMEOUT', 'raise the timeout option if such statements are right to take so long'],
+  '57': ['UNAVAILABLE', 'the server is starting or stopping'],
+  '58': LIMITS,
+  F0: ['MISCONFIGURED', 'correct the configuration files of the server'],
+  XX: ['UNAVAILABLE', 'an error inside the server: see its log'],
+};
+
+/** What the driver itself says, without a code. */
+const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
+  [
+    /^timeout exceeded when trying to connect/,
+    ['OVERLOADED', 'every connection is busy: ask less at once, or raise the connections option'],
+  ],
+  [/^Query read timeout/, ['TIMEOUT', 'the server or the network hangs; raise the timeout option if not']],
+  [
+    /^SASL: .*password must be|^Password must be|server returned error/,
+    ['MISCONFIGURED', 'write user and password into the URL'],
+  ],
+  [/^SASL:|mechanism/, ['MISCONFIGURED', 'server and driver know no common way to log in: see pg_hba.conf']],
+  [/does not support SSL|SSL connection/, ['MISCONFIGURED', 'set the tls option to what the server offers']],
+];
+
+/** Codes of TLS certificates that were not accepted; see the tls option. */
+const CERTIFICATE = /^(?:ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/;
+
+/** The SQLSTATE of a server's error, or null when it did not come from a server. */
+export function sqlState(error: unknown): string | null {
+  if (!(error instanceof Error) || !('severity' in error) || !('code' in error)) return null;
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+}
+
+/** The session goes on after the error; else its connection is of no more use. */
+export function keepsSession(error: unknown): boolean {
+  return sqlState(error) !== null && (error as { severity?: unknown }).severity === 'ERROR';
+}
+
+/** A statement prepared before its table was made anew: prepared again it works. */
+export function isStalePlan(error: unknown): boolean {
+  return sqlState(error) === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery';
+}
+
+/** What a failed call means; `place` is the server's host, port and database. */
+export function toStoreError(error: unknown, place: string): unknown {
+  if (error instanceof StoreError || !(error instanceof Error)) return error;
+  const meaning = meaningOf(error);
+  if (meaning === null) return error;
+  const [code, hint] = meaning;
+  return new StoreError(code, `${place}: ${text(error)}`, { hint, cause: error });
+}
+
+function meaningOf(error: Error): Meaning | null {
+  const state = sqlState(error);
+  if (state !== null) {
+    return STATES[state] ?? STATES[state.slice(0, 2)] ?? ['UNAVAILABLE', 'see SQLSTATE in the manual'];
+  }
+  const code = 'code' in error ? String(error.code) : '';
+  if (CERTIFICATE.test(code)) {
+    return ['MISCONFIGURED', 'let NODE_EXTRA_CA_CERTS name the authority, or set the tls option to on'];
+  }
+  const known = MESSAGES.find(([pattern]) => pattern.test(error.message));
+  if (known !== undefined) return known[1];
+  // A mistake of ours; the driver's own checks throw plain Errors.
+  if (error instanceof TypeError || error instanceof RangeError) return null;
+  return UNREACHABLE;
+}
+
+/** Failing on each of several addresses leaves the message to the parts. */
+function text(error: Error): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map((part) => (part as Error).message).join('; ');
+  }
+  return error.message;
+}

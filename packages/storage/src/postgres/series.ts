@@ -1,0 +1,91 @@
+import type { Reading } from '@tidegauge/readings';
+import { compareText } from '../merge.ts';
+import type { Database, Row } from './database.ts';
+
+// Some 150 bytes each.
+const MAX_CACHED = 50_000;
+
+export interface Series {
+  readonly id: number;
+  readonly metric: string;
+}
+
+const FIND = `
+  select id, device, metric from unnest($1::text[], $2::text[]) as wanted (device, metric)
+  join series using (device, metric)`;
+const ADD = `
+  insert into series (device, metric) select * from unnest($1::text[], $2::text[]) on conflict do nothing`;
+
+type Names = Map<string, Map<string, number>>;
+
+/** Numbers of series, which keep rows of readings small. They never change, so they may be remembered. */
+export class SeriesDictionary {
+  readonly #db: Database;
+  #known: Names = new Map();
+  #size = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  clear(): void {
+    this.#known = new Map();
+    this.#size = 0;
+  }
+
+  /** The series of each row of a batch; new ones are made, and stay if the batch fails. */
+  async numbers(batch: readonly Reading[]): Promise<number[]> {
+    const numbers = batch.map(({ device, metric }) => this.#known.get(device)?.get(metric) ?? -1);
+    const missing = batch.filter((_, row) => numbers[row] === -1);
+    if (missing.length === 0) return numbers;
+    const found = await this.#findOrAdd(missing);
+    return numbers.map((number, row) => {
+      const { device, metric } = batch[row]!;
+      return number === -1 ? found.get(device)!.get(metric)! : number;
+    });
+  }
+
+  /** A device's series, by metric. */
+  async of(device: string): Promise<Series[]> {
+    const sql = 'select id, metric from series where device = $1 order by metric';
+    const { rows } = await this.#db.run('calls', sql, [device]);
+    return rows.map(([id, metric]) => ({ id: id as number, metric: metric as string }));
+  }
+
+  async #findOrAdd(missing: readonly Reading[]): Promise<Names> {
+    const names: Names = new Map();
+    for (const { device, metric } of missing) put(names, device, metric, -1);
+    // In one order, so that processes that meet new series at the same moment wait and never block each other.
+    const wanted = [...names]
+      .flatMap(([device, metrics]) => [...metrics.keys()].map((metric) => [device, metric] as const))
+      .sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]));
+    let rows = await this.#find(wanted);
+    if (rows.length < wanted.length) {
+      for (const [, device, metric] of rows) put(names, device as string, metric as string, 0);
+      const fresh = wanted.filter(([device, metric]) => names.get(device)!.get(metric) === -1);
+      await this.#db.run('ingest', ADD, columns(fresh));
+      rows = await this.#find(wanted);
+    }
+    if (this.#size + rows.length > MAX_CACHED) this.clear();
+    for (const [id, device, metric] of rows as [number, string, string][]) {
+      put(names, device, metric, id);
+      put(this.#known, device, metric, id);
+    }
+    this.#size += rows.length;
+    return names;
+  }
+
+  async #find(wanted: readonly (readonly [string, string])[]): Promise<readonly Row[]> {
+    return (await this.#db.run('ingest', FIND, columns(wanted))).rows;
+  }
+}
+
+function columns(names: readonly (readonly [string, string])[]): [string[], string[]] {
+  return [names.map(([device]) => device), names.map(([, metric]) => metric)];
+}
+
+function put(names: Names, device: string, metric: string, id: number): void {
+  const metrics = names.get(device);
+  if (metrics === undefined) names.set(device, new Map([[metric, id]]));
+  else metrics.set(metric, id);
+}
