@@ -8,6 +8,7 @@ import { type Observe, wrapStore } from './wrapper.ts';
 const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   sqlite: () => import('./sqlite/index.ts'),
   json: () => import('./json/index.ts'),
+  mariadb: () => import('./mariadb/index.ts'),
   null: () => import('./null/index.ts'),
   postgres: () => import('./postgres/index.ts'),
   citus: () => import('./postgres/index.ts'),

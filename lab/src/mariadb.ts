@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from './debian.ts';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
+
+const run = promisify(execFile);
+
+const READY_MS = 60_000;
+const USER = 'tidegauge';
+
+export interface MariadbOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Page cache in MiB; default 96, for a board of 1 GB. */
+  readonly bufferPool?: number;
+}
+
+export interface Mariadb {
+  readonly port: number;
+  readonly pid: number;
+  /** May do everything, from this machine only. */
+  readonly user: string;
+  /** Made for this start. */
+  readonly password: string;
+  /** The URL of a database, which need not exist yet. */
+  url(database: string): string;
+  /** Runs SQL in Debian's own client; resolves to rows by line, columns by tab. */
+  query(sql: string): Promise<string>;
+  /** Ends it as an operator would, and removes its data. Twice is fine. */
+  stop(): Promise<void>;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port with its data, ended as an operator would if it still runs. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Starts Debian's MariaDB on loopback as a child of this process, durable (a commit is on the disk) and with
+ * memory for a small board. Rejects when it cannot be installed or does not answer a query within a minute.
+ */
+export async function startMariadb(options: MariadbOptions = {}): Promise<Mariadb> {
+  const server = await findProgram('mariadbd', 'mariadb-server');
+  const client = await findProgram('mariadb', 'mariadb-client');
+  const account = await serverAccount();
+  const port = options.port ?? (await freePort());
+  const password = randomBytes(18).toString('base64url');
+  const directory = temporaryDirectory('mariadb');
+  const data = join(directory.path, 'data');
+  await chmod(directory.path, 0o755);
+  const setup = join(directory.path, 'setup.sql');
+  await writeFile(setup, setupSql(password), { mode: 0o600 });
+  if (account !== null) {
+    await chown(directory.path, account.uid, account.gid);
+    await chown(setup, account.uid, account.gid);
+  }
+  await installData(data, account !== null);
+
+  const query = async (sql: string): Promise<string> => {
+    const args = ['--no-defaults', '--protocol=tcp', '--host=127.0.0.1', `--port=${port}`, `--user=${USER}`];
+    const env = { ...process.env, MYSQL_PWD: password };
+    const { stdout } = await run(client, [...args, '--batch', '--skip-column-names', '--execute', sql], {
+      env,
+      timeout: 30_000,
+      maxBuffer: 2 ** 24,
+    });
+    return stdout;
+  };
+  const launch = (...further: string[]): Promise<ServerProcess> =>
+    launchServer({
+      name: `mariadb on 127.0.0.1:${port}`,
+      command: server,
+      args: [...serverOptions(data, port, options.bufferPool ?? 96), ...further],
+      ...(account ?? {}),
+      ready: () =>
+        query('select 1').then(
+          () => true,
+          () => false,
+        ),
+      readyMs: READY_MS,
+    });
+  let running = await launch(`--init-file=${setup}`);
+  await rm(setup);
+  return {
+    port,
+    get pid() {
+      return running.pid;
+    },
+    user: USER,
+    password,
+    url: (database) => `mariadb://${USER}:${password}@127.0.0.1:${port}/${database}`,
+    query,
+    async stop() {
+      await running.stop();
+      directory.remove();
+    },
+    kill: () => running.kill(),
+    async restart() {
+      await running.stop();
+      running = await launch();
+    },
+  };
+}
+
+/** mariadbd refuses to run as root: as root it runs as its package's user. */
+async function serverAccount(): Promise<{ uid: number; gid: number } | null> {
+  if (process.getuid?.() !== 0) return null;
+  const [uid, gid] = await Promise.all(
+    ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'mysql'])).stdout)),
+  );
+  return { uid: uid!, gid: gid! };
+}
+
+async function installData(data: string, asRoot: boolean): Promise<void> {
+  const install = await findProgram('mariadb-install-db', 'mariadb-server');
+  const options = ['--no-defaults', `--datadir=${data}`, '--skip-test-db', '--skip-name-resolve'];
+  await run(install, [...options, ...(asRoot ? ['--user=mysql'] : [])], { timeout: 120_000 });
+}
+
+// No account without a password is left; the installer's own log in as their Unix users, on the socket only.
+function setupSql(password: string): string {
+  return [
+    `create user '${USER}'@'127.0.0.1' identified by '${password}';`,
+    `grant all on *.* to '${USER}'@'127.0.0.1' with grant option;`,
+    '',
+  ].join('\n');
+}
+
+function serverOptions(data: string, port: number, bufferPool: number): string[] {
+  return [
+    '--no-defaults',
+    `--datadir=${data}`,
+    `--socket=${join(data, 'server.sock')}`,
+    `--pid-file=${join(data, 'server.pid')}`,
+    `--port=${port}`,
+    '--bind-address=127.0.0.1',
+    '--skip-name-resolve',
+    '--skip-log-bin',
+    '--performance-schema=off',
+    '--innodb-flush-log-at-trx-commit=1',
+    `--innodb-buffer-pool-size=${bufferPool}M`,
+    '--innodb-log-file-size=96M',
+    '--key-buffer-size=1M',
+    '--aria-pagecache-buffer-size=8M',
+    '--max-connections=100',
+  ];
+}

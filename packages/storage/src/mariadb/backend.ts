@@ -1,0 +1,67 @@
+import type { BackendLogger } from '../context.ts';
+import type { Capabilities, Store } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import type { MariadbConfig } from './config.ts';
+import { Database } from './database.ts';
+import { MariadbDevices } from './devices.ts';
+import { Partitions } from './partitions.ts';
+import { MariadbReadings } from './readings.ts';
+import { MariadbRecords } from './records.ts';
+import { migrate } from './schema.ts';
+
+const CAPABILITIES: Capabilities = Object.freeze({
+  countsDuplicates: true,
+  atomicBatches: true,
+  maxBatch: 5000,
+  writers: 2,
+  serverAggregates: true,
+  orderedScan: true,
+  updateIsUpsert: false,
+  insertIsUpsert: false,
+  ttl: false,
+  consistencyLevels: Object.freeze([]),
+  maxReplicationFactor: 1,
+});
+
+/** MariaDB with InnoDB; any number of processes may share a database. */
+export class MariadbBackend implements Store {
+  readonly name = 'mariadb';
+  readonly capabilities = CAPABILITIES;
+  readonly readings: MariadbReadings;
+  readonly devices: MariadbDevices;
+  readonly records: MariadbRecords;
+  readonly #config: MariadbConfig;
+  readonly #db: Database;
+  readonly #partitions: Partitions;
+
+  constructor(config: MariadbConfig, logger: BackendLogger) {
+    this.#config = config;
+    this.#db = new Database(config);
+    this.#partitions = new Partitions(this.#db, config.partition, logger);
+    this.readings = new MariadbReadings(this.#db, this.#partitions);
+    this.devices = new MariadbDevices(this.#db);
+    this.records = new MariadbRecords(this.#db);
+  }
+
+  open(): Promise<void> {
+    return this.#db.open();
+  }
+
+  async migrate(): Promise<void> {
+    await migrate(this.#db, this.#config);
+    await this.#partitions.extend();
+  }
+
+  async health(): Promise<void> {
+    const { host, port } = this.#config;
+    const [row] = await this.#db.rows('select @@global.read_only as readOnly', []);
+    if (row?.readOnly === 0) return;
+    throw new StoreError('UNAVAILABLE', `mariadb ${host}:${port}: the server is read-only`, {
+      hint: 'make it writable, or name its primary',
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
+  }
+}

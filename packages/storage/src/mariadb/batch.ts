@@ -1,0 +1,65 @@
+import type { Reading } from '@tidegauge/readings';
+import { fromQuality } from './mapping.ts';
+import type { Missing, Series, SeriesDictionary } from './series.ts';
+
+/** Values of rows of `readings`, row after row, `WIDTH` each. */
+export type Rows = unknown[];
+
+export const COLUMNS = 'series, time, value, text, received, boot, seq, quality';
+export const WIDTH = 8;
+
+/**
+ * A batch as rows to write one round after the other: in each round every identity occurs once, in the order of
+ * the key, which is cheap for the server and keeps writers out of each other's deadlocks. There is one round
+ * unless the batch repeats identities. Or what the dictionary must learn first.
+ */
+export function sortBatch(batch: readonly Reading[], dictionary: SeriesDictionary): Rows[] | Missing {
+  const touched: Series[] = [];
+  const missing = new Map<string, readonly [string, string]>();
+  const boots = new Set<string>();
+  for (const reading of batch) {
+    const { device, metric, boot } = reading;
+    const series = dictionary.get(device, metric);
+    if (series === undefined) {
+      missing.set(`${device}\0${metric}`, [device, metric]);
+      if (boot !== null) boots.add(boot);
+      continue;
+    }
+    if (series.rows.length === 0) touched.push(series);
+    series.rows.push(reading);
+    if (dictionary.bootId(series, boot) === undefined) boots.add(boot!);
+  }
+  const groups = touched.sort((a, b) => a.id - b.id).map((series) => ({ series, rows: series.rows }));
+  for (const { series } of groups) series.rows = [];
+  if (missing.size + boots.size > 0) return { series: [...missing.values()].flat(), boots: [...boots] };
+  const rounds: Rows[] = [[]];
+  for (const { series, rows } of groups) {
+    if (!isAscending(rows)) rows.sort((a, b) => a.time - b.time);
+    let round = 0;
+    let last = -1;
+    for (const reading of rows) {
+      round = reading.time === last ? round + 1 : 0;
+      last = reading.time;
+      if (round === rounds.length) rounds.push([]);
+      append(rounds[round]!, series.id, reading, dictionary.bootId(series, reading.boot)!);
+    }
+  }
+  return rounds;
+}
+
+function isAscending(rows: readonly Reading[]): boolean {
+  for (let index = 1; index < rows.length; index += 1) {
+    if (rows[index]!.time < rows[index - 1]!.time) return false;
+  }
+  return true;
+}
+
+function append(
+  to: Rows,
+  id: number,
+  { time, value, received, seq, quality }: Reading,
+  bootId: number | null,
+) {
+  const [number, text] = typeof value === 'number' ? [value, null] : [null, value];
+  to.push(id, time, number, text, received - time, bootId, seq, fromQuality(quality, value));
+}

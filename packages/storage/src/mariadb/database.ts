@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Connection, createConnection, type UpsertResult } from 'mariadb';
+import { StoreError } from '../errors.ts';
+import type { MariadbConfig } from './config.ts';
+import { errorNumber, gaveWay, toStoreError } from './errors.ts';
+import { Pool } from './pool.ts';
+
+// A deadlock is broken by undoing one of its two; sorted batches seldom meet in one.
+const MAX_TRIES = 10;
+// The driver keeps so many prepared statements per connection.
+const MAX_STATEMENTS = 128;
+const MAX_PACKET = 64 * 2 ** 20;
+const LOCK_WAIT_S = 5;
+const LOCK_S = 60;
+
+export type Row = Record<string, unknown>;
+type Work<T> = (connection: Connection) => Promise<T>;
+
+/**
+ * Two pools: writers run transactions and count the rows they changed, all others commit by themselves and
+ * count the rows they matched. No call takes longer than the timeout option, whatever the server does.
+ */
+export class Database {
+  /** Called when the server was lost: it may have forgotten what was remembered of it. */
+  onLoss: () => void = () => {};
+  readonly #config: MariadbConfig;
+  readonly #writers: Pool;
+  readonly #others: Pool;
+
+  constructor(config: MariadbConfig) {
+    this.#config = config;
+    this.#writers = new Pool(() => this.#connect(true), config.writers, config.connect);
+    this.#others = new Pool(() => this.#connect(false), config.readers, config.connect);
+  }
+
+  async open(): Promise<void> {
+    await this.run(async () => {});
+  }
+
+  async close(): Promise<void> {
+    this.#writers.end();
+    this.#others.end();
+  }
+
+  /** Rows of a statement, prepared; `sql` must be one of few texts. Pass large whole numbers as bigint. */
+  rows(sql: string, values: readonly unknown[]): Promise<Row[]> {
+    return this.run((connection) => connection.execute<Row[]>(sql, [...values]));
+  }
+
+  /** Rows of a statement that differs from call to call; an array among the values becomes a list. */
+  query(sql: string, values: readonly unknown[]): Promise<Row[]> {
+    return this.run((connection) => connection.query<Row[]>(sql, [...values]));
+  }
+
+  /** How many rows a change matched; for `insert` and `replace`, see the server's documentation. */
+  async change(sql: string, values: readonly unknown[]): Promise<number> {
+    const result = await this.run((connection) => connection.execute<UpsertResult>(sql, [...values]));
+    return result.affectedRows;
+  }
+
+  /** Lends a connection that commits by itself. */
+  run<T>(work: Work<T>, timeout = this.#config.timeout): Promise<T> {
+    return this.#lend(this.#others, work, timeout);
+  }
+
+  /** Runs `work` as one transaction, again when the server makes it give way. */
+  async transaction<T>(work: Work<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#lend(this.#writers, (connection) => inTransaction(connection, work));
+      } catch (error) {
+        const again = error instanceof StoreError && gaveWay(error.cause) && tries < MAX_TRIES;
+        if (!again) throw error;
+      }
+      await sleep(Math.random() * 2 ** Math.min(tries, 6));
+    }
+  }
+
+  /** Lends a connection while no other process of this database runs `exclusively`. */
+  exclusively<T>(timeout: number, work: Work<T>): Promise<T> {
+    const name = `concat('tidegauge.', md5(database()))`;
+    return this.run(async (connection) => {
+      const sql = `set statement max_statement_time = 0 for select get_lock(${name}, ${LOCK_S}) as granted`;
+      const [row] = await connection.query<Row[]>(sql);
+      if (row?.granted !== 1) {
+        const message = `mariadb ${this.#config.host}: another process has been changing the schema for ${LOCK_S} s`;
+        throw new StoreError('UNAVAILABLE', message, { hint: 'wait until it is done' });
+      }
+      return work(connection).finally(() => connection.query(`do release_lock(${name})`));
+    }, timeout);
+  }
+
+  async #lend<T>(pool: Pool, work: Work<T>, timeout = this.#config.timeout): Promise<T> {
+    try {
+      const connection = await pool.acquire();
+      try {
+        return await this.#within(timeout, work(connection), () => connection.destroy());
+      } finally {
+        pool.release(connection);
+      }
+    } catch (error) {
+      const known = toStoreError(error, this.#config);
+      if (known instanceof StoreError && known.code === 'UNAVAILABLE') this.onLoss();
+      throw known;
+    }
+  }
+
+  async #within<T>(timeout: number, call: Promise<T>, giveUp: () => void): Promise<T> {
+    const { host, port } = this.#config;
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      // Nobody waits for what becomes of it.
+      call.catch(() => {});
+      giveUp();
+      const message = `mariadb ${host}:${port}: no answer within ${timeout} ms`;
+      late.reject(
+        new StoreError('TIMEOUT', message, { hint: 'raise the timeout option, or see to the server' }),
+      );
+    }, timeout);
+    try {
+      return await Promise.race([call, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #connect(transactional: boolean): Promise<Connection> {
+    const { host, port, user, password, database, connect, timeout } = this.#config;
+    let given = false;
+    const attempt = createConnection({
+      ...{ host, port, user, password, database, connectTimeout: connect },
+      foundRows: !transactional,
+      bigIntAsNumber: true,
+      insertIdAsNumber: true,
+      prepareCacheLength: MAX_STATEMENTS,
+      maxAllowedPacket: MAX_PACKET,
+      keepAliveDelay: 30_000,
+    }).then(async (connection) => {
+      // Without a listener, an error of an idle connection would end the process; the next call meets it.
+      connection.on('error', () => {});
+      if (given) connection.destroy();
+      else await setUp(connection, transactional, timeout);
+      return connection;
+    });
+    return this.#within(connect, attempt, () => {
+      given = true;
+      attempt.then((connection) => connection.destroy()).catch(() => {});
+    }).catch((error: unknown) => {
+      if (!(error instanceof StoreError) || error.code !== 'TIMEOUT') throw error;
+      throw new StoreError('UNAVAILABLE', `${error.message} to connect`, {
+        hint: 'see that the server runs',
+      });
+    });
+  }
+}
+
+/** The session as statements here expect it, whatever the server's defaults. */
+async function setUp(connection: Connection, transactional: boolean, timeout: number): Promise<void> {
+  await connection.query(`
+    set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
+      autocommit = ${transactional ? 0 : 1},
+      innodb_lock_wait_timeout = ${LOCK_WAIT_S},
+      lock_wait_timeout = ${Math.ceil(timeout / 1000)},
+      max_statement_time = ${timeout / 1000}`);
+  // Gaps between keys stay unlocked, so that writers of different series do not meet.
+  await connection.query('set session transaction isolation level read committed');
+}
+
+async function inTransaction<T>(connection: Connection, work: Work<T>): Promise<T> {
+  try {
+    const result = await work(connection);
+    await connection.query('commit');
+    return result;
+  } catch (error) {
+    // Also what was sent after the statement that failed; the driver answers in order.
+    if (connection.isValid()) await connection.query('rollback').catch(() => connection.destroy());
+    throw error;
+  }
+}
+
+/** True when the error is the server's or driver's with one of these numbers. */
+export function isNumber(error: unknown, ...numbers: readonly number[]): boolean {
+  const cause = error instanceof StoreError ? error.cause : error;
+  return numbers.includes(errorNumber(cause) ?? 0);
+}

@@ -1,0 +1,83 @@
+import type { Device } from '@tidegauge/readings';
+import type { DeviceFilter, DevicePatch, DeviceQuery, DeviceStore } from '../contract.ts';
+import type { Database, Row } from './database.ts';
+import { fromPatch, toDevice } from './mapping.ts';
+
+const FILTERS = ['year', 'city', 'site', 'kind'] as const;
+const GET = 'select * from devices where name = ?';
+/** Names per statement when registering. */
+const REGISTER_ROWS = 1000;
+
+export class MariadbDevices implements DeviceStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async get(name: string): Promise<Device | null> {
+    const [row] = await this.#db.rows(GET, [name]);
+    return row === undefined ? null : toDevice(row);
+  }
+
+  async put({ name, site, city, kind, year, attributes }: Device): Promise<boolean> {
+    const sql = 'replace into devices (name, site, city, kind, year, attributes) values (?, ?, ?, ?, ?, ?)';
+    const values = [name, site, city, kind, year, JSON.stringify(attributes)];
+    // 2: one row out, one in.
+    return (await this.#db.change(sql, values)) === 1;
+  }
+
+  async register(names: readonly string[]): Promise<void> {
+    const sorted = [...new Set(names)].sort();
+    for (let start = 0; start < sorted.length; start += REGISTER_ROWS) {
+      const rows = sorted.slice(start, start + REGISTER_ROWS);
+      const marks = rows.map(() => `(?, '{}')`).join(', ');
+      // Not `insert ignore`, which would ignore more than known names.
+      const sql = `insert into devices (name, attributes) values ${marks} on duplicate key update name = devices.name`;
+      await this.#db.transaction((connection) => connection.query(sql, rows));
+    }
+  }
+
+  async patch(name: string, patch: DevicePatch): Promise<Device | null> {
+    const columns = fromPatch(patch);
+    if (columns.length === 0) return this.get(name);
+    const sql = `update devices set ${assignments(columns)} where name = ?`;
+    return this.#db.transaction(async (connection) => {
+      await connection.query(sql, [...columns.map(([, value]) => value), name]);
+      const [row] = await connection.query<Row[]>(GET, [name]);
+      return row === undefined ? null : toDevice(row);
+    });
+  }
+
+  patchWhere(filter: DeviceFilter, patch: DevicePatch): Promise<number> {
+    const columns = fromPatch(patch);
+    const [where, matches] = conditions(filter);
+    // Without a change to make, counts only.
+    const set = columns.length === 0 ? 'name = name' : assignments(columns);
+    const values = [...columns.map(([, value]) => value), ...matches];
+    return this.#db.change(`update devices set ${set} where ${where}`, values);
+  }
+
+  async delete(name: string): Promise<boolean> {
+    return (await this.#db.change('delete from devices where name = ?', [name])) === 1;
+  }
+
+  async list(query: DeviceQuery): Promise<Device[]> {
+    const [where, matches] = conditions(query);
+    const sql = `select * from devices where ${where} and name > ? order by name limit ?`;
+    const rows = await this.#db.rows(sql, [...matches, query.after ?? '', query.limit]);
+    return rows.map(toDevice);
+  }
+}
+
+function assignments(columns: readonly (readonly [string, unknown])[]): string {
+  return columns.map(([column]) => `${column} = ?`).join(', ');
+}
+
+function conditions(filter: DeviceFilter): [where: string, values: (string | number)[]] {
+  const given = FILTERS.filter((field) => filter[field] !== undefined);
+  return [
+    ['true', ...given.map((field) => `${field} = ?`)].join(' and '),
+    given.map((field) => filter[field]!),
+  ];
+}

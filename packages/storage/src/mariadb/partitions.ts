@@ -1,0 +1,96 @@
+import type { BackendLogger } from '../context.ts';
+import type { Database } from './database.ts';
+
+const DAY = 86_400_000_000;
+const CHECK_MS = 3_600_000;
+/** Whole partitions there are beyond the one of now. */
+const AHEAD = 2;
+const DDL_MS = 120_000;
+// A change of partitions waits for statements under way, and all others wait for it.
+const DDL_WAIT_S = 5;
+
+interface Partition {
+  readonly name: string;
+  /** Microseconds; readings in it are older, and not older than the bound of the one before. */
+  readonly bound: number;
+}
+
+/**
+ * Partitions of `readings` by time, so that expiry can drop files in place of rows. What is later than the last
+ * bound goes into `future`, from which new ones are cut before time gets there; so a reading always has a
+ * place, and being late with a partition costs only a slower expiry.
+ */
+export class Partitions {
+  readonly #db: Database;
+  readonly #width: number;
+  readonly #logger: BackendLogger;
+  #checkAt = 0;
+
+  constructor(db: Database, days: number, logger: BackendLogger) {
+    this.#db = db;
+    this.#width = days * DAY;
+    this.#logger = logger;
+  }
+
+  /** To be called with every write: extends once an hour. */
+  async keepAhead(): Promise<void> {
+    if (Date.now() >= this.#checkAt) await this.extend();
+  }
+
+  /** Makes partitions for the times to come, in turns with other processes; a failure is only logged. */
+  async extend(): Promise<void> {
+    this.#checkAt = Date.now() + CHECK_MS;
+    const now = Date.now() * 1000;
+    try {
+      if (this.#wanted(await this.#list(), now).length === 0) return;
+      await this.#db.exclusively(DDL_MS, async (connection) => {
+        const wanted = this.#wanted(await this.#list(), now);
+        if (wanted.length === 0) return;
+        const parts = wanted.map((bound) => `partition ${nameOf(bound)} values less than (${bound})`);
+        parts.push('partition future values less than maxvalue');
+        await connection.query(alter(`reorganize partition future into (${parts.join(', ')})`));
+      });
+    } catch (err) {
+      this.#logger.warn({ err, backend: 'mariadb' }, 'cannot make partitions for readings to come');
+    }
+  }
+
+  /** Drops those with nothing from `before` on; resolves to whether there were any. */
+  async drop(before: number): Promise<boolean> {
+    const isOld = ({ bound }: Partition): boolean => bound <= before;
+    if (!(await this.#list()).some(isOld)) return false;
+    return this.#db.exclusively(DDL_MS, async (connection) => {
+      const old = (await this.#list()).filter(isOld).map(({ name }) => name);
+      if (old.length > 0) await connection.query(alter(`drop partition ${old.join(', ')}`));
+      return old.length > 0;
+    });
+  }
+
+  /** Bounds of the partitions to be made. The first of all, and the first after a long rest, hold what is older. */
+  #wanted(partitions: readonly Partition[], now: number): number[] {
+    const current = Math.floor(now / this.#width) * this.#width;
+    const newest = partitions.at(-1)?.bound ?? 0;
+    const bounds = Array.from({ length: AHEAD + 2 }, (_, index) => current + index * this.#width);
+    return bounds.filter((bound) => bound > newest);
+  }
+
+  /** All but `future`, by time. */
+  async #list(): Promise<Partition[]> {
+    const rows = await this.#db.query(
+      `select partition_name as name, partition_description as bound from information_schema.partitions
+      where table_schema = database() and table_name = 'readings' and partition_name <> 'future'
+      order by partition_ordinal_position`,
+      [],
+    );
+    return rows.map(({ name, bound }) => ({ name: name as string, bound: Number(bound) }));
+  }
+}
+
+function alter(change: string): string {
+  return `set statement lock_wait_timeout = ${DDL_WAIT_S}, max_statement_time = 0 for alter table readings ${change}`;
+}
+
+/** `before_20261128`: bounds are midnights, UTC. */
+function nameOf(bound: number): string {
+  return `before_${new Date(bound / 1000).toISOString().slice(0, 10).replaceAll('-', '')}`;
+}

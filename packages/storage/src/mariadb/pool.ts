@@ -1,0 +1,94 @@
+import type { Connection } from 'mariadb';
+import { StoreError } from '../errors.ts';
+
+interface Waiter {
+  readonly resolve: (connection: Connection) => void;
+  readonly reject: (error: unknown) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * At most `limit` connections, made when first needed. The driver's own pool knows connections by the server's
+ * thread ids, which begin anew when the server does, and tells a caller why it cannot connect only after
+ * having tried for as long as it may.
+ */
+export class Pool {
+  readonly #connect: () => Promise<Connection>;
+  readonly #limit: number;
+  readonly #waitMs: number;
+  readonly #idle: Connection[] = [];
+  readonly #waiters: Waiter[] = [];
+  #size = 0;
+  #ended = false;
+
+  constructor(connect: () => Promise<Connection>, limit: number, waitMs: number) {
+    this.#connect = connect;
+    this.#limit = limit;
+    this.#waitMs = waitMs;
+  }
+
+  /** A connection to be given back with `release`; OVERLOADED when none gets free in time. */
+  acquire(): Promise<Connection> {
+    if (this.#ended) throw new StoreError('CLOSED', 'the mariadb store is not open');
+    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
+      if (connection.isValid()) return Promise.resolve(connection);
+      this.#drop(connection);
+    }
+    if (this.#size < this.#limit) return this.#add();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        const message = `mariadb: none of ${this.#limit} connections got free within ${this.#waitMs} ms`;
+        reject(new StoreError('OVERLOADED', message, { hint: 'raise the writers or the readers option' }));
+      }, this.#waitMs);
+      const waiter = { resolve, reject, timer };
+      this.#waiters.push(waiter);
+    });
+  }
+
+  release(connection: Connection): void {
+    if (this.#ended || !connection.isValid()) {
+      this.#drop(connection);
+      if (!this.#ended) this.#refill();
+      return;
+    }
+    const waiter = this.#next();
+    if (waiter === null) this.#idle.push(connection);
+    else waiter.resolve(connection);
+  }
+
+  /** Ends idle connections now, others when they are released. */
+  end(): void {
+    this.#ended = true;
+    for (const connection of this.#idle.splice(0)) this.#drop(connection);
+  }
+
+  async #add(): Promise<Connection> {
+    this.#size += 1;
+    try {
+      return await this.#connect();
+    } catch (error) {
+      this.#size -= 1;
+      this.#refill();
+      throw error;
+    }
+  }
+
+  /** A place got free: the first that waits gets a new connection, or hears why there is none. */
+  #refill(): void {
+    const waiter = this.#next();
+    if (waiter !== null) this.#add().then(waiter.resolve, waiter.reject);
+  }
+
+  #next(): Waiter | null {
+    const waiter = this.#waiters.shift();
+    if (waiter === undefined) return null;
+    clearTimeout(waiter.timer);
+    return waiter;
+  }
+
+  #drop(connection: Connection): void {
+    this.#size -= 1;
+    connection.end().catch(() => connection.destroy());
+  }
+}

@@ -1,0 +1,93 @@
+import type { Connection } from 'mariadb';
+import { StoreError } from '../errors.ts';
+import type { MariadbConfig } from './config.ts';
+import { type Database, isNumber, type Row } from './database.ts';
+
+/** `nopad`: blanks at the end count; `bin`: texts are equal and ordered by code point. */
+const TEXT = 'character set utf8mb4 collate utf8mb4_nopad_bin';
+
+/**
+ * Statements that lead from each version to the next; never changed once released, only appended to. The server
+ * commits each by itself, so each must bear being run again.
+ */
+const STEPS: readonly (readonly string[])[] = [
+  [
+    `create table if not exists series (
+      id int unsigned not null auto_increment primary key,
+      device varchar(200) not null,
+      metric varchar(64) not null,
+      unique key (device, metric)
+    ) engine = innodb ${TEXT}`,
+    `create table if not exists boots (
+      id int unsigned not null auto_increment primary key,
+      boot varchar(200) not null unique
+    ) engine = innodb ${TEXT}`,
+    // A number is in value, a text in text. received counts from time. quality: see mapping.ts.
+    `create table if not exists readings (
+      series int unsigned not null,
+      time bigint not null,
+      value double,
+      text varchar(4096),
+      received bigint not null,
+      boot int unsigned,
+      seq bigint,
+      quality tinyint unsigned not null,
+      primary key (series, time)
+    ) engine = innodb ${TEXT}
+    partition by range (time) (partition future values less than maxvalue)`,
+    `create table if not exists devices (
+      name varchar(200) not null primary key,
+      site varchar(200),
+      city varchar(200),
+      kind varchar(200),
+      year smallint unsigned,
+      attributes text not null,
+      key (year),
+      key (city)
+    ) engine = innodb ${TEXT}`,
+  ],
+];
+
+export const SCHEMA_VERSION = STEPS.length;
+
+const NO_SUCH_TABLE = 1146;
+// Creating a table takes long on a slow disk, and another process may be at it.
+const MIGRATE_MS = 120_000;
+
+/** Brings the schema up to date. Processes that do so at the same time take turns. */
+export async function migrate(db: Database, config: MariadbConfig): Promise<void> {
+  // Asked first, since most starts find it done and need no right to change tables.
+  if ((await db.run((connection) => version(connection, config))) === SCHEMA_VERSION) return;
+  await db.exclusively(MIGRATE_MS, (connection) => upgrade(connection, config));
+}
+
+async function upgrade(connection: Connection, config: MariadbConfig): Promise<void> {
+  const from = await version(connection, config);
+  for (const [index, step] of STEPS.entries()) {
+    if (index < from) continue;
+    for (const statement of step) await connection.query(statement);
+  }
+  if (from === SCHEMA_VERSION) return;
+  await connection.query(`
+    create table if not exists tidegauge_schema (
+      one tinyint not null primary key,
+      version int not null
+    ) engine = innodb`);
+  await connection.query('replace into tidegauge_schema (one, version) values (1, ?)', [SCHEMA_VERSION]);
+}
+
+/** The version there is, 0 for an empty database. */
+async function version(connection: Connection, { host, port, database }: MariadbConfig): Promise<number> {
+  const rows = await connection
+    .query<Row[]>('select version from tidegauge_schema')
+    .catch((error: unknown): Row[] => {
+      if (isNumber(error, NO_SUCH_TABLE)) return [];
+      throw error;
+    });
+  const found = Number(rows[0]?.version ?? 0);
+  if (found <= SCHEMA_VERSION) return found;
+  const message = `schema version ${found} is newer than ${SCHEMA_VERSION}, the newest known here`;
+  throw new StoreError('MISCONFIGURED', `mariadb ${host}:${port}/${database}: ${message}`, {
+    hint: 'run the version of Tidegauge that wrote the database, or a later one',
+  });
+}

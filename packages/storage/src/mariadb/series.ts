@@ -1,0 +1,101 @@
+import type { Reading } from '@tidegauge/readings';
+import type { Database } from './database.ts';
+
+// Some 200 bytes each.
+const MAX_CACHED = 50_000;
+/** Names looked up per statement. */
+const LEARN_ROWS = 1000;
+
+export interface Series {
+  readonly id: number;
+  /** Readings of the batch being sorted. */
+  rows: Reading[];
+  /** The boot seen last and its number, for boots change rarely. */
+  boot: string | null;
+  bootId: number | null;
+}
+
+/** Names that a batch needs and nobody knows yet: flat, (device, metric) by (device, metric). */
+export interface Missing {
+  readonly series: string[];
+  readonly boots: string[];
+}
+
+/** Numbers of series and boots as the database gave them. They are committed on their own and never change. */
+export class SeriesDictionary {
+  readonly #db: Database;
+  readonly #devices = new Map<string, Map<string, Series>>();
+  readonly #boots = new Map<string, number>();
+  #size = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  clear(): void {
+    this.#devices.clear();
+    this.#boots.clear();
+    this.#size = 0;
+  }
+
+  get(device: string, metric: string): Series | undefined {
+    return this.#devices.get(device)?.get(metric);
+  }
+
+  /** Undefined when it is to be learnt first. */
+  bootId(series: Series, boot: string | null): number | null | undefined {
+    if (boot === null) return null;
+    if (series.boot === boot) return series.bootId;
+    const id = this.#boots.get(boot);
+    if (id === undefined) return undefined;
+    series.boot = boot;
+    series.bootId = id;
+    return id;
+  }
+
+  /** Asks for numbers, and has those made that are new. */
+  async learn({ series, boots }: Missing): Promise<void> {
+    if (this.#size + series.length / 2 + boots.length > MAX_CACHED) this.clear();
+    for (let start = 0; start < series.length; start += 2 * LEARN_ROWS) {
+      const pairs = series.slice(start, start + 2 * LEARN_ROWS);
+      const rows = await this.#numbers('series', ['device', 'metric'], pairs);
+      for (const { id, device, metric } of rows) this.#add(id as number, device as string, metric as string);
+    }
+    for (let start = 0; start < boots.length; start += LEARN_ROWS) {
+      const rows = await this.#numbers('boots', ['boot'], boots.slice(start, start + LEARN_ROWS));
+      for (const { id, boot } of rows) this.#boots.set(boot as string, id as number);
+      this.#size += rows.length;
+    }
+  }
+
+  #add(id: number, device: string, metric: string): void {
+    let metrics = this.#devices.get(device);
+    if (metrics === undefined) {
+      metrics = new Map();
+      this.#devices.set(device, metrics);
+    }
+    // Another write may have learnt it meanwhile.
+    if (metrics.has(metric)) return;
+    metrics.set(metric, { id, rows: [], boot: null, bootId: null });
+    this.#size += 1;
+  }
+
+  async #numbers(table: string, columns: readonly string[], values: readonly string[]) {
+    const names = columns.join(', ');
+    const mark = `(${columns.map(() => '?').join(', ')})`;
+    const marks = new Array<string>(values.length / columns.length).fill(mark).join(', ');
+    const find = `select id, ${names} from ${table} where (${names}) in (${marks})`;
+    const found = await this.#db.query(find, values);
+    if (found.length * columns.length === values.length) return found;
+    const known = new Set(found.map((row) => columns.map((column) => row[column]).join('\0')));
+    const fresh: string[] = [];
+    for (let start = 0; start < values.length; start += columns.length) {
+      const name = values.slice(start, start + columns.length);
+      if (!known.has(name.join('\0'))) fresh.push(...name);
+    }
+    const freshMarks = new Array<string>(fresh.length / columns.length).fill(mark).join(', ');
+    const insert = `insert into ${table} (${names}) values ${freshMarks} on duplicate key update id = ${table}.id`;
+    await this.#db.transaction((connection) => connection.query(insert, fresh));
+    return this.#db.query(find, values);
+  }
+}
