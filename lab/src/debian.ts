@@ -34,7 +34,7 @@ export async function findProgram(
   throw new Error(`${program} is not installed: on Debian, apt-get install ${debianPackage}`);
 }
 
-async function lookUp(program: string, folders: readonly string[]): Promise<string | null> {
+export async function lookUp(program: string, folders: readonly string[]): Promise<string | null> {
   for (const folder of [...(process.env.PATH ?? '').split(':'), ...FOLDERS, ...folders]) {
     const path = join(folder, program);
     if (await access(path).then(yes, no)) return path;

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tidegauge/', import.meta.url));
+const POLL_MS = 250;
+const WAIT_MS = 900_000;
+
+/**
+ * A directory of the lab's cache (`ferretdb/v2.7.0`), built when it is not there: whole or not at all, and once,
+ * also when several processes ask at the same moment.
+ *
+ * @param build fills the directory it is given, which does not exist yet
+ */
+export async function buildOnce(name: string, build: (directory: string) => Promise<void>): Promise<string> {
+  const path = `${CACHE}${name}`;
+  if (existsSync(path)) return path;
+  await mkdir(dirname(path), { recursive: true });
+  const unlock = await lock(`${path}.lock`);
+  const building = `${path}.building`;
+  try {
+    if (existsSync(path)) return path;
+    await rm(building, { recursive: true, force: true });
+    await build(building);
+    await rename(building, path);
+    return path;
+  } finally {
+    await rm(building, { recursive: true, force: true });
+    await unlock();
+  }
+}
+
+async function lock(path: string): Promise<() => Promise<void>> {
+  for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await delay(POLL_MS)) {
+    try {
+      const file = await open(path, 'wx');
+      await file.writeFile(String(process.pid));
+      await file.close();
+      return () => rm(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    // Left behind by a process that was killed.
+    const owner = Number(await readFile(path, 'utf8').catch(() => ''));
+    if (owner > 0 && !existsSync(`/proc/${owner}`)) await rm(path, { force: true });
+  }
+  throw new Error(`${path} is held by another process: remove it if that one is gone`);
+}

@@ -1,0 +1,214 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { buildOnce } from './build-once.ts';
+import { findProgram } from './debian.ts';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
+
+const run = promisify(execFile);
+
+const FERRETDB = 'v2.7.0';
+const NEEDED_BYTES = 2.5 * 2 ** 30;
+const BUILD = { timeout: 900_000, maxBuffer: 64 * 2 ** 20 };
+const READY_MS = 30_000;
+const RELAUNCH_MS = 20_000;
+const USER = 'tidegauge';
+/** Options of unshare: mounts of a child that nobody else sees, and that end with it. */
+const PRIVATE = ['--mount', '--propagation', 'private'];
+
+export interface FerretdbServer {
+  readonly user: string;
+  readonly password: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/**
+ * FerretDB 2 in front of PostgreSQL with DocumentDB: compatible with MongoDB's protocol, and not MongoDB. Logins
+ * are checked (SCRAM-SHA-256), rights are not: whoever may log in may do everything. A commit is on the disk
+ * whatever w and j ask for.
+ */
+export async function startFerretdb(port: number): Promise<FerretdbServer> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    throw new Error('FerretDB with DocumentDB runs in a Debian root, which takes Linux and root');
+  }
+  const ferretdb = join(await buildOnce(`ferretdb/${FERRETDB}`, buildFerretdb), 'ferretdb');
+  const root = await buildOnce('documentdb/sid', buildDocumentdb);
+  const postgres = await preparePostgres(root);
+  const { directory, password, postgresPort } = postgres;
+
+  const launchPostgres = async (): Promise<ServerProcess> => {
+    // Processes that a killed server leaves behind hold its shared memory for a moment.
+    for (const deadline = Date.now() + RELAUNCH_MS; ; await delay(200)) {
+      try {
+        return await postgres.launch();
+      } catch (error) {
+        if (!/still in use/.test(String(error)) || Date.now() > deadline) throw error;
+      }
+    }
+  };
+  const launchFerretdb = (): Promise<ServerProcess> =>
+    launchServer({
+      name: `ferretdb on 127.0.0.1:${port}`,
+      command: ferretdb,
+      args: [`--listen-addr=127.0.0.1:${port}`, '--debug-addr=-', `--state-dir=${directory.path}`],
+      env: {
+        FERRETDB_POSTGRESQL_URL: `postgres://${USER}:${password}@127.0.0.1:${postgresPort}/postgres`,
+        FERRETDB_TELEMETRY: 'disable',
+        FERRETDB_LOG_LEVEL: 'ERROR',
+        GOMEMLIMIT: '128MiB',
+      },
+      ready: () => succeeds(ferretdb, ['ping', `--listen-addr=127.0.0.1:${port}`, '--debug-addr=-']),
+      readyMs: READY_MS,
+    });
+
+  let database = await launchPostgres();
+  await postgres.query('create extension if not exists documentdb cascade');
+  let front = await launchFerretdb();
+  return {
+    user: USER,
+    password,
+    get pid() {
+      return front.pid;
+    },
+    async stop() {
+      await front.stop();
+      await database.stop();
+      directory.remove();
+    },
+    async kill() {
+      await Promise.all([front.kill(), database.kill()]);
+    },
+    async restart() {
+      await front.stop();
+      await database.stop();
+      database = await launchPostgres();
+      front = await launchFerretdb();
+    },
+  };
+}
+
+async function preparePostgres(root: string) {
+  const [version] = await readdir(join(root, 'usr/lib/postgresql'));
+  const bin = `/usr/lib/postgresql/${version}/bin`;
+  const directory = temporaryDirectory('documentdb');
+  const password = randomBytes(18).toString('base64url');
+  const postgresPort = await freePort();
+  const data = join(directory.path, 'data');
+  const secrets: Record<string, string> = {
+    password: `${password}\n`,
+    // DocumentDB creates collections over a connection of its own to the same server.
+    pgpass: `*:*:*:${USER}:${password}\n`,
+  };
+  const { uid, gid } = await account(root);
+  await mkdir(data, { mode: 0o700 });
+  await chmod(directory.path, 0o755);
+  await chown(data, uid, gid);
+  for (const [name, text] of Object.entries(secrets)) {
+    const path = join(directory.path, name);
+    await writeFile(path, text, { mode: 0o600 });
+    await chown(path, uid, gid);
+  }
+  /** Arguments of unshare for a program of the root, as its user postgres, that sees `directory` as /mnt. */
+  const inside = (...command: string[]): string[] => [
+    ...[...PRIVATE, 'sh', '-ec'],
+    'mount --bind "$1" "$2/mnt"; root=$2; shift 2; exec chroot --userspec=postgres:postgres "$root" "$@"',
+    ...['sh', directory.path, root, ...command],
+  ];
+  const initdb = [`${bin}/initdb`, '-D', '/mnt/data', '-U', USER, '--pwfile=/mnt/password', '-A'];
+  await run('unshare', inside(...initdb, 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8'), BUILD);
+  await rm(join(directory.path, 'password'));
+  const client = ['-h', '127.0.0.1', '-p', String(postgresPort), '-U', USER, '-d', 'postgres', '-c'];
+  const env = { ...process.env, PGPASSFILE: '/mnt/pgpass' };
+  return {
+    directory,
+    password,
+    postgresPort,
+    query: (sql: string) => run('unshare', inside(`${bin}/psql`, ...client, sql), { ...BUILD, env }),
+    launch: () =>
+      launchServer({
+        name: `postgres with DocumentDB on 127.0.0.1:${postgresPort}`,
+        command: 'unshare',
+        args: inside(`${bin}/postgres`, '-D', '/mnt/data', ...settings(postgresPort)),
+        env: { PGPASSFILE: '/mnt/pgpass' },
+        ready: () => succeeds('unshare', inside(`${bin}/psql`, ...client, 'select 1'), env),
+        readyMs: READY_MS,
+        stopSignal: 'SIGINT',
+      }),
+  };
+}
+
+function settings(port: number): string[] {
+  return [
+    'listen_addresses=127.0.0.1',
+    `port=${port}`,
+    'unix_socket_directories=',
+    'shared_preload_libraries=pg_cron,pg_documentdb_core,pg_documentdb',
+    'cron.database_name=postgres',
+    'dynamic_shared_memory_type=sysv',
+    'shared_buffers=96MB',
+    'max_wal_size=512MB',
+    'max_connections=60',
+  ].flatMap((setting) => ['-c', setting]);
+}
+
+async function account(root: string): Promise<{ uid: number; gid: number }> {
+  const users = await readFile(join(root, 'etc/passwd'), 'utf8');
+  const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(users) ?? [];
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+async function buildFerretdb(directory: string): Promise<void> {
+  const module = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@${FERRETDB}`;
+  process.stderr.write(`Building ${module} (once, about a minute)...\n`);
+  const go = existsSync('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : 'go';
+  await mkdir(directory);
+  await run(go, ['install', module], { ...BUILD, env: { ...process.env, GOBIN: directory } });
+}
+
+async function buildDocumentdb(directory: string): Promise<void> {
+  await mkdir(directory);
+  const { bavail, bsize } = await statfs(directory);
+  if (bavail * bsize < NEEDED_BYTES) {
+    throw new Error(
+      `PostgreSQL with DocumentDB takes 2.5 GB while it is unpacked, and ${directory} has less`,
+    );
+  }
+  const debootstrap = await findProgram('debootstrap', 'debootstrap');
+  process.stderr.write(
+    'Unpacking Debian sid with PostgreSQL and DocumentDB (once, 900 MB, about 2 min)...\n',
+  );
+  await run(debootstrap, ['--variant=minbase', 'sid', directory], BUILD);
+  await writeFile(join(directory, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
+  // Packages set themselves up with /proc only.
+  const script = 'mount -t proc proc "$1/proc"; exec chroot "$@"';
+  const apt = (...command: string[]) =>
+    run('unshare', [...PRIVATE, 'sh', '-ec', script, 'sh', directory, ...command], { ...BUILD, env });
+  // sid moves on: one version of PostgreSQL after the other.
+  const { stdout } = await apt('apt-cache', 'pkgnames', 'postgresql-');
+  const newest = stdout
+    .match(/^postgresql-\d+-documentdb$/gm)
+    ?.sort(byNumber)
+    .at(-1);
+  if (newest === undefined) throw new Error('Debian sid has no postgresql-*-documentdb today');
+  await apt('apt-get', 'install', '--yes', '--no-install-recommends', newest);
+  await apt('apt-get', 'clean');
+}
+
+function byNumber(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function succeeds(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
+  return run(command, args, { timeout: 5000, env }).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,55 @@
+import type { Capabilities, Store } from '../contract.ts';
+import type { MongodbConfig } from './config.ts';
+import { Database } from './database.ts';
+import { MongodbDevices } from './devices.ts';
+import { MongodbReadings } from './readings.ts';
+import { MongodbRecords } from './records.ts';
+import { migrate } from './schema.ts';
+
+const CAPABILITIES: Capabilities = Object.freeze({
+  countsDuplicates: true,
+  atomicBatches: false,
+  maxBatch: 5000,
+  writers: 2,
+  serverAggregates: true,
+  orderedScan: true,
+  updateIsUpsert: false,
+  insertIsUpsert: false,
+  ttl: false,
+  consistencyLevels: Object.freeze(['1', 'majority']),
+  maxReplicationFactor: 1,
+});
+
+/** MongoDB, or a server that speaks its protocol: one, a replica set, or a sharded cluster's routers. */
+export class MongodbBackend implements Store {
+  readonly name = 'mongodb';
+  readonly capabilities = CAPABILITIES;
+  readonly readings: MongodbReadings;
+  readonly devices: MongodbDevices;
+  readonly records: MongodbRecords;
+  readonly #db: Database;
+
+  constructor(config: MongodbConfig) {
+    this.#db = new Database(config);
+    this.readings = new MongodbReadings(this.#db);
+    this.devices = new MongodbDevices(this.#db);
+    this.records = new MongodbRecords(this.#db);
+  }
+
+  open(): Promise<void> {
+    return this.#db.open();
+  }
+
+  migrate(): Promise<void> {
+    return migrate(this.#db);
+  }
+
+  /** Finds a server that takes writes, and reads there. */
+  async health(): Promise<void> {
+    await this.#db.run(() => this.#db.schema.findOne({ _id: 'schema' }));
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
+  }
+}

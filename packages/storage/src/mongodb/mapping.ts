@@ -1,0 +1,98 @@
+import type { Attributes, Device, Quality, Reading } from '@tidegauge/readings';
+import { Double } from 'mongodb';
+import type { DevicePatch, RecordFields } from '../contract.ts';
+
+/** Series and time in this order: documents compare field by field. */
+export interface ReadingKey {
+  readonly s: number;
+  readonly t: number;
+}
+
+/** A reading; what is null or as usual is left out. */
+export interface ReadingDocument {
+  readonly _id: ReadingKey;
+  /** The value; a number always as a double. */
+  readonly v: Double | number | string;
+  /** `received` as its difference to the time. */
+  readonly r: number;
+  readonly b?: string;
+  readonly q?: number;
+  readonly g?: Exclude<Quality, 'ok'>;
+}
+
+export interface SeriesDocument {
+  readonly _id: number;
+  readonly d: string;
+  readonly m: string;
+}
+
+/** Attributes as pairs: their names may have dots and dollars, which fields should not. */
+export interface DeviceDocument extends Omit<Device, 'name' | 'attributes'> {
+  readonly _id: string;
+  readonly attributes: readonly { readonly k: string; readonly v: Attributes[string] }[];
+}
+
+export interface SchemaDocument {
+  readonly _id: 'schema';
+  readonly version: number;
+}
+
+export function fromReading(series: number, reading: Reading): ReadingDocument {
+  const { time, value, received, boot, seq, quality } = reading;
+  const document: { -readonly [K in keyof ReadingDocument]: ReadingDocument[K] } = {
+    _id: { s: series, t: time },
+    v: typeof value === 'number' ? new Double(value) : value,
+    r: received - time,
+  };
+  if (boot !== null) document.b = boot;
+  if (seq !== null) document.q = seq;
+  if (quality !== 'ok') document.g = quality;
+  return document;
+}
+
+export function toReading(device: string, metric: string, document: ReadingDocument): Reading {
+  const time = document._id.t;
+  return {
+    device,
+    metric,
+    time,
+    value: document.v as number | string,
+    received: time + document.r,
+    boot: document.b ?? null,
+    seq: document.q ?? null,
+    quality: document.g ?? 'ok',
+  };
+}
+
+export function fromDevice({ name, site, city, kind, year, attributes }: Device): DeviceDocument {
+  return { _id: name, site, city, kind, year, attributes: fromAttributes(attributes) };
+}
+
+export function toDevice({ _id, site, city, kind, year, attributes }: DeviceDocument): Device {
+  const named = Object.fromEntries(attributes.map(({ k, v }) => [k, v]));
+  return { name: _id, site, city, kind, year, attributes: named };
+}
+
+/** Fields that a patch sets. */
+export function fromPatch(patch: DevicePatch): Partial<Omit<DeviceDocument, '_id'>> {
+  const { site, city, kind, year, attributes } = patch;
+  const fields = { site, city, kind, year, attributes: attributes && fromAttributes(attributes) };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function fromAttributes(attributes: Attributes): DeviceDocument['attributes'] {
+  return Object.entries(attributes).map(([k, v]) => ({ k, v }));
+}
+
+/** YCSB's binding keeps fields as bytes, and passes over any that are not. */
+export function fromFields(fields: RecordFields): Record<string, Buffer> {
+  return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, Buffer.from(text)]));
+}
+
+export function toFields(document: Readonly<Record<string, unknown>>): RecordFields {
+  const fields: Record<string, string> = {};
+  for (const [name, value] of Object.entries(document)) {
+    if (name !== '_id') fields[name] = Buffer.isBuffer(value) ? value.toString() : String(value);
+  }
+  return fields;
+}

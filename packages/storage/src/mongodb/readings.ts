@@ -1,0 +1,242 @@
+import type { Reading } from '@tidegauge/readings';
+import type { Document } from 'mongodb';
+import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
+import type { Database } from './database.ts';
+import { insertNew } from './insert.ts';
+import {
+  fromReading,
+  type ReadingDocument,
+  type ReadingKey,
+  type SeriesDocument,
+  toReading,
+} from './mapping.ts';
+import { SeriesDictionary } from './series.ts';
+
+const PAGE_ROWS = 1000;
+const EXPIRE_ROWS = 5000;
+const EXPIRE_SERIES = 1000;
+/** Queries for single series that run at the same time. */
+const AT_ONCE = 4;
+
+/** What a batch comes to, per identity in the order of keys. */
+interface Identities {
+  /** The first reading of each. */
+  readonly first: ReadingDocument[];
+  /** The last of each that ends with another value than it began with. */
+  readonly last: ReadingDocument[];
+  /** Readings that correct one of the same batch. */
+  readonly corrections: number;
+}
+
+/**
+ * Readings under one key each, {series, time}. New ones, nearly all, cost an insert; a write then reads the
+ * values it has met under keys that were taken, and replaces those that differ. Bulk upserts take a tenth of the
+ * inserts' rate on FerretDB, and report a document as modified that was not.
+ */
+export class MongodbReadings implements ReadingStore {
+  readonly #db: Database;
+  readonly #series: SeriesDictionary;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#series = new SeriesDictionary(db);
+  }
+
+  write(batch: readonly Reading[]): Promise<WriteResult> {
+    return this.#db.run(async () => {
+      const { first, last, corrections } = identities(batch, await this.#series.numbers(batch));
+      const taken = await insertNew(this.#db.readings, first);
+      const met = taken.map((index) => first[index]!);
+      const stored = first.length - met.length + (await this.#correct(met)) + corrections;
+      await this.#replace(last);
+      return { stored, duplicate: batch.length - stored };
+    });
+  }
+
+  /** Replaces those whose stored value differs; resolves to how many. */
+  async #correct(documents: readonly ReadingDocument[]): Promise<number> {
+    if (documents.length === 0) return 0;
+    const wanted = { _id: { $in: documents.map(({ _id }) => _id) } };
+    const cursor = this.#db.readings.find(wanted, { projection: { v: 1 }, batchSize: documents.length });
+    const stored = new Map<string, unknown>();
+    for (const { _id, v } of await cursor.toArray()) stored.set(keyText(_id), v);
+    // One that is gone was expired meanwhile.
+    return this.#replace(
+      documents.filter(({ _id, v }) => {
+        const known = stored.get(keyText(_id));
+        return known !== undefined && known !== v.valueOf();
+      }),
+    );
+  }
+
+  /** Replaces documents unless they have the value already; resolves to how many had another. */
+  async #replace(documents: readonly ReadingDocument[]): Promise<number> {
+    if (documents.length === 0) return 0;
+    const operations = documents.map(({ _id, ...replacement }) => ({
+      replaceOne: { filter: { _id, v: { $ne: replacement.v } }, replacement },
+    }));
+    return (await this.#db.readings.bulkWrite(operations, { ordered: false })).matchedCount;
+  }
+
+  async *range(query: RangeQuery): AsyncGenerator<Reading> {
+    const { device, metric, limit, order = 'desc' } = query;
+    const all = await this.#db.run(() => this.#series.ofDevices([device]));
+    const wanted = all.filter(({ m }) => metric === undefined || m === metric);
+    // Each of many metrics gives only part of the first page.
+    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1)), 10);
+    const streams = wanted.map((series) => this.#pages(series, query, order, size));
+    yield* take(mergePages(streams, compareReadings(order)), limit);
+  }
+
+  /** One series page by page: no cursor stays open in the server while the consumer thinks. */
+  async *#pages(
+    series: SeriesDocument,
+    query: RangeQuery,
+    order: Order,
+    size: number,
+  ): AsyncGenerator<Reading[]> {
+    let { from, to } = seriesBounds(query, series.m);
+    while (from < to) {
+      const page = await this.#page(series, from, to, order, size);
+      yield page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < size) return;
+      if (order === 'asc') from = last.time + 1;
+      else to = last.time;
+    }
+  }
+
+  #page(
+    { _id, d, m }: SeriesDocument,
+    from: number,
+    to: number,
+    order: Order,
+    limit: number,
+  ): Promise<Reading[]> {
+    return this.#db.run(async () => {
+      const documents = await this.#db.readings
+        .find(between(_id, from, to), { singleBatch: true, batchSize: limit })
+        .sort({ _id: order === 'asc' ? 1 : -1 })
+        .limit(limit)
+        .toArray();
+      return documents.map((document) => toReading(d, m, document));
+    });
+  }
+
+  async latest(devices: readonly string[]): Promise<Reading[]> {
+    const all = await this.#db.run(() => this.#series.ofDevices(devices));
+    const newest = await eachOf(all, (series) => {
+      const { from, to } = seriesBounds({ device: series.d, limit: 1 }, series.m);
+      return this.#page(series, from, to, 'desc', 1);
+    });
+    return newest.flat();
+  }
+
+  async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
+    const pipeline = (series: number): Document[] => [
+      { $match: { ...between(series, from, to), v: { $type: 'number' } } },
+      {
+        $group: {
+          _id: { $subtract: ['$_id.t', { $mod: ['$_id.t', bucket] }] },
+          count: { $sum: 1 },
+          min: { $min: '$v' },
+          max: { $max: '$v' },
+          mean: { $avg: '$v' },
+          sum: { $sum: '$v' },
+        },
+      },
+      { $sort: { _id: 1 } },
+    ];
+    return this.#db.run(async () => {
+      const series = (await this.#series.ofDevices([device])).find(({ m }) => m === metric);
+      if (series === undefined || from >= to) return [];
+      const buckets = await this.#db.readings.aggregate(pipeline(series._id)).toArray();
+      return buckets.map(({ _id, ...bucket }) => ({ time: _id, ...bucket }) as unknown as Bucket);
+    });
+  }
+
+  expire(before: number): Promise<number> {
+    return this.#db.run(async () => {
+      let expired = 0;
+      for (let last = -1; ; ) {
+        const page = await this.#db.series
+          .find({ _id: { $gt: last } })
+          .sort({ _id: 1 })
+          .limit(EXPIRE_SERIES)
+          .toArray();
+        const counts = await eachOf(page, ({ _id }) => this.#expireSeries(_id, before));
+        expired += counts.reduce((sum, count) => sum + count, 0);
+        if (page.length < EXPIRE_SERIES) return expired;
+        last = page.at(-1)!._id;
+      }
+    });
+  }
+
+  /** In bounded parts, so that no single command holds up writes. */
+  async #expireSeries(series: number, before: number): Promise<number> {
+    for (let expired = 0; ; ) {
+      const old = await this.#db.readings
+        .find(between(series, 0, before), {
+          projection: { _id: 1 },
+          batchSize: EXPIRE_ROWS,
+          singleBatch: true,
+        })
+        .sort({ _id: 1 })
+        .limit(EXPIRE_ROWS)
+        .toArray();
+      const last = old.at(-1);
+      if (last === undefined) return expired;
+      const part = between(series, 0, last._id.t + 1);
+      expired += (await this.#db.readings.deleteMany(part)).deletedCount;
+      if (old.length < EXPIRE_ROWS) return expired;
+    }
+  }
+}
+
+/** Keys of one series in [from, to). */
+function between(series: number, from: number, to: number): { _id: { $gte: ReadingKey; $lt: ReadingKey } } {
+  return { _id: { $gte: { s: series, t: from }, $lt: { s: series, t: to } } };
+}
+
+function keyText({ s, t }: ReadingKey): string {
+  return `${s} ${t}`;
+}
+
+function identities(batch: readonly Reading[], series: Float64Array): Identities {
+  const order = new Uint32Array(batch.length).map((_, row) => row);
+  order.sort((a, b) => series[a]! - series[b]! || batch[a]!.time - batch[b]!.time || a - b);
+  const first: ReadingDocument[] = [];
+  const last: ReadingDocument[] = [];
+  let corrections = 0;
+  for (let at = 0; at < order.length; ) {
+    const start = order[at]!;
+    const { time, value } = batch[start]!;
+    let end = start;
+    for (at += 1; at < order.length; at += 1) {
+      const next = order[at]!;
+      if (series[next] !== series[start] || batch[next]!.time !== time) break;
+      if (batch[next]!.value === batch[end]!.value) continue;
+      corrections += 1;
+      end = next;
+    }
+    first.push(fromReading(series[start]!, batch[start]!));
+    if (batch[end]!.value !== value) last.push(fromReading(series[end]!, batch[end]!));
+  }
+  return { first, last, corrections };
+}
+
+/** Asks for each item, a few at a time; answers in the order of the items. */
+async function eachOf<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
+  const answers = new Array<R>(items.length);
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next;
+      next += 1;
+      answers[index] = await ask(items[index]!);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return answers;
+}

@@ -1,0 +1,59 @@
+import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
+import { StoreError } from '../errors.ts';
+import type { Database } from './database.ts';
+import { isDuplicateKey } from './errors.ts';
+
+export const SCHEMA_VERSION = 1;
+
+const NAMESPACE_EXISTS = 48;
+
+/**
+ * - readings: {_id: {s: series, t: time}, ...}. Ranges, latest and duplicates all go by the index on _id, which
+ *   there is anyway. In a sharded cluster, shard by {_id: 1}: series numbers are random, so series spread.
+ * - series: {_id: number, d: device, m: metric}
+ * - devices: {_id: name, ...}
+ * - tidegauge_schema: {_id: 'schema', version}
+ */
+const COLLECTIONS: Readonly<Record<string, readonly IndexDescription[]>> = {
+  tidegauge_schema: [],
+  readings: [],
+  series: [{ name: 'device_metric', key: { d: 1, m: 1 }, unique: true }],
+  devices: ['year', 'city', 'site', 'kind'].map((field) => ({ name: field, key: { [field]: 1, _id: 1 } })),
+};
+
+/** Creates what is missing; every step may be done by several processes at the same moment. */
+export async function migrate(database: Database): Promise<void> {
+  await database.run(async (db) => {
+    const version = (await database.schema.findOne({ _id: 'schema' }))?.version ?? 0;
+    if (version > SCHEMA_VERSION) {
+      const message = `mongodb ${database.place}: schema version ${version} is newer than ${SCHEMA_VERSION}, the newest known here`;
+      throw new StoreError('MISCONFIGURED', message, {
+        hint: 'run the version of Tidegauge that wrote the database, or a later one',
+      });
+    }
+    if (version === SCHEMA_VERSION) return;
+    for (const [name, indexes] of Object.entries(COLLECTIONS)) {
+      await createCollection(db, name);
+      if (indexes.length > 0) await db.collection(name).createIndexes([...indexes]);
+    }
+    await record(database);
+  });
+}
+
+export async function createCollection(db: Db, name: string): Promise<void> {
+  try {
+    await db.createCollection(name);
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === NAMESPACE_EXISTS)) throw error;
+  }
+}
+
+async function record({ schema }: Database): Promise<void> {
+  const set = () =>
+    schema.updateOne({ _id: 'schema' }, { $max: { version: SCHEMA_VERSION } }, { upsert: true });
+  // Of two processes that both find nothing, one is refused.
+  await set().catch((error: unknown) => {
+    if (!isDuplicateKey(error)) throw error;
+    return set();
+  });
+}

@@ -1,0 +1,89 @@
+import { randomInt } from 'node:crypto';
+import type { Reading } from '@tidegauge/readings';
+import { compareText } from '../merge.ts';
+import type { Database } from './database.ts';
+import { insertNew } from './insert.ts';
+import type { SeriesDocument } from './mapping.ts';
+
+// Some 200 bytes each.
+const MAX_CACHED = 50_000;
+const DEVICES_PER_QUERY = 1000;
+// randomInt's widest. A number drawn twice is refused by the index on _id, and drawn again.
+const NUMBERS = 2 ** 48 - 1;
+
+/** Numbers of series. Never changed once given, so what is remembered stays right. */
+export class SeriesDictionary {
+  readonly #db: Database;
+  readonly #devices = new Map<string, Map<string, number>>();
+  #size = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The number of each reading's series; new series get one. */
+  async numbers(batch: readonly Reading[]): Promise<Float64Array> {
+    const numbers = new Float64Array(batch.length);
+    for (;;) {
+      const unknown = this.#lookUp(batch, numbers);
+      if (unknown.size === 0) return numbers;
+      const missing = await this.#find(unknown);
+      await insertNew(this.#db.series, missing);
+      // Another process may have been faster: what holds is what is stored.
+      if (missing.length > 0) await this.#find(unknown);
+    }
+  }
+
+  /** All series of the devices, by device, then metric. */
+  async ofDevices(devices: readonly string[]): Promise<SeriesDocument[]> {
+    const found: SeriesDocument[] = [];
+    for (let start = 0; start < devices.length; start += DEVICES_PER_QUERY) {
+      const some = devices.slice(start, start + DEVICES_PER_QUERY);
+      found.push(...(await this.#db.series.find({ d: { $in: some } }).toArray()));
+    }
+    return found.sort((a, b) => compareText(a.d, b.d) || compareText(a.m, b.m));
+  }
+
+  #lookUp(batch: readonly Reading[], numbers: Float64Array): Map<string, Set<string>> {
+    const unknown = new Map<string, Set<string>>();
+    for (let row = 0; row < batch.length; row += 1) {
+      const { device, metric } = batch[row]!;
+      const number = this.#devices.get(device)?.get(metric);
+      if (number !== undefined) numbers[row] = number;
+      else unknown.set(device, (unknown.get(device) ?? new Set()).add(metric));
+    }
+    return unknown;
+  }
+
+  /** Remembers those that are stored; resolves to documents for the others. */
+  async #find(unknown: ReadonlyMap<string, ReadonlySet<string>>): Promise<SeriesDocument[]> {
+    // Within a batch all must fit, so that a look-up after this finds them.
+    if (this.#size >= MAX_CACHED) this.#clear();
+    for (const { _id, d, m } of await this.ofDevices([...unknown.keys()])) {
+      if (unknown.get(d)?.has(m) === true) this.#remember(d, m, _id);
+    }
+    const missing: SeriesDocument[] = [];
+    for (const [device, metrics] of unknown) {
+      for (const metric of metrics) {
+        if (this.#devices.get(device)?.get(metric) !== undefined) continue;
+        missing.push({ _id: randomInt(NUMBERS), d: device, m: metric });
+      }
+    }
+    return missing.sort((a, b) => compareText(a.d, b.d) || compareText(a.m, b.m));
+  }
+
+  #remember(device: string, metric: string, number: number): void {
+    let metrics = this.#devices.get(device);
+    if (metrics === undefined) {
+      metrics = new Map();
+      this.#devices.set(device, metrics);
+    }
+    if (!metrics.has(metric)) this.#size += 1;
+    metrics.set(metric, number);
+  }
+
+  #clear(): void {
+    this.#devices.clear();
+    this.#size = 0;
+  }
+}
