@@ -55,14 +55,16 @@ export class Partitions {
     }
   }
 
-  /** Drops those with nothing from `before` on; resolves to whether there were any. */
+  /** Drops those with nothing from `before` on; resolves to whether there was anything in them. */
   async drop(before: number): Promise<boolean> {
     const isOld = ({ bound }: Partition): boolean => bound <= before;
     if (!(await this.#list()).some(isOld)) return false;
     return this.#db.exclusively(DDL_MS, async (connection) => {
       const old = (await this.#list()).filter(isOld).map(({ name }) => name);
-      if (old.length > 0) await connection.query(alter(`drop partition ${old.join(', ')}`));
-      return old.length > 0;
+      if (old.length === 0) return false;
+      const [first] = await connection.query(`select 1 from readings partition (${old.join(', ')}) limit 1`);
+      await connection.query(alter(`drop partition ${old.join(', ')}`));
+      return first !== undefined;
     });
   }
 
