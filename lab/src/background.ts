@@ -57,7 +57,9 @@ export function labFolder(): string {
 export function claim(name: string, server: string): boolean {
   const made = mkdtempSync(join(labFolder(), '.claim-'));
   chmodSync(made, 0o711);
-  mkdirSync(join(made, 'tmp'), { mode: 0o711 });
+  mkdirSync(join(made, 'tmp'));
+  // As any folder of its kind: databases that run as users of their own write to it too.
+  chmodSync(join(made, 'tmp'), 0o1777);
   writeNote(made, { server, phase: 'starting', supervisor: identify(process.pid)!, connect: {} });
   try {
     renameSync(made, folderOf(name));

@@ -1,3 +1,5 @@
+import { STORE_SERVERS, type StoreServerEntry } from './stores.ts';
+
 /** A server that the command line has started. */
 export interface Started {
   /** What to set or open to use it, by name: `STORE`, `BROKER`, a URL. */
@@ -13,18 +15,18 @@ export interface StartFlags {
 
 export interface CatalogueEntry {
   readonly summary: string;
-  /** Which of the flags make sense for it. */
-  readonly flags: readonly (keyof StartFlags)[];
+  /** The most nodes it runs as. */
+  readonly maxNodes: number;
+  readonly takesTargets: boolean;
   readonly start: (flags: StartFlags) => Promise<Started>;
 }
-
-const MAX_NODES = 3;
 
 /** Every server of the lab by name. Each is loaded when it is started, so that none needs another's driver. */
 export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
   mosquitto: {
     summary: 'MQTT broker, open to this machine',
-    flags: [],
+    maxNodes: 1,
+    takesTargets: false,
     async start() {
       const { startMosquitto } = await import('./mosquitto.ts');
       const broker = await startMosquitto();
@@ -33,7 +35,8 @@ export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
   },
   prometheus: {
     summary: 'Prometheus, scraping ingest on 9464 and the API on 8080 unless --target says what',
-    flags: ['targets'],
+    maxNodes: 1,
+    takesTargets: true,
     async start({ targets }) {
       const { startPrometheus } = await import('./prometheus.ts');
       const named = { ingest: ['127.0.0.1:9464'], api: ['127.0.0.1:8080'] };
@@ -41,16 +44,30 @@ export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
       return { connect: { URL: prometheus.url }, stop: () => prometheus.stop() };
     },
   },
+  ...Object.fromEntries(Object.entries(STORE_SERVERS).map(([name, entry]) => [name, storeEntry(entry)])),
 };
 
+function storeEntry({ summary, maxNodes, start }: StoreServerEntry): CatalogueEntry {
+  return {
+    summary,
+    maxNodes,
+    takesTargets: false,
+    async start({ nodes }) {
+      const server = await start(nodes);
+      return { connect: { STORE: await server.create('tidegauge') }, stop: () => server.stop() };
+    },
+  };
+}
+
 /** Why the flags do not suit the server, or null when they do. */
-export function refuseFlags(server: string, flags: StartFlags): string | null {
-  const { flags: taken } = CATALOGUE[server]!;
-  if (flags.nodes !== 1 && !taken.includes('nodes')) return `${server} runs as one node: leave --nodes out`;
-  if (flags.targets.length > 0 && !taken.includes('targets')) return `${server} takes no --target`;
-  if (!(Number.isInteger(flags.nodes) && flags.nodes >= 1 && flags.nodes <= MAX_NODES)) {
-    return `--nodes takes 1 to ${MAX_NODES}`;
+export function refuseFlags(server: string, { nodes, targets }: StartFlags): string | null {
+  const { maxNodes, takesTargets } = CATALOGUE[server]!;
+  if (!(Number.isInteger(nodes) && nodes >= 1 && nodes <= maxNodes)) {
+    return maxNodes === 1
+      ? `${server} runs as one node: leave --nodes out`
+      : `--nodes takes 1 to ${maxNodes}`;
   }
-  const odd = flags.targets.find((target) => !/^[^\s/:]+:\d{1,5}$/.test(target));
+  if (targets.length > 0 && !takesTargets) return `${server} takes no --target`;
+  const odd = targets.find((target) => !/^[^\s/:]+:\d{1,5}$/.test(target));
   return odd === undefined ? null : `--target takes host:port, not ${JSON.stringify(odd)}`;
 }

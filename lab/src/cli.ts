@@ -156,7 +156,7 @@ async function followInstalls(file: string, signal: AbortSignal): Promise<void> 
     await delay(FOLLOW_MS, undefined, { signal }).catch(() => {});
     const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
     for (const line of lines.slice(shown)) {
-      if (/^(Installing|Building|Downloading|Fetching)\b/.test(line)) process.stderr.write(`${line}\n`);
+      if (/^(Installing|Building|Downloading|Unpacking)\b/.test(line)) process.stderr.write(`${line}\n`);
     }
     shown = lines.length;
   }

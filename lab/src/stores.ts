@@ -1,0 +1,71 @@
+/** A database server, of which tests, benches and the command line use places of their own. */
+export interface StoreServer {
+  /** Makes an empty place (database, keyspace) of that name; resolves to its STORE URL. */
+  create(place: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface StoreServerEntry {
+  readonly summary: string;
+  /** The most nodes it runs as. */
+  readonly maxNodes: number;
+  readonly start: (nodes: number) => Promise<StoreServer>;
+}
+
+/** Servers of stores by scheme; each is loaded when it is started. */
+export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
+  postgres: {
+    summary: 'PostgreSQL 15 of Debian',
+    maxNodes: 1,
+    async start() {
+      const { startPostgres } = await import('./postgres.ts');
+      const server = await startPostgres();
+      return {
+        async create(place) {
+          await server.query(`create database "${place}"`);
+          return server.url(place);
+        },
+        stop: () => server.stop(),
+      };
+    },
+  },
+  mariadb: {
+    summary: 'MariaDB of Debian',
+    maxNodes: 1,
+    async start() {
+      const { startMariadb } = await import('./mariadb.ts');
+      const server = await startMariadb();
+      return {
+        async create(place) {
+          await server.query(`create database \`${place}\``);
+          return server.url(place);
+        },
+        stop: () => server.stop(),
+      };
+    },
+  },
+  cassandra: {
+    summary: 'Cassandra from Maven Central, up to 3 nodes',
+    maxNodes: 3,
+    async start(nodes) {
+      const { startCassandra } = await import('./cassandra.ts');
+      const server = await startCassandra({ nodes });
+      const copies = nodes > 1 ? `?rf=${nodes}` : '';
+      return {
+        // Its first user creates the keyspace.
+        create: async (place) => `${server.url(place)}${copies}`,
+        stop: () => server.stop(),
+      };
+    },
+  },
+  mongodb: {
+    summary: 'mongod where it is installed, else FerretDB, which is MongoDB-compatible',
+    maxNodes: 1,
+    async start() {
+      const { startMongodb } = await import('./mongodb.ts');
+      const server = await startMongodb();
+      // A database is there as soon as something is written to it.
+      return { create: async (place) => server.url(place), stop: () => server.stop() };
+    },
+  },
+};
