@@ -1,0 +1,306 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Reading } from '@tidegauge/readings';
+import { openStore, type Store } from '@tidegauge/storage';
+import { median } from '../src/statistics.ts';
+import { STORES, startStorePlaces } from '../src/store-places.ts';
+import { showNumber, textTable } from '../src/table.ts';
+import { type Timing, timeCount, timeSeconds } from '../src/timing.ts';
+import type { Bare, BareModule } from './bare/bare.ts';
+
+/**
+ * `npm run bench:stores`: what each store does on this machine, side by side, servers from the lab. Writes of
+ * readings and reads of records also with the bare driver, in turns in one run, so that the cost of our layer is
+ * the ratio within a round. A write is timed from the call to its resolution: durable, as the store declares.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    stores: { type: 'string' },
+    rounds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+  },
+});
+
+const BATCH = 5000;
+const DEVICES = 500;
+const CONCURRENCY = [1, 16, 64] as const;
+const RECORD_FIELDS = 10;
+const FIELD_CHARACTERS = 100;
+const SCAN_LENGTH = 50;
+const PAGE = 100;
+const BUCKET = 60_000_000;
+/** 2026-01-01T00:00:00Z in microseconds; readings of a device are a second apart. */
+const START = 1_767_225_600_000_000;
+const STEP = 1_000_000;
+
+const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7));
+const batchesPerRound = flags.quick ? 8 : 40;
+const records = flags.quick ? 2000 : 20_000;
+const seconds = flags.quick ? 0.5 : 3;
+/** What each device has when all rounds have written, the one that warms up too. */
+const perDevice = ((rounds + 1) * batchesPerRound * BATCH) / DEVICES;
+const END = START + perDevice * STEP;
+const stores = flags.stores?.split(',') ?? STORES;
+const unknown = stores.filter((name) => !STORES.includes(name));
+if (unknown.length > 0) {
+  process.stderr.write(`there is no store ${unknown.join(', ')} here: there are ${STORES.join(', ')}\n`);
+  process.exit(2);
+}
+
+/** Ours and the bare driver's; `ratio` is ours over theirs, the median of the rounds, with the extremes. */
+interface Pair {
+  readonly store: Timing;
+  readonly bare: Timing | null;
+  readonly ratio: { readonly median: number; readonly least: number; readonly most: number } | null;
+}
+
+interface Result {
+  readonly store: string;
+  readonly writers: number;
+  /** Of batches; readings are `BATCH` times as many. */
+  readonly write: Pair;
+  /** At 16 concurrent. */
+  readonly recordRead: Pair;
+  readonly operations: Readonly<Record<string, readonly Timing[]>>;
+}
+
+const results: Result[] = [];
+for (const name of stores) {
+  process.stderr.write(`${name}...\n`);
+  const result = await measure(name);
+  process.stdout.write(show(result));
+  results.push(result);
+}
+if (flags.json !== undefined) {
+  const machine = { cores: availableParallelism(), memoryBytes: totalmem(), node: process.versions.node };
+  const setup = {
+    batch: BATCH,
+    devices: DEVICES,
+    rounds,
+    batchesPerRound,
+    records,
+    concurrency: CONCURRENCY,
+  };
+  writeFileSync(flags.json, `${JSON.stringify({ machine, setup, results }, null, 2)}\n`);
+}
+
+async function measure(name: string): Promise<Result> {
+  const places = await startStorePlaces(name);
+  try {
+    const url = await places.create('bench');
+    const store = await openStore(url);
+    const bare = await openBare(name, url);
+    try {
+      const write = await measureWrites(store, bare);
+      await verify(store);
+      await load(store);
+      const operations = await measureOperations(store);
+      const recordRead = await measureRecordReads(store, bare);
+      return { store: name, writers: store.capabilities.writers, write, recordRead, operations };
+    } finally {
+      await bare?.close();
+      await store.close();
+    }
+  } finally {
+    await places.stop();
+  }
+}
+
+async function openBare(name: string, url: string): Promise<Bare | null> {
+  const file = new URL(`bare/${name}.ts`, import.meta.url);
+  try {
+    return await ((await import(file.href)) as BareModule).open(url);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    return null;
+  }
+}
+
+function measureWrites(store: Store, bare: Bare | null): Promise<Pair> {
+  const { writers } = store.capabilities;
+  const side = (write: (batch: readonly Reading[]) => Promise<unknown>) => (round: number) => {
+    const batches = Array.from({ length: batchesPerRound }, (_, index) =>
+      batchOf(round * batchesPerRound + index),
+    );
+    return timeCount(batches.length, writers, (number) => write(batches[number]!));
+  };
+  return inTurns(
+    side((batch) => store.readings.write(batch)),
+    bare === null ? null : side((batch) => bare.write(batch)),
+  );
+}
+
+function measureRecordReads(store: Store, bare: Bare | null): Promise<Pair> {
+  const side = (read: (key: string) => Promise<unknown>) => () =>
+    timeSeconds(seconds, CONCURRENCY[1], (number) => read(keyOf(scatter(number, records))));
+  const readBare = bare?.readRecord?.bind(bare);
+  return inTurns(
+    side((key) => store.records.read('usertable', key, null)),
+    readBare === undefined ? null : side((key) => readBare('usertable', key)),
+  );
+}
+
+/** Both sides once per round, who is first in turns; a round before the first warms up and does not count. */
+async function inTurns(
+  store: (round: number) => Promise<Timing>,
+  bare: ((round: number) => Promise<Timing>) | null,
+): Promise<Pair> {
+  const ours: Timing[] = [];
+  const theirs: Timing[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const ownFirst = round % 2 === 0;
+    if (ownFirst) ours.push(await store(round));
+    if (bare !== null) theirs.push(await bare(round));
+    if (!ownFirst) ours.push(await store(round));
+  }
+  const [own, other] = [ours.slice(1), theirs.slice(1)];
+  if (bare === null) return { store: middle(own), bare: null, ratio: null };
+  const ratios = own.map((timing, round) => timing.perSecond / other[round]!.perSecond);
+  const ratio = { median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios) };
+  return { store: middle(own), bare: middle(other), ratio };
+}
+
+function middle(timings: readonly Timing[]): Timing {
+  const of = (field: keyof Timing): number => median(timings.map((timing) => timing[field]));
+  return { perSecond: of('perSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
+}
+
+/** Batch `number`: ten readings of each device, which no other batch has. */
+function batchOf(number: number): Reading[] {
+  const each = BATCH / DEVICES;
+  return Array.from({ length: BATCH }, (_, index) => {
+    const seq = number * each + Math.floor(index / DEVICES);
+    const time = START + seq * STEP;
+    return {
+      device: deviceOf(index),
+      metric: 'temperature',
+      time,
+      value: ((number + index) % 1000) / 10,
+      received: time + 1500,
+      boot: 'boot-1',
+      seq,
+      quality: 'ok' as const,
+    };
+  });
+}
+
+function deviceOf(number: number): string {
+  return `bench/probe-${number % DEVICES}`;
+}
+
+/** A rate means nothing if readings went missing on the way. */
+async function verify(store: Store): Promise<void> {
+  for (let number = 0; number < DEVICES; number += 50) {
+    let count = 0;
+    const query = { device: deviceOf(number), order: 'asc', limit: perDevice + 1 } as const;
+    for await (const { seq } of store.readings.range(query)) {
+      if (seq === count) count++;
+    }
+    if (count !== perDevice) {
+      throw new Error(`${store.name} has ${count} of ${perDevice} readings of ${query.device}`);
+    }
+  }
+}
+
+async function load(store: Store): Promise<void> {
+  await store.records.createTable('usertable', RECORD_FIELDS);
+  await timeCount(records, 16, (number) =>
+    store.records.insert('usertable', keyOf(number), fieldsOf(number)),
+  );
+}
+
+function keyOf(number: number): string {
+  return `user${String(number).padStart(10, '0')}`;
+}
+
+function fieldsOf(number: number): Record<string, string> {
+  return Object.fromEntries(
+    Array.from({ length: RECORD_FIELDS }, (_, field) => [`field${field}`, textOf(number + field)]),
+  );
+}
+
+function textOf(number: number): string {
+  return String(number).padEnd(FIELD_CHARACTERS, 'x');
+}
+
+/** Numbers below `count` in an order that no cache foresees, the same in every run (Knuth's multiplier). */
+function scatter(number: number, count: number): number {
+  return (Math.imul(number, 2_654_435_761) >>> 0) % count;
+}
+
+async function measureOperations(store: Store): Promise<Record<string, Timing[]>> {
+  const { readings, records: table } = store;
+  let inserted = records;
+  const timeOf = (number: number): number => START + scatter(number, perDevice) * STEP;
+  const key = (number: number): string => keyOf(scatter(number, records));
+  const operations: Record<string, (number: number) => Promise<unknown>> = {
+    'point read': (number) => {
+      const from = timeOf(number);
+      return drain(
+        readings.range({ device: deviceOf(number), metric: 'temperature', from, to: from + 1, limit: 1 }),
+        1,
+      );
+    },
+    latest: (number) => readings.latest([deviceOf(number)]),
+    'range of 100': (number) => {
+      const to = START + (PAGE + scatter(number, perDevice - PAGE)) * STEP;
+      return drain(
+        readings.range({ device: deviceOf(number), metric: 'temperature', to, limit: PAGE }),
+        PAGE,
+      );
+    },
+    'aggregate per minute': (number) =>
+      readings.aggregate({
+        device: deviceOf(number),
+        metric: 'temperature',
+        from: START,
+        to: END,
+        bucket: BUCKET,
+      }),
+    'record read': (number) => table.read('usertable', key(number), null),
+    'record update': (number) => table.update('usertable', key(number), { field0: textOf(number) }),
+    'record insert': () => table.insert('usertable', keyOf(inserted++), fieldsOf(inserted)),
+    'record scan of 50': (number) => table.scan('usertable', key(number), SCAN_LENGTH, null),
+  };
+  const timings: Record<string, Timing[]> = {};
+  for (const [name, operation] of Object.entries(operations)) {
+    timings[name] = [];
+    for (const workers of CONCURRENCY) timings[name].push(await timeSeconds(seconds, workers, operation));
+  }
+  return timings;
+}
+
+async function drain(readings: AsyncIterable<Reading>, expected: number): Promise<void> {
+  let count = 0;
+  for await (const _ of readings) count++;
+  if (count !== expected) throw new Error(`a range gave ${count} readings instead of ${expected}`);
+}
+
+function show({ store, writers, write, recordRead, operations }: Result): string {
+  const heading = `\n${store}: batches of ${BATCH} readings, ${DEVICES} devices, ${writers} writing; median of ${rounds} rounds\n`;
+  const line = (name: string, timing: Timing, factor: number): string[] => [
+    name,
+    `${showNumber(timing.perSecond * factor)}/s`,
+    `p50 ${showNumber(timing.p50Ms)} ms`,
+    `p99 ${showNumber(timing.p99Ms)} ms`,
+  ];
+  const pair = (name: string, { store: ours, bare, ratio }: Pair, factor: number): string[][] => [
+    line(name, ours, factor),
+    ...(bare === null ? [] : [line('  bare driver', bare, factor)]),
+    ...(ratio === null
+      ? []
+      : [[`  ratio ${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} to ${ratio.most.toFixed(2)})`]]),
+  ];
+  const rows = Object.entries(operations).map(([name, timings]) => [
+    name,
+    ...timings.map(
+      (timing) => `${showNumber(timing.perSecond)}/s ${showNumber(timing.p50Ms)} ${showNumber(timing.p99Ms)}`,
+    ),
+  ]);
+  return `${heading}${textTable([
+    ...pair('readings written', write, BATCH),
+    ...pair('record read, 16 at once', recordRead, 1),
+  ])}${textTable([['at once (p50 p99 ms)', ...CONCURRENCY.map(String)], ...rows])}`;
+}

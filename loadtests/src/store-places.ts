@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
+
+const EMBEDDED: Readonly<Record<string, (folder: string, place: string) => string>> = {
+  sqlite: (folder, place) => `sqlite:${join(folder, `${place}.db`)}`,
+  json: (folder, place) => `json:${join(folder, place)}`,
+};
+
+/** Stores that can be had on this machine without being told where. */
+export const STORES: readonly string[] = [...Object.keys(EMBEDDED), ...Object.keys(STORE_SERVERS)];
+
+/**
+ * Somewhere to make empty stores of a kind: a temporary folder, or a server from the lab.
+ * @throws {Error} with the names there are.
+ */
+export async function startStorePlaces(name: string): Promise<StoreServer> {
+  const embedded = Object.hasOwn(EMBEDDED, name) ? EMBEDDED[name] : undefined;
+  if (embedded !== undefined) {
+    const folder = mkdtempSync(join(tmpdir(), `tidegauge-bench-${name}-`));
+    return {
+      create: async (place) => embedded(folder, place),
+      stop: async () => rmSync(folder, { recursive: true }),
+    };
+  }
+  if (!Object.hasOwn(STORE_SERVERS, name)) {
+    throw new Error(`there is no store ${name} here: there are ${STORES.join(', ')}`);
+  }
+  return STORE_SERVERS[name]!.start(1);
+}

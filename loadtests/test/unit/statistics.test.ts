@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { median, quantile } from '@tidegauge/loadtests/statistics';
+import { showNumber, textTable } from '@tidegauge/loadtests/table';
+import { timeCount } from '@tidegauge/loadtests/timing';
+
+test('a median is the middle, and between two the mean of both', () => {
+  assert.equal(median([9, 1, 10]), 9);
+  assert.equal(median([10, 1, 2, 9]), 5.5);
+  assert.ok(Number.isNaN(median([])));
+});
+
+test('a quantile is a value that occurred, by nearest rank', () => {
+  const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
+  assert.equal(quantile(hundred, 0.5), 50);
+  assert.equal(quantile(hundred, 0.99), 99);
+  assert.equal(quantile(hundred, 0), 1);
+  assert.equal(quantile(hundred, 1), 100);
+  assert.equal(quantile([3], 0.99), 3);
+  assert.ok(Number.isNaN(quantile([], 0.5)));
+});
+
+test('a table stands in columns, also where rows end early', () => {
+  assert.equal(
+    textTable([['name', '1'], ['x', '100/s', 'p50'], ['alone']]),
+    '  name       1\n  x      100/s  p50\n  alone\n',
+  );
+});
+
+test('numbers are shown as precisely as they are read', () => {
+  assert.deepEqual([0.04, 12.34, 123.4, 12345.6].map(showNumber), ['0.0', '12.3', '123', '12,346']);
+});
+
+test('each operation is run once, never more at once than asked for', async () => {
+  const seen: number[] = [];
+  let running = 0;
+  let most = 0;
+  const timing = await timeCount(20, 4, async (number) => {
+    running++;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setImmediate(resolve));
+    seen.push(number);
+    running--;
+  });
+  assert.deepEqual(
+    seen.toSorted((a, b) => a - b),
+    Array.from({ length: 20 }, (_, index) => index),
+  );
+  assert.equal(most, 4);
+  assert.ok(timing.perSecond > 0 && timing.p50Ms <= timing.p99Ms);
+});
+
+test('an operation that fails ends the run', async () => {
+  await assert.rejects(
+    timeCount(3, 1, async (number) => {
+      if (number === 1) throw new Error('second');
+    }),
+    /second/,
+  );
+});
