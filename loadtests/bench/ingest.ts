@@ -8,9 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startMosquitto } from '@tidegauge/lab';
+import { maskUrl } from '@tidegauge/storage';
 import { type IngestProcess, startIngestProcess } from '../src/ingest-process.ts';
 import { cpuSeconds, residentBytes } from '../src/process-usage.ts';
 import type { PublishResult } from '../src/publisher.ts';
+import { median } from '../src/statistics.ts';
+import { STORES, startStorePlaces } from '../src/store-places.ts';
 
 /**
  * `npm run bench:ingest`: broker → ingest → store beside ingest without a store and beside MQTT.js with
@@ -50,6 +53,8 @@ type Consumer = 'ingest + store' | 'ingest, no store' | 'MQTT.js, no store';
 const CONSUMERS: readonly Consumer[] = ['ingest + store', 'ingest, no store', 'MQTT.js, no store'];
 
 const directory = mkdtempSync(join(tmpdir(), 'tidegauge-bench-'));
+// A store by name comes from the lab, an empty place for each trial; a URL is used as it is.
+const places = STORES.includes(flags.store) ? await startStorePlaces(flags.store) : null;
 const broker = await startMosquitto();
 try {
   // Types are stripped and code is compiled at the first start only: not what a running service costs.
@@ -70,13 +75,14 @@ try {
   report(trials, latency, idle);
 } finally {
   await broker.stop();
+  await places?.stop();
   rmSync(directory, { recursive: true });
 }
 
 async function ingestTrial(consumer: Consumer, label: string): Promise<Trial> {
   const stored = consumer === 'ingest + store';
   const ingest = await startIngest(
-    stored ? storeUrl(label) : 'null:',
+    stored ? await storeUrl(label) : 'null:',
     `${stored ? 'store' : 'null'}-${label}`,
     {
       ACK: stored ? 'durable' : 'received',
@@ -138,7 +144,7 @@ async function peerTrial(): Promise<Trial> {
 
 /** Time from the publisher's stamp to the commit, at a rate that is far from saturation. */
 async function latencyTrial() {
-  const ingest = await startIngest(storeUrl('latency'), 'latency', {});
+  const ingest = await startIngest(await storeUrl('latency'), 'latency', {});
   try {
     const count = latencyRate * latencySeconds;
     await startPublisher(count, latencyRate);
@@ -151,7 +157,7 @@ async function latencyTrial() {
 
 /** CPU of ingest with 50 sensors at 1 Hz, beside that of a process which does nothing but commit at that rate. */
 async function idleTrial() {
-  const ingest = await startIngest(storeUrl('idle'), 'idle', {});
+  const ingest = await startIngest(await storeUrl('idle'), 'idle', {});
   try {
     await sleep(1000);
     const before = cpuSeconds(ingest.pid);
@@ -183,10 +189,8 @@ async function bareCommits(): Promise<number> {
   return share * 100;
 }
 
-function storeUrl(label: string): string {
-  if (flags.store === 'sqlite') return `sqlite:${join(directory, `${label}.db`)}`;
-  if (flags.store === 'json') return `json:${join(directory, `${label}-json`)}`;
-  return flags.store;
+async function storeUrl(label: string): Promise<string> {
+  return places === null ? flags.store : places.create(`bench_${label}`);
 }
 
 function startIngest(store: string, label: string, env: Record<string, string>): Promise<IngestProcess> {
@@ -234,12 +238,6 @@ function watchMemory(pid: number): () => number {
   };
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
 function row(trial: Trial): string {
   const latency =
     trial.p99Ms === null ? '' : `  p50 ${trial.p50Ms!.toFixed(0)} ms  p99 ${trial.p99Ms.toFixed(0)} ms`;
@@ -271,7 +269,7 @@ function report(
     of('ingest + store').map((trial, round) => trial.messagesPerSecond / peers[round]!.messagesPerSecond),
   );
   process.stdout.write(
-    `\n${flags.store}, ${messages} QoS 1 messages from ${devices} devices, median of ${rounds}\n`,
+    `\n${maskUrl(flags.store)}, ${messages} QoS 1 messages from ${devices} devices, median of ${rounds}\n`,
   );
   for (const line of summary) process.stdout.write(`  ${row(line)}\n`);
   process.stdout.write(
@@ -286,7 +284,7 @@ function report(
   if (flags.json !== undefined) {
     const { node, v8 } = process.versions;
     const document = {
-      store: flags.store,
+      store: maskUrl(flags.store),
       messages,
       devices,
       rounds,
