@@ -11,11 +11,10 @@ interface Page {
   readonly proven: string;
 }
 
-/** What the code cannot know of a store; its scheme is the key. */
+/** What the code cannot know of a store, by scheme, in the order of the page. */
 const PAGES: Readonly<Record<string, Page>> = {
   sqlite: { example: 'sqlite:./data/tidegauge.db', proven: 'the SQLite in Node.js 24' },
   json: { example: 'json:./data/readings', proven: 'files in a temporary folder' },
-  null: { example: 'null:', proven: 'keeps nothing, so there is nothing to prove' },
   postgres: {
     example: 'postgres://tidegauge:secret@db/tidegauge',
     proven: 'PostgreSQL 15 of Debian 12',
@@ -34,6 +33,7 @@ const PAGES: Readonly<Record<string, Page>> = {
     proven:
       'a MongoDB-compatible server: FerretDB 2.7 on DocumentDB. MongoDB itself is not among our test servers',
   },
+  null: { example: 'null:', proven: 'keeps nothing, so there is nothing to prove' },
 };
 
 /** One line per capability; the type keeps it whole. */
@@ -53,10 +53,11 @@ const MEANINGS: Readonly<Record<keyof Capabilities, string>> = {
 
 /** The page `docs/stores.md`, from the backends themselves. */
 export async function storesPage(): Promise<string> {
+  const silent = STORE_SCHEMES.filter((scheme) => !Object.hasOwn(PAGES, scheme));
+  if (silent.length > 0) throw new Error(`scripts/stores.ts says nothing of ${silent.join(', ')}`);
+  const shown = Object.entries(PAGES).filter(([scheme]) => STORE_SCHEMES.includes(scheme));
   const stores = await Promise.all(
-    STORE_SCHEMES.map(async (scheme) => {
-      const page = PAGES[scheme];
-      if (page === undefined) throw new Error(`scripts/stores.ts says nothing of ${scheme}`);
+    shown.map(async ([scheme, page]) => {
       const { capabilities } = await createStore(page.example);
       return { scheme, page, capabilities };
     }),
