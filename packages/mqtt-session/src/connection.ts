@@ -92,7 +92,8 @@ export class Connection {
   #lastRequestId = 0;
   #keepAlive: KeepAlive;
   #state: 'connecting' | 'open' | 'ended' = 'connecting';
-  // Reading stops while the application paused it, or (3.1.1, which has no receive maximum) the window is full.
+  // Reading stops while the application paused it, or the window is full: 3.1.1 cannot announce a receive maximum,
+  // and mosquitto 2.0.11 exceeds it when it delivers from its queue. Leaving it would only bring all of it again.
   #paused = false;
   #held = false;
   #flushDue: 'no' | 'now' | 'later' = 'no';
@@ -245,7 +246,7 @@ export class Connection {
 
   // Gives the message its place in the acknowledgement order; false when it was delivered before.
   #enter(message: InboundMessage): boolean {
-    const { version, unreleased, counters, settings } = this.#context;
+    const { unreleased, counters } = this.#context;
     const id = message.packetId;
     if (message.qos === 2) {
       if (this.#unanswered.has(id)) {
@@ -262,9 +263,8 @@ export class Connection {
       unreleased.delete(id);
       this.#unanswered.add(id);
     }
-    if (version === 5 && this.inFlight >= settings.receiveMaximum) throw this.#tooMany();
     message.ticket = this.#push(message.qos === 1 ? PUBACK : PUBREC, id);
-    if (version === 4 && this.#acks.size >= this.#acks.limit) this.#updateHold();
+    if (this.#acks.size >= this.#acks.limit) this.#updateHold();
     return true;
   }
 
@@ -424,8 +424,7 @@ export class Connection {
   }
 
   #updateHold(): void {
-    const full = this.#context.version === 4 && this.#acks.size >= this.#acks.limit;
-    const held = this.#paused || full;
+    const held = this.#paused || this.#acks.size >= this.#acks.limit;
     if (held === this.#held) return;
     this.#held = held;
     this.#keepAlive.paused = held;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type MosquittoOptions, startMosquitto } from '@tidegauge/lab';
-import { MqttSession, MqttSessionError } from '../../src/index.ts';
+import { type InboundMessage, MqttSession, MqttSessionError } from '../../src/index.ts';
 import { publish, publishNumbers } from '../support/publisher.ts';
 import { record } from '../support/recorder.ts';
 import { until } from '../support/wait.ts';
@@ -105,6 +105,33 @@ for (const protocolVersion of [4, 5] as const) {
     );
   });
 }
+
+test('a broker that delivers its queue beyond the receive maximum is held back, not left', async (t) => {
+  // mosquitto 2.0.11 does so once messages come both from its queue and from publishers.
+  const { url, port } = await start(t);
+  let waiting: InboundMessage[] = [];
+  const { session, messages } = record(t, {
+    url,
+    receiveMaximum: 100,
+    onMessage: (message) => {
+      messages.push(message);
+      waiting.push(message);
+    },
+  });
+  await session.connect();
+  let most = 0;
+  const release = setInterval(() => {
+    most = Math.max(most, waiting.length);
+    for (const message of waiting) session.acknowledge(message);
+    waiting = [];
+  }, 2);
+  t.after(() => clearInterval(release));
+  await publishNumbers(port, 't/numbers', 20_000);
+  await until('20,000 messages', () => messages.length >= 20_000);
+  assert.equal(messages.length, 20_000);
+  assert.ok(most <= 100, `${most} messages waited`);
+  assert.equal(session.stats.reconnects, 0);
+});
 
 test('a group shares messages: each goes to one of two sessions', async (t) => {
   const { url, port } = await start(t);
