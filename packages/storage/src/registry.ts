@@ -9,6 +9,7 @@ const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   sqlite: () => import('./sqlite/index.ts'),
   json: () => import('./json/index.ts'),
   mariadb: () => import('./mariadb/index.ts'),
+  cassandra: () => import('./cassandra/index.ts'),
   mongodb: () => import('./mongodb/index.ts'),
   null: () => import('./null/index.ts'),
   postgres: () => import('./postgres/index.ts'),

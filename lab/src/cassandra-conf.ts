@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+
+export interface NodeConf {
+  readonly folder: string;
+  readonly host: string;
+  readonly port: number;
+  readonly storagePort: number;
+  /** Which node of the ring, from 0 on. */
+  readonly index: number;
+  readonly commitlog: 'batch' | 'periodic';
+}
+
+// Murmur3's ring cut in three.
+const TOKENS = ['-9223372036854775808', '-3074457345618258603', '3074457345618258602'];
+
+/** cassandra.yaml, whole: the jar has none. Caches and pools as a board of 1 GB can hold. */
+export function yaml(conf: NodeConf): string {
+  const { folder, host, port, storagePort, index, commitlog } = conf;
+  const lines = [
+    'cluster_name: tidegauge-lab',
+    'num_tokens: 1',
+    `initial_token: ${TOKENS[index]}`,
+    'auto_bootstrap: false',
+    'partitioner: org.apache.cassandra.dht.Murmur3Partitioner',
+    'endpoint_snitch: SimpleSnitch',
+    'authenticator: PasswordAuthenticator',
+    'authorizer: CassandraAuthorizer',
+    'role_manager: CassandraRoleManager',
+    `listen_address: ${host}`,
+    `rpc_address: ${host}`,
+    `storage_port: ${storagePort}`,
+    `native_transport_port: ${port}`,
+    'seed_provider:',
+    '  - class_name: org.apache.cassandra.locator.SimpleSeedProvider',
+    '    parameters:',
+    `      - seeds: "127.0.0.1:${storagePort}"`,
+    'data_file_directories:',
+    `  - ${join(folder, 'data')}`,
+    ...['commitlog', 'saved_caches', 'hints', 'cdc_raw'].map(
+      (name) => `${name}_directory: ${join(folder, name)}`,
+    ),
+    `commitlog_sync: ${commitlog}`,
+    ...(commitlog === 'periodic' ? ['commitlog_sync_period: 10000ms'] : []),
+    'commitlog_segment_size: 8MiB',
+    'commitlog_total_space: 64MiB',
+    'auto_snapshot: false',
+    'memtable_heap_space: 64MiB',
+    'memtable_offheap_space: 64MiB',
+    'key_cache_size: 8MiB',
+    'file_cache_size: 32MiB',
+    'networking_cache_size: 32MiB',
+    'concurrent_reads: 8',
+    // A writer waits for the disk in batch mode: more of them share one sync.
+    `concurrent_writes: ${commitlog === 'batch' ? 32 : 8}`,
+    'concurrent_compactors: 1',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const EXPORTS = [
+  ...[
+    'java.base/jdk.internal.misc',
+    'java.base/java.lang.ref',
+    'java.management.rmi/com.sun.jmx.remote.internal.rmi',
+  ],
+  ...[
+    'java.rmi/sun.rmi.registry',
+    'java.rmi/sun.rmi.server',
+    'java.sql/java.sql',
+    'jdk.unsupported/sun.misc',
+  ],
+  ...['jdk.compiler/com.sun.tools.javac.file', 'jdk.attach/sun.tools.attach'],
+];
+const OPENS = [
+  ...['lang.module', 'io', 'lang.reflect', 'lang', 'util'].map((name) => `java.base/java.${name}`),
+  ...['loader', 'ref', 'reflect', 'math', 'module', 'util.jar'].map(
+    (name) => `java.base/jdk.internal.${name}`,
+  ),
+  ...[
+    'java.base/sun.nio.ch',
+    'jdk.management/com.sun.management.internal',
+    'jdk.compiler/com.sun.tools.javac',
+  ],
+];
+
+/** What the JVM needs to run Cassandra 5.0 on Java 17, as its own jvm17-server.options has it. */
+export function jvmOptions(folder: string, jars: string, count: number): string[] {
+  const [heap, young] = count === 1 ? [430, 142] : [400, 132];
+  const system = {
+    'cassandra.config': `file://${join(folder, 'cassandra.yaml')}`,
+    'logback.configurationFile': join(folder, 'logback.xml'),
+    'cassandra.storagedir': folder,
+    'cassandra-foreground': 'yes',
+    'cassandra.superuser_setup_delay_ms': '0',
+    // A login must not depend on one node, nor cost 100 ms of hashing.
+    'cassandra.system_auth.default_rf': String(count),
+    'cassandra.auth_bcrypt_gensalt_log2_rounds': '4',
+    // Nobody is to be waited for on loopback.
+    'cassandra.ring_delay_ms': '1000',
+    'cassandra.skip_wait_for_gossip_to_settle': '0',
+    'cassandra.consistent.rangemovement': 'false',
+    'jdk.attach.allowAttachSelf': 'true',
+    'io.netty.tryReflectionSetAccessible': 'true',
+  };
+  return [
+    ...[
+      `-Xms${heap}m`,
+      `-Xmx${heap}m`,
+      `-Xmn${young}m`,
+      '-Xss256k',
+      '-XX:+UseSerialGC',
+      '-XX:+ExitOnOutOfMemoryError',
+    ],
+    `-javaagent:${join(jars, 'jamm-0.4.0.jar')}`,
+    ...EXPORTS.flatMap((name) => ['--add-exports', `${name}=ALL-UNNAMED`]),
+    ...OPENS.flatMap((name) => ['--add-opens', `${name}=ALL-UNNAMED`]),
+    ...Object.entries(system).map(([name, value]) => `-D${name}=${value}`),
+    ...['-cp', `${jars}/*`],
+  ];
+}

@@ -1,0 +1,241 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { jvmOptions, yaml } from './cassandra-conf.ts';
+import { runCql } from './cql.ts';
+import { findProgram } from './debian.ts';
+import { launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
+
+const run = promisify(execFile);
+
+export const CASSANDRA_VERSION = '5.0.9';
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tidegauge/cassandra', import.meta.url));
+const READY_MS = 120_000;
+const MAX_NODES = 3;
+const USER = 'tidegauge';
+
+export interface CassandraOptions {
+  /** 1 to 3, on 127.0.0.1 and up, since every node must have the same port. Default 1. */
+  readonly nodes?: number;
+  /**
+   * When a write counts as logged: `batch` (default) waits for the disk, `periodic` syncs every 10 s as
+   * Cassandra itself does by default, and a killed server loses up to 100 ms of what it acknowledged.
+   */
+  readonly commitlog?: 'batch' | 'periodic';
+}
+
+export interface CassandraNode {
+  readonly host: string;
+  readonly pid: number;
+  readonly running: boolean;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  /** Ends it as a power cut would if it runs, and starts it again with its data. */
+  restart(): Promise<void>;
+  log(): string;
+}
+
+export interface Cassandra {
+  readonly port: number;
+  readonly nodes: readonly CassandraNode[];
+  /** A superuser, the only one: the default one is dropped. */
+  readonly user: string;
+  /** Made for this start. */
+  readonly password: string;
+  /** The URL of a keyspace, which need not exist yet. */
+  url(keyspace: string): string;
+  /** Runs one CQL statement on the first node that runs. */
+  query(statement: string): Promise<void>;
+  /** Ends all nodes at once, and removes their data. Twice is fine. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Cassandra on loopback as children of this process, with memory for a small board (heap 430 MB, new
+ * generation 142 MB; 400 and 132 each for several nodes), password authentication and permissions on.
+ * Downloads it by Maven once. Rejects when that fails or a node does not answer a query within 2 minutes.
+ */
+export async function startCassandra(options: CassandraOptions = {}): Promise<Cassandra> {
+  const { nodes: count = 1, commitlog = 'batch' } = options;
+  if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NODES)) {
+    throw new TypeError(`nodes is 1 to ${MAX_NODES}`);
+  }
+  const java = await findProgram('java', 'default-jre-headless');
+  const jars = await download();
+  const hosts = Array.from({ length: count }, (_, index) => `127.0.0.${index + 1}`);
+  const [port, storagePort] = [await commonPort(hosts), await commonPort(hosts)];
+  const password = randomBytes(18).toString('base64url');
+  const directory = temporaryDirectory('cassandra');
+  let login = { user: 'cassandra', password: 'cassandra' };
+
+  const nodes = hosts.map((host, index) => {
+    const folder = join(directory.path, `node-${index + 1}`);
+    return new Node(host, async () => {
+      await mkdir(folder, { recursive: true });
+      const conf = { folder, host, port, storagePort, index, commitlog };
+      await writeFile(join(folder, 'cassandra.yaml'), yaml(conf));
+      await writeFile(join(folder, 'logback.xml'), LOGBACK);
+      return launchServer({
+        name: `cassandra on ${host}:${port}`,
+        command: java,
+        args: [...jvmOptions(folder, jars, count), 'org.apache.cassandra.service.CassandraDaemon'],
+        ready: () => answers({ host, port, ...login }),
+        readyMs: READY_MS,
+      });
+    });
+  });
+  const query = (statement: string): Promise<void> => {
+    const node = nodes.find(({ running }) => running) ?? nodes[0]!;
+    return runCql({ host: node.host, port, ...login }, statement);
+  };
+  const stop = async (): Promise<void> => {
+    // Nothing is kept, so that the seconds of an orderly end are spared.
+    await Promise.all(nodes.map((node) => node.kill()));
+    directory.remove();
+  };
+
+  try {
+    await Promise.all(nodes.map((node) => node.restart()));
+    await insist(() =>
+      query(
+        `create role if not exists ${USER} with superuser = true and login = true and password = '${password}'`,
+      ),
+    );
+    login = { user: USER, password };
+    await insist(() => query('drop role if exists cassandra'));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    port,
+    nodes,
+    user: USER,
+    password,
+    url: (keyspace) =>
+      `cassandra://${USER}:${password}@${hosts.map((host) => `${host}:${port}`).join(',')}/${keyspace}`,
+    query,
+    stop,
+  };
+}
+
+class Node implements CassandraNode {
+  readonly host: string;
+  readonly #launch: () => Promise<ServerProcess>;
+  #process: ServerProcess | null = null;
+
+  constructor(host: string, launch: () => Promise<ServerProcess>) {
+    this.host = host;
+    this.#launch = launch;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? -1;
+  }
+
+  get running(): boolean {
+    return this.#process?.running === true;
+  }
+
+  log(): string {
+    return this.#process?.log() ?? '';
+  }
+
+  async kill(): Promise<void> {
+    await this.#process?.kill();
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    this.#process = await this.#launch();
+  }
+}
+
+const LOGBACK = `<configuration><appender name="E" class="ch.qos.logback.core.ConsoleAppender"><encoder>
+<pattern>%level %logger{0} %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="E"/></root></configuration>
+`;
+
+/** A new cluster takes a moment to agree on who is there. */
+async function insist(attempt: () => Promise<void>): Promise<void> {
+  for (const deadline = Date.now() + READY_MS; ; await delay(200)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+  }
+}
+
+function answers(login: Parameters<typeof runCql>[0]): Promise<boolean> {
+  return runCql(login, 'select key from system.local', 2000).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The folder with Cassandra's jars, filled by Maven when it is not there. */
+async function download(): Promise<string> {
+  const folder = join(CACHE, CASSANDRA_VERSION);
+  if (existsSync(folder)) return folder;
+  const maven = await findProgram('mvn', 'maven');
+  process.stderr.write(`Downloading Cassandra ${CASSANDRA_VERSION} (once, 70 MB)...\n`);
+  await mkdir(CACHE, { recursive: true });
+  const work = await mkdtemp(join(CACHE, 'download-'));
+  try {
+    await writeFile(join(work, 'pom.xml'), POM);
+    const args = [
+      '-q',
+      '-B',
+      'dependency:copy-dependencies',
+      '-DoutputDirectory=lib',
+      '-DincludeScope=runtime',
+    ];
+    await run(maven, args, { cwd: work, timeout: 600_000 });
+    // Whole or not at all, also when two processes download at once.
+    await rename(join(work, 'lib'), folder).catch((error: unknown) => {
+      if (!existsSync(folder)) throw error;
+    });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>tidegauge</groupId><artifactId>lab-cassandra</artifactId><version>1</version>
+  <dependencies>
+    <dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId><version>${CASSANDRA_VERSION}</version></dependency>
+  </dependencies>
+</project>
+`;
+
+/** A port that is free on every one of the hosts: nodes of a cluster find each other by host alone. */
+async function commonPort(hosts: readonly string[]): Promise<number> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    let port = 0;
+    const held: (() => void)[] = [];
+    try {
+      for (const host of hosts) {
+        const server = createServer();
+        await new Promise<void>((resolve, reject) => {
+          server.once('error', reject).listen(port, host, resolve);
+        });
+        held.push(() => void server.close());
+        port = (server.address() as { port: number }).port;
+      }
+      return port;
+    } catch {
+      // Taken on another host: try the next.
+    } finally {
+      for (const release of held) release();
+    }
+  }
+  throw new Error(`no port is free on all of ${hosts.join(', ')}`);
+}

@@ -1,0 +1,89 @@
+import { StoreError } from '../errors.ts';
+import { choice, integer, type Option, type OptionValues, readOptions } from '../options.ts';
+import type { StoreUrl } from '../url.ts';
+
+export const WRITE_LEVELS = [
+  ...['ONE', 'TWO', 'THREE', 'QUORUM', 'ALL', 'LOCAL_ONE', 'LOCAL_QUORUM'],
+  'EACH_QUORUM',
+] as const;
+export const READ_LEVELS = ['ONE', 'TWO', 'THREE', 'QUORUM', 'ALL', 'LOCAL_ONE', 'LOCAL_QUORUM'] as const;
+
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
+
+const dc: Option<string> = {
+  default: 'datacenter1',
+  description: 'the data centre to talk to, as nodetool status calls it',
+  takes: 'a name',
+  parse: (text) => (/^[^'"\s]{1,100}$/.test(text) ? text : undefined),
+};
+
+/** Options of `cassandra://host/keyspace?...`. */
+export const CASSANDRA_OPTIONS = {
+  dc,
+  rf: integer(1, 9, 'copies', 1, 'copies of each row (in `dc`), when the keyspace is created'),
+  strategy: choice(
+    ['network', 'simple'],
+    'network',
+    'NetworkTopologyStrategy or SimpleStrategy, when the keyspace is created',
+  ),
+  write: choice(WRITE_LEVELS, 'QUORUM', 'copies that acknowledge a write of readings or records'),
+  read: choice(READ_LEVELS, 'QUORUM', 'copies that answer a read of readings or records'),
+  ttl: integer(
+    0,
+    630_720_000,
+    's',
+    0,
+    'readings expire so long after they were written, 0 never; when created',
+  ),
+  compression: choice(['lz4', 'zstd', 'none'], 'lz4', 'compression of tables, when they are created'),
+  connect: integer(100, 120_000, 'ms', 5000, 'longest time to connect in, then UNAVAILABLE'),
+  timeout: integer(100, 120_000, 'ms', 12_000, 'longest wait for one answer of a server, then TIMEOUT'),
+};
+
+export interface CassandraConfig extends OptionValues<typeof CASSANDRA_OPTIONS> {
+  /** `host:port`, at least one. */
+  readonly hosts: readonly string[];
+  readonly port: number;
+  readonly user: string | null;
+  readonly password: string;
+  readonly keyspace: string;
+  /** Hosts and keyspace, for messages. */
+  readonly place: string;
+}
+
+const PORT = 9042;
+
+/** @throws {StoreError} MISCONFIGURED */
+export function readConfig(url: StoreUrl): CassandraConfig {
+  const example = 'write cassandra://host1,host2/keyspace';
+  if (url.hosts.length === 0) throw mistake(url, 'names no host', example);
+  if (!NAME.test(url.path)) {
+    throw mistake(url, 'names no keyspace of a letter, then up to 47 letters, digits and _', example);
+  }
+  const ports = new Set(url.hosts.map(({ port }) => port ?? PORT));
+  if (ports.size > 1) {
+    // Nodes tell each other's addresses without ports.
+    throw mistake(
+      url,
+      'gives its hosts different ports',
+      'let every node of a cluster listen on the same port',
+    );
+  }
+  const [port] = [...ports] as [number];
+  const hosts = url.hosts.map(({ host }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`));
+  const { user, path: keyspace } = url;
+  const place = `${hosts.join(',')}/${keyspace}`;
+  return {
+    hosts,
+    port,
+    user,
+    password: url.password ?? '',
+    keyspace,
+    place,
+    ...readOptions(url, CASSANDRA_OPTIONS),
+  };
+}
+
+function mistake(url: StoreUrl, problem: string, hint: string): StoreError {
+  return new StoreError('MISCONFIGURED', `${url.masked} ${problem}`, { hint });
+}

@@ -1,0 +1,93 @@
+import driver from 'cassandra-driver';
+import { StoreError, type StoreErrorCode } from '../errors.ts';
+
+const { errors } = driver;
+const { responseErrorCodes: codes } = driver.types;
+
+type Meaning = readonly [StoreErrorCode, hint: string];
+
+const CREDENTIALS: Meaning = ['MISCONFIGURED', 'mend user and password in the URL'];
+const UNKNOWN: Meaning = ['UNAVAILABLE', 'see the log of the server'];
+
+/** What a server answers (native protocol, section "Error codes"), by code. */
+const RESPONSES: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [codes.serverError, ['UNAVAILABLE', 'see the log of the server']],
+  [codes.protocolError, ['UNAVAILABLE', 'the driver speaks protocol 3 to 5: is the host a Cassandra?']],
+  [codes.badCredentials, CREDENTIALS],
+  [codes.unavailableException, ['UNAVAILABLE', 'start more nodes, or ask for a lower consistency level']],
+  [codes.overloaded, ['OVERLOADED', 'wait; then write with fewer writers']],
+  [codes.isBootstrapping, ['UNAVAILABLE', 'wait until the node has joined']],
+  [codes.truncateError, ['UNAVAILABLE', 'see the log of the server']],
+  [codes.writeTimeout, ['TIMEOUT', 'too few copies acknowledged in time: write again']],
+  [codes.readTimeout, ['TIMEOUT', 'too few copies answered in time: read again']],
+  [codes.readFailure, ['UNAVAILABLE', 'copies failed to read: see the log of the server']],
+  [codes.functionFailure, ['UNAVAILABLE', 'see the log of the server']],
+  [codes.writeFailure, ['UNAVAILABLE', 'copies failed to write: see the log of the server']],
+  [codes.syntaxError, ['MISCONFIGURED', 'the server does not know this CQL: Tidegauge needs Cassandra 5']],
+  [codes.unauthorized, ['MISCONFIGURED', 'grant the user all permissions on the keyspace']],
+  [codes.invalid, ['MISCONFIGURED', 'the keyspace is not laid out as this version expects']],
+  [codes.configError, ['MISCONFIGURED', 'the server refuses the options of the URL: see the message']],
+  [codes.alreadyExists, ['UNAVAILABLE', 'another process created it at the same moment: try again']],
+  [codes.unprepared, ['UNAVAILABLE', 'try again']],
+  // The driver's own: the socket was closed before all was written.
+  [codes.clientWriteFailure, ['UNAVAILABLE', 'the connection broke']],
+]);
+
+/** CQL that the tables do not take: a missing table or column, a value too large. */
+export function isInvalid(error: unknown): boolean {
+  return error instanceof errors.ResponseError && error.code === codes.invalid;
+}
+
+/** What a failed call means; errors that are not the driver's pass through. */
+export function toStoreError(error: unknown, place: string): unknown {
+  const [code, hint] = meaning(error) ?? [];
+  if (code === undefined) return error;
+  return new StoreError(code, `cassandra ${place}: ${describe(error as Error)}`, {
+    hint: hint!,
+    cause: error,
+  });
+}
+
+function meaning(error: unknown): Meaning | null {
+  if (error instanceof errors.NoHostAvailableError) return worst(Object.values(error.innerErrors ?? {}));
+  if (error instanceof errors.ResponseError) return responseMeaning(error);
+  if (error instanceof errors.AuthenticationError) return CREDENTIALS;
+  if (error instanceof errors.BusyConnectionError) return ['OVERLOADED', 'all connections are busy: wait'];
+  if (error instanceof errors.OperationTimedOutError) {
+    return ['TIMEOUT', 'no answer in time: try again, or raise the timeout option'];
+  }
+  if (error instanceof errors.ArgumentError) return ['MISCONFIGURED', 'mend the dc option of the URL'];
+  if (error instanceof errors.NotSupportedError) return ['MISCONFIGURED', 'Tidegauge needs Cassandra 5'];
+  if (error instanceof errors.DriverError) return UNKNOWN;
+  // Sockets and name look-up.
+  if (error instanceof Error && 'syscall' in error)
+    return ['UNAVAILABLE', 'is the server up, and the host right?'];
+  return null;
+}
+
+function responseMeaning(error: driver.errors.ResponseError): Meaning {
+  // The commit log takes half a segment at most; the server says so as "invalid".
+  if (error.code === codes.invalid && /too large|larger than/i.test(error.message)) {
+    return ['REJECTED', 'a value is larger than the server takes'];
+  }
+  return RESPONSES.get(error.code) ?? UNKNOWN;
+}
+
+/** All hosts failed: what a person must mend first, then what was asked of them and not answered. */
+function worst(inner: readonly unknown[]): Meaning {
+  const meanings = inner.map(meaning);
+  for (const code of ['MISCONFIGURED', 'TIMEOUT', 'OVERLOADED'] as const) {
+    const found = meanings.find((each) => each?.[0] === code);
+    if (found) return found;
+  }
+  return ['UNAVAILABLE', 'is the server up, and the host right?'];
+}
+
+function describe(error: Error): string {
+  if (!(error instanceof errors.NoHostAvailableError)) return error.message;
+  const inner = Object.entries((error.innerErrors ?? {}) as Record<string, unknown>);
+  if (inner.length === 0) return error.message;
+  return inner
+    .map(([host, cause]) => `${host}: ${cause instanceof Error ? cause.message : cause}`)
+    .join('; ');
+}

@@ -1,0 +1,78 @@
+import { type Attributes, type Device, QUALITIES, type Reading } from '@tidegauge/readings';
+import type driver from 'cassandra-driver';
+import type { DevicePatch, RecordFields } from '../contract.ts';
+import { BUCKET_US } from './schema.ts';
+import type { Row } from './session.ts';
+
+// `shape` says the quality and which columns count. A column that does not is left unset rather than null: a
+// null would be a tombstone in every row, and a correction leaves behind at most a cell that nobody looks at.
+const QUALITY_BITS = 0b11;
+const HAS_STRING = 0b100;
+const HAS_BOOT = 0b1000;
+const HAS_SEQ = 0b10000;
+
+/** Columns of a reading in the order of `fromReading`. */
+export const READING_COLUMNS =
+  'device, metric, bucket, time, number, string, received, boot, seq, shape' as const;
+
+export function bucketOf(time: number): number {
+  return Math.floor(time / BUCKET_US);
+}
+
+export function fromReading(reading: Reading, bucket: number): unknown[] {
+  const { device, metric, time, value, received, boot, seq, quality } = reading;
+  const isString = typeof value === 'string';
+  const shape =
+    QUALITIES.indexOf(quality) |
+    (isString ? HAS_STRING : 0) |
+    (boot === null ? 0 : HAS_BOOT) |
+    (seq === null ? 0 : HAS_SEQ);
+  // Undefined is unset.
+  const [number, string] = isString ? [undefined, value] : [value, undefined];
+  return [device, metric, bucket, time, number, string, received, boot ?? undefined, seq ?? undefined, shape];
+}
+
+export function toReading(device: string, metric: string, row: Row): Reading {
+  const shape = row.shape as number;
+  return {
+    device,
+    metric,
+    time: toNumber(row.time),
+    value: shape & HAS_STRING ? (row.string as string) : (row.number as number),
+    received: toNumber(row.received),
+    boot: shape & HAS_BOOT ? (row.boot as string) : null,
+    seq: shape & HAS_SEQ ? toNumber(row.seq) : null,
+    quality: QUALITIES[shape & QUALITY_BITS] ?? 'ok',
+  };
+}
+
+function toNumber(value: driver.types.Long): number {
+  return value.toNumber();
+}
+
+export function toDevice(row: Row): Device {
+  return {
+    name: row.name as string,
+    site: row.site as string | null,
+    city: row.city as string | null,
+    kind: row.kind as string | null,
+    year: row.year as number | null,
+    attributes: JSON.parse((row.attributes as string | null) ?? '{}') as Attributes,
+  };
+}
+
+/** Columns and values that a patch sets. */
+export function fromPatch(patch: DevicePatch): [column: string, value: string | number | null][] {
+  const { site, city, kind, year, attributes } = patch;
+  const columns = { site, city, kind, year, attributes: attributes && JSON.stringify(attributes) };
+  return Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
+}
+
+export function toFields(row: Row): RecordFields {
+  const fields: Record<string, string> = {};
+  for (const column of row.keys()) {
+    const value = row[column] as string | null;
+    if (column !== 'y_id' && value !== null) fields[column] = value;
+  }
+  return fields;
+}

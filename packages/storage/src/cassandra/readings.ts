@@ -1,0 +1,186 @@
+import type { Reading } from '@tidegauge/readings';
+import { foldBuckets } from '../aggregate.ts';
+import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
+import { forEach } from './limiter.ts';
+import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
+import { type Partition, partition } from './partition.ts';
+import { BUCKET_US } from './schema.ts';
+import { SeriesIndex } from './series.ts';
+import type { Session } from './session.ts';
+
+/** Rows in a batch of one partition: at most 600 KB of the longest texts, of 4 MiB that the log takes. */
+const BATCH_ROWS = 50;
+const PAGE_ROWS = 1000;
+// Calls that one write, latest or expire has under way at once.
+const WIDTH = 64;
+
+/**
+ * Readings in partitions of one series and day, newest first; `series` tells which days there are. Writes are
+ * blind: of equal identities the write with the later timestamp wins (see `processTimestamps`).
+ */
+export class CassandraReadings implements ReadingStore {
+  readonly #session: Session;
+  readonly #index: SeriesIndex;
+  readonly #insert: string;
+  readonly #pages: Readonly<Record<Order, string>>;
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#index = new SeriesIndex(session);
+    const table = `"${session.keyspace}".readings`;
+    this.#insert = `insert into ${table} (${READING_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const page = `
+      select time, number, string, received, boot, seq, shape from ${table}
+      where device = ? and metric = ? and bucket = ? and time >= ? and time < ? order by time`;
+    this.#pages = { asc: `${page} asc limit ?`, desc: `${page} desc limit ?` };
+  }
+
+  async write(batch: readonly Reading[]): Promise<WriteResult> {
+    const partitions = partition(batch);
+    const fresh = partitions.filter(
+      ({ device, metric, bucket }) => !this.#index.isKnown(device, metric, bucket),
+    );
+    if (fresh.length > 0) {
+      await forEach(fresh, WIDTH, ({ device, metric, bucket }) => this.#index.add(device, metric, bucket));
+    }
+    await forEach(chunks(partitions), WIDTH, ({ bucket, rows }) => {
+      if (rows.length === 1) return this.#session.write(this.#insert, fromReading(rows[0]!, bucket));
+      const query = this.#insert;
+      return this.#session.writePartition(rows.map((row) => ({ query, params: fromReading(row, bucket) })));
+    });
+    return { stored: batch.length, duplicate: 0 };
+  }
+
+  async *range(query: RangeQuery): AsyncGenerator<Reading> {
+    const { device, metric, limit, order = 'desc' } = query;
+    const series = await this.#seriesIn(query);
+    // Each of many metrics gives only part of the first page.
+    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(series.size, 1)), 10);
+    const streams = [...series].map(([name, buckets]) =>
+      this.#stream(device, name, buckets, query, order, size),
+    );
+    if (metric !== undefined) {
+      // Nothing to merge.
+      for (const stream of streams) yield* take(flatten(stream), limit);
+      return;
+    }
+    yield* take(mergePages(streams, compareReadings(order)), limit);
+  }
+
+  async #seriesIn(query: RangeQuery): Promise<Map<string, number[]>> {
+    const { device, metric } = query;
+    if (metric === undefined) return this.#index.ofDevice(device);
+    const { from, to } = seriesBounds(query, metric);
+    if (from >= to) return new Map();
+    const days = await this.#index.ofSeries(device, metric, bucketOf(from), bucketOf(to - 1));
+    return new Map([[metric, days]]);
+  }
+
+  /** One series page by page, day by day. */
+  async *#stream(
+    device: string,
+    metric: string,
+    buckets: readonly number[],
+    query: RangeQuery,
+    order: Order,
+    size: number,
+  ): AsyncGenerator<Reading[]> {
+    let { from, to } = seriesBounds(query, metric);
+    if (from >= to) return;
+    const [first, last] = [bucketOf(from), bucketOf(to - 1)];
+    const within = buckets.filter((bucket) => bucket >= first && bucket <= last);
+    for (const bucket of order === 'desc' ? within : within.toReversed()) {
+      for (;;) {
+        const page = await this.#page(device, metric, bucket, from, to, order, size);
+        if (page.length > 0) yield page;
+        if (page.length < size) break;
+        const { time } = page.at(-1)!;
+        if (order === 'asc') from = time + 1;
+        else to = time;
+      }
+    }
+  }
+
+  async #page(
+    device: string,
+    metric: string,
+    bucket: number,
+    from: number,
+    to: number,
+    order: Order,
+    limit: number,
+  ): Promise<Reading[]> {
+    const params = [device, metric, bucket, from, to, limit];
+    const rows = await this.#session.read(this.#pages[order], params);
+    return rows.map((row) => toReading(device, metric, row));
+  }
+
+  /** No row of latest readings is kept, which would need a read before each write: the newest day is asked. */
+  async latest(devices: readonly string[]): Promise<Reading[]> {
+    const found = new Map<string, Reading[]>();
+    await forEach(devices, WIDTH, async (device) => {
+      const newest: Reading[] = [];
+      for (const [metric, bucket] of await this.#index.newest(device)) {
+        const reading = await this.#newest(device, metric, bucket);
+        if (reading !== undefined) newest.push(reading);
+      }
+      found.set(device, newest);
+    });
+    return devices.flatMap((device) => found.get(device)!);
+  }
+
+  async #newest(device: string, metric: string, bucket: number): Promise<Reading | undefined> {
+    const [start, end] = [bucket * BUCKET_US, (bucket + 1) * BUCKET_US];
+    const [newest] = await this.#page(device, metric, bucket, start, end, 'desc', 1);
+    if (newest !== undefined) return newest;
+    // All of that day expired; an older day may still have some, if its readings were written later.
+    const query = { device, metric, to: start, limit: 1 };
+    for await (const reading of this.range(query)) return reading;
+    return undefined;
+  }
+
+  aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
+    const query = { device, metric, from, to, limit: Number.MAX_SAFE_INTEGER };
+    return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
+  }
+
+  /**
+   * Drops days whole, and of the day that `before` is in the older part. What is written from now on stays:
+   * deletes carry the timestamp of the start.
+   */
+  async expire(before: number): Promise<null> {
+    if (before <= 0) return null;
+    const timestamp = this.#session.timestamp();
+    this.#index.forget();
+    const table = `"${this.#session.keyspace}".readings`;
+    const drop = `delete from ${table} where device = ? and metric = ? and bucket = ?`;
+    await forEach(this.#index.all(), WIDTH, async ({ device, metric, bucket }) => {
+      const start = bucket * BUCKET_US;
+      if (start >= before) return;
+      if (start + BUCKET_US <= before) {
+        await this.#session.write(drop, [device, metric, bucket], timestamp);
+        await this.#index.remove(device, metric, bucket, timestamp);
+      } else {
+        await this.#session.write(`${drop} and time < ?`, [device, metric, bucket, before], timestamp);
+      }
+    });
+    return null;
+  }
+}
+
+function* chunks(partitions: readonly Partition[]): Generator<{ bucket: number; rows: readonly Reading[] }> {
+  for (const { bucket, rows } of partitions) {
+    if (rows.length <= BATCH_ROWS) {
+      yield { bucket, rows };
+      continue;
+    }
+    for (let start = 0; start < rows.length; start += BATCH_ROWS) {
+      yield { bucket, rows: rows.slice(start, start + BATCH_ROWS) };
+    }
+  }
+}
+
+async function* flatten<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const page of pages) yield* page;
+}

@@ -1,0 +1,93 @@
+import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import { isInvalid } from './errors.ts';
+import { toFields } from './mapping.ts';
+import { compression, withSchemaLock } from './schema.ts';
+import type { Row, Session } from './session.ts';
+
+/**
+ * Records in the layout of YCSB's Cassandra binding (y_id, field0..), with its semantics: insert and update
+ * both write blindly, and a scan goes by token, that is in no order of keys. Names come checked.
+ */
+export class CassandraRecords implements RecordStore {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  async createTable(table: string, fieldCount: number): Promise<void> {
+    const columns = Array.from({ length: fieldCount }, (_, index) => `, field${index} varchar`).join('');
+    const create = `create table if not exists ${this.#name(table)} (y_id varchar primary key${columns})
+      with compression = ${compression(this.#session.config)}`;
+    await withSchemaLock(this.#session, () => this.#session.define(create));
+  }
+
+  async dropTable(table: string): Promise<void> {
+    const drop = `drop table if exists ${this.#name(table)}`;
+    await withSchemaLock(this.#session, () => this.#session.define(drop));
+  }
+
+  async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
+    const query = `select ${columns(fields)} from ${this.#name(table)} where y_id = ?`;
+    const [row] = await this.#on(table, () => this.#session.read(query, [key]));
+    return row === undefined ? null : toFields(row);
+  }
+
+  async insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
+    const names = Object.keys(fields);
+    const marks = ', ?'.repeat(names.length);
+    const query = `insert into ${this.#name(table)} (y_id, ${names.join(', ')}) values (?${marks})`;
+    await this.#on(table, () => this.#session.write(query, [key, ...Object.values(fields)]));
+    return true;
+  }
+
+  async update(table: string, key: string, fields: RecordFields): Promise<boolean> {
+    const set = Object.keys(fields).map((field) => `${field} = ?`);
+    const query = `update ${this.#name(table)} set ${set.join(', ')} where y_id = ?`;
+    await this.#on(table, () => this.#session.write(query, [...Object.values(fields), key]));
+    return true;
+  }
+
+  /** Blind as well: true whether or not the key was there. */
+  async delete(table: string, key: string): Promise<boolean> {
+    const query = `delete from ${this.#name(table)} where y_id = ?`;
+    await this.#on(table, () => this.#session.write(query, [key]));
+    return true;
+  }
+
+  /** From the token of `start` on, which need not be the first with that token; from the ring's start for ''. */
+  async scan(
+    table: string,
+    start: string,
+    count: number,
+    fields: readonly string[] | null,
+  ): Promise<YcsbRecord[]> {
+    const [where, bound] = start === '' ? ['', []] : [' where token(y_id) >= token(?)', [start]];
+    const query = `select ${columns(fields)} from ${this.#name(table)}${where} limit ?`;
+    const rows: Row[] = await this.#on(table, () => this.#session.readAll(query, [...bound, count]));
+    return rows.map((row) => ({ key: row.y_id as string, fields: toFields(row) }));
+  }
+
+  #name(table: string): string {
+    return `"${this.#session.keyspace}"."${table}"`;
+  }
+
+  /** A missing table or field is the caller's, not a broken keyspace. */
+  async #on<T>(table: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreError && isInvalid(error.cause))) throw error;
+      if (error.code === 'REJECTED') throw error;
+      throw new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
+        hint: 'create the table with enough fields first',
+        cause: error,
+      });
+    }
+  }
+}
+
+function columns(fields: readonly string[] | null): string {
+  return fields === null ? '*' : ['y_id', ...fields].join(', ');
+}

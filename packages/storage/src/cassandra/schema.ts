@@ -1,0 +1,140 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StoreError } from '../errors.ts';
+import type { CassandraConfig } from './config.ts';
+import type { Session } from './session.ts';
+
+/**
+ * A partition holds one series of one day. A reading takes some 60 bytes, so one reading a second makes
+ * 86,400 rows and 5 MB, ten a second 52 MB: within the 100 MB that Cassandra asks for.
+ */
+export const BUCKET_US = 86_400_000_000;
+
+/** Devices are spread over so many partitions, each ordered by name. */
+export const DEVICE_SHARDS = 16;
+
+/** Index rows outlive the readings by more than the time that writers remember them. */
+const INDEX_MARGIN_S = 3600;
+
+const LOCK_S = 60;
+const LOCK_POLL_MS = 100;
+const LOCK_WAIT_MS = 90_000;
+
+/** Statements that lead from each version to the next; never changed once released, only appended to. */
+const STEPS: readonly ((config: CassandraConfig) => readonly string[])[] = [
+  (config) => {
+    const ks = config.keyspace;
+    const { ttl } = config;
+    const days = Math.max(1, Math.ceil(ttl / 86_400 / 30));
+    const windows = `'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS', 'compaction_window_size': ${days}`;
+    // Readings that expire by themselves expire by file, if a file holds readings of about one age.
+    const compaction = ttl > 0 ? ` and compaction = {${windows}}` : '';
+    return [
+      `create table if not exists "${ks}".readings (
+        device text, metric text, bucket int, time bigint,
+        number double, string text, received bigint, boot text, seq bigint, shape tinyint,
+        primary key ((device, metric, bucket), time)
+      ) with clustering order by (time desc) and compression = ${compression(config)}
+        and default_time_to_live = ${ttl}${compaction}`,
+      `create table if not exists "${ks}".series (
+        device text, metric text, bucket int, primary key (device, metric, bucket)
+      ) with clustering order by (metric asc, bucket desc) and compression = ${compression(config)}
+        and default_time_to_live = ${ttl === 0 ? 0 : Math.min(ttl + INDEX_MARGIN_S, 630_720_000)}`,
+      `create table if not exists "${ks}".devices (
+        shard int, name text, site text, city text, kind text, year int, attributes text,
+        primary key (shard, name)
+      ) with compression = ${compression(config)}`,
+      ...['site', 'city', 'kind', 'year'].map(
+        (column) => `create index if not exists devices_${column} on "${ks}".devices (${column}) using 'sai'`,
+      ),
+    ];
+  },
+];
+
+export const SCHEMA_VERSION = STEPS.length;
+
+export function compression({ compression: name }: Pick<CassandraConfig, 'compression'>): string {
+  return name === 'none'
+    ? `{'enabled': 'false'}`
+    : `{'class': '${{ lz4: 'LZ4Compressor', zstd: 'ZstdCompressor' }[name]}'}`;
+}
+
+/**
+ * Creates keyspace and tables, or brings them up to date. Needs no right to create where all is there.
+ * @throws {StoreError} MISCONFIGURED when a newer version wrote the keyspace.
+ */
+export async function migrate(session: Session): Promise<void> {
+  await createKeyspace(session);
+  if ((await version(session)) === SCHEMA_VERSION) return;
+  await withSchemaLock(session, async () => {
+    const known = (await version(session)) ?? 0;
+    for (const step of STEPS.slice(known)) {
+      for (const statement of step(session.config)) await session.define(statement);
+    }
+    const query = `update "${session.keyspace}".tidegauge_schema set value = ? where name = 'version' if value = ?`;
+    await session.writeIf({ query, params: [String(SCHEMA_VERSION), known === 0 ? null : String(known)] });
+  });
+}
+
+async function createKeyspace(session: Session): Promise<void> {
+  const { keyspace, rf, strategy, dc } = session.config;
+  const tables = `select table_name from system_schema.tables where keyspace_name = ? and table_name = ?`;
+  if ((await session.read(tables, [keyspace, 'tidegauge_schema'])).length > 0) return;
+  const keyspaces = 'select keyspace_name from system_schema.keyspaces where keyspace_name = ?';
+  if ((await session.read(keyspaces, [keyspace])).length === 0) {
+    const copies =
+      strategy === 'simple'
+        ? `'class': 'SimpleStrategy', 'replication_factor': ${rf}`
+        : `'class': 'NetworkTopologyStrategy', '${dc}': ${rf}`;
+    await session.define(`create keyspace if not exists "${keyspace}" with replication = {${copies}}`);
+  }
+  // Two processes that create one table at the same moment on two nodes make two tables of one name, which
+  // Cassandra cannot mend. The same id makes them one; all other tables are created under a lock kept in it.
+  await session.define(
+    `create table if not exists "${keyspace}".tidegauge_schema (name text primary key, value text)
+      with id = ${tableId(keyspace)}`,
+  );
+}
+
+/** The schema's version, or null before the first. */
+async function version(session: Session): Promise<number | null> {
+  const { keyspace } = session;
+  const query = `select value from "${keyspace}".tidegauge_schema where name = 'version'`;
+  const [row] = await session.readShared(query, []);
+  if (row === undefined || row.value === null) return null;
+  const found = Number(row.value);
+  if (found <= SCHEMA_VERSION) return found;
+  const message = `cassandra ${session.config.place}: schema version ${found} is newer than ${SCHEMA_VERSION}, the newest known here`;
+  throw new StoreError('MISCONFIGURED', message, {
+    hint: 'run the version of Tidegauge that wrote the keyspace, or a later one',
+  });
+}
+
+/** One process at a time changes tables; a lock left behind by a crash ends by itself. */
+export async function withSchemaLock(session: Session, work: () => Promise<void>): Promise<void> {
+  const table = `"${session.keyspace}".tidegauge_schema`;
+  const holder = randomUUID();
+  const take = `insert into ${table} (name, value) values ('lock', ?) if not exists using ttl ${LOCK_S}`;
+  const deadline = Date.now() + LOCK_WAIT_MS;
+  while (!(await session.writeIf({ query: take, params: [holder] }))) {
+    if (Date.now() > deadline) {
+      const message = `cassandra ${session.config.place}: other processes keep changing the schema`;
+      throw new StoreError('UNAVAILABLE', message, { hint: 'wait until they are done' });
+    }
+    await delay(LOCK_POLL_MS);
+  }
+  try {
+    await work();
+  } finally {
+    const release = `delete from ${table} where name = 'lock' if value = ?`;
+    await session.writeIf({ query: release, params: [holder] });
+  }
+}
+
+/** A UUID of version 5 style from the keyspace's name. */
+function tableId(keyspace: string): string {
+  const bytes = createHash('sha1').update(`tidegauge ${keyspace}`).digest();
+  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

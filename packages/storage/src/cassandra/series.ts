@@ -1,0 +1,91 @@
+import type { Session } from './session.ts';
+
+/** A writer trusts an index row it wrote for so long, then writes it again: it may have been expired. */
+const TRUST_MS = 600_000;
+const MAX_KNOWN = 200_000;
+
+/**
+ * The index of partitions: which days of which series there are. A row is there before the first reading of
+ * its partition, so that no reading is ever out of reach; a row without readings does no harm.
+ */
+export class SeriesIndex {
+  readonly #session: Session;
+  readonly #insert: string;
+  readonly #known = new Map<string, number>();
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#insert = `insert into "${session.keyspace}".series (device, metric, bucket) values (?, ?, ?)`;
+  }
+
+  isKnown(device: string, metric: string, bucket: number): boolean {
+    const until = this.#known.get(key(device, metric, bucket));
+    return until !== undefined && until > Date.now();
+  }
+
+  async add(device: string, metric: string, bucket: number): Promise<void> {
+    const written = Date.now();
+    await this.#session.write(this.#insert, [device, metric, bucket]);
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(key(device, metric, bucket), written + TRUST_MS);
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** Days of each metric of a device, metrics by name, days newest first. */
+  async ofDevice(device: string): Promise<Map<string, number[]>> {
+    const query = `select metric, bucket from "${this.#session.keyspace}".series where device = ?`;
+    const series = new Map<string, number[]>();
+    for await (const { metric, bucket } of this.#session.scan(query, [device], PAGE)) {
+      const buckets = series.get(metric as string);
+      if (buckets === undefined) series.set(metric as string, [bucket as number]);
+      else buckets.push(bucket as number);
+    }
+    return series;
+  }
+
+  /** Days from the first to the last given of one series, newest first. */
+  async ofSeries(device: string, metric: string, first: number, last: number): Promise<number[]> {
+    const query = `
+      select bucket from "${this.#session.keyspace}".series
+      where device = ? and metric = ? and bucket >= ? and bucket <= ?`;
+    const buckets: number[] = [];
+    const params = [device, metric, first, last];
+    for await (const row of this.#session.scan(query, params, PAGE)) buckets.push(row.bucket as number);
+    return buckets;
+  }
+
+  /** The newest day of each metric of a device. */
+  async newest(device: string): Promise<[metric: string, bucket: number][]> {
+    const query = `
+      select metric, bucket from "${this.#session.keyspace}".series where device = ? group by device, metric`;
+    const newest: [string, number][] = [];
+    for await (const row of this.#session.scan(query, [device], PAGE)) {
+      newest.push([row.metric as string, row.bucket as number]);
+    }
+    return newest;
+  }
+
+  /** Every partition there is, in the order of tokens. */
+  async *all(): AsyncGenerator<{ device: string; metric: string; bucket: number }> {
+    const query = `select device, metric, bucket from "${this.#session.keyspace}".series`;
+    for await (const { device, metric, bucket } of this.#session.scan(query, [], PAGE)) {
+      yield { device: device as string, metric: metric as string, bucket: bucket as number };
+    }
+  }
+
+  async remove(device: string, metric: string, bucket: number, timestamp: Timestamp): Promise<void> {
+    const query = `delete from "${this.#session.keyspace}".series where device = ? and metric = ? and bucket = ?`;
+    await this.#session.write(query, [device, metric, bucket], timestamp);
+  }
+}
+
+const PAGE = 1000;
+
+type Timestamp = ReturnType<Session['timestamp']>;
+
+function key(device: string, metric: string, bucket: number): string {
+  return `${bucket} ${metric} ${device}`;
+}

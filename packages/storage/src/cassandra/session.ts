@@ -1,0 +1,218 @@
+import driver from 'cassandra-driver';
+import type { BackendLogger } from '../context.ts';
+import { StoreError } from '../errors.ts';
+import type { CassandraConfig } from './config.ts';
+import { toStoreError } from './errors.ts';
+import { Limiter } from './limiter.ts';
+import { NextHostRetryPolicy, processTimestamps } from './policies.ts';
+
+const { consistencies } = driver.types;
+
+/** Requests under way at once; a connection takes 2048, a board's node handles far fewer at a time. */
+const MAX_REQUESTS = 256;
+/** A second node is asked too when the first has not answered by then. */
+const SPECULATE_MS = 500;
+const SCHEMA_AGREEMENT_S = 20;
+const SCAN_ROWS = 1000;
+
+export type Row = driver.types.Row;
+export type Params = readonly unknown[];
+export interface Statement {
+  readonly query: string;
+  readonly params: Params;
+}
+
+interface WithControlConnection {
+  readonly controlConnection?: { readonly connection?: { closeAsync(): Promise<void> } | null };
+}
+
+const LEVELS = {
+  ONE: consistencies.one,
+  TWO: consistencies.two,
+  THREE: consistencies.three,
+  QUORUM: consistencies.quorum,
+  ALL: consistencies.all,
+  LOCAL_ONE: consistencies.localOne,
+  LOCAL_QUORUM: consistencies.localQuorum,
+  EACH_QUORUM: consistencies.eachQuorum,
+} as const satisfies Record<CassandraConfig['write'], driver.types.consistencies>;
+
+/** The driver's client: prepared statements at the URL's levels, bounded, its errors as StoreErrors. */
+export class Session {
+  readonly keyspace: string;
+  readonly config: CassandraConfig;
+  readonly logger: BackendLogger;
+  readonly #client: driver.Client;
+  readonly #limiter = new Limiter(MAX_REQUESTS);
+  readonly #read: driver.QueryOptions;
+  readonly #write: driver.QueryOptions;
+  /** Devices and the schema are small and shared: always a majority, whatever readings are written with. */
+  readonly #shared: driver.QueryOptions;
+  readonly #majority: driver.QueryOptions;
+  readonly #conditional: driver.QueryOptions;
+
+  constructor(config: CassandraConfig, logger: BackendLogger) {
+    this.config = config;
+    this.logger = logger;
+    this.keyspace = config.keyspace;
+    this.#client = new driver.Client(clientOptions(config));
+    const local = config.write.startsWith('LOCAL_');
+    const majority = local ? consistencies.localQuorum : consistencies.quorum;
+    const serial = local ? consistencies.localSerial : consistencies.serial;
+    const common = { prepare: true, isIdempotent: true };
+    this.#read = { ...common, consistency: LEVELS[config.read] };
+    this.#write = { ...common, consistency: LEVELS[config.write], logged: false };
+    // A read at SERIAL also sees a conditional write that was agreed on and not yet carried out.
+    this.#shared = { ...common, consistency: serial };
+    this.#majority = { ...common, consistency: majority };
+    this.#conditional = { ...this.#majority, isIdempotent: false, serialConsistency: serial, logged: false };
+  }
+
+  /** Connects within the connect option, or rejects. */
+  async open(): Promise<void> {
+    const { connect, place } = this.config;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        const hint = 'is the server up, and the host right?';
+        reject(
+          new StoreError('UNAVAILABLE', `cassandra ${place}: no connection within ${connect} ms`, { hint }),
+        );
+      }, connect);
+    });
+    try {
+      await Promise.race([this.#client.connect(), late]);
+    } catch (error) {
+      this.#client.shutdown().catch(() => {});
+      throw toStoreError(error, place);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.shutdown();
+    // After all hosts were lost the driver opens a connection for its own use, which shutdown forgets: its
+    // heartbeat would keep the process alive.
+    const { controlConnection } = this.#client as unknown as WithControlConnection;
+    await controlConnection?.connection?.closeAsync();
+  }
+
+  /** A timestamp as writes get one; for deletes that must not reach what is written after now. */
+  timestamp(): driver.types.Long | number {
+    return processTimestamps.next(this.#client);
+  }
+
+  async read(query: string, params: Params): Promise<Row[]> {
+    return (await this.#execute(query, params, this.#read)).rows;
+  }
+
+  async readAll(query: string, params: Params): Promise<Row[]> {
+    const rows: Row[] = [];
+    for await (const row of this.scan(query, params, SCAN_ROWS)) rows.push(row);
+    return rows;
+  }
+
+  /** Resolves when as many copies of a row can be reached as a write needs. */
+  async probe(): Promise<void> {
+    const { write } = this.config;
+    const consistency = write === 'EACH_QUORUM' ? consistencies.quorum : LEVELS[write];
+    const query = `select value from "${this.keyspace}".tidegauge_schema where name = 'version'`;
+    await this.#execute(query, [], { ...this.#read, consistency });
+  }
+
+  /** All rows, however many, page by page. */
+  async *scan(query: string, params: Params, fetchSize: number): AsyncGenerator<Row> {
+    let pageState: string | undefined;
+    do {
+      const page: driver.types.ResultSet = await this.#execute(query, params, {
+        ...this.#read,
+        fetchSize,
+        ...(pageState === undefined ? {} : { pageState }),
+      });
+      yield* page.rows;
+      pageState = page.pageState;
+    } while (pageState);
+  }
+
+  async write(query: string, params: Params, timestamp?: driver.types.Long | number): Promise<void> {
+    await this.#execute(query, params, timestamp === undefined ? this.#write : { ...this.#write, timestamp });
+  }
+
+  /** Statements on one partition, which arrive together or not at all. */
+  async writePartition(statements: readonly Statement[]): Promise<void> {
+    await this.#call(() => this.#client.batch(statements as never[], this.#write));
+  }
+
+  /** A read of what conditional statements write. */
+  async readShared(query: string, params: Params): Promise<Row[]> {
+    return (await this.#execute(query, params, this.#shared)).rows;
+  }
+
+  /** As `readShared`, for more rows than Paxos reads at once: sees every conditional write that has ended. */
+  async readMajority(query: string, params: Params): Promise<Row[]> {
+    return (await this.#execute(query, params, this.#majority)).rows;
+  }
+
+  /** A lightweight transaction on one partition; resolves to whether it was applied. */
+  async writeIf(...statements: readonly Statement[]): Promise<boolean> {
+    const [first, ...more] = statements;
+    const result = await this.#call(() =>
+      more.length === 0
+        ? this.#client.execute(first!.query, first!.params as never[], this.#conditional)
+        : this.#client.batch(statements as never[], this.#conditional),
+    );
+    return result.wasApplied();
+  }
+
+  /** Changes the schema, and waits until all nodes that are up agree on it. */
+  async define(query: string): Promise<void> {
+    // Unprepared; IF (NOT) EXISTS makes it repeatable.
+    const result = await this.#call(() => this.#client.execute(query, [], { isIdempotent: true }));
+    // Missing from the driver's types.
+    if ((result.info as { isSchemaInAgreement?: boolean }).isSchemaInAgreement !== false) return;
+    const message = `cassandra ${this.config.place}: nodes do not agree on the schema after ${SCHEMA_AGREEMENT_S} s`;
+    throw new StoreError('UNAVAILABLE', message, { hint: 'see nodetool describecluster' });
+  }
+
+  #execute(query: string, params: Params, options: driver.QueryOptions): Promise<driver.types.ResultSet> {
+    return this.#call(() => this.#client.execute(query, params as never[], options));
+  }
+
+  async #call<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#limiter.run(call);
+    } catch (error) {
+      throw toStoreError(error, this.config.place);
+    }
+  }
+}
+
+function clientOptions(config: CassandraConfig): driver.DseClientOptions {
+  const { hosts, port, user, password, connect, timeout, rf } = config;
+  const { loadBalancing, reconnection, speculativeExecution } = driver.policies;
+  return {
+    contactPoints: [...hosts],
+    localDataCenter: config.dc,
+    protocolOptions: { port, maxSchemaAgreementWaitSeconds: SCHEMA_AGREEMENT_S },
+    ...(user === null ? {} : { authProvider: new driver.auth.PlainTextAuthProvider(user, password) }),
+    // Hosts are tried one after the other: each gets its part of the time.
+    socketOptions: { connectTimeout: Math.ceil(connect / hosts.length), readTimeout: timeout },
+    policies: {
+      // Token-aware: a request goes to a node that has the row, the less busy of two.
+      loadBalancing: new loadBalancing.DefaultLoadBalancingPolicy({ localDc: config.dc }),
+      reconnection: new reconnection.ExponentialReconnectionPolicy(200, 5000),
+      retry: new NextHostRetryPolicy(),
+      timestampGeneration: processTimestamps,
+      ...(rf > 1 || hosts.length > 1
+        ? {
+            speculativeExecution: new speculativeExecution.ConstantSpeculativeExecutionPolicy(
+              SPECULATE_MS,
+              1,
+            ),
+          }
+        : {}),
+    },
+    monitorReporting: { enabled: false },
+  };
+}

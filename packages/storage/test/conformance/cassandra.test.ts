@@ -1,0 +1,3 @@
+import { proveCassandra } from './cassandra-cluster.ts';
+
+proveCassandra('cassandra', 1, '');
