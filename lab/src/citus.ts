@@ -20,9 +20,8 @@ export interface Citus {
   readonly workers: readonly Postgres[];
   /** The URL of a database on the coordinator. */
   url(database: string): string;
-  /** Makes an empty database on every node, joined to one cluster; resolves to its name. */
+  /** Makes an empty database on every node, joined to one cluster; gone with them. Resolves to its name. */
   createDatabase(): Promise<string>;
-  dropDatabase(database: string): Promise<void>;
   /** Kills the coordinator as a power cut would, and starts it again. */
   restartCoordinator(): Promise<void>;
   stop(): Promise<void>;
@@ -71,9 +70,6 @@ export async function startCitus({ workers: count = 2 } = {}): Promise<Citus> {
         await coordinator.query(`select citus_add_node('127.0.0.1', ${port})`, database);
       }
       return database;
-    },
-    async dropDatabase(database) {
-      for (const node of nodes) await node.dropDatabase(database);
     },
     async restartCoordinator() {
       await coordinator.kill();

@@ -35,9 +35,8 @@ export interface Postgres {
   url(database: string, scheme?: string): string;
   /** Runs SQL, a statement per transaction; resolves to rows by line, columns by `|`. */
   query(sql: string, database?: string): Promise<string>;
-  /** Makes an empty database with a name of its own; resolves to the name. */
+  /** Makes an empty database with a name of its own, gone with the server; resolves to the name. */
   createDatabase(): Promise<string>;
-  dropDatabase(database: string): Promise<void>;
   /** Ends it as an operator would, and removes its data. Twice is fine. */
   stop(): Promise<void>;
   /** Ends it as a power cut would. */
@@ -106,9 +105,6 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       const database = `place_${databases}`;
       await query(`create database ${database}`);
       return database;
-    },
-    async dropDatabase(database) {
-      await query(`drop database if exists ${database} with (force)`);
     },
     async stop() {
       await running.stop();

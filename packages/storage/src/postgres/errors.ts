@@ -52,7 +52,7 @@ const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
     /^SASL: .*password must be|^Password must be|server returned error/,
     ['MISCONFIGURED', 'write user and password into the URL'],
   ],
-  [/^SASL:|mechanism/, ['MISCONFIGURED', 'server and driver know no common way to log in: see pg_hba.conf']],
+  [/^SASL/, ['MISCONFIGURED', 'server and driver know no common way to log in: see pg_hba.conf']],
   [/does not support SSL|SSL connection/, ['MISCONFIGURED', 'set the tls option to what the server offers']],
 ];
 

@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { hasCitus } from '@tidegauge/lab/citus';
+import { type Postgres, startPostgres } from '@tidegauge/lab/postgres';
+import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
+import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
+
+const SECOND = 1_000_000;
+
+let server: Postgres;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server?.stop());
+
+/** An open store on a database of its own, until the test ends. */
+async function fresh(
+  t: { after(work: () => Promise<void>): void },
+  options = '',
+): Promise<{ store: Store; database: string; url: string }> {
+  const database = await server.createDatabase();
+  const url = `${server.url(database)}${options}`;
+  const store = await openStore(url);
+  t.after(() => store.close());
+  return { store, database, url };
+}
+
+/** Passes when the URL cannot be opened, for that reason, with its host named, within `ms`. */
+async function refused(url: string, code: StoreErrorCode, ms = 5000): Promise<StoreError> {
+  const started = performance.now();
+  const error = await rejection(openStore(url), code);
+  assert.ok(performance.now() - started < ms, `took ${performance.now() - started} ms`);
+  const { host } = new URL(url);
+  assert.ok(error.message.includes(host), `${error.message} does not name ${host}`);
+  assert.ok(error.hint);
+  assert.ok(!error.message.includes(server.password));
+  return error;
+}
+
+describe('postgres, what keeps it from opening', () => {
+  test('nobody at the port is UNAVAILABLE', async () => {
+    const nobody = createServer().listen(0, '127.0.0.1');
+    await once(nobody, 'listening');
+    const { port } = nobody.address() as AddressInfo;
+    nobody.close();
+    await refused(`postgres://u:p@127.0.0.1:${port}/db`, 'UNAVAILABLE', 1000);
+  });
+
+  test('somebody who never answers is UNAVAILABLE within the connect timeout', async () => {
+    const mute = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo;
+    await refused(`postgres://u:p@127.0.0.1:${port}/db?connect=300`, 'UNAVAILABLE', 1500);
+    mute.close();
+  });
+
+  test('a name that no host has is UNAVAILABLE', async () => {
+    await refused('postgres://u:p@no-such-host.invalid/db', 'UNAVAILABLE');
+  });
+
+  test('a wrong password, user or database is MISCONFIGURED', async () => {
+    const place = `127.0.0.1:${server.port}`;
+    const wrong = await refused(`postgres://${server.user}:guess@${place}/postgres`, 'MISCONFIGURED');
+    assert.match(wrong.message, /password authentication failed/);
+    assert.ok(!wrong.message.includes('guess'));
+    await refused(`postgres://stranger:guess@${place}/postgres`, 'MISCONFIGURED');
+    await refused(`postgres://${server.user}@${place}/postgres`, 'MISCONFIGURED');
+    const missing = await refused(server.url('nowhere'), 'MISCONFIGURED');
+    assert.match(missing.message, /database "nowhere" does not exist/);
+  });
+
+  test('a user who may not create tables is MISCONFIGURED, and may use those of another', async () => {
+    const database = await server.createDatabase();
+    await server.query(`create role guest login password 'guest'`);
+    const url = `postgres://guest:guest@127.0.0.1:${server.port}/${database}`;
+    const error = await refused(url, 'MISCONFIGURED');
+    assert.match(error.message, /permission denied/);
+    await (await openStore(server.url(database))).close();
+    const grant =
+      'grant select, insert, update, delete on all tables in schema public to guest; grant usage on all sequences in schema public to guest';
+    await server.query(grant, database);
+    const store = await openStore(url);
+    const device = freshDevice();
+    await store.readings.write(series(device, 3));
+    assert.deepEqual(await stored(store, device), series(device, 3));
+    await store.close();
+  });
+
+  test('a server without TLS, where it is asked for, is MISCONFIGURED', async () => {
+    await refused(`${server.url('postgres')}?tls=verify`, 'MISCONFIGURED');
+  });
+
+  test('a database that is not in UTF-8 is MISCONFIGURED', async () => {
+    await server.query(
+      `create database ascii template template0 encoding 'SQL_ASCII' locale_provider libc locale 'C'`,
+    );
+    const error = await refused(server.url('ascii'), 'MISCONFIGURED');
+    assert.match(error.message, /SQL_ASCII/);
+  });
+
+  test('a schema from a newer version is MISCONFIGURED and left as it is', async (t) => {
+    const { database, url } = await fresh(t);
+    await server.query('update tidegauge_schema set version = 99', database);
+    const error = await refused(url, 'MISCONFIGURED');
+    assert.match(error.message, /version 99 is newer/);
+    assert.equal((await server.query('select version from tidegauge_schema', database)).trim(), '99');
+  });
+
+  test('citus without its extension is MISCONFIGURED', async (t) => {
+    if (await hasCitus()) return t.skip('the extension is here');
+    const error = await refused(server.url('postgres', 'citus'), 'MISCONFIGURED');
+    assert.match(error.message, /citus extension is not available/);
+  });
+
+  test('a URL without user or database, with several hosts or odd options is MISCONFIGURED before any I/O', async () => {
+    for (const url of [
+      'postgres://h/db',
+      'postgres://u@h',
+      'postgres://u@h,i/db',
+      'postgres:',
+      'postgres://u@h/db?rf=2',
+      'postgres://u@h/db?connections=0',
+      'citus://u@h/db?rf=9',
+      'citus://u@h/db?shards=0',
+    ]) {
+      const error = await rejection(openStore(url), 'MISCONFIGURED');
+      assert.ok(error.hint, url);
+    }
+  });
+});
+
+describe('postgres, while it runs', () => {
+  test('a statement that takes too long is TIMEOUT, and the next one works', async (t) => {
+    const { store, database } = await fresh(t, '?timeout=1000');
+    const device = freshDevice();
+    await store.readings.write([reading({ device })]);
+    const lock = server.query('begin; lock table readings; select pg_sleep(2.5); commit', database);
+    await until(() => isLocked(database));
+    const started = performance.now();
+    const error = await rejection(store.readings.write([reading({ device, value: 1 })]), 'TIMEOUT');
+    assert.ok(performance.now() - started < 2500);
+    assert.match(error.message, new RegExp(`127.0.0.1:${server.port}`));
+    await lock;
+    assert.equal((await store.readings.write([reading({ device, value: 1 })])).stored, 1);
+  });
+
+  test('a server that stops answering is TIMEOUT, and works again on new connections', async (t) => {
+    const { store, database } = await fresh(t, '?timeout=1000');
+    const device = freshDevice();
+    await store.readings.write([reading({ device })]);
+    const sql = `select pid from pg_stat_activity where application_name = 'tidegauge' and datname = '${database}'`;
+    const pids = (await server.query(sql)).trim().split('\n').map(Number);
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    try {
+      await rejection(store.readings.write([reading({ device, value: 1 })]), 'TIMEOUT');
+      assert.equal((await store.readings.write([reading({ device, value: 2 })])).stored, 1);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    }
+  });
+
+  test('connections that the server ended are replaced', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    for (let round = 0; round < 3; round += 1) {
+      await writeFirmly(store, [reading({ device, value: round })]);
+      await server.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and pid <> pg_backend_pid()`,
+      );
+    }
+    await until(() => store.health().then(() => true, isUnavailable));
+  });
+
+  test('calls that find every connection busy are OVERLOADED, and ingest goes on', async (t) => {
+    const { store, database } = await fresh(t, '?connections=1&connect=300&timeout=5000');
+    const lock = server.query('begin; lock table devices; select pg_sleep(1.5); commit', database);
+    await until(() => isLocked(database));
+    const waiting = store.devices.get(freshDevice());
+    const error = await rejection(store.health(), 'OVERLOADED');
+    assert.match(error.hint ?? '', /connections option/);
+    assert.equal((await store.readings.write(series(freshDevice(), 10))).stored, 10);
+    await lock;
+    assert.equal(await waiting, null);
+  });
+
+  test('a server that only reads is not healthy', async (t) => {
+    const { url, database } = await fresh(t);
+    await server.query(`alter database ${database} set default_transaction_read_only = on`);
+    const store = await openStore(url);
+    await rejection(store.health(), 'UNAVAILABLE');
+    await rejection(store.devices.register([freshDevice()]), 'UNAVAILABLE');
+    await store.close();
+  });
+
+  test('one reading that is written with several values at once is stored as its last', async (t) => {
+    const { store } = await fresh(t);
+    const device = freshDevice();
+    await store.readings.write([reading({ device, value: 1 })]);
+    const values = [2, 1, 1, 3, 1];
+    const batch = values.map((value, seq) => reading({ device, value, seq, boot: 'b' }));
+    assert.deepEqual(await store.readings.write(batch), { stored: 4, duplicate: 1 });
+    assert.deepEqual(await stored(store, device), [batch[4]]);
+  });
+
+  test('expiry counts what it drops, over many series and more rows than one part', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    await store.readings.write(series(device, 12_000, 'long'));
+    const many = Array.from({ length: 1200 }, (_, index) => reading({ device, metric: `m${index}` }));
+    await store.readings.write(many);
+    assert.equal(await store.readings.expire(T0 + 11_500 * SECOND), 11_500 + 1200);
+    assert.equal((await server.query('select count(*) from readings', database)).trim(), '500');
+  });
+
+  test('a sum beyond the largest double is infinite, as elsewhere', async (t) => {
+    const { store } = await fresh(t);
+    const device = freshDevice();
+    await store.readings.write([1, 2].map((time) => reading({ device, time, value: 1.7e308 })));
+    const query = { device, metric: 'temperature', from: 0, to: 10, bucket: 10 };
+    const [bucket] = await store.readings.aggregate(query);
+    assert.equal(bucket?.count, 2);
+    assert.equal(bucket?.sum, Number.POSITIVE_INFINITY);
+  });
+
+  test('readings are kept by series and time, texts by code point', async (t) => {
+    const { database } = await fresh(t);
+    const key = await server.query(
+      `select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'readings'::regclass`,
+      database,
+    );
+    assert.equal(key.trim(), 'PRIMARY KEY (series, "time")');
+    const odd = await server.query(
+      `select table_name, column_name from information_schema.columns
+       where table_schema = 'public' and data_type = 'text' and collation_name is distinct from 'C'`,
+      database,
+    );
+    assert.equal(odd.trim(), '');
+  });
+
+  test('a table that YCSB made is read, and one made anew with other fields too', async (t) => {
+    const { store, database } = await fresh(t);
+    await server.query(
+      `create table usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT);
+       insert into usertable values ('user1', 'a', 'b')`,
+      database,
+    );
+    const whole = await store.records.read('usertable', 'user1', null);
+    assert.deepEqual(whole, { field0: 'a', field1: 'b' });
+    assert.deepEqual(await store.records.scan('usertable', '', 10, ['field1']), [
+      { key: 'user1', fields: { field1: 'b' } },
+    ]);
+    // Every connection has the statement prepared by now.
+    await Promise.all(Array.from({ length: 20 }, () => store.records.read('usertable', 'user1', null)));
+    await store.records.dropTable('usertable');
+    await store.records.createTable('usertable', 3);
+    await store.records.insert('usertable', 'user1', { field2: 'c' });
+    const again = Array.from({ length: 20 }, () => store.records.read('usertable', 'user1', null));
+    for (const read of again) assert.deepEqual(await read, { field2: 'c' });
+  });
+});
+
+/** Tells that a call is to be tried again; any other error is none that may happen here. */
+function isUnavailable(error: StoreError): boolean {
+  if (error.code === 'UNAVAILABLE') return false;
+  throw error;
+}
+
+/** Whether the other session of the test holds its lock. */
+async function isLocked(database: string): Promise<boolean> {
+  const sql = `select count(*) from pg_locks join pg_database on pg_database.oid = pg_locks.database
+    where datname = '${database}' and mode = 'AccessExclusiveLock' and granted`;
+  return (await server.query(sql)).trim() !== '0';
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 10_000; !(await condition()); ) {
+    assert.ok(performance.now() < deadline, 'waited for 10 s');
+  }
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { reading } from '../../conformance/data.ts';
+import { StoreError, type StoreErrorCode } from '../../src/index.ts';
+import { float8Array, int8Array, textArray } from '../../src/postgres/arrays.ts';
+import { keepsSession, toStoreError } from '../../src/postgres/errors.ts';
+import { identities } from '../../src/postgres/identities.ts';
+import { CITUS_OPTIONS, POSTGRES_OPTIONS } from '../../src/postgres/index.ts';
+
+const PLACE = 'postgres db:5432/tidegauge';
+
+/** An error as the server sends it. */
+function sent(code: string, severity = 'ERROR'): Error {
+  return Object.assign(new Error(`said with ${code}`), { code, severity });
+}
+
+function mapped(error: Error): StoreError {
+  const known = toStoreError(error, PLACE);
+  assert.ok(known instanceof StoreError, String(error));
+  assert.ok(known.hint);
+  assert.ok(known.message.startsWith(PLACE));
+  assert.equal(known.cause, error);
+  return known;
+}
+
+describe('errors of PostgreSQL', () => {
+  const STATES: Readonly<Record<string, StoreErrorCode>> = {
+    '08006': 'UNAVAILABLE',
+    '0A000': 'MISCONFIGURED',
+    '22003': 'REJECTED',
+    '23505': 'REJECTED',
+    '25006': 'UNAVAILABLE',
+    '28P01': 'MISCONFIGURED',
+    '28000': 'MISCONFIGURED',
+    '3D000': 'MISCONFIGURED',
+    '40001': 'OVERLOADED',
+    '40P01': 'OVERLOADED',
+    '42501': 'MISCONFIGURED',
+    '42P01': 'MISCONFIGURED',
+    '53100': 'UNAVAILABLE',
+    '53300': 'OVERLOADED',
+    '54000': 'REJECTED',
+    '55000': 'MISCONFIGURED',
+    '55P03': 'OVERLOADED',
+    '57014': 'TIMEOUT',
+    '57P01': 'UNAVAILABLE',
+    '57P03': 'UNAVAILABLE',
+    '58030': 'UNAVAILABLE',
+    XX000: 'UNAVAILABLE',
+    '99999': 'UNAVAILABLE',
+  };
+  for (const [state, code] of Object.entries(STATES)) {
+    test(`SQLSTATE ${state} is ${code}`, () => assert.equal(mapped(sent(state)).code, code));
+  }
+
+  test('what the driver itself throws is mapped, message by message', () => {
+    const driver = dirname(fileURLToPath(import.meta.resolve('pg/package.json')));
+    const folders = ['lib', 'lib/crypto', '../pg-pool'].map((folder) => join(driver, folder));
+    const sources = folders.flatMap((folder) =>
+      readdirSync(folder)
+        .filter((file) => file.endsWith('.js'))
+        .map((file) => readFileSync(join(folder, file), 'utf8')),
+    );
+    const messages = sources.flatMap((source) =>
+      [...source.matchAll(/new Error\(['`](.+?)['`][,)]/g)].map(([, message]) => message!),
+    );
+    assert.ok(messages.length > 40, `${messages.length} messages found`);
+    for (const message of messages) mapped(new Error(message));
+    const codes = (pattern: RegExp): string[] => {
+      const some = messages.filter((message) => pattern.test(message));
+      assert.ok(some.length > 0, String(pattern));
+      return [...new Set(some.map((message) => mapped(new Error(message)).code))];
+    };
+    assert.deepEqual(codes(/^Connection terminated|connection error/), ['UNAVAILABLE']);
+    assert.deepEqual(codes(/^Query read timeout/), ['TIMEOUT']);
+    assert.deepEqual(codes(/^timeout exceeded when trying/), ['OVERLOADED']);
+    assert.deepEqual(codes(/^SASL/), ['MISCONFIGURED']);
+    assert.deepEqual(codes(/SSL connection/), ['MISCONFIGURED']);
+  });
+
+  test('errors of sockets are UNAVAILABLE, of certificates MISCONFIGURED', () => {
+    for (const code of ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'EPIPE', 'ETIMEDOUT']) {
+      assert.equal(mapped(Object.assign(new Error(`connect ${code}`), { code })).code, 'UNAVAILABLE');
+    }
+    for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID', 'CERT_HAS_EXPIRED']) {
+      assert.equal(mapped(Object.assign(new Error('certificate'), { code })).code, 'MISCONFIGURED');
+    }
+    const both = new AggregateError([new Error('connect ::1'), new Error('connect 127.0.0.1')], '');
+    assert.match(mapped(both).message, /::1; connect 127/);
+  });
+
+  test('a connection outlives a refused statement and nothing else', () => {
+    assert.equal(keepsSession(sent('23505')), true);
+    assert.equal(keepsSession(sent('57P01', 'FATAL')), false);
+    assert.equal(keepsSession(new Error('Query read timeout')), false);
+  });
+
+  test('a mistake of ours passes through', () => {
+    const mistake = new TypeError('undefined is not a function');
+    assert.equal(toStoreError(mistake, PLACE), mistake);
+  });
+});
+
+test('a batch sorted out stores and counts as its rows one by one would', () => {
+  const row = fc.record({ series: fc.integer({ min: 1, max: 3 }), time: fc.nat(3), value: fc.nat(2) });
+  const run = (
+    table: Map<string, number>,
+    rows: readonly { series: number; time: number; value: number }[],
+  ) => {
+    let changes = 0;
+    for (const { series, time, value } of rows) {
+      const key = `${series} ${time}`;
+      if (table.get(key) !== value) changes += 1;
+      table.set(key, value);
+    }
+    return changes;
+  };
+  const property = fc.property(fc.array(row), fc.array(row), (before, rows) => {
+    const [plain, sorted] = [new Map<string, number>(), new Map<string, number>()];
+    run(plain, before);
+    run(sorted, before);
+    const batch = rows.map(({ time, value }) => reading({ device: 'd', time, value }));
+    const { first, last, changes } = identities(
+      batch,
+      rows.map(({ series }) => series),
+    );
+    const keys = first.map((index) => [rows[index]!.series, rows[index]!.time] as const);
+    assert.deepEqual(
+      keys,
+      keys.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]),
+    );
+    assert.equal(new Set(keys.map(String)).size, keys.length);
+    const pick = (some: readonly number[]) => some.map((index) => rows[index]!);
+    const stored = run(sorted, pick(first)) + changes;
+    run(sorted, pick(last));
+    assert.equal(stored, run(plain, rows));
+    assert.deepEqual(sorted, plain);
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+test('arrays are laid out as array_recv reads them, and absent where every element is', () => {
+  const hex = (buffer: Buffer | null) => buffer?.toString('hex');
+  const header = (nulls: number, type: string, length: number) =>
+    `00000001${`0000000${nulls}`}${type}0000000${length}00000001`;
+  assert.equal(
+    hex(int8Array([2 ** 53 - 1, null])),
+    `${header(1, '00000014', 2)}00000008001fffffffffffffffffffff`,
+  );
+  assert.equal(hex(float8Array([-0])), `${header(0, '000002bd', 1)}000000088000000000000000`);
+  assert.equal(hex(textArray(['é', 7])), `${header(1, '00000019', 2)}00000002c3a9ffffffff`);
+  assert.equal(int8Array([null, null]), null);
+  assert.equal(float8Array(['text']), null);
+  assert.equal(textArray([1]), null);
+});
+
+test('the README lists every option of postgres and citus as the code has it', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const start = readme.indexOf('## PostgreSQL and Citus');
+  const section = readme.slice(start, readme.indexOf('\n## ', start + 1));
+  const rows = [...section.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$/gm)].map((match) =>
+    match.slice(1),
+  );
+  const options = Object.entries({ ...POSTGRES_OPTIONS, ...CITUS_OPTIONS }).map(([name, option]) => [
+    name,
+    option.takes,
+    String(option.default),
+    option.description,
+  ]);
+  assert.deepEqual(rows, options);
+});
