@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { openStore } from '@tidegauge/storage';
 import mqtt from 'mqtt';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -23,6 +24,8 @@ type Lab = (...args: string[]) => Promise<Ended>;
 /** The command line with a lab of its own, which is taken down and looked over when the test ends. */
 async function useLab(context: TestContext): Promise<{ lab: Lab; folder: () => Promise<string> }> {
   const home = await mkdtemp(join(tmpdir(), 'tidegauge-lab-test-'));
+  // As a folder for temporary files is: databases run as users of their own.
+  await chmod(home, 0o711);
   const lab: Lab = (...args) => run(args, home);
   context.after(async () => {
     assert.equal((await lab('down', 'all')).code, 0);
@@ -147,6 +150,27 @@ test('a server that ended by itself is told from one that is ready', async (cont
   await assertEnds(pid);
   assert.match((await lab('status')).stdout, /^mosquitto: ended by itself$/m);
   assert.equal((await lab('down', 'mosquitto')).code, 0);
+});
+
+test('a database is up with a STORE that opens, and what a killed supervisor left of it is removed', async (context) => {
+  const { lab, folder } = await useLab(context);
+  const up = await lab('up', 'postgres');
+  assert.equal(up.code, 0, up.stderr);
+  const url = /^ {2}STORE=(postgres:.+)$/m.exec(up.stdout)?.[1];
+  assert.ok(url !== undefined, up.stdout);
+  const store = await openStore(url);
+  await store.devices.register(['site/probe']);
+  assert.equal((await store.devices.get('site/probe'))?.name, 'site/probe');
+  await store.close();
+
+  const supervisor = await supervisorOf(await folder(), 'postgres');
+  process.kill(supervisor, 'SIGKILL');
+  await assertEnds(supervisor);
+  const server = Number(/pid (\d+)/.exec(up.stdout)?.[1]);
+  assert.ok(existsSync(`/proc/${server}`), 'it outlived its supervisor');
+  assert.equal((await lab('down', 'postgres')).code, 0);
+  await assertEnds(server);
+  assert.deepEqual(await readdir(await folder()), []);
 });
 
 test('notes hold passwords, so nobody else may read them', async (context) => {
