@@ -10,8 +10,9 @@ import { parseArgs } from 'node:util';
 import { startMosquitto } from '@tidegauge/lab';
 import { maskUrl } from '@tidegauge/storage';
 import { type IngestProcess, startIngestProcess } from '../src/ingest-process.ts';
-import { cpuSeconds, residentBytes } from '../src/process-usage.ts';
+import { cpuSeconds, residentBytes, watchMemory } from '../src/process-usage.ts';
 import type { PublishResult } from '../src/publisher.ts';
+import { publishFromProcess } from '../src/publisher-process.ts';
 import { median } from '../src/statistics.ts';
 import { STORES, startStorePlaces } from '../src/store-places.ts';
 
@@ -204,38 +205,14 @@ function startIngest(store: string, label: string, env: Record<string, string>):
   });
 }
 
-async function startPublisher(count: number, rate?: number): Promise<PublishResult> {
-  const args = ['--port', String(broker.port), '--count', String(count), '--devices', String(devices)];
-  if (rate !== undefined) args.push('--rate', String(rate));
-  const child = spawn(process.execPath, [join(HERE, '../src/publish.ts'), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const [code] = (await exited) as [number | null];
-  if (code !== 0) throw new Error(`the publisher ended with ${code}`);
-  return JSON.parse(output) as PublishResult;
+function startPublisher(count: number, rate?: number): Promise<PublishResult> {
+  return publishFromProcess({ port: broker.port, count, devices, ...(rate === undefined ? {} : { rate }) });
 }
 
 async function end(child: ChildProcess): Promise<void> {
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   await exited;
-}
-
-/** Samples resident memory until asked for its peak. */
-function watchMemory(pid: number): () => number {
-  let peak = residentBytes(pid);
-  const timer = setInterval(() => {
-    peak = Math.max(peak, residentBytes(pid));
-  }, 50);
-  return () => {
-    clearInterval(timer);
-    return peak;
-  };
 }
 
 function row(trial: Trial): string {

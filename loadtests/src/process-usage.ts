@@ -14,3 +14,15 @@ export function residentBytes(pid: number): number {
   const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match![1]) * 1024;
 }
+
+/** Samples a process's resident memory; what it returns ends that and gives the peak, bytes. */
+export function watchMemory(pid: number): () => number {
+  let peak = residentBytes(pid);
+  const timer = setInterval(() => {
+    peak = Math.max(peak, residentBytes(pid));
+  }, 50);
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
+}
