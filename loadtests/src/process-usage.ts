@@ -9,10 +9,15 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Resident memory of a process now, bytes. */
+/** Resident memory of a process now, bytes; 0 once it has ended. */
 export function residentBytes(pid: number): number {
-  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(match![1]) * 1024;
+  try {
+    const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Number(match?.[1] ?? 0) * 1024;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
 }
 
 /** Samples a process's resident memory; what it returns ends that and gives the peak, bytes. */
@@ -21,6 +26,7 @@ export function watchMemory(pid: number): () => number {
   const timer = setInterval(() => {
     peak = Math.max(peak, residentBytes(pid));
   }, 50);
+  timer.unref();
   return () => {
     clearInterval(timer);
     return peak;
