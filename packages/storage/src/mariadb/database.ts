@@ -38,8 +38,7 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    this.#writers.end();
-    this.#others.end();
+    await Promise.all([this.#writers.end(), this.#others.end()]);
   }
 
   /** Rows of a statement, prepared; `sql` must be one of few texts. Pass large whole numbers as bigint. */
@@ -76,17 +75,23 @@ export class Database {
     }
   }
 
-  /** Lends a connection while no other process of this database runs `exclusively`. */
+  /** Lends a connection, to change the schema, while no other process of this database has one so. */
   exclusively<T>(timeout: number, work: Work<T>): Promise<T> {
+    const { host, timeout: usual } = this.#config;
     const name = `concat('tidegauge.', md5(database()))`;
-    return this.run(async (connection) => {
-      const sql = `set statement max_statement_time = 0 for select get_lock(${name}, ${LOCK_S}) as granted`;
-      const [row] = await connection.query<Row[]>(sql);
+    const locked = async (connection: Connection): Promise<T> => {
+      const [row] = await connection.query<Row[]>(`select get_lock(${name}, ${LOCK_S}) as granted`);
       if (row?.granted !== 1) {
-        const message = `mariadb ${this.#config.host}: another process has been changing the schema for ${LOCK_S} s`;
+        const message = `mariadb ${host}: another process has been changing the schema for ${LOCK_S} s`;
         throw new StoreError('UNAVAILABLE', message, { hint: 'wait until it is done' });
       }
       return work(connection).finally(() => connection.query(`do release_lock(${name})`));
+    };
+    return this.run(async (connection) => {
+      await connection.query('set session max_statement_time = 0');
+      return locked(connection).finally(() =>
+        connection.query(`set session max_statement_time = ${usual / 1000}`),
+      );
     }, timeout);
   }
 

@@ -1,5 +1,6 @@
+import type { Connection } from 'mariadb';
 import type { BackendLogger } from '../context.ts';
-import type { Database } from './database.ts';
+import type { Database, Row } from './database.ts';
 
 const DAY = 86_400_000_000;
 const CHECK_MS = 3_600_000;
@@ -42,9 +43,9 @@ export class Partitions {
     this.#checkAt = Date.now() + CHECK_MS;
     const now = Date.now() * 1000;
     try {
-      if (this.#wanted(await this.#list(), now).length === 0) return;
+      if (this.#wanted(await this.#db.run(list), now).length === 0) return;
       await this.#db.exclusively(DDL_MS, async (connection) => {
-        const wanted = this.#wanted(await this.#list(), now);
+        const wanted = this.#wanted(await list(connection), now);
         if (wanted.length === 0) return;
         const parts = wanted.map((bound) => `partition ${nameOf(bound)} values less than (${bound})`);
         parts.push('partition future values less than maxvalue');
@@ -58,9 +59,9 @@ export class Partitions {
   /** Drops those with nothing from `before` on; resolves to whether there was anything in them. */
   async drop(before: number): Promise<boolean> {
     const isOld = ({ bound }: Partition): boolean => bound <= before;
-    if (!(await this.#list()).some(isOld)) return false;
+    if (!(await this.#db.run(list)).some(isOld)) return false;
     return this.#db.exclusively(DDL_MS, async (connection) => {
-      const old = (await this.#list()).filter(isOld).map(({ name }) => name);
+      const old = (await list(connection)).filter(isOld).map(({ name }) => name);
       if (old.length === 0) return false;
       const [first] = await connection.query(`select 1 from readings partition (${old.join(', ')}) limit 1`);
       await connection.query(alter(`drop partition ${old.join(', ')}`));
@@ -75,21 +76,19 @@ export class Partitions {
     const bounds = Array.from({ length: AHEAD + 2 }, (_, index) => current + index * this.#width);
     return bounds.filter((bound) => bound > newest);
   }
+}
 
-  /** All but `future`, by time. */
-  async #list(): Promise<Partition[]> {
-    const rows = await this.#db.query(
-      `select partition_name as name, partition_description as bound from information_schema.partitions
-      where table_schema = database() and table_name = 'readings' and partition_name <> 'future'
-      order by partition_ordinal_position`,
-      [],
-    );
-    return rows.map(({ name, bound }) => ({ name: name as string, bound: Number(bound) }));
-  }
+/** All but `future`, by time. */
+async function list(connection: Connection): Promise<Partition[]> {
+  const rows = await connection.query<Row[]>(`
+    select partition_name as name, partition_description as bound from information_schema.partitions
+    where table_schema = database() and table_name = 'readings' and partition_name <> 'future'
+    order by partition_ordinal_position`);
+  return rows.map(({ name, bound }) => ({ name: name as string, bound: Number(bound) }));
 }
 
 function alter(change: string): string {
-  return `set statement lock_wait_timeout = ${DDL_WAIT_S}, max_statement_time = 0 for alter table readings ${change}`;
+  return `set statement lock_wait_timeout = ${DDL_WAIT_S} for alter table readings ${change}`;
 }
 
 /** `before_20261128`: bounds are midnights, UTC. */

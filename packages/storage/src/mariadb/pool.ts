@@ -32,7 +32,7 @@ export class Pool {
     if (this.#ended) throw new StoreError('CLOSED', 'the mariadb store is not open');
     for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
       if (connection.isValid()) return Promise.resolve(connection);
-      this.#drop(connection);
+      void this.#drop(connection);
     }
     if (this.#size < this.#limit) return this.#add();
     return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export class Pool {
 
   release(connection: Connection): void {
     if (this.#ended || !connection.isValid()) {
-      this.#drop(connection);
+      void this.#drop(connection);
       if (!this.#ended) this.#refill();
       return;
     }
@@ -58,9 +58,9 @@ export class Pool {
   }
 
   /** Ends idle connections now, others when they are released. */
-  end(): void {
+  async end(): Promise<void> {
     this.#ended = true;
-    for (const connection of this.#idle.splice(0)) this.#drop(connection);
+    await Promise.all(this.#idle.splice(0).map((connection) => this.#drop(connection)));
   }
 
   async #add(): Promise<Connection> {
@@ -87,8 +87,9 @@ export class Pool {
     return waiter;
   }
 
-  #drop(connection: Connection): void {
+  async #drop(connection: Connection): Promise<void> {
     this.#size -= 1;
-    connection.end().catch(() => connection.destroy());
+    // The driver takes leave and closes the socket without waiting for an answer.
+    await connection.end().catch(() => connection.destroy());
   }
 }
