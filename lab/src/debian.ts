@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { access, chmod, rm, writeFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
 const POLICY = '/usr/sbin/policy-rc.d';
+const LOCK = '/run/lock/tidegauge-install';
 const INSTALL = {
   timeout: 900_000,
   maxBuffer: 64 * 2 ** 20,
@@ -45,24 +46,21 @@ export async function lookUp(program: string, folders: readonly string[]): Promi
 const yes = (): boolean => true;
 const no = (): boolean => false;
 
-/** Installs Debian packages without letting them start services of their own. */
+// 101: "not allowed"; without it a server's package starts the server on its well-known port.
+const SCRIPT = `
+  if ! test -e ${POLICY}; then
+    trap 'rm -f ${POLICY}' EXIT
+    printf '#!/bin/sh\\nexit 101\\n' > ${POLICY}
+    chmod 755 ${POLICY}
+  fi
+  install() { apt-get -o DPkg::Lock::Timeout=600 install --yes --no-install-recommends "$@"; }
+  install "$@" || { apt-get update && install "$@"; }`;
+
+/**
+ * Installs Debian packages without letting them start services of their own. Two processes that install at the
+ * same moment take turns: neither removes what keeps the other's services from starting.
+ */
 export async function installDebian(packages: readonly string[]): Promise<void> {
   process.stderr.write(`Installing ${packages.join(', ')} (once)...\n`);
-  const guard = !existsSync(POLICY);
-  if (guard) {
-    // 101: "not allowed"; without it a server's package starts the server on its well-known port.
-    await writeFile(POLICY, '#!/bin/sh\nexit 101\n');
-    await chmod(POLICY, 0o755);
-  }
-  // Two tests may want a server each at the same moment: the second waits for the first.
-  const wait = ['-o', 'DPkg::Lock::Timeout=600'];
-  const install = [...wait, 'install', '--yes', '--no-install-recommends', ...packages];
-  try {
-    await run('apt-get', install, INSTALL).catch(async () => {
-      await run('apt-get', ['update'], INSTALL);
-      await run('apt-get', install, INSTALL);
-    });
-  } finally {
-    if (guard) await rm(POLICY, { force: true });
-  }
+  await run('flock', ['--timeout', '900', LOCK, 'sh', '-c', SCRIPT, 'sh', ...packages], INSTALL);
 }
