@@ -8,10 +8,12 @@ import { type Postgres, startPostgres } from './postgres.ts';
 
 const run = promisify(execFile);
 
-// Two-phase commits of a batch's shards need prepared transactions; nodes talk without TLS on loopback.
+// A batch over several shards is a two-phase commit; what a killed coordinator leaves of one is resolved soon.
+// Nodes talk without TLS on loopback.
 const SETTINGS = [
   'shared_preload_libraries=citus',
   'max_prepared_transactions=120',
+  'citus.recover_2pc_interval=2000',
   'citus.node_conninfo=sslmode=prefer',
 ];
 

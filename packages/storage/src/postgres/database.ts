@@ -116,7 +116,7 @@ export class Database {
       client = lent;
       const query = async (sql: string, values: readonly Value[] = []): Promise<Result> => {
         try {
-          const name = this.#name(sql);
+          const name = values.length === 0 ? null : this.#name(sql);
           const { rows, fields, rowCount } = await lent.query<unknown[]>({
             text: sql,
             values: [...values],
@@ -138,6 +138,7 @@ export class Database {
     }
   }
 
+  /** What a statement with values is prepared as; the few without are sent as they are. */
   #name(sql: string): string | null {
     let name = this.#names.get(sql);
     if (name === undefined && this.#names.size < MAX_STATEMENTS) {

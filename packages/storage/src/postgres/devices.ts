@@ -36,7 +36,7 @@ export class PostgresDevices implements DeviceStore {
 
   async register(names: readonly string[]): Promise<void> {
     const sql = `
-      insert into devices (name, attributes) select name, '{}' from unnest($1::text[]) as new (name)
+      insert into devices (name, attributes) select name, '{}'::jsonb from unnest($1::text[]) as added (name)
       on conflict (name) do nothing`;
     // In one order, so that processes that meet the same new devices never block each other.
     await this.#db.run('calls', sql, [[...new Set(names)].sort(compareText)]);

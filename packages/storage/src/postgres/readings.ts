@@ -18,14 +18,14 @@ const EXPIRE_SERIES = 1000;
 const SERIES_AT_ONCE = 4;
 
 const OVERWRITE = `
-  insert into readings as old (series, time, value, text, received, boot, seq, quality)
+  insert into readings as kept (series, time, value, text, received, boot, seq, quality)
   select * from unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[], $5::bigint[], $6::text[],
     $7::bigint[], $8::smallint[])
   on conflict (series, time) do update set value = excluded.value, text = excluded.text,
     received = excluded.received, boot = excluded.boot, seq = excluded.seq, quality = excluded.quality`;
 // Counts rows that are new or changed.
 const UPSERT = `${OVERWRITE}
-  where old.value is distinct from excluded.value or old.text is distinct from excluded.text`;
+  where kept.value is distinct from excluded.value or kept.text is distinct from excluded.text`;
 const PAGE = `
   select ${READING_COLUMNS} from readings where series = $1 and time >= $2 and time < $3 order by time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit $4`, desc: `${PAGE} desc limit $4` };
