@@ -19,6 +19,7 @@ const INDEX_MARGIN_S = 3600;
 const LOCK_S = 60;
 const LOCK_POLL_MS = 100;
 const LOCK_WAIT_MS = 90_000;
+const KNOWN_MS = 10_000;
 
 /** Statements that lead from each version to the next; never changed once released, only appended to. */
 const STEPS: readonly ((config: CassandraConfig) => readonly string[])[] = [
@@ -64,8 +65,11 @@ export function compression({ compression: name }: Pick<CassandraConfig, 'compre
  * @throws {StoreError} MISCONFIGURED when a newer version wrote the keyspace.
  */
 export async function migrate(session: Session): Promise<void> {
-  await createKeyspace(session);
-  if ((await version(session)) === SCHEMA_VERSION) return;
+  const found = await onceKnown(async () => {
+    await createKeyspace(session);
+    return version(session);
+  });
+  if (found === SCHEMA_VERSION) return;
   await withSchemaLock(session, async () => {
     const known = (await version(session)) ?? 0;
     for (const step of STEPS.slice(known)) {
@@ -76,10 +80,26 @@ export async function migrate(session: Session): Promise<void> {
   });
 }
 
+/** Another process's new keyspace or table shows in the system tables before the node takes statements on it. */
+async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + KNOWN_MS; ; await delay(LOCK_POLL_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      const unknown =
+        error instanceof StoreError && /(does not|doesn't) exist|failure during/.test(error.message);
+      if (!unknown || Date.now() > deadline) throw error;
+    }
+  }
+}
+
 async function createKeyspace(session: Session): Promise<void> {
   const { keyspace, rf, strategy, dc } = session.config;
   const tables = `select table_name from system_schema.tables where keyspace_name = ? and table_name = ?`;
-  if ((await session.read(tables, [keyspace, 'tidegauge_schema'])).length > 0) return;
+  if ((await session.read(tables, [keyspace, 'tidegauge_schema'])).length > 0) {
+    await session.agree();
+    return;
+  }
   const keyspaces = 'select keyspace_name from system_schema.keyspaces where keyspace_name = ?';
   if ((await session.read(keyspaces, [keyspace])).length === 0) {
     const copies =
@@ -87,6 +107,8 @@ async function createKeyspace(session: Session): Promise<void> {
         ? `'class': 'SimpleStrategy', 'replication_factor': ${rf}`
         : `'class': 'NetworkTopologyStrategy', '${dc}': ${rf}`;
     await session.define(`create keyspace if not exists "${keyspace}" with replication = {${copies}}`);
+  } else {
+    await session.agree();
   }
   // Two processes that create one table at the same moment on two nodes make two tables of one name, which
   // Cassandra cannot mend. The same id makes them one; all other tables are created under a lock kept in it.

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import driver from 'cassandra-driver';
 import type { BackendLogger } from '../context.ts';
 import { StoreError } from '../errors.ts';
@@ -12,7 +13,8 @@ const { consistencies } = driver.types;
 const MAX_REQUESTS = 256;
 /** A second node is asked too when the first has not answered by then. */
 const SPECULATE_MS = 500;
-const SCHEMA_AGREEMENT_S = 20;
+const AGREEMENT_MS = 20_000;
+const AGREEMENT_POLL_MS = 50;
 const SCAN_ROWS = 1000;
 
 export type Row = driver.types.Row;
@@ -168,11 +170,32 @@ export class Session {
   /** Changes the schema, and waits until all nodes that are up agree on it. */
   async define(query: string): Promise<void> {
     // Unprepared; IF (NOT) EXISTS makes it repeatable.
-    const result = await this.#call(() => this.#client.execute(query, [], { isIdempotent: true }));
-    // Missing from the driver's types.
-    if ((result.info as { isSchemaInAgreement?: boolean }).isSchemaInAgreement !== false) return;
-    const message = `cassandra ${this.config.place}: nodes do not agree on the schema after ${SCHEMA_AGREEMENT_S} s`;
+    await this.#call(() => this.#client.execute(query, [], { isIdempotent: true }));
+    await this.agree();
+  }
+
+  /**
+   * Waits until all nodes that are up have the same schema: what one knows another may not know yet. Each is
+   * asked itself; the driver asks the one it watches, which may not have heard of the change at all.
+   */
+  async agree(): Promise<void> {
+    for (const deadline = Date.now() + AGREEMENT_MS; Date.now() < deadline; await delay(AGREEMENT_POLL_MS)) {
+      const up = this.#client.hosts.values().filter((host) => host.isUp());
+      const versions = await Promise.all(up.map((host) => this.#schemaVersion(host)));
+      const known = new Set(versions.filter((version) => version !== null));
+      if (known.size === 1) return;
+    }
+    const { place } = this.config;
+    const message = `cassandra ${place}: nodes do not agree on the schema after ${AGREEMENT_MS} ms`;
     throw new StoreError('UNAVAILABLE', message, { hint: 'see nodetool describecluster' });
+  }
+
+  /** Null when the node does not answer: it will ask for the schema when it is back. */
+  async #schemaVersion(host: driver.Host): Promise<string | null> {
+    const query = 'select schema_version from system.local';
+    const options = { host, consistency: consistencies.one, isIdempotent: true };
+    const result = await this.#client.execute(query, [], options).catch(() => null);
+    return result === null ? null : String(result.first().schema_version);
   }
 
   #execute(query: string, params: Params, options: driver.QueryOptions): Promise<driver.types.ResultSet> {
@@ -194,7 +217,7 @@ function clientOptions(config: CassandraConfig): driver.DseClientOptions {
   return {
     contactPoints: [...hosts],
     localDataCenter: config.dc,
-    protocolOptions: { port, maxSchemaAgreementWaitSeconds: SCHEMA_AGREEMENT_S },
+    protocolOptions: { port, maxSchemaAgreementWaitSeconds: AGREEMENT_MS / 1000 },
     ...(user === null ? {} : { authProvider: new driver.auth.PlainTextAuthProvider(user, password) }),
     // Hosts are tried one after the other: each gets its part of the time.
     socketOptions: { connectTimeout: Math.ceil(connect / hosts.length), readTimeout: timeout },

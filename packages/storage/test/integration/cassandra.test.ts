@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@tidegauge/lab';
+import { type Cassandra, startCassandra } from '@tidegauge/lab/cassandra';
+import driver from 'cassandra-driver';
+import { crashBatch, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
+import { openStore } from '../../src/index.ts';
+
+const WRITER = fileURLToPath(new URL('../../conformance/crash-writer.ts', import.meta.url));
+const DAY = 86_400_000_000;
+
+describe('cassandra', () => {
+  let server: Cassandra;
+  let client: driver.Client;
+  before(async () => {
+    server = await startCassandra();
+    client = new driver.Client({
+      contactPoints: [`127.0.0.1:${server.port}`],
+      localDataCenter: 'datacenter1',
+      credentials: { username: server.user, password: server.password },
+    });
+  });
+  after(async () => {
+    await client?.shutdown();
+    await server?.stop();
+  });
+
+  /** Fails to open within the time given; resolves to the error. */
+  async function refusal(url: string, code: 'UNAVAILABLE' | 'MISCONFIGURED', withinMs: number) {
+    const started = performance.now();
+    const error = await rejection(openStore(url), code);
+    const took = performance.now() - started;
+    assert.ok(took < withinMs, `it took ${Math.round(took)} ms`);
+    assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${new URL(url).port}`));
+    assert.ok(error.hint);
+    return error;
+  }
+
+  const withUser = (user: string, password: string, keyspace: string) =>
+    `cassandra://${user}:${password}@127.0.0.1:${server.port}/${keyspace}`;
+
+  test('names the host that nobody listens on, at once', async () => {
+    const port = await freePort();
+    await refusal(`cassandra://u:p@127.0.0.1:${port}/k`, 'UNAVAILABLE', 2000);
+  });
+
+  test('names the host that never answers, within the connect timeout', async () => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    await refusal(`cassandra://u:p@127.0.0.1:${port}/k?connect=500`, 'UNAVAILABLE', 2000);
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+
+  test('says that the password is wrong, naming the host', async () => {
+    const error = await refusal(withUser(server.user, 'wrong', 'k'), 'MISCONFIGURED', 5000);
+    assert.match(error.message, /credentials|password|incorrect/i);
+    assert.match(error.hint!, /password/);
+    assert.doesNotMatch(error.message, /wrong/);
+  });
+
+  test('says that no user is given to a server that asks for one', async () => {
+    await refusal(`cassandra://127.0.0.1:${server.port}/k`, 'MISCONFIGURED', 5000);
+  });
+
+  test('says that the data centre is another, naming it', async () => {
+    const error = await rejection(openStore(`${server.url('k')}?dc=nowhere`), 'MISCONFIGURED');
+    assert.match(error.message, /nowhere/);
+  });
+
+  test('says that a keyspace is missing which the user may not create', async () => {
+    await server.query(`create role poor with login = true and password = 'poor-1'`);
+    const error = await refusal(withUser('poor', 'poor-1', 'absent'), 'MISCONFIGURED', 5000);
+    assert.match(error.hint!, /grant/);
+  });
+
+  test('opens for a user who may read and write but create nothing, and says which right a call lacks', async () => {
+    await (await openStore(server.url('granted'))).close();
+    await server.query(`create role clerk with login = true and password = 'clerk-1'`);
+    for (const right of ['select', 'modify'])
+      await server.query(`grant ${right} on keyspace granted to clerk`);
+    const store = await openStore(withUser('clerk', 'clerk-1', 'granted'));
+    await store.readings.write(series('clerk', 3));
+    assert.equal((await stored(store, 'clerk')).length, 3);
+    const error = await rejection(store.records.createTable('usertable', 1), 'MISCONFIGURED');
+    assert.match(error.message, /CREATE/i);
+    await store.close();
+  });
+
+  test('refuses a schema of a later version', async () => {
+    const url = server.url('later');
+    await (await openStore(url)).close();
+    await server.query(`update later.tidegauge_schema set value = '99' where name = 'version' if exists`);
+    const error = await rejection(openStore(url), 'MISCONFIGURED');
+    assert.match(error.message, /version 99 is newer/);
+  });
+
+  test('creates keyspace and tables as the options say', async () => {
+    const store = await openStore(
+      `${server.url('options')}?strategy=simple&rf=1&ttl=864000&compression=zstd&write=ONE&read=ONE`,
+    );
+    await store.close();
+    const keyspaces = `select replication from system_schema.keyspaces where keyspace_name = 'options'`;
+    assert.match((await client.execute(keyspaces)).first().replication.class, /SimpleStrategy/);
+    const tables = `select * from system_schema.tables where keyspace_name = 'options' and table_name = 'readings'`;
+    const table = (await client.execute(tables)).first();
+    assert.equal(table.default_time_to_live, 864_000);
+    assert.match(table.compression.class, /ZstdCompressor/);
+    assert.match(table.compaction.class, /TimeWindowCompactionStrategy/);
+  });
+
+  test('lets readings expire by themselves when the URL sets a ttl', async () => {
+    const store = await openStore(`${server.url('expiring')}?ttl=2`);
+    await store.readings.write(series('short', 5));
+    const deadline = Date.now() + 15_000;
+    while ((await stored(store, 'short')).length > 0 && Date.now() < deadline) await delay(100);
+    assert.deepEqual(await stored(store, 'short'), []);
+    assert.deepEqual(await store.readings.latest(['short']), []);
+    await store.close();
+  });
+
+  test('expires days whole and takes them off the index', async () => {
+    const store = await openStore(server.url('days'));
+    const times = [0, 1, 2, 3].map((day) => T0 + day * DAY);
+    await store.readings.write(times.map((time) => reading({ device: 'd', time })));
+    assert.equal((await client.execute('select * from days.series')).rowLength, 4);
+    assert.equal(await store.readings.expire(T0 + 2 * DAY + 1), null);
+    assert.equal((await client.execute('select * from days.series')).rowLength, 2);
+    assert.deepEqual(await stored(store, 'd'), [reading({ device: 'd', time: times[3]! })]);
+    const back = reading({ device: 'd', time: times[0]! });
+    await store.readings.write([back]);
+    assert.deepEqual((await stored(store, 'd'))[0], back);
+    await store.close();
+  });
+
+  test('finds the latest reading where the newest day holds none', async () => {
+    const store = await openStore(server.url('gaps'));
+    const rows = [0, 1].map((day) => reading({ device: 'd', time: T0 + day * DAY, value: day }));
+    await store.readings.write(rows);
+    await client.execute(
+      `delete from gaps.readings where device = 'd' and metric = 'temperature' and bucket = ?`,
+      [Math.floor(rows[1]!.time / DAY)],
+      { prepare: true },
+    );
+    assert.deepEqual(await store.readings.latest(['d']), [rows[0]]);
+    await store.close();
+  });
+
+  test('leaves out what a correction no longer has, without tombstones', async () => {
+    const store = await openStore(server.url('corrections'));
+    const full = reading({ device: 'd', value: 'open', boot: 'b', seq: 7, quality: 'skewed' });
+    const bare = reading({ device: 'd', value: 1 });
+    for (const row of [full, bare, full, bare]) {
+      await store.readings.write([row]);
+      assert.deepEqual(await stored(store, 'd'), [row]);
+    }
+    await store.close();
+  });
+
+  test('scans records in the order of their tokens', async () => {
+    const store = await openStore(server.url('records'));
+    await store.records.createTable('usertable', 1);
+    for (let key = 0; key < 30; key += 1)
+      await store.records.insert('usertable', `user${key}`, { field0: 'x' });
+    const tokens = await client.execute('select y_id from records.usertable');
+    const keys = tokens.rows.map(({ y_id }) => y_id);
+    const scanned = await store.records.scan('usertable', keys[10], 5, null);
+    assert.deepEqual(
+      scanned.map(({ key }) => key),
+      keys.slice(10, 15),
+    );
+    await store.close();
+  });
+
+  test('two processes create one keyspace at the same moment and write to it', async () => {
+    const url = server.url('processes');
+    const writers = ['a', 'b'].map((device) =>
+      spawn(process.execPath, [WRITER, url, device, '0'], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    await Promise.all(
+      writers.map(async (child) => {
+        const exited = once(child, 'exit');
+        let seen = 0;
+        for await (const _ of createInterface({ input: child.stdout })) {
+          seen += 1;
+          if (seen === 5) child.kill('SIGKILL');
+        }
+        const [, signal] = await exited;
+        assert.equal(signal, 'SIGKILL');
+      }),
+    );
+    const store = await openStore(url);
+    for (const device of ['a', 'b']) {
+      const expected = [0, 1, 2, 3, 4].flatMap((number) => crashBatch(device, number));
+      assert.deepEqual((await stored(store, device)).slice(0, expected.length), expected);
+    }
+    await store.close();
+  });
+});
