@@ -22,8 +22,8 @@ export async function startOrSkip<T>(name: string, start: () => Promise<T>): Pro
 /** The reason that the list (`name: reason` by line, # comments) gives for a server, or null. */
 export function listedReason(name: string, list: string): string | null {
   for (const line of list.split('\n')) {
-    const [listed, reason] = line.split(/:\s*(.*)/);
-    if (listed === name && reason !== undefined && reason !== '') return reason;
+    const [, listed, reason] = /^([^#:\s]+):\s*(\S.*)$/.exec(line) ?? [];
+    if (listed === name && reason !== undefined) return reason;
   }
   return null;
 }

@@ -37,7 +37,7 @@ const SLOW = 'the server is slow: raise the timeout option, or give it more';
  */
 export const SERVER_CODES: Readonly<Record<number, Meaning>> = {
   1: ['UNAVAILABLE', SERVER],
-  2: ['REJECTED', DOCUMENT],
+  2: ['MISCONFIGURED', SUITABLE],
   6: ['UNAVAILABLE', 'a member of the cluster cannot be reached: wait'],
   7: ['UNAVAILABLE', 'the name of a member of the cluster cannot be resolved'],
   9: ['MISCONFIGURED', SUITABLE],
@@ -99,6 +99,9 @@ export function toStoreError(error: unknown, place: string): unknown {
 function meaningOf(error: unknown): Meaning | null {
   // Thrown by the driver's serializer where a document outgrows its buffer.
   if (error instanceof RangeError || nameOf(error).startsWith('BSON')) return ['REJECTED', DOCUMENT];
+  if ((error as NodeJS.ErrnoException | null)?.syscall === 'open') {
+    return ['MISCONFIGURED', 'name a file that this user may read with the option tlsCAFile'];
+  }
   if (!(error instanceof MongoError)) return null;
   if (error.hasErrorLabel(MongoErrorLabel.SystemOverloadedError)) return ['OVERLOADED', SLOW];
   if (error instanceof MongoServerError) return ofServer(error);
@@ -112,7 +115,7 @@ function meaningOf(error: unknown): Meaning | null {
   if (nameOf(error) === 'MongoWaitQueueTimeoutError') {
     return [
       'OVERLOADED',
-      'all connections are busy: send less at the same time, or raise the connections option',
+      'no connection came free: ask for less at a time, or see whether the server answers',
     ];
   }
   if (
@@ -131,6 +134,9 @@ function meaningOf(error: unknown): Meaning | null {
 }
 
 function ofServer(error: MongoServerError): Meaning {
+  // BadValue (2) also stands for a document that is too large (FerretDB), and for w beyond a single server.
+  if (/larger than/i.test(error.message)) return ['REJECTED', DOCUMENT];
+  if (/not replicated|'w' > 1/.test(error.message)) return ['MISCONFIGURED', WRITE_CONCERN];
   const code = error instanceof MongoBulkWriteError ? ofBulk(error) : error.code;
   return SERVER_CODES[Number(code)] ?? ['UNAVAILABLE', SERVER];
 }
