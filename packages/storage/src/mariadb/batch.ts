@@ -29,22 +29,30 @@ export function sortBatch(batch: readonly Reading[], dictionary: SeriesDictionar
     series.rows.push(reading);
     if (dictionary.bootId(series, boot) === undefined) boots.add(boot!);
   }
-  const groups = touched.sort((a, b) => a.id - b.id).map((series) => ({ series, rows: series.rows }));
-  for (const { series } of groups) series.rows = [];
-  if (missing.size + boots.size > 0) return { series: [...missing.values()].flat(), boots: [...boots] };
+  const isComplete = missing.size + boots.size === 0;
   const rounds: Rows[] = [[]];
-  for (const { series, rows } of groups) {
-    if (!isAscending(rows)) rows.sort((a, b) => a.time - b.time);
-    let round = 0;
-    let last = -1;
-    for (const reading of rows) {
-      round = reading.time === last ? round + 1 : 0;
-      last = reading.time;
-      if (round === rounds.length) rounds.push([]);
-      append(rounds[round]!, series.id, reading, dictionary.bootId(series, reading.boot)!);
-    }
+  for (const series of touched.sort((a, b) => a.id - b.id)) {
+    if (isComplete) appendSeries(rounds, series, dictionary);
+    series.rows = [];
   }
-  return rounds;
+  return isComplete ? rounds : { series: [...missing.values()].flat(), boots: [...boots] };
+}
+
+function appendSeries(rounds: Rows[], series: Series, dictionary: SeriesDictionary): void {
+  const { id, rows } = series;
+  if (!isAscending(rows)) rows.sort((a, b) => a.time - b.time);
+  let round = 0;
+  let last = -1;
+  for (const { time, value, received, boot, seq, quality } of rows) {
+    round = time === last ? round + 1 : 0;
+    last = time;
+    if (round === rounds.length) rounds.push([]);
+    const to = rounds[round]!;
+    const bootId = dictionary.bootId(series, boot);
+    const flags = fromQuality(quality, value);
+    if (typeof value === 'number') to.push(id, time, value, null, received - time, bootId, seq, flags);
+    else to.push(id, time, null, value, received - time, bootId, seq, flags);
+  }
 }
 
 function isAscending(rows: readonly Reading[]): boolean {
@@ -52,14 +60,4 @@ function isAscending(rows: readonly Reading[]): boolean {
     if (rows[index]!.time < rows[index - 1]!.time) return false;
   }
   return true;
-}
-
-function append(
-  to: Rows,
-  id: number,
-  { time, value, received, seq, quality }: Reading,
-  bootId: number | null,
-) {
-  const [number, text] = typeof value === 'number' ? [value, null] : [null, value];
-  to.push(id, time, number, text, received - time, bootId, seq, fromQuality(quality, value));
 }

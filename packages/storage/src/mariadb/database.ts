@@ -62,14 +62,15 @@ export class Database {
     return this.#lend(this.#others, work, timeout);
   }
 
-  /** Runs `work` as one transaction, again when the server makes it give way. */
+  /** Runs `work` as one transaction, again when the server makes it give way, while the timeout lasts. */
   async transaction<T>(work: Work<T>): Promise<T> {
+    const deadline = performance.now() + this.#config.timeout;
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#lend(this.#writers, (connection) => inTransaction(connection, work));
       } catch (error) {
-        const again = error instanceof StoreError && gaveWay(error.cause) && tries < MAX_TRIES;
-        if (!again) throw error;
+        const isDone = tries === MAX_TRIES || performance.now() >= deadline;
+        if (isDone || !(error instanceof StoreError) || !gaveWay(error.cause)) throw error;
       }
       await sleep(Math.random() * 2 ** Math.min(tries, 6));
     }
