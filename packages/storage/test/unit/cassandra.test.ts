@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import driver from 'cassandra-driver';
+import { reading, T0 } from '../../conformance/data.ts';
+import { readConfig } from '../../src/cassandra/config.ts';
+import { toStoreError } from '../../src/cassandra/errors.ts';
+import { CASSANDRA_OPTIONS } from '../../src/cassandra/index.ts';
+import { fromReading } from '../../src/cassandra/mapping.ts';
+import { partition } from '../../src/cassandra/partition.ts';
+import { BUCKET_US } from '../../src/cassandra/schema.ts';
+import { parseUrl, StoreError, type StoreErrorCode } from '../../src/index.ts';
+
+const { errors } = driver;
+const { responseErrorCodes } = driver.types;
+
+function codeOf(error: unknown): StoreErrorCode {
+  const mapped = toStoreError(error, 'h:9042/k');
+  assert.ok(mapped instanceof StoreError, `${error} is not mapped`);
+  assert.match(mapped.message, /h:9042\/k/);
+  assert.ok(mapped.hint);
+  return mapped.code;
+}
+
+const RESPONSES: Readonly<Record<keyof typeof responseErrorCodes, StoreErrorCode>> = {
+  serverError: 'UNAVAILABLE',
+  protocolError: 'UNAVAILABLE',
+  badCredentials: 'MISCONFIGURED',
+  unavailableException: 'UNAVAILABLE',
+  overloaded: 'OVERLOADED',
+  isBootstrapping: 'UNAVAILABLE',
+  truncateError: 'UNAVAILABLE',
+  writeTimeout: 'TIMEOUT',
+  readTimeout: 'TIMEOUT',
+  readFailure: 'UNAVAILABLE',
+  functionFailure: 'UNAVAILABLE',
+  writeFailure: 'UNAVAILABLE',
+  syntaxError: 'MISCONFIGURED',
+  unauthorized: 'MISCONFIGURED',
+  invalid: 'MISCONFIGURED',
+  configError: 'MISCONFIGURED',
+  alreadyExists: 'UNAVAILABLE',
+  unprepared: 'UNAVAILABLE',
+  clientWriteFailure: 'UNAVAILABLE',
+};
+
+test('every code that a server can answer has its meaning', () => {
+  for (const [name, code] of Object.entries(responseErrorCodes)) {
+    const expected = RESPONSES[name as keyof typeof RESPONSES];
+    assert.equal(codeOf(new errors.ResponseError(code as number, 'said')), expected, name);
+  }
+  const large = new errors.ResponseError(
+    responseErrorCodes.invalid,
+    'Mutation is too large for the maximum size',
+  );
+  assert.equal(codeOf(large), 'REJECTED');
+});
+
+/** An error of a class that the driver's types do not let one make. */
+function bare(name: string): unknown {
+  return Object.create((errors as unknown as Record<string, { prototype: object }>)[name]!.prototype);
+}
+
+test('every error class of the driver has its meaning', () => {
+  const made: Record<string, [unknown, StoreErrorCode]> = {
+    ArgumentError: [new errors.ArgumentError('no such dc'), 'MISCONFIGURED'],
+    AuthenticationError: [new errors.AuthenticationError('no'), 'MISCONFIGURED'],
+    BusyConnectionError: [new errors.BusyConnectionError('h', 1, 1), 'OVERLOADED'],
+    DriverError: [bare('DriverError'), 'UNAVAILABLE'],
+    DriverInternalError: [new errors.DriverInternalError('odd'), 'UNAVAILABLE'],
+    NoHostAvailableError: [new errors.NoHostAvailableError({}, 'none'), 'UNAVAILABLE'],
+    NotSupportedError: [new errors.NotSupportedError('old'), 'MISCONFIGURED'],
+    OperationTimedOutError: [new errors.OperationTimedOutError('late', 'h'), 'TIMEOUT'],
+    ResponseError: [new errors.ResponseError(0x7777, 'new'), 'UNAVAILABLE'],
+    VIntOutOfRangeException: [bare('VIntOutOfRangeException'), 'UNAVAILABLE'],
+  };
+  assert.deepEqual(Object.keys(made).sort(), Object.keys(errors).sort());
+  for (const [name, [error, code]] of Object.entries(made)) assert.equal(codeOf(error), code, name);
+});
+
+test('of what several hosts answered, what a person must mend counts first', () => {
+  const hosts = (...inner: unknown[]) =>
+    new errors.NoHostAvailableError(
+      Object.fromEntries(inner.map((error, index) => [`h${index}`, error])) as never,
+    );
+  const late = new errors.OperationTimedOutError('late', 'h');
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { syscall: 'connect' });
+  assert.equal(codeOf(hosts(refused)), 'UNAVAILABLE');
+  assert.equal(codeOf(hosts(refused, late)), 'TIMEOUT');
+  assert.equal(codeOf(hosts(late, new errors.AuthenticationError('no'))), 'MISCONFIGURED');
+});
+
+test('what is not the driver\u2019s passes through', () => {
+  const error = new TypeError('ours');
+  assert.equal(toStoreError(error, 'h'), error);
+});
+
+test('reads hosts, port, keyspace and options of the URL', () => {
+  const config = readConfig(parseUrl('cassandra://u:p%40@a:9,[::1]:9/ks?rf=3&write=ONE&read=QUORUM&ttl=60'));
+  assert.deepEqual(config.hosts, ['a:9', '[::1]:9']);
+  const { port, user, password, keyspace, rf, write, read, ttl, strategy } = config;
+  assert.deepEqual(
+    { port, user, password, keyspace, rf, write, read, ttl, strategy },
+    ...[
+      {
+        port: 9,
+        user: 'u',
+        password: 'p@',
+        keyspace: 'ks',
+        rf: 3,
+        write: 'ONE',
+        read: 'QUORUM',
+        ttl: 60,
+        strategy: 'network',
+      },
+    ],
+  );
+});
+
+test('refuses a URL without host or keyspace, of several ports, or with a level there is none of', () => {
+  for (const url of [
+    'cassandra:ks',
+    'cassandra://h',
+    'cassandra://h/a-b',
+    'cassandra://a:1,b:2/k',
+    'cassandra://h/k?read=ANY',
+  ]) {
+    assert.throws(() => readConfig(parseUrl(url)), { code: 'MISCONFIGURED' }, url);
+  }
+});
+
+test('sorts a batch into partitions of one series and day, in which the last of equal times stays', () => {
+  const rows = [
+    reading({ device: 'a', value: 1 }),
+    reading({ device: 'a', time: T0 + BUCKET_US, value: 2 }),
+    reading({ device: 'b', value: 3 }),
+    reading({ device: 'a', value: 4 }),
+    reading({ device: 'a', metric: 'm', value: 5 }),
+    reading({ device: 'a', time: T0 + 1, value: 6 }),
+  ];
+  const sorted = partition(rows).map((each) => each.rows.map(({ value }) => value));
+  assert.deepEqual(sorted, [[4, 6], [2], [3], [5]]);
+});
+
+test('leaves what a reading does not have unset, for a null would be a tombstone', () => {
+  const row = fromReading(reading({ device: 'a', value: 'text' }), 1);
+  assert.deepEqual(row, [
+    'a',
+    'temperature',
+    1,
+    T0,
+    undefined,
+    'text',
+    T0 + 1500,
+    undefined,
+    undefined,
+    0b100,
+  ]);
+});
+
+test('the README lists every option of cassandra as the code has it', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const section = readme.slice(readme.indexOf('Options of `cassandra`')).split('\n- ')[0]!;
+  const rows = [...section.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$/gm)].map((match) =>
+    match.slice(1),
+  );
+  const options = Object.entries(CASSANDRA_OPTIONS).map(([name, option]) => [
+    ...[name, option.takes, String(option.default), option.description],
+  ]);
+  assert.deepEqual(rows, options);
+});
