@@ -101,7 +101,9 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
   };
 
   try {
-    await Promise.all(nodes.map((node) => node.restart()));
+    const starts = await Promise.allSettled(nodes.map((node) => node.restart()));
+    // Only now, when all have ended their start, can all be stopped.
+    for (const start of starts) if (start.status === 'rejected') throw start.reason;
     await insist(() =>
       query(
         `create role if not exists ${USER} with superuser = true and login = true and password = '${password}'`,
@@ -153,7 +155,16 @@ class Node implements CassandraNode {
 
   async restart(): Promise<void> {
     await this.kill();
-    this.#process = await this.#launch();
+    for (const deadline = Date.now() + READY_MS; ; ) {
+      try {
+        this.#process = await this.#launch();
+        return;
+      } catch (error) {
+        // On a busy machine the others may take longer to come up than a node looks for them.
+        const alone = /Unable to gossip with any peers/.test((error as Error).message);
+        if (!alone || Date.now() > deadline) throw error;
+      }
+    }
   }
 }
 
