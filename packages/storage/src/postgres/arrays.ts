@@ -5,14 +5,17 @@ const INT2 = 21;
 const INT8 = 20;
 const FLOAT8 = 701;
 const TEXT = 25;
+const HALF = 0x1_0000_0000;
 
 /** `smallint[]` */
 export function int2Array(values: readonly number[]): Buffer {
   const buffer = allocate(INT2, values.length, 6 * values.length, false);
+  const view = new DataView(buffer.buffer, buffer.byteOffset);
   let at = HEADER;
   for (const value of values) {
-    at = buffer.writeInt32BE(2, at);
-    at = buffer.writeInt16BE(value, at);
+    view.setInt32(at, 2);
+    view.setInt16(at + 4, value);
+    at += 6;
   }
   return buffer;
 }
@@ -30,9 +33,11 @@ export function int8Array(values: readonly (number | null)[]): Buffer | null {
       at += 4;
       continue;
     }
+    // Halves by subtraction: a BigInt would be allocated, and % of doubles is slow.
+    const high = Math.floor(value / HALF);
     view.setInt32(at, 8);
-    view.setUint32(at + 4, Math.floor(value / 0x1_0000_0000));
-    view.setUint32(at + 8, value % 0x1_0000_0000);
+    view.setUint32(at + 4, high);
+    view.setUint32(at + 8, value - high * HALF);
     at += 12;
   }
   return buffer;
@@ -63,21 +68,28 @@ export function float8Array(values: readonly unknown[]): Buffer | null {
 export function textArray(values: readonly unknown[]): Buffer | null {
   let nulls = 0;
   let bytes = 0;
-  for (const value of values) {
-    if (typeof value === 'string') bytes += Buffer.byteLength(value);
-    else nulls += 1;
-  }
+  let last: unknown = null;
+  let encoded: Buffer | null = null;
+  // Neighbours are often equal: rows come by series, and a series has one boot for long.
+  const parts = values.map((value) => {
+    if (value !== last) {
+      last = value;
+      encoded = typeof value === 'string' ? Buffer.from(value) : null;
+    }
+    if (encoded === null) nulls += 1;
+    else bytes += encoded.length;
+    return encoded;
+  });
   if (nulls === values.length) return null;
   const buffer = allocate(TEXT, values.length, 4 * values.length + bytes, nulls > 0);
+  const view = new DataView(buffer.buffer, buffer.byteOffset);
   let at = HEADER;
-  for (const value of values) {
-    if (typeof value !== 'string') {
-      at = buffer.writeInt32BE(-1, at);
-      continue;
-    }
-    const length = buffer.write(value, at + 4);
-    buffer.writeInt32BE(length, at);
-    at += 4 + length;
+  for (const part of parts) {
+    view.setInt32(at, part === null ? -1 : part.length);
+    at += 4;
+    if (part === null) continue;
+    buffer.set(part, at);
+    at += part.length;
   }
   return buffer;
 }

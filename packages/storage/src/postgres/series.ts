@@ -36,9 +36,8 @@ export class SeriesDictionary {
   /** The series of each row of a batch; new ones are made, and stay if the batch fails. */
   async numbers(batch: readonly Reading[]): Promise<number[]> {
     const numbers = batch.map(({ device, metric }) => this.#known.get(device)?.get(metric) ?? -1);
-    const missing = batch.filter((_, row) => numbers[row] === -1);
-    if (missing.length === 0) return numbers;
-    const found = await this.#findOrAdd(missing);
+    if (!numbers.includes(-1)) return numbers;
+    const found = await this.#findOrAdd(batch.filter((_, row) => numbers[row] === -1));
     return numbers.map((number, row) => {
       const { device, metric } = batch[row]!;
       return number === -1 ? found.get(device)!.get(metric)! : number;
