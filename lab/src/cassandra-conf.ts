@@ -53,6 +53,9 @@ export function yaml(conf: NodeConf): string {
     // A writer waits for the disk in batch mode: more of them share one sync.
     `concurrent_writes: ${commitlog === 'batch' ? 32 : 8}`,
     'concurrent_compactors: 1',
+    // On a busy machine a node answers late, and is not to be given up for that.
+    ...['read', 'range', 'write'].map((kind) => `${kind}_request_timeout: 10000ms`),
+    'cas_contention_timeout: 10000ms',
   ];
   return `${lines.join('\n')}\n`;
 }

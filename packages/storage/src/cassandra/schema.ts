@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreError } from '../errors.ts';
+import { isRetryable, StoreError } from '../errors.ts';
 import type { CassandraConfig } from './config.ts';
 import type { Session } from './session.ts';
 
@@ -87,7 +87,7 @@ async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       const unknown =
-        error instanceof StoreError && /(does not|doesn't) exist|failure during/.test(error.message);
+        isRetryable(error) || (error instanceof StoreError && /(does not|doesn't) exist/.test(error.message));
       if (!unknown || Date.now() > deadline) throw error;
     }
   }
@@ -136,20 +136,32 @@ async function version(session: Session): Promise<number | null> {
 export async function withSchemaLock(session: Session, work: () => Promise<void>): Promise<void> {
   const table = `"${session.keyspace}".tidegauge_schema`;
   const holder = randomUUID();
-  const take = `insert into ${table} (name, value) values ('lock', ?) if not exists using ttl ${LOCK_S}`;
   const deadline = Date.now() + LOCK_WAIT_MS;
-  while (!(await session.writeIf({ query: take, params: [holder] }))) {
+  while (!(await takeLock(session, table, holder))) {
     if (Date.now() > deadline) {
       const message = `cassandra ${session.config.place}: other processes keep changing the schema`;
       throw new StoreError('UNAVAILABLE', message, { hint: 'wait until they are done' });
     }
-    await delay(LOCK_POLL_MS);
+    await delay(LOCK_POLL_MS * (1 + Math.random()));
   }
   try {
     await work();
   } finally {
     const release = `delete from ${table} where name = 'lock' if value = ?`;
     await session.writeIf({ query: release, params: [holder] });
+  }
+}
+
+async function takeLock(session: Session, table: string, holder: string): Promise<boolean> {
+  const query = `insert into ${table} (name, value) values ('lock', ?) if not exists using ttl ${LOCK_S}`;
+  try {
+    if (await session.writeIf({ query, params: [holder] })) return true;
+    const [row] = await session.readShared(`select value from ${table} where name = 'lock'`, []);
+    return row?.value === holder;
+  } catch (error) {
+    // Those who come at the same moment hold each other up; the attempt may have succeeded all the same.
+    if (isRetryable(error)) return false;
+    throw error;
   }
 }
 
