@@ -2,6 +2,9 @@ import { StoreError } from '../errors.ts';
 import { choice, integer, type OptionValues, readOptions } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
+/** How many writers gain: one sends a batch while the server stores another's. */
+export const WRITERS = 2;
+
 const DEFAULT_PORT = 5432;
 
 /** Options of `postgres://user:password@host/database?...`. */

@@ -1,8 +1,7 @@
 import pg from 'pg';
 import type { BackendLogger } from '../context.ts';
 import { StoreError } from '../errors.ts';
-import type { PostgresConfig } from './config.ts';
-import { WRITERS } from './dialect.ts';
+import { type PostgresConfig, WRITERS } from './config.ts';
 import { isStalePlan, keepsSession, toStoreError } from './errors.ts';
 
 // Statements kept prepared per connection; updates of many different sets of fields go beyond and stay unnamed.

@@ -1,4 +1,5 @@
 import type { Capabilities } from '../contract.ts';
+import { WRITERS } from './config.ts';
 import type { Connection } from './database.ts';
 
 /** What PostgreSQL and an extension of it do differently. */
@@ -18,9 +19,6 @@ export interface Dialect {
   /** In the same transaction, for a small table that every node needs whole. */
   replicate(connection: Connection, table: string): Promise<void>;
 }
-
-/** How many writers gain: one sends a batch while the server stores another's. */
-export const WRITERS = 2;
 
 export const POSTGRES_CAPABILITIES: Capabilities = Object.freeze({
   countsDuplicates: true,
