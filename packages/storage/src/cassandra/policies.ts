@@ -46,3 +46,13 @@ export class NextHostRetryPolicy extends policies.retry.RetryPolicy {
  * the later one always does; its clock goes by milliseconds, with a counter within.
  */
 export const processTimestamps = new policies.timestampGeneration.MonotonicTimestampGenerator(1000, 60_000);
+
+/** The driver's policy (token-aware, the less busy of two), which also remembers every host it was asked about. */
+export class RememberingPolicy extends policies.loadBalancing.DefaultLoadBalancingPolicy {
+  readonly hosts = new Set<driver.Host>();
+
+  override getDistance(host: driver.Host): driver.types.distance {
+    this.hosts.add(host);
+    return super.getDistance(host);
+  }
+}

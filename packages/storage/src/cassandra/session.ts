@@ -5,7 +5,7 @@ import { StoreError } from '../errors.ts';
 import type { CassandraConfig } from './config.ts';
 import { toStoreError } from './errors.ts';
 import { Limiter } from './limiter.ts';
-import { NextHostRetryPolicy, processTimestamps } from './policies.ts';
+import { NextHostRetryPolicy, processTimestamps, RememberingPolicy } from './policies.ts';
 
 const { consistencies } = driver.types;
 
@@ -28,6 +28,10 @@ interface WithControlConnection {
   readonly controlConnection?: { readonly connection?: { closeAsync(): Promise<void> } | null };
 }
 
+interface WithTimer {
+  readonly _healthResponseCountTimer?: NodeJS.Timeout;
+}
+
 const LEVELS = {
   ONE: consistencies.one,
   TWO: consistencies.two,
@@ -45,6 +49,7 @@ export class Session {
   readonly config: CassandraConfig;
   readonly logger: BackendLogger;
   readonly #client: driver.Client;
+  readonly #balancing: RememberingPolicy;
   readonly #limiter = new Limiter(MAX_REQUESTS);
   readonly #read: driver.QueryOptions;
   readonly #write: driver.QueryOptions;
@@ -57,7 +62,8 @@ export class Session {
     this.config = config;
     this.logger = logger;
     this.keyspace = config.keyspace;
-    this.#client = new driver.Client(clientOptions(config));
+    this.#balancing = new RememberingPolicy({ localDc: config.dc });
+    this.#client = new driver.Client(clientOptions(config, this.#balancing));
     const local = config.write.startsWith('LOCAL_');
     const majority = local ? consistencies.localQuorum : consistencies.quorum;
     const serial = local ? consistencies.localSerial : consistencies.serial;
@@ -98,6 +104,8 @@ export class Session {
     // heartbeat would keep the process alive.
     const { controlConnection } = this.#client as unknown as WithControlConnection;
     await controlConnection?.connection?.closeAsync();
+    // And it makes hosts anew then, leaving the timers of the old ones running.
+    for (const host of this.#balancing.hosts) clearInterval((host as WithTimer)._healthResponseCountTimer);
   }
 
   /** A timestamp as writes get one; for deletes that must not reach what is written after now. */
@@ -211,9 +219,9 @@ export class Session {
   }
 }
 
-function clientOptions(config: CassandraConfig): driver.DseClientOptions {
+function clientOptions(config: CassandraConfig, loadBalancing: RememberingPolicy): driver.DseClientOptions {
   const { hosts, port, user, password, connect, timeout, rf } = config;
-  const { loadBalancing, reconnection, speculativeExecution } = driver.policies;
+  const { reconnection, speculativeExecution } = driver.policies;
   return {
     contactPoints: [...hosts],
     localDataCenter: config.dc,
@@ -222,8 +230,7 @@ function clientOptions(config: CassandraConfig): driver.DseClientOptions {
     // Hosts are tried one after the other: each gets its part of the time.
     socketOptions: { connectTimeout: Math.ceil(connect / hosts.length), readTimeout: timeout },
     policies: {
-      // Token-aware: a request goes to a node that has the row, the less busy of two.
-      loadBalancing: new loadBalancing.DefaultLoadBalancingPolicy({ localDc: config.dc }),
+      loadBalancing,
       reconnection: new reconnection.ExponentialReconnectionPolicy(200, 5000),
       retry: new NextHostRetryPolicy(),
       timestampGeneration: processTimestamps,

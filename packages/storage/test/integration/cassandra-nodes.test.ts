@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cassandra, startCassandra } from '@tidegauge/lab/cassandra';
+import { CRASH_BATCH, crashBatch, rejection, series, stored } from '../../conformance/data.ts';
+import { openStore } from '../../src/index.ts';
+
+const BATCHES = 100;
+
+describe('cassandra of three nodes', () => {
+  let cluster: Cassandra;
+  before(async () => {
+    cluster = await startCassandra({ nodes: 3 });
+  });
+  after(() => cluster?.stop());
+
+  test('at ONE, what was written is read from any node before long', async () => {
+    const store = await openStore(`${cluster.url('one')}?rf=3&write=ONE&read=ONE`);
+    const batch = series('d', 500);
+    await store.readings.write(batch);
+    const deadline = Date.now() + 10_000;
+    while ((await stored(store, 'd')).length < batch.length && Date.now() < deadline) await delay(20);
+    assert.deepEqual(await stored(store, 'd'), batch);
+    await store.close();
+  });
+
+  test('at QUORUM, one node killed during writes reaches no caller, and nothing is lost', async () => {
+    const store = await openStore(`${cluster.url('quorum')}?rf=3&write=QUORUM&read=QUORUM`);
+    let killing: Promise<void> | undefined;
+    for (let number = 0; number < BATCHES; number += 4) {
+      if (number === 32) killing = cluster.nodes[1]!.kill();
+      // Several writes are under way when the node goes; none may fail.
+      await Promise.all([0, 1, 2, 3].map((next) => store.readings.write(crashBatch('d', number + next))));
+      await store.devices.register([`d-${number}`]);
+    }
+    await killing;
+    assert.equal(cluster.nodes[1]!.running, false);
+    const all = await stored(store, 'd');
+    assert.equal(all.length, BATCHES * CRASH_BATCH);
+    assert.deepEqual(all.slice(-CRASH_BATCH), crashBatch('d', BATCHES - 1));
+    assert.equal((await store.devices.list({ limit: 1000 })).length, BATCHES / 4);
+    await store.close();
+  });
+
+  test('at ALL, a node that is down makes a write UNAVAILABLE or late, naming the level', async () => {
+    assert.equal(cluster.nodes[1]!.running, false);
+    const all = await openStore(`${cluster.url('quorum')}?rf=3&write=ALL&read=ONE`);
+    const error = await all.readings.write(crashBatch('e', 0)).then(
+      () => assert.fail('a write at ALL succeeded with a node down'),
+      (reason: unknown) => reason as Error,
+    );
+    assert.match(error.message, /consistency|ALL|replica/i);
+    await rejection(all.health(), 'UNAVAILABLE');
+    await all.close();
+  });
+});
