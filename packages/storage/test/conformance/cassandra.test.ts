@@ -1,3 +1,3 @@
 import { proveCassandra } from './cassandra-cluster.ts';
 
-proveCassandra('cassandra', 1, '');
+await proveCassandra('cassandra', 1, '');

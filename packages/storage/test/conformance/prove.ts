@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, describe } from 'node:test';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { describeStore, type StoreTarget } from '../../conformance/index.ts';
 
 /** STORES=sqlite,json: which stores to prove; all of them without it. */
@@ -12,6 +14,26 @@ export function isAsked(name: string): boolean {
 /** Registers the conformance suite for a target, if it is asked for. */
 export function prove(target: StoreTarget): void {
   if (isAsked(target.name)) describeStore(target);
+}
+
+/**
+ * Registers the suite for a store that is a server, if it is asked for: starts the server first, and ends it when
+ * all is done. Where it cannot be had, the suite is skipped by name (see `startOrSkip`).
+ */
+export async function proveServer<S extends { stop(): Promise<void> }>(
+  name: string,
+  start: () => Promise<S>,
+  targetOn: (server: S) => Omit<StoreTarget, 'name'>,
+): Promise<void> {
+  if (!isAsked(name)) return;
+  const started = await startOrSkip(name, start);
+  if ('skip' in started) {
+    describe(`store ${name}`, { skip: started.skip });
+    return;
+  }
+  const { server } = started;
+  after(() => server.stop());
+  describeStore({ name, ...targetOn(server) });
 }
 
 /** A target whose places are temporary folders; `url` makes the URL of one. */
