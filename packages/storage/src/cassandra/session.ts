@@ -28,8 +28,8 @@ interface WithControlConnection {
   readonly controlConnection?: { readonly connection?: { closeAsync(): Promise<void> } | null };
 }
 
-interface WithTimer {
-  readonly _healthResponseCountTimer?: NodeJS.Timeout;
+interface WithShutdown extends driver.Host {
+  shutdown(waitForPending: boolean): Promise<void>;
 }
 
 const LEVELS = {
@@ -104,8 +104,8 @@ export class Session {
     // heartbeat would keep the process alive.
     const { controlConnection } = this.#client as unknown as WithControlConnection;
     await controlConnection?.connection?.closeAsync();
-    // And it makes hosts anew then, leaving the timers of the old ones running.
-    for (const host of this.#balancing.hosts) clearInterval((host as WithTimer)._healthResponseCountTimer);
+    // And it makes hosts anew then; the old ones go on to reconnect until they are shut down too.
+    for (const host of this.#balancing.hosts) await (host as WithShutdown).shutdown(false);
   }
 
   /** A timestamp as writes get one; for deletes that must not reach what is written after now. */
