@@ -1,6 +1,7 @@
-import { type Attributes, type Device, QUALITIES, type Quality, type Reading } from '@tidegauge/readings';
-import type { Bucket, DevicePatch, RecordFields } from '../contract.ts';
+import { QUALITIES, type Quality, type Reading } from '@tidegauge/readings';
 import type { Row } from './database.ts';
+
+export { fromField, fromPatch, toBucket, toDevice, toFields } from '../sql-mapping.ts';
 
 /** Columns of a reading as `toReading` takes them, of `readings r left join boots b`. */
 export const READING_COLUMNS = 'r.time, r.value, r.text, r.received, b.boot, r.seq, r.quality';
@@ -29,40 +30,4 @@ export function toReading(device: string, metric: string, row: Row): Reading {
     seq: row.seq as number | null,
     quality: QUALITIES[quality % NEGATIVE_ZERO] ?? 'ok',
   };
-}
-
-export function toBucket(row: Row): Bucket {
-  const { time, count, min, max, mean, sum } = row as Record<string, number>;
-  return { time: time!, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };
-}
-
-export function toDevice(row: Row): Device {
-  return {
-    name: row.name as string,
-    site: row.site as string | null,
-    city: row.city as string | null,
-    kind: row.kind as string | null,
-    year: row.year as number | null,
-    attributes: JSON.parse(row.attributes as string) as Attributes,
-  };
-}
-
-/** Columns and values that a patch sets. */
-export function fromPatch(patch: DevicePatch): [column: string, value: string | number | null][] {
-  const { site, city, kind, year, attributes } = patch;
-  const columns = { site, city, kind, year, attributes: attributes && JSON.stringify(attributes) };
-  return Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
-}
-
-/** YCSB's JDBC layout names columns FIELD0; the contract and its other bindings name fields field0. */
-export function fromField(field: string): string {
-  return field.toUpperCase();
-}
-
-export function toFields(row: Row): RecordFields {
-  const fields: Record<string, string> = {};
-  for (const [column, value] of Object.entries(row)) {
-    if (column !== 'YCSB_KEY' && value !== null) fields[column.toLowerCase()] = value as string;
-  }
-  return fields;
 }
