@@ -88,6 +88,11 @@ export function isDuplicateKey(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
+/** PostgreSQL's words, for which DocumentDB has no code of its own. */
+export function isDeadlock(error: unknown): boolean {
+  return error instanceof MongoServerError && /deadlock detected/.test(error.message);
+}
+
 /** What a failed call means, naming the place (hosts and database); StoreErrors and mistakes pass through. */
 export function toStoreError(error: unknown, place: string): unknown {
   const meaning = meaningOf(error);

@@ -1,7 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 import type { Document } from 'mongodb';
-import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
+import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import { NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
 import {
@@ -13,7 +13,6 @@ import {
 } from './mapping.ts';
 import { SeriesDictionary } from './series.ts';
 
-const PAGE_ROWS = 1000;
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
 /** Queries for single series that run at the same time. */
@@ -80,40 +79,12 @@ export class MongodbReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const { device, metric, limit, order = 'desc' } = query;
-    const all = await this.#db.run(() => this.#series.ofDevices([device]));
-    const wanted = all.filter(({ m }) => metric === undefined || m === metric);
-    // Each of many metrics gives only part of the first page.
-    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1)), 10);
-    const streams = wanted.map((series) => this.#pages(series, query, order, size));
-    yield* take(mergePages(streams, compareReadings(order)), limit);
+    const known = await this.#db.run(() => this.#series.ofDevices([query.device]));
+    const series = known.map((document) => ({ metric: document.m, document }));
+    yield* rangeOfSeries(query, series, ({ document }, page) => this.#page(document, page));
   }
 
-  /** One series page by page: no cursor stays open in the server while the consumer thinks. */
-  async *#pages(
-    series: SeriesDocument,
-    query: RangeQuery,
-    order: Order,
-    size: number,
-  ): AsyncGenerator<Reading[]> {
-    let { from, to } = seriesBounds(query, series.m);
-    while (from < to) {
-      const page = await this.#page(series, from, to, order, size);
-      yield page;
-      const last = page.at(-1);
-      if (last === undefined || page.length < size) return;
-      if (order === 'asc') from = last.time + 1;
-      else to = last.time;
-    }
-  }
-
-  #page(
-    { _id, d, m }: SeriesDocument,
-    from: number,
-    to: number,
-    order: Order,
-    limit: number,
-  ): Promise<Reading[]> {
+  #page({ _id, d, m }: SeriesDocument, { from, to, order, limit }: PageQuery): Promise<Reading[]> {
     return this.#db.run(async () => {
       const documents = await this.#db.readings
         .find(between(_id, from, to), { singleBatch: true, batchSize: limit })
@@ -126,10 +97,7 @@ export class MongodbReadings implements ReadingStore {
 
   async latest(devices: readonly string[]): Promise<Reading[]> {
     const all = await this.#db.run(() => this.#series.ofDevices(devices));
-    const newest = await eachOf(all, (series) => {
-      const { from, to } = seriesBounds({ device: series.d, limit: 1 }, series.m);
-      return this.#page(series, from, to, 'desc', 1);
-    });
+    const newest = await eachOf(all, (series) => this.#page(series, NEWEST));
     return newest.flat();
   }
 

@@ -1,11 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
 import { StoreError } from '../errors.ts';
 import type { Database } from './database.ts';
-import { isDuplicateKey } from './errors.ts';
+import { isDeadlock, isDuplicateKey } from './errors.ts';
 
 export const SCHEMA_VERSION = 1;
 
 const NAMESPACE_EXISTS = 48;
+/** Of migrations that deadlocked; each failure lets at least one other process get on. */
+const ATTEMPTS = 10;
+const RETRY_MS = 200;
 
 /**
  * - readings: {_id: {s: series, t: time}, ...}. Ranges, latest and duplicates all go by the index on _id, which
@@ -21,23 +25,37 @@ const COLLECTIONS: Readonly<Record<string, readonly IndexDescription[]>> = {
   devices: ['year', 'city', 'site', 'kind'].map((field) => ({ name: field, key: { [field]: 1, _id: 1 } })),
 };
 
-/** Creates what is missing; every step may be done by several processes at the same moment. */
+/**
+ * Creates what is missing; every step may be done by several processes at the same moment. On PostgreSQL with
+ * DocumentDB indexes made at once can deadlock: who is refused tries again.
+ */
 export async function migrate(database: Database): Promise<void> {
   await database.run(async (db) => {
-    const version = (await database.schema.findOne({ _id: 'schema' }))?.version ?? 0;
-    if (version > SCHEMA_VERSION) {
-      const message = `mongodb ${database.place}: schema version ${version} is newer than ${SCHEMA_VERSION}, the newest known here`;
-      throw new StoreError('MISCONFIGURED', message, {
-        hint: 'run the version of Tidegauge that wrote the database, or a later one',
-      });
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await create(db, database);
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isDeadlock(error)) throw error;
+        await delay(Math.random() * RETRY_MS);
+      }
     }
-    if (version === SCHEMA_VERSION) return;
-    for (const [name, indexes] of Object.entries(COLLECTIONS)) {
-      await createCollection(db, name);
-      if (indexes.length > 0) await db.collection(name).createIndexes([...indexes]);
-    }
-    await record(database);
   });
+}
+
+async function create(db: Db, database: Database): Promise<void> {
+  const version = (await database.schema.findOne({ _id: 'schema' }))?.version ?? 0;
+  if (version > SCHEMA_VERSION) {
+    const message = `mongodb ${database.place}: schema version ${version} is newer than ${SCHEMA_VERSION}, the newest known here`;
+    throw new StoreError('MISCONFIGURED', message, {
+      hint: 'run the version of Tidegauge that wrote the database, or a later one',
+    });
+  }
+  if (version === SCHEMA_VERSION) return;
+  for (const [name, indexes] of Object.entries(COLLECTIONS)) {
+    await createCollection(db, name);
+    if (indexes.length > 0) await db.collection(name).createIndexes([...indexes]);
+  }
+  await record(database);
 }
 
 export async function createCollection(db: Db, name: string): Promise<void> {

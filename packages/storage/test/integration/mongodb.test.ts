@@ -102,6 +102,15 @@ describe('mongodb', { skip }, () => {
     await client.db('brand_new').dropDatabase();
   });
 
+  test('processes that start at once on empty databases do not trip over each other', async () => {
+    for (let number = 0; number < 12; number++) {
+      const name = `race_${number}`;
+      const stores = await Promise.all([1, 2, 3].map(() => openStore(server!.url(name))));
+      await Promise.all(stores.map((each) => each.close()));
+      await client.db(name).dropDatabase();
+    }
+  });
+
   test('a newer schema is refused', async () => {
     const newer = client.db('newer');
     await newer.collection('tidegauge_schema').insertOne({ _id: 'schema' as never, version: 99 });
