@@ -27,8 +27,11 @@ export interface LaunchOptions {
   /** Runs the server as another user; needs root. */
   readonly uid?: number;
   readonly gid?: number;
-  /** Asked again and again until it says yes: a query that the server answers. Must not throw or hang. */
-  readonly ready: () => Promise<boolean>;
+  /**
+   * Asked again and again until it says yes: a query that the server answers, or, where it answers before it is
+   * ready, what it wrote so far. Must not throw or hang.
+   */
+  readonly ready: (log: string) => Promise<boolean>;
   readonly readyMs: number;
   /** How it is asked to end; default SIGTERM. */
   readonly stopSignal?: NodeJS.Signals;
@@ -83,7 +86,7 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
     stop: () => end(stopSignal),
     kill: () => end('SIGKILL'),
   };
-  for (const deadline = Date.now() + readyMs; !(await ready()); await delay(POLL_MS)) {
+  for (const deadline = Date.now() + readyMs; !(await ready(log())); await delay(POLL_MS)) {
     if (running && Date.now() < deadline) continue;
     const why = running ? `was not ready within ${readyMs} ms` : 'ended at once';
     await end('SIGKILL');

@@ -1,0 +1,167 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+type Properties = Readonly<Record<string, string | number | boolean>>;
+
+/** Of every process that speaks HBase, whether it serves or asks. */
+function common(zookeeperPort: number): Properties {
+  return {
+    'hbase.zookeeper.quorum': '127.0.0.1',
+    'hbase.zookeeper.property.clientPort': zookeeperPort,
+    // A dead region server is noticed after this long.
+    'zookeeper.session.timeout': 6000,
+  };
+}
+
+/** Of masters and region servers: loopback only, threads and caches as a board of 1 GB can hold. */
+function serving(): Properties {
+  return {
+    'hbase.master.hostname': '127.0.0.1',
+    'hbase.unsafe.regionserver.hostname': '127.0.0.1',
+    'hbase.master.ipc.address': '127.0.0.1',
+    'hbase.regionserver.ipc.address': '127.0.0.1',
+    'hbase.master.info.port': -1,
+    'hbase.regionserver.info.port': -1,
+    'hbase.regionserver.handler.count': 8,
+    'hbase.regionserver.metahandler.count': 4,
+    'hbase.regionserver.replication.handler.count': 1,
+    'hbase.master.handler.count': 8,
+    'hfile.block.cache.size': 0.2,
+    'hbase.regionserver.global.memstore.size': 0.25,
+    // Steps of a procedure go out at once, not in the batches that a large cluster wants.
+    'hbase.procedure.remote.dispatcher.delay.msec': 10,
+    'hbase.regionserver.msginterval': 1000,
+    'hbase.master.wait.on.regionservers.interval': 500,
+  };
+}
+
+export interface StandaloneConf {
+  readonly folder: string;
+  readonly zookeeperPort: number;
+  readonly masterPort: number;
+  readonly regionServerPort: number;
+}
+
+/** Writes the configuration of a master that runs everything in one process, on local files. */
+export async function writeStandaloneConf(conf: StandaloneConf): Promise<void> {
+  const { folder, zookeeperPort, masterPort, regionServerPort } = conf;
+  await writeConf(folder, {
+    'hbase-site.xml': {
+      ...common(zookeeperPort),
+      ...serving(),
+      'hbase.cluster.distributed': false,
+      'hbase.rootdir': `file://${folder}/data`,
+      'hbase.tmp.dir': `${folder}/tmp`,
+      'hbase.unsafe.stream.capability.enforce': false,
+      'hbase.wal.provider': 'filesystem',
+      'hbase.localcluster.assign.random.ports': false,
+      'hbase.master.port': masterPort,
+      'hbase.regionserver.port': regionServerPort,
+      'hbase.zookeeper.property.clientPortAddress': '127.0.0.1',
+      'hbase.zookeeper.property.dataDir': `${folder}/zookeeper`,
+      'hbase.zookeeper.property.maxClientCnxns': 0,
+    },
+  });
+}
+
+export interface ClusterConf {
+  readonly folder: string;
+  readonly zookeeperPort: number;
+  readonly nameNodePort: number;
+  readonly regionServers: number;
+}
+
+/** Writes what all processes of a cluster read: ports of masters and region servers are their own arguments. */
+export async function writeClusterConf(conf: ClusterConf): Promise<void> {
+  const { folder, zookeeperPort, nameNodePort, regionServers } = conf;
+  const hdfs = `hdfs://127.0.0.1:${nameNodePort}`;
+  await writeConf(folder, {
+    'hbase-site.xml': {
+      ...common(zookeeperPort),
+      ...serving(),
+      'hbase.cluster.distributed': true,
+      'hbase.rootdir': `${hdfs}/hbase`,
+      'hbase.tmp.dir': `${folder}/tmp`,
+      'hbase.master.wait.on.regionservers.mintostart': Math.min(regionServers, 2),
+    },
+    'core-site.xml': { 'fs.defaultFS': hdfs, 'hadoop.tmp.dir': `${folder}/tmp` },
+    'hdfs-site.xml': {
+      'dfs.namenode.name.dir': `${folder}/name`,
+      'dfs.datanode.data.dir': `${folder}/blocks`,
+      'dfs.replication': 1,
+      'dfs.permissions.enabled': false,
+      'dfs.namenode.http-address': '127.0.0.1:0',
+      'dfs.namenode.datanode.registration.ip-hostname-check': false,
+      'dfs.safemode.threshold.pct': 0,
+      'dfs.datanode.address': '127.0.0.1:0',
+      'dfs.datanode.http.address': '127.0.0.1:0',
+      'dfs.datanode.ipc.address': '127.0.0.1:0',
+      // There is one copy on one node: nobody else to write to.
+      'dfs.client.block.write.replace-datanode-on-failure.policy': 'NEVER',
+    },
+  });
+  const zookeeper = [
+    'tickTime=1000',
+    `dataDir=${folder}/zookeeper`,
+    `clientPort=${zookeeperPort}`,
+    'clientPortAddress=127.0.0.1',
+    'minSessionTimeout=2000',
+    'maxClientCnxns=0',
+    'admin.enableServer=false',
+    '4lw.commands.whitelist=srvr',
+  ];
+  await writeFile(join(folder, 'conf', 'zoo.cfg'), `${zookeeper.join('\n')}\n`);
+  // The web applications of HDFS, which its jars lack: it does not start without their folders.
+  for (const name of ['hdfs', 'datanode', 'static']) {
+    await mkdir(join(folder, 'conf', 'webapps', name), { recursive: true });
+  }
+}
+
+/** Writes what a client in Java or a gateway reads. */
+export async function writeClientConf(folder: string, zookeeperPort: number): Promise<void> {
+  await writeConf(folder, { 'hbase-site.xml': common(zookeeperPort) });
+}
+
+async function writeConf(folder: string, sites: Readonly<Record<string, Properties>>): Promise<void> {
+  const conf = join(folder, 'conf');
+  await mkdir(conf, { recursive: true });
+  for (const [name, properties] of Object.entries(sites)) await writeFile(join(conf, name), xml(properties));
+  await writeFile(join(conf, 'log4j.properties'), LOG4J);
+}
+
+function xml(properties: Properties): string {
+  const lines = Object.entries(properties).map(
+    ([name, value]) => `<property><name>${name}</name><value>${value}</value></property>\n`,
+  );
+  return `<configuration>\n${lines.join('')}</configuration>\n`;
+}
+
+// The two classes at INFO say when a server is ready.
+const LOG4J = `log4j.rootLogger=WARN, E
+log4j.logger.org.apache.hadoop.hbase.master.HMaster=INFO
+log4j.logger.org.apache.hadoop.hbase.regionserver.HRegionServer=INFO
+log4j.appender.E=org.apache.log4j.ConsoleAppender
+log4j.appender.E.target=System.err
+log4j.appender.E.layout=org.apache.log4j.PatternLayout
+log4j.appender.E.layout.ConversionPattern=%d{ISO8601} %p %c{1} %m%n
+`;
+
+const OPENS = ['java.nio', 'sun.nio.ch', 'java.lang', 'jdk.internal.ref', 'java.lang.reflect', 'java.util'];
+const EXPORTS = [
+  ...['java.base/jdk.internal.misc', 'java.base/sun.net.dns', 'java.base/sun.net.util'],
+  'java.security.jgss/sun.security.krb5',
+];
+
+/** What the JVM needs to run HBase, HDFS and ZooKeeper on Java 17, up to the name of the class. */
+export function jvmOptions(folder: string, jars: string, heapMegabytes: number): string[] {
+  return [
+    `-Xmx${heapMegabytes}m`,
+    ...['-Xss256k', '-XX:+UseSerialGC', '-XX:+ExitOnOutOfMemoryError'],
+    '-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true',
+    '-Djava.net.preferIPv4Stack=true',
+    '--add-modules=jdk.unsupported',
+    ...[...OPENS, 'java.util.concurrent'].flatMap((name) => ['--add-opens', `java.base/${name}=ALL-UNNAMED`]),
+    ...EXPORTS.flatMap((name) => ['--add-exports', `${name}=ALL-UNNAMED`]),
+    ...['-cp', `${join(folder, 'conf')}:${jars}/*`],
+  ];
+}

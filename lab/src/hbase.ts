@@ -1,0 +1,76 @@
+import { findProgram } from './debian.ts';
+import { jvmOptions, writeStandaloneConf } from './hbase-conf.ts';
+import { type HbaseVersion, hbaseJars } from './hbase-jars.ts';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
+
+const READY_MS = 120_000;
+const HEAP_MEGABYTES = 256;
+
+/** What HBase's master writes when it takes orders. */
+export const MASTER_READY = /Master has completed initialization/;
+
+export interface HbaseOptions {
+  /** Default 2.6.1. */
+  readonly version?: HbaseVersion;
+}
+
+export interface Hbase {
+  /** ZooKeeper's port on 127.0.0.1, where clients begin. */
+  readonly port: number;
+  readonly pid: number;
+  /** The URL of a namespace, which need not exist yet. */
+  url(namespace: string): string;
+  /** Ends it as a power cut would: local files then lose the last writes, other than HDFS. */
+  kill(): Promise<void>;
+  /** Ends it as an operator would if it runs, and starts it again with its data. */
+  restart(): Promise<void>;
+  /** Ends it at once, and removes its data. Twice is fine. */
+  stop(): Promise<void>;
+  log(): string;
+}
+
+/**
+ * Starts a standalone HBase on loopback, master, region server and ZooKeeper in one child of this process, with a
+ * heap of 256 MB. Downloads it by Maven once. Rejects when that fails or it takes no orders within 2 minutes.
+ */
+export async function startHbase({ version = '2.6.1' }: HbaseOptions = {}): Promise<Hbase> {
+  const java = await findProgram('java', 'default-jre-headless');
+  const jars = await hbaseJars(version);
+  const [port, masterPort, regionServerPort] = [await freePort(), await freePort(), await freePort()];
+  const directory = temporaryDirectory('hbase');
+  const folder = directory.path;
+  await writeStandaloneConf({ folder, zookeeperPort: port, masterPort, regionServerPort });
+  const launch = (): Promise<ServerProcess> =>
+    launchServer({
+      name: `hbase ${version} on 127.0.0.1:${port}`,
+      command: java,
+      args: [...jvmOptions(folder, jars, HEAP_MEGABYTES), 'org.apache.hadoop.hbase.master.HMaster', 'start'],
+      ready: async (log) => MASTER_READY.test(log),
+      readyMs: READY_MS,
+    });
+  let server: ServerProcess;
+  try {
+    server = await launch();
+  } catch (error) {
+    directory.remove();
+    throw error;
+  }
+  return {
+    port,
+    get pid() {
+      return server.pid;
+    },
+    url: (namespace) => `hbase://127.0.0.1:${port}/${namespace}`,
+    kill: () => server.kill(),
+    async restart() {
+      await server.stop();
+      server = await launch();
+    },
+    async stop() {
+      // Nothing is kept, so that the seconds of an orderly end are spared.
+      await server.kill();
+      directory.remove();
+    },
+    log: () => server.log(),
+  };
+}
