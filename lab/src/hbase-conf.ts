@@ -68,12 +68,13 @@ export interface ClusterConf {
   readonly folder: string;
   readonly zookeeperPort: number;
   readonly nameNodePort: number;
-  readonly regionServers: number;
+  readonly dataNodePort: number;
+  readonly regionServerCount: number;
 }
 
 /** Writes what all processes of a cluster read: ports of masters and region servers are their own arguments. */
 export async function writeClusterConf(conf: ClusterConf): Promise<void> {
-  const { folder, zookeeperPort, nameNodePort, regionServers } = conf;
+  const { folder, zookeeperPort, nameNodePort, dataNodePort, regionServerCount } = conf;
   const hdfs = `hdfs://127.0.0.1:${nameNodePort}`;
   await writeConf(folder, {
     'hbase-site.xml': {
@@ -82,7 +83,7 @@ export async function writeClusterConf(conf: ClusterConf): Promise<void> {
       'hbase.cluster.distributed': true,
       'hbase.rootdir': `${hdfs}/hbase`,
       'hbase.tmp.dir': `${folder}/tmp`,
-      'hbase.master.wait.on.regionservers.mintostart': Math.min(regionServers, 2),
+      'hbase.master.wait.on.regionservers.mintostart': regionServerCount,
     },
     'core-site.xml': { 'fs.defaultFS': hdfs, 'hadoop.tmp.dir': `${folder}/tmp` },
     'hdfs-site.xml': {
@@ -93,7 +94,7 @@ export async function writeClusterConf(conf: ClusterConf): Promise<void> {
       'dfs.namenode.http-address': '127.0.0.1:0',
       'dfs.namenode.datanode.registration.ip-hostname-check': false,
       'dfs.safemode.threshold.pct': 0,
-      'dfs.datanode.address': '127.0.0.1:0',
+      'dfs.datanode.address': `127.0.0.1:${dataNodePort}`,
       'dfs.datanode.http.address': '127.0.0.1:0',
       'dfs.datanode.ipc.address': '127.0.0.1:0',
       // There is one copy on one node: nobody else to write to.
@@ -136,10 +137,20 @@ function xml(properties: Properties): string {
   return `<configuration>\n${lines.join('')}</configuration>\n`;
 }
 
-// The two classes at INFO say when a server is ready.
+/** What servers write when they are ready: their ports are open long before. */
+export const SAYS = {
+  takesOrders: /Master has completed initialization/,
+  waitsAsBackup: /Another master is the active master/,
+  servesRegions: /HRegionServer Serving as /,
+  storesBlocks: /successfully registered with NN/,
+};
+
+// At INFO is who says so.
 const LOG4J = `log4j.rootLogger=WARN, E
 log4j.logger.org.apache.hadoop.hbase.master.HMaster=INFO
+log4j.logger.org.apache.hadoop.hbase.master.ActiveMasterManager=INFO
 log4j.logger.org.apache.hadoop.hbase.regionserver.HRegionServer=INFO
+log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode=INFO
 log4j.appender.E=org.apache.log4j.ConsoleAppender
 log4j.appender.E.target=System.err
 log4j.appender.E.layout=org.apache.log4j.PatternLayout

@@ -1,13 +1,10 @@
 import { findProgram } from './debian.ts';
-import { jvmOptions, writeStandaloneConf } from './hbase-conf.ts';
+import { jvmOptions, SAYS, writeStandaloneConf } from './hbase-conf.ts';
 import { type HbaseVersion, hbaseJars } from './hbase-jars.ts';
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 120_000;
 const HEAP_MEGABYTES = 256;
-
-/** What HBase's master writes when it takes orders. */
-export const MASTER_READY = /Master has completed initialization/;
 
 export interface HbaseOptions {
   /** Default 2.6.1. */
@@ -45,7 +42,7 @@ export async function startHbase({ version = '2.6.1' }: HbaseOptions = {}): Prom
       name: `hbase ${version} on 127.0.0.1:${port}`,
       command: java,
       args: [...jvmOptions(folder, jars, HEAP_MEGABYTES), 'org.apache.hadoop.hbase.master.HMaster', 'start'],
-      ready: async (log) => MASTER_READY.test(log),
+      ready: async (log) => SAYS.takesOrders.test(log),
       readyMs: READY_MS,
     });
   let server: ServerProcess;

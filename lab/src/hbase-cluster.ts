@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process';
+import { connect } from 'node:net';
+import { promisify } from 'node:util';
+import { findProgram } from './debian.ts';
+import { jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
+import { hbaseJars } from './hbase-jars.ts';
+import { type HbaseProcess, LaunchedProcess } from './hbase-process.ts';
+import { freePort, launchServer, temporaryDirectory } from './server-process.ts';
+
+const run = promisify(execFile);
+
+const READY_MS = 180_000;
+const MAX_REGION_SERVERS = 3;
+const MAX_MASTERS = 2;
+const HEAP_MEGABYTES = { zookeeper: 64, hdfs: 128, master: 192, regionServer: 256 };
+
+export interface HbaseClusterOptions {
+  /** 1 to 3. Default 3. */
+  readonly regionServers?: number;
+  /** 1 or 2: the second takes over when the first is gone. Default 1. */
+  readonly masters?: number;
+}
+
+export interface HbaseCluster {
+  /** ZooKeeper's port on 127.0.0.1, where clients begin. */
+  readonly port: number;
+  readonly zookeeper: HbaseProcess;
+  readonly nameNode: HbaseProcess;
+  readonly dataNode: HbaseProcess;
+  /** The first is the active one until it is ended. */
+  readonly masters: readonly HbaseProcess[];
+  readonly regionServers: readonly HbaseProcess[];
+  /** The URL of a namespace, which need not exist yet. */
+  url(namespace: string): string;
+  /** Ends all at once, and removes their data. Twice is fine. */
+  stop(): Promise<void>;
+}
+
+/** How one part of the cluster is run. */
+interface Part {
+  readonly name: string;
+  readonly port: number;
+  readonly heapMegabytes: number;
+  readonly program: string;
+  readonly args?: readonly string[];
+  readonly ready: (log: string) => boolean | Promise<boolean>;
+}
+
+/**
+ * Starts HBase 2.6 on loopback as a cluster runs it, every part a child of this process: ZooKeeper, HDFS with one
+ * copy, masters, and region servers with a heap of 256 MB each; 1.3 GB with three of them. Downloads it by Maven
+ * once. Rejects when that fails or it takes no orders within 3 minutes.
+ */
+export async function startHbaseCluster(options: HbaseClusterOptions = {}): Promise<HbaseCluster> {
+  const { regionServers: regionServerCount = 3, masters: masterCount = 1 } = options;
+  requireWithin('regionServers', regionServerCount, MAX_REGION_SERVERS);
+  requireWithin('masters', masterCount, MAX_MASTERS);
+  const java = await findProgram('java', 'default-jre-headless');
+  const jars = await hbaseJars('2.6.1');
+  const port = await freePort();
+  const [nameNodePort, dataNodePort] = [await freePort(), await freePort()];
+  const directory = temporaryDirectory('hbase');
+  const folder = directory.path;
+  await writeClusterConf({ folder, zookeeperPort: port, nameNodePort, dataNodePort, regionServerCount });
+
+  const prepare = (part: Part): LaunchedProcess =>
+    new LaunchedProcess(part.name, part.port, () =>
+      launchServer({
+        name: `hbase ${part.name} on 127.0.0.1:${part.port}`,
+        command: java,
+        args: [...jvmOptions(folder, jars, part.heapMegabytes), part.program, ...(part.args ?? [])],
+        ready: async (log) => part.ready(log),
+        readyMs: READY_MS,
+      }),
+    );
+  const zookeeper = prepare({
+    name: 'ZooKeeper',
+    port,
+    heapMegabytes: HEAP_MEGABYTES.zookeeper,
+    program: 'org.apache.zookeeper.server.quorum.QuorumPeerMain',
+    args: [`${folder}/conf/zoo.cfg`],
+    ready: () => listens(port),
+  });
+  const nameNode = prepare({
+    name: 'name node',
+    port: nameNodePort,
+    heapMegabytes: HEAP_MEGABYTES.hdfs,
+    program: NAME_NODE,
+    ready: () => listens(nameNodePort),
+  });
+  const dataNode = prepare({
+    name: 'data node',
+    port: dataNodePort,
+    heapMegabytes: HEAP_MEGABYTES.hdfs,
+    program: 'org.apache.hadoop.hdfs.server.datanode.DataNode',
+    ready: (log) => SAYS.storesBlocks.test(log),
+  });
+  const masters: LaunchedProcess[] = [];
+  for (let number = 1; number <= masterCount; number += 1) {
+    const name = `master ${number}`;
+    const masterPort = await freePort();
+    masters.push(
+      prepare({
+        name,
+        port: masterPort,
+        heapMegabytes: HEAP_MEGABYTES.master,
+        program: 'org.apache.hadoop.hbase.master.HMaster',
+        args: ['-D', `hbase.master.port=${masterPort}`, 'start'],
+        ready: (log) => SAYS.takesOrders.test(log) || SAYS.waitsAsBackup.test(log),
+      }),
+    );
+  }
+  const regionServers: LaunchedProcess[] = [];
+  for (let number = 1; number <= regionServerCount; number += 1) {
+    const regionServerPort = await freePort();
+    regionServers.push(
+      prepare({
+        name: `region server ${number}`,
+        port: regionServerPort,
+        heapMegabytes: HEAP_MEGABYTES.regionServer,
+        program: 'org.apache.hadoop.hbase.regionserver.HRegionServer',
+        args: ['-D', `hbase.regionserver.port=${regionServerPort}`, 'start'],
+        ready: (log) => SAYS.servesRegions.test(log),
+      }),
+    );
+  }
+  const parts = [zookeeper, nameNode, dataNode, ...masters, ...regionServers];
+  const stop = async (): Promise<void> => {
+    // Nothing is kept, so that the seconds of an orderly end are spared.
+    await Promise.all(parts.map((part) => part.kill()));
+    directory.remove();
+  };
+  try {
+    const format = [
+      ...jvmOptions(folder, jars, HEAP_MEGABYTES.hdfs),
+      NAME_NODE,
+      '-format',
+      '-nonInteractive',
+    ];
+    await run(java, format, { timeout: READY_MS });
+    await startAll([zookeeper, nameNode, dataNode]);
+    const [first, ...others] = masters;
+    await startAll([first!, ...regionServers]);
+    await startAll(others);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    port,
+    zookeeper,
+    nameNode,
+    dataNode,
+    masters,
+    regionServers,
+    url: (namespace) => `hbase://127.0.0.1:${port}/${namespace}`,
+    stop,
+  };
+}
+
+const NAME_NODE = 'org.apache.hadoop.hdfs.server.namenode.NameNode';
+
+/** Rejects only when all have ended their start, so that all can be stopped. */
+async function startAll(parts: readonly LaunchedProcess[]): Promise<void> {
+  const starts = await Promise.allSettled(parts.map((part) => part.restart()));
+  for (const start of starts) if (start.status === 'rejected') throw start.reason;
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const finish = (answered: boolean): void => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.on('connect', () => finish(true));
+    socket.on('error', () => finish(false));
+  });
+}
+
+function requireWithin(name: string, value: number, most: number): void {
+  if (!(Number.isInteger(value) && value >= 1 && value <= most))
+    throw new TypeError(`${name} is 1 to ${most}`);
+}
