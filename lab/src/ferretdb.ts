@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
+import { go } from './go.ts';
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const run = promisify(execFile);
@@ -167,9 +167,8 @@ async function account(root: string): Promise<{ uid: number; gid: number }> {
 async function buildFerretdb(directory: string): Promise<void> {
   const module = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@${FERRETDB}`;
   process.stderr.write(`Building ${module} (once, about a minute)...\n`);
-  const go = existsSync('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : 'go';
   await mkdir(directory);
-  await run(go, ['install', module], { ...BUILD, env: { ...process.env, GOBIN: directory } });
+  await go(['install', module], { env: { GOBIN: directory } });
 }
 
 async function buildDocumentdb(directory: string): Promise<void> {

@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
-import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { findProgram } from './debian.ts';
 import { jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
 import { hbaseJars } from './hbase-jars.ts';
 import { type HbaseProcess, LaunchedProcess } from './hbase-process.ts';
-import { freePort, launchServer, temporaryDirectory } from './server-process.ts';
+import { freePort, launchServer, listens, temporaryDirectory } from './server-process.ts';
 
 const run = promisify(execFile);
 
@@ -164,18 +163,6 @@ const NAME_NODE = 'org.apache.hadoop.hdfs.server.namenode.NameNode';
 async function startAll(parts: readonly LaunchedProcess[]): Promise<void> {
   const starts = await Promise.allSettled(parts.map((part) => part.restart()));
   for (const start of starts) if (start.status === 'rejected') throw start.reason;
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port });
-    const finish = (answered: boolean): void => {
-      socket.destroy();
-      resolve(answered);
-    };
-    socket.on('connect', () => finish(true));
-    socket.on('error', () => finish(false));
-  });
 }
 
 function requireWithin(name: string, value: number, most: number): void {

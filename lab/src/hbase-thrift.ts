@@ -1,0 +1,50 @@
+import { findProgram } from './debian.ts';
+import { jvmOptions, writeClientConf } from './hbase-conf.ts';
+import { thriftJars } from './hbase-jars.ts';
+import { freePort, launchServer, listens, temporaryDirectory } from './server-process.ts';
+
+const READY_MS = 60_000;
+const HEAP_MEGABYTES = 128;
+
+export interface ThriftGateway {
+  readonly port: number;
+  readonly pid: number;
+  /** Twice is fine. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts HBase's Thrift2 gateway on loopback, as a child of this process, in front of the HBase that ZooKeeper on
+ * `zookeeperPort` of 127.0.0.1 knows: binary protocol, unframed. Rejects when it does not listen within a minute.
+ */
+export async function startThriftGateway(zookeeperPort: number): Promise<ThriftGateway> {
+  const java = await findProgram('java', 'default-jre-headless');
+  const jars = await thriftJars();
+  const port = await freePort();
+  const directory = temporaryDirectory('hbase-thrift');
+  await writeClientConf(directory.path, zookeeperPort);
+  try {
+    const server = await launchServer({
+      name: `hbase thrift2 gateway on 127.0.0.1:${port}`,
+      command: java,
+      args: [
+        ...jvmOptions(directory.path, jars, HEAP_MEGABYTES),
+        ...['org.apache.hadoop.hbase.thrift2.ThriftServer', '-p', String(port), '--bind', '127.0.0.1'],
+        ...['--infoport', '-1', 'start'],
+      ],
+      ready: () => listens(port),
+      readyMs: READY_MS,
+    });
+    return {
+      port,
+      pid: server.pid,
+      async stop() {
+        await server.stop();
+        directory.remove();
+      },
+    };
+  } catch (error) {
+    directory.remove();
+    throw error;
+  }
+}
