@@ -43,6 +43,57 @@ export function seriesBounds(query: RangeQuery, metric: string): { from: number;
   return { from, to };
 }
 
+/** Most readings that one query of `rangeOfSeries` asks for. */
+const PAGE_ROWS = 1000;
+const MIN_PAGE_ROWS = 10;
+
+/** One page of a series: at most `limit` readings of [from, to) in microseconds, in that order. */
+export interface PageQuery {
+  readonly from: number;
+  readonly to: number;
+  readonly order: Order;
+  readonly limit: number;
+}
+
+/**
+ * A range over a device's series, each read page by page with the engine's own query: nothing stays open in the
+ * database while the consumer thinks.
+ */
+export function rangeOfSeries<S extends { readonly metric: string }>(
+  query: RangeQuery,
+  series: readonly S[],
+  readPage: (series: S, page: PageQuery) => Promise<readonly Reading[]>,
+): AsyncGenerator<Reading> {
+  const { metric, limit, order = 'desc' } = query;
+  const wanted = series.filter((candidate) => metric === undefined || candidate.metric === metric);
+  // Each of many metrics gives only part of the first page.
+  const share = Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1));
+  const size = Math.max(share, MIN_PAGE_ROWS);
+  const streams = wanted.map((each) => pagesOf(each, query, size, readPage));
+  return take(mergePages(streams, compareReadings(order)), limit);
+}
+
+async function* pagesOf<S extends { readonly metric: string }>(
+  series: S,
+  query: RangeQuery,
+  limit: number,
+  readPage: (series: S, page: PageQuery) => Promise<readonly Reading[]>,
+): AsyncGenerator<readonly Reading[]> {
+  const { order = 'desc' } = query;
+  let { from, to } = seriesBounds(query, series.metric);
+  while (from < to) {
+    const page = await readPage(series, { from, to, order, limit });
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < limit) return;
+    if (order === 'asc') from = last.time + 1;
+    else to = last.time;
+  }
+}
+
+/** A page of the newest reading of a series. */
+export const NEWEST: PageQuery = { from: 0, to: MAX_TIME + 1, order: 'desc', limit: 1 };
+
 interface Head<T> {
   readonly pages: AsyncIterator<readonly T[]>;
   page: readonly T[];

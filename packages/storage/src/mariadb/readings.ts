@@ -1,7 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
+import { rangeOfSeries } from '../merge.ts';
 import { type Rows, sortBatch } from './batch.ts';
 import type { Database } from './database.ts';
 import { READING_COLUMNS, toBucket, toReading } from './mapping.ts';
@@ -9,7 +9,6 @@ import type { Partitions } from './partitions.ts';
 import { SeriesDictionary } from './series.ts';
 import { storeRows } from './statements.ts';
 
-const PAGE_ROWS = 1000;
 const LATEST_DEVICES = 500;
 // A statement of an expiry ends at so many rows dropped or series looked at.
 const EXPIRE_ROWS = 5000;
@@ -74,33 +73,12 @@ export class MariadbReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const { device, metric, limit, order = 'desc' } = query;
-    const all = await this.#seriesOf(device);
-    const wanted = all.filter((series) => metric === undefined || series.metric === metric);
-    // Each of many metrics gives only part of the first page.
-    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1)), 10);
-    const streams = wanted.map((series) => this.#pages(device, series, query, order, size));
-    yield* take(mergePages(streams, compareReadings(order)), limit);
-  }
-
-  /** One series page by page: no cursor stays open while the consumer thinks. */
-  async *#pages(
-    device: string,
-    { id, metric }: SeriesRow,
-    query: RangeQuery,
-    order: Order,
-    size: number,
-  ): AsyncGenerator<Reading[]> {
-    let { from, to } = seriesBounds(query, metric);
-    while (from < to) {
-      const rows = await this.#db.rows(PAGES[order], [id, BigInt(from), BigInt(to), size]);
-      const page = rows.map((row) => toReading(device, metric, row));
-      yield page;
-      const last = page.at(-1);
-      if (last === undefined || page.length < size) return;
-      if (order === 'asc') from = last.time + 1;
-      else to = last.time;
-    }
+    const { device } = query;
+    const series = await this.#seriesOf(device);
+    yield* rangeOfSeries(query, series, async ({ id, metric }, { from, to, order, limit }) => {
+      const rows = await this.#db.rows(PAGES[order], [id, BigInt(from), BigInt(to), limit]);
+      return rows.map((row) => toReading(device, metric, row));
+    });
   }
 
   async latest(devices: readonly string[]): Promise<Reading[]> {

@@ -2,7 +2,7 @@ import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import { compareReadings, compareText, mergePages, seriesBounds, take } from '../merge.ts';
+import { compareText, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
@@ -10,7 +10,6 @@ import { identities } from './identities.ts';
 import { fromReadings, READING_COLUMNS, toBucket, toReading } from './mapping.ts';
 import { type Series, SeriesDictionary } from './series.ts';
 
-const PAGE_ROWS = 1000;
 // An expiry's transactions end at so many rows.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
@@ -70,42 +69,13 @@ export class PostgresReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const { device, metric, limit, order = 'desc' } = query;
-    const all = await this.#dictionary.of(device);
-    const wanted = all.filter((series) => metric === undefined || series.metric === metric);
-    // Each of many metrics gives only part of the first page.
-    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1)), 10);
-    const streams = wanted.map((series) => this.#pages(device, series, query, order, size));
-    yield* take(mergePages(streams, compareReadings(order)), limit);
+    const { device } = query;
+    const series = await this.#dictionary.of(device);
+    yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
   }
 
-  /** One series page by page: no transaction stays open while the consumer thinks. */
-  async *#pages(
-    device: string,
-    series: Series,
-    query: RangeQuery,
-    order: Order,
-    size: number,
-  ): AsyncGenerator<Reading[]> {
-    let { from, to } = seriesBounds(query, series.metric);
-    while (from < to) {
-      const page = await this.#page(device, series, from, to, order, size);
-      yield page;
-      const last = page.at(-1);
-      if (last === undefined || page.length < size) return;
-      if (order === 'asc') from = last.time + 1;
-      else to = last.time;
-    }
-  }
-
-  async #page(
-    device: string,
-    { id, metric }: Series,
-    from: number,
-    to: number,
-    order: Order,
-    limit: number,
-  ): Promise<Reading[]> {
+  async #page(device: string, { id, metric }: Series, page: PageQuery): Promise<Reading[]> {
+    const { from, to, order, limit } = page;
     const { rows } = await this.#db.run('calls', PAGES[order], [id, from, to, limit]);
     return rows.map((row) => toReading(device, metric, row));
   }
@@ -125,8 +95,7 @@ export class PostgresReadings implements ReadingStore {
     const found: Reading[] = [];
     const look = async (): Promise<void> => {
       for (let next = left.pop(); next !== undefined; next = left.pop()) {
-        const { from, to } = seriesBounds({ device: '', limit: 1 }, next.series.metric);
-        found.push(...(await this.#page(next.device as string, next.series, from, to, 'desc', 1)));
+        found.push(...(await this.#page(next.device as string, next.series, NEWEST)));
       }
     };
     await Promise.all(Array.from({ length: SERIES_AT_ONCE }, look));

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
+import { NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
 import { SLOTS } from './schema.ts';
@@ -9,7 +9,6 @@ import { SeriesDictionary } from './series.ts';
 
 /** Readings in `recent` beyond which its fullest slots are merged. */
 const RECENT_ROWS = 20_000;
-const PAGE_ROWS = 1000;
 // An expiry's transactions end at so many rows dropped or series looked at.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
@@ -117,42 +116,13 @@ export class SqliteReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const { device, metric, limit, order = 'desc' } = query;
-    const all = await this.#seriesOf(device);
-    const wanted = all.filter((series) => metric === undefined || series.metric === metric);
-    // Each of many metrics gives only part of the first page.
-    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1)), 10);
-    const streams = wanted.map((series) => this.#pages(device, series, query, order, size));
-    yield* take(mergePages(streams, compareReadings(order)), limit);
+    const { device } = query;
+    const series = await this.#seriesOf(device);
+    yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
   }
 
-  /** One series page by page: no read transaction stays open while the consumer thinks. */
-  async *#pages(
-    device: string,
-    series: SeriesRow,
-    query: RangeQuery,
-    order: Order,
-    size: number,
-  ): AsyncGenerator<Reading[]> {
-    let { from, to } = seriesBounds(query, series.metric);
-    while (from < to) {
-      const page = await this.#page(device, series, from, to, order, size);
-      yield page;
-      const last = page.at(-1);
-      if (last === undefined || page.length < size) return;
-      if (order === 'asc') from = last.time + 1;
-      else to = last.time;
-    }
-  }
-
-  async #page(
-    device: string,
-    { id, metric }: SeriesRow,
-    from: number,
-    to: number,
-    order: Order,
-    limit: number,
-  ): Promise<Reading[]> {
+  async #page(device: string, { id, metric }: SeriesRow, page: PageQuery): Promise<Reading[]> {
+    const { from, to, order, limit } = page;
     const rows = await this.#db.run(() =>
       this.#db.statement(PAGES[order]).all(id, from, to, id % SLOTS, id, from, to, limit),
     );
@@ -161,12 +131,10 @@ export class SqliteReadings implements ReadingStore {
 
   async latest(devices: readonly string[]): Promise<Reading[]> {
     const found: Reading[] = [];
-    const query = { device: '', limit: 1 };
     for (const [index, device] of devices.entries()) {
       if (index % DEVICES_PER_TURN === DEVICES_PER_TURN - 1) await nextTurn();
       for (const series of await this.#seriesOf(device)) {
-        const { from, to } = seriesBounds(query, series.metric);
-        found.push(...(await this.#page(device, series, from, to, 'desc', 1)));
+        found.push(...(await this.#page(device, series, NEWEST)));
       }
     }
     return found;

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { collect, reading, T0 } from '../../conformance/data.ts';
-import { compareReadings, compareText, mergePages, seriesBounds, take } from '../../src/merge.ts';
+import {
+  compareReadings,
+  compareText,
+  mergePages,
+  type PageQuery,
+  rangeOfSeries,
+  seriesBounds,
+  take,
+} from '../../src/merge.ts';
 
 async function* pages<T>(items: readonly T[], size: number): AsyncGenerator<T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
@@ -89,6 +97,47 @@ describe('seriesBounds', () => {
 
   test('covers all time when the query says nothing', () => {
     assert.deepEqual(seriesBounds({ device: 'd', limit: 1 }, 'a'), { from: 0, to: 2 ** 53 });
+  });
+});
+
+describe('rangeOfSeries', () => {
+  const series = ['a', 'b', 'c'].map((metric, index) => ({
+    metric,
+    rows: Array.from({ length: 40 }, (_, at) =>
+      reading({ device: 'd', metric, time: T0 + at * (index + 1) }),
+    ),
+  }));
+  const asked: PageQuery[] = [];
+  const readPage = async ({ rows }: (typeof series)[number], page: PageQuery) => {
+    asked.push(page);
+    const { from, to, order, limit } = page;
+    const within = rows.filter(({ time }) => time >= from && time < to);
+    return within.sort(compareReadings(order)).slice(0, limit);
+  };
+
+  for (const order of ['asc', 'desc'] as const) {
+    test(`reads every series page by page into one range ${order}`, async () => {
+      const all = series.flatMap(({ rows }) => rows).sort(compareReadings(order));
+      const after = all[10]!;
+      for (const limit of [1, 25, 109, 1000]) {
+        const query = { device: 'd', limit, order, after };
+        assert.deepEqual(await collect(rangeOfSeries(query, series, readPage)), all.slice(11, 11 + limit));
+      }
+    });
+  }
+
+  test('reads only the metric asked for, and nothing where there is none', async () => {
+    const query = { device: 'd', metric: 'b', limit: 100, order: 'asc' } as const;
+    assert.deepEqual(await collect(rangeOfSeries(query, series, readPage)), series[1]!.rows);
+    assert.deepEqual(await collect(rangeOfSeries({ ...query, metric: 'x' }, series, readPage)), []);
+  });
+
+  test('asks for no more at once than is wanted, and never for more than 1000', async () => {
+    asked.length = 0;
+    await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 20 }, series, readPage));
+    await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 1_000_000 }, series, readPage));
+    const limits = asked.map(({ limit }) => limit);
+    assert.deepEqual(limits, [20, 1000]);
   });
 });
 
