@@ -20,6 +20,8 @@ export function citus(distribution: Distribution): Dialect {
     capabilities: CAPABILITIES,
     // A limit inside a lateral subquery cannot be sent to the shards.
     lateral: false,
+    // It counts the rows that an `insert ... select` brought to the shards, whatever became of them there.
+    countsUpserts: false,
     isPlaced,
     prepare: createExtension,
     async begin(connection) {

@@ -8,6 +8,8 @@ export interface Dialect {
   readonly capabilities: Capabilities;
   /** Whether one statement may look into many series, each by its key. */
   readonly lateral: boolean;
+  /** Whether an upsert of many rows tells how many it changed; else the rows have to come back. */
+  readonly countsUpserts: boolean;
   /** Whether a table is where `distribute` would put it. */
   isPlaced(connection: Connection, table: string): Promise<boolean>;
   /** In a transaction of its own, before the tables are made. */
@@ -41,6 +43,7 @@ export const plain: Dialect = {
   name: 'postgres',
   capabilities: POSTGRES_CAPABILITIES,
   lateral: true,
+  countsUpserts: true,
   isPlaced: async () => true,
   prepare: nothing,
   begin: nothing,

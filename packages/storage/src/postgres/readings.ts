@@ -3,7 +3,7 @@ import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { compareText, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
-import type { Database } from './database.ts';
+import type { Database, Result } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
 import { identities } from './identities.ts';
@@ -25,6 +25,7 @@ const OVERWRITE = `
 // Counts rows that are new or changed.
 const UPSERT = `${OVERWRITE}
   where kept.value is distinct from excluded.value or kept.text is distinct from excluded.text`;
+const UPSERT_AND_TELL = `${UPSERT} returning true`;
 const PAGE = `
   select ${READING_COLUMNS} from readings where series = $1 and time >= $2 and time < $3 order by time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit $4`, desc: `${PAGE} desc limit $4` };
@@ -57,15 +58,23 @@ export class PostgresReadings implements ReadingStore {
     const rows = fromReadings(batch, series, first);
     let stored = changes;
     if (last.length === 0) {
-      stored += (await this.#db.run('ingest', UPSERT, rows)).count;
+      stored += this.#changed(await this.#db.run('ingest', this.#upsert, rows));
     } else {
       stored += await this.#db.transaction('ingest', async (connection) => {
-        const { count } = await connection.query(UPSERT, rows);
+        const changed = this.#changed(await connection.query(this.#upsert, rows));
         await connection.query(OVERWRITE, fromReadings(batch, series, last));
-        return count;
+        return changed;
       });
     }
     return { stored, duplicate: batch.length - stored };
+  }
+
+  get #upsert(): string {
+    return this.#dialect.countsUpserts ? UPSERT : UPSERT_AND_TELL;
+  }
+
+  #changed({ rows, count }: Result): number {
+    return this.#dialect.countsUpserts ? count : rows.length;
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
