@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { findProgram } from '@tidegauge/lab';
+import { buildK6 } from '@tidegauge/lab/k6';
 import { NODE, PYTHON, ROOT, setUpPython } from './setup.js';
 
 const SUITES = ['unit', 'conformance', 'integration'];
@@ -25,6 +26,8 @@ if (wanted.includes('python')) {
 const files = SUITES.filter((suite) => wanted.includes(suite)).flatMap(filesOf);
 if (files.length > 0) {
   setUpPython();
+  // Its first build takes longer than a test may.
+  if (wanted.includes('integration')) await buildK6().catch(() => null);
   command(NODE, ['--test', `--test-timeout=${TEST_TIMEOUT_MS}`, ...files]);
 }
 process.exitCode = failed ? 1 : 0;

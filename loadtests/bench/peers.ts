@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { launchServer, startMosquitto } from '@tidegauge/lab';
 import { buildOnce } from '@tidegauge/lab/build-once';
+import { go } from '@tidegauge/lab/go';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { startIngestProcess } from '../src/ingest-process.ts';
 import { cpuSeconds, watchMemory } from '../src/process-usage.ts';
@@ -184,17 +184,11 @@ function report(ours: readonly Trial[], theirs: readonly Trial[]): void {
 
 /** Telegraf with the three plugins it needs here, from its Go module. */
 async function buildTelegraf(target: string): Promise<void> {
-  const run = promisify(execFile);
   process.stderr.write(`Building Telegraf ${TELEGRAF} (once, some minutes)...\n`);
-  const { stdout } = await run('go', [
-    'mod',
-    'download',
-    '-json',
-    `github.com/influxdata/telegraf@${TELEGRAF}`,
-  ]);
+  const stdout = await go(['mod', 'download', '-json', `github.com/influxdata/telegraf@${TELEGRAF}`]);
   const { Dir: source } = JSON.parse(stdout) as { Dir: string };
   await mkdir(target);
   const tags = 'custom,inputs.mqtt_consumer,outputs.postgresql,parsers.json';
   const build = ['build', '-tags', tags, '-o', join(target, 'telegraf'), './cmd/telegraf'];
-  await run('go', build, { cwd: source, maxBuffer: 64 * 2 ** 20 });
+  await go(build, { cwd: source });
 }

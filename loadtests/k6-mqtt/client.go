@@ -1,0 +1,231 @@
+package k6mqtt
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+	"github.com/grafana/sobek"
+	"go.k6.io/k6/js/common"
+	"go.k6.io/k6/js/modules"
+	"go.k6.io/k6/js/promises"
+)
+
+const (
+	quiesceMs = 250
+	pollEvery = 5 * time.Millisecond
+	refused   = 0x80
+)
+
+// Client is one MQTT connection of a script. It does not reconnect: what a lost connection costs is counted, and the
+// script decides whether to connect again.
+type Client struct {
+	vu       modules.VU
+	options  options
+	paho     paho.Client
+	report   *reporter
+	tracker  *tracker
+	received atomic.Int64
+	lost     atomic.Bool
+	// SessionPresent says whether the broker had kept the session.
+	SessionPresent bool `js:"sessionPresent"`
+}
+
+func dial(module *instance, options options) (*Client, error) {
+	report := newReporter(module.meter, module.vu.Context(), module.vu.State())
+	host, secure, err := options.broker()
+	if err != nil {
+		return nil, err
+	}
+	client := &Client{vu: module.vu, options: options, report: report, tracker: module.tracker}
+	dialer := module.vu.State().Dialer
+	client.paho = paho.NewClient(paho.NewClientOptions().
+		AddBroker("tcp://" + host).
+		SetClientID(options.ClientID).
+		SetUsername(options.Username).
+		SetPassword(options.Password).
+		SetCleanSession(options.Clean).
+		SetProtocolVersion(4).
+		SetKeepAlive(time.Duration(options.KeepAliveS) * time.Second).
+		SetConnectTimeout(options.ConnectTimeout).
+		SetWriteTimeout(options.AckTimeout).
+		SetAutoReconnect(false).
+		SetOrderMatters(true).
+		SetDefaultPublishHandler(func(_ paho.Client, message paho.Message) { client.receive(message) }).
+		SetConnectionLostHandler(func(paho.Client, error) { client.lost.Store(true) }).
+		// k6's own dialer counts bytes and keeps to the hosts that k6 may reach.
+		SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(module.vu.Context(), options.ConnectTimeout)
+			defer cancel()
+			conn, err := dialer.DialContext(ctx, "tcp", host)
+			if err != nil || secure == nil {
+				return conn, err
+			}
+			wrapped := tls.Client(conn, secure)
+			if err := wrapped.HandshakeContext(ctx); err != nil {
+				_ = conn.Close()
+				return nil, err
+			}
+			return wrapped, nil
+		}))
+	token := client.paho.Connect()
+	if err := client.wait(token, options.ConnectTimeout); err != nil {
+		report.fail("connect")
+		client.paho.Disconnect(0)
+		return nil, fmt.Errorf("connect to %s: %w", host, err)
+	}
+	client.SessionPresent = token.(*paho.ConnectToken).SessionPresent()
+	// A virtual user that is over must not keep its connection.
+	context.AfterFunc(module.vu.Context(), func() { client.paho.Disconnect(0) })
+	return client, nil
+}
+
+// wait bounds every wait for the broker, and ends with the virtual user.
+func (c *Client) wait(token paho.Token, timeout time.Duration) error {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-token.Done():
+		return token.Error()
+	case <-timer.C:
+		return fmt.Errorf("%w after %v", errTimeout, timeout)
+	case <-c.report.context.Done():
+		return c.report.context.Err()
+	}
+}
+
+// Publish sends a message; the promise resolves to the milliseconds until it was acknowledged (QoS 1 and 2) or
+// written (QoS 0), and rejects when it was not.
+//
+// Options: qos (0), retain (false), track (false: do not measure until a subscriber has it), intended (milliseconds
+// since the epoch, with fractions, at which it should have been published; default now).
+func (c *Client) Publish(topic string, payload sobek.Value, value sobek.Value) *sobek.Promise {
+	runtime := c.vu.Runtime()
+	began := start{actual: time.Now()}
+	given := struct {
+		QoS      byte    `js:"qos"`
+		Retain   bool    `js:"retain"`
+		Track    bool    `js:"track"`
+		Intended float64 `js:"intended"`
+	}{}
+	if err := knownKeys(runtime, value, []string{"qos", "retain", "track", "intended"}); err != nil {
+		common.Throw(runtime, fmt.Errorf("publish: %w", err))
+	}
+	if value != nil && !sobek.IsUndefined(value) {
+		if err := runtime.ExportTo(value, &given); err != nil {
+			common.Throw(runtime, fmt.Errorf("publish: %w", err))
+		}
+	}
+	if given.QoS > 2 {
+		common.Throw(runtime, fmt.Errorf("publish: qos is %d, and takes 0, 1 or 2", given.QoS))
+	}
+	bytes, err := common.ToBytes(payload.Export())
+	if err != nil {
+		common.Throw(runtime, fmt.Errorf("publish: payload: %w", err))
+	}
+	began.intended = began.actual
+	if given.Intended > 0 {
+		began.intended = time.UnixMicro(int64(given.Intended * 1000))
+	}
+	promise, resolve, reject := promises.New(c.vu)
+	if given.Track && !c.tracker.add(topic, bytes, began) {
+		c.report.fail("publish")
+		reject(fmt.Errorf("publish: %d tracked messages are on their way, which is as many as can be", c.tracker.most))
+		return promise
+	}
+	go func() {
+		milliseconds, err := c.publish(topic, bytes, given.QoS, given.Retain, began)
+		if err == nil {
+			resolve(milliseconds)
+			return
+		}
+		if given.Track {
+			c.tracker.forget(topic, bytes)
+		}
+		reject(err)
+	}()
+	return promise
+}
+
+func (c *Client) publish(topic string, payload []byte, qos byte, retain bool, began start) (float64, error) {
+	c.report.count(c.report.sent)
+	err := c.wait(c.paho.Publish(topic, qos, retain, payload), c.options.AckTimeout)
+	end := time.Now()
+	if err != nil {
+		c.report.fail(c.kindOf(err))
+		return 0, fmt.Errorf("publish to %s: %w", topic, err)
+	}
+	if qos > 0 {
+		c.report.count(c.report.acked)
+		c.report.took(c.report.ack, c.report.ackIntended, began, end)
+	}
+	return float64(end.Sub(began.actual)) / float64(time.Millisecond), nil
+}
+
+// Subscribe returns when the broker has granted the subscription, or throws. Messages are counted and measured here;
+// the script does not see them.
+func (c *Client) Subscribe(filter string, qos byte) {
+	if err := c.subscribe(filter, qos); err != nil {
+		c.report.fail("subscribe")
+		common.Throw(c.vu.Runtime(), fmt.Errorf("subscribe to %s: %w", filter, err))
+	}
+}
+
+func (c *Client) subscribe(filter string, qos byte) error {
+	token := c.paho.Subscribe(filter, qos, nil)
+	if err := c.wait(token, c.options.AckTimeout); err != nil {
+		return err
+	}
+	for _, granted := range token.(*paho.SubscribeToken).Result() {
+		if granted == refused {
+			return errRefused
+		}
+	}
+	return nil
+}
+
+func (c *Client) receive(message paho.Message) {
+	end := time.Now()
+	c.report.count(c.report.received)
+	switch began, seen := c.tracker.receive(message.Topic(), message.Payload()); seen {
+	case first:
+		c.report.took(c.report.receive, c.report.receiveIntended, began, end)
+	case again:
+		c.report.count(c.report.duplicates)
+	case unknown:
+	}
+	c.received.Add(1)
+}
+
+// WaitReceived waits until this client has received `count` messages; false when it has not within the time.
+func (c *Client) WaitReceived(count, timeoutMs int64) bool {
+	return c.until(timeoutMs, func() bool { return c.received.Load() >= count })
+}
+
+// Drain waits until every tracked message of the process was received; false when not within the time.
+func (c *Client) Drain(timeoutMs int64) bool {
+	return c.until(timeoutMs, func() bool { return c.tracker.pending() == 0 })
+}
+
+func (c *Client) until(timeoutMs int64, done func() bool) bool {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(time.Duration(timeoutMs) * time.Millisecond); !done(); {
+		if time.Now().After(deadline) || c.report.context.Err() != nil {
+			return false
+		}
+		<-ticker.C
+	}
+	return true
+}
+
+// IsConnected says whether the connection stands.
+func (c *Client) IsConnected() bool { return c.paho.IsConnectionOpen() }
+
+// Close says goodbye to the broker; publishes that wait for their acknowledgement are given 250 ms. Twice is fine.
+func (c *Client) Close() { c.paho.Disconnect(quiesceMs) }

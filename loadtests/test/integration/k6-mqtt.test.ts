@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startMosquitto } from '@tidegauge/lab';
+import { go, goTool } from '@tidegauge/lab/go';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+
+const MODULE = fileURLToPath(new URL('../../k6-mqtt/', import.meta.url));
+const credentials = { username: 'k6', password: 'only-a-test' };
+
+const started = await startOrSkip('k6', async () => {
+  await go(['vet', './...'], { cwd: MODULE });
+  return startMosquitto({ credentials, tls: true });
+});
+
+if ('skip' in started) test('the MQTT module of k6', { skip: started.skip });
+else {
+  const broker = started.server;
+
+  test('the MQTT module of k6 passes its tests on a real mosquitto', async (context) => {
+    context.after(() => broker.stop());
+    const env = {
+      MQTT_URL: broker.url,
+      MQTT_TLS_URL: broker.tls!.url,
+      MQTT_CA: broker.tls!.ca,
+      MQTT_USERNAME: credentials.username,
+      MQTT_PASSWORD: credentials.password,
+    };
+    const output = await go(['test', '-count=1', '-v', './...'], { cwd: MODULE, env });
+    assert.doesNotMatch(output, /--- SKIP/);
+    assert.match(output, /^ok\s+tidegauge\/k6-mqtt\s/m);
+  });
+
+  test('the MQTT module of k6 is formatted', () => {
+    const { status, stdout, stderr } = spawnSync(goTool('gofmt'), ['-l', MODULE], { encoding: 'utf8' });
+    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
+  });
+}
