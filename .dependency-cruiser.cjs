@@ -4,7 +4,7 @@
  */
 const pure = (room) => ({
   name: `${room}-is-pure`,
-  comment: `packages/${room} is the domain: it imports nothing of ours and does no I/O`,
+  comment: `packages/${room} imports nothing of ours and does no I/O`,
   severity: 'error',
   from: { path: `^packages/${room}/src` },
   to: { pathNot: `^packages/${room}/src`, dependencyTypesNot: ['type-only'] },
@@ -13,6 +13,7 @@ const pure = (room) => ({
 module.exports = {
   forbidden: [
     pure('readings'),
+    pure('workload'),
     {
       name: 'no-service-imported',
       comment: 'nothing imports a service, but for the page that documents their settings',

@@ -1,0 +1,55 @@
+// FNV of 64 bits in 32-bit halves: the engine of k6 has no 64-bit integers but BigInt, which is slow.
+
+const BASIS_HIGH = 0xcbf29ce4;
+const BASIS_LOW = 0x84222325;
+/** The prime is 2^40 + 0x1b3: a product of halves that stays below 2^53. */
+const PRIME_LOW = 0x1b3;
+const TWO_32 = 0x1_0000_0000;
+const BILLION = 1_000_000_000;
+
+/**
+ * YCSB's `Utils.fnvhash64` of a whole number below 2^53, passed on as two unsigned halves to `use`. YCSB takes
+ * the absolute value, so that the higher half is below 2^31.
+ */
+function fnv<T>(value: number, use: (high: number, low: number) => T): T {
+  let high = BASIS_HIGH;
+  let low = BASIS_LOW;
+  let octets = value >>> 0;
+  const upper = Math.floor(value / TWO_32);
+  for (let index = 0; index < 8; index += 1) {
+    if (index === 4) octets = upper;
+    low = (low ^ (octets & 0xff)) >>> 0;
+    octets >>>= 8;
+    const product = low * PRIME_LOW;
+    high = (Math.imul(high, PRIME_LOW) + Math.floor(product / TWO_32) + (low << 8)) >>> 0;
+    low = product >>> 0;
+  }
+  if (high < 0x8000_0000) return use(high, low);
+  // Two's complement: the absolute value of a negative number.
+  return low === 0 ? use(-high >>> 0, 0) : use(~high >>> 0, -low >>> 0);
+}
+
+/** `fnvhash64(value)` in decimal, as it stands in a key. */
+export function hashText(value: number): string {
+  return fnv(value, decimal);
+}
+
+/** `fnvhash64(value) % modulus`, for a modulus of at most 2^37. */
+export function hashModulo(value: number, modulus: number): number {
+  return fnv(value, (high, low) => {
+    let rest = high % modulus;
+    rest = (rest * 0x1_0000 + (low >>> 16)) % modulus;
+    return (rest * 0x1_0000 + (low & 0xffff)) % modulus;
+  });
+}
+
+function decimal(high: number, low: number): string {
+  let quotient = Math.floor(high / BILLION);
+  let rest = high % BILLION;
+  for (const limb of [low >>> 16, low & 0xffff]) {
+    const part = rest * 0x1_0000 + limb;
+    quotient = quotient * 0x1_0000 + Math.floor(part / BILLION);
+    rest = part % BILLION;
+  }
+  return quotient === 0 ? String(rest) : quotient + String(rest).padStart(9, '0');
+}
