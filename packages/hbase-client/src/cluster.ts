@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import type { Caller } from './caller.ts';
+import type { Int64, Method } from './codec.ts';
+import type { Answer } from './connection.ts';
+import { Deadline } from './deadline.ts';
+import { HBaseError } from './errors.ts';
+import { Locations } from './locations.ts';
+import type { Settings } from './options.ts';
+import { META_TABLE, type Region } from './region.ts';
+import { MasterRegistry, type Registry, ZooKeeperRegistry } from './registry.ts';
+import { Pauses, Retry } from './retry.ts';
+import { metaPlan, scanRows } from './scanner.ts';
+import { type ServerAddress, Servers } from './servers.ts';
+
+/** HConstants.HIGH_QOS: calls on hbase:meta have handlers of their own. */
+const META_PRIORITY = 200;
+
+/** Everything that calls on one cluster share: connections, locations, pauses. */
+export class Cluster implements Caller {
+  readonly settings: Settings;
+  readonly servers: Servers;
+  readonly locations: Locations;
+  readonly pauses = new Pauses();
+  readonly registry: Registry;
+  /** Marks calls that must not be carried out twice as this client's. */
+  readonly nonceGroup: Int64 = randomInt64();
+  #master: ServerAddress | null = null;
+
+  constructor(settings: Settings) {
+    this.settings = settings;
+    this.servers = new Servers(settings);
+    const { zookeeper, znodeParent, masters } = settings;
+    this.registry =
+      zookeeper.length > 0
+        ? new ZooKeeperRegistry(zookeeper, znodeParent, this.pauses.signal)
+        : new MasterRegistry(masters, this.servers);
+    this.locations = new Locations(this.registry, (range, deadline) =>
+      scanRows(this, { table: META_TABLE, ...metaPlan(range) }, this.settings.timeoutMs, deadline),
+    );
+  }
+
+  /** Reads hbase:meta once. What a second try would not mend at once fails at once. */
+  async open(): Promise<void> {
+    const deadline = Deadline.after(this.settings.connectTimeoutMs);
+    await this.registry.metaServer(deadline);
+    const range = { start: Buffer.alloc(0), stop: Buffer.alloc(0), reversed: false, limit: 1 };
+    const plan = { table: META_TABLE, ...metaPlan(range) };
+    for await (const _row of scanRows(this, plan, this.settings.connectTimeoutMs, deadline)) return;
+  }
+
+  /** Ends all calls, connections and timers. */
+  close(): void {
+    this.pauses.end();
+    this.servers.close();
+  }
+
+  deadline(ms: number, overall?: Deadline): Deadline {
+    return overall === undefined ? Deadline.after(ms) : overall.within(ms);
+  }
+
+  callRegion<Request, Response>(
+    region: Region,
+    method: Method<Request, Response>,
+    request: Request,
+    options: { readonly deadline: Deadline; readonly cells?: Buffer | null },
+  ): Promise<Answer<Response>> {
+    return this.servers.call(region.server, method, request, {
+      ...options,
+      deadline: options.deadline.within(this.settings.tryTimeoutMs),
+      region: region.label,
+      ...(region.table === META_TABLE ? { priority: META_PRIORITY } : {}),
+    });
+  }
+
+  lost(region: Region, error: unknown): void {
+    if (error instanceof HBaseError && error.remedy === 'relocate') this.locations.forget(region);
+  }
+
+  /**
+   * Calls the active master, until the deadline. `isWrite`: the call changes something, so that a try without an
+   * answer is not repeated but OUTCOME_UNKNOWN; a master takes most such calls with a nonce, which makes them
+   * repeatable: then say false.
+   */
+  async callMaster<Request, Response>(
+    method: Method<Request, Response>,
+    request: Request,
+    deadline: Deadline,
+    isWrite: boolean,
+  ): Promise<Response> {
+    const retry = new Retry(deadline, this.pauses, isWrite);
+    for (;;) {
+      let master: ServerAddress | null = null;
+      try {
+        master = this.#master ?? (await this.registry.activeMaster(deadline));
+        this.#master = master;
+        const share = deadline.within(this.settings.tryTimeoutMs);
+        return (await this.servers.call(master, method, request, { deadline: share })).message;
+      } catch (error) {
+        if (this.#master === master) this.#master = null;
+        const failure = retry.note(error);
+        if (isWrite && failure.maybeApplied) throw retry.verdict(failure);
+        await retry.afterFailure(failure);
+      }
+    }
+  }
+}
+
+export function randomInt64(): Int64 {
+  const bytes = randomBytes(8);
+  return { low: bytes.readInt32LE(0), high: bytes.readInt32LE(4) };
+}

@@ -1,0 +1,28 @@
+/** The moment by which a call has to have ended, on the monotonic clock. */
+export class Deadline {
+  /** Milliseconds, as `performance.now()` counts them. */
+  readonly at: number;
+
+  constructor(at: number) {
+    this.at = at;
+  }
+
+  static after(ms: number): Deadline {
+    return new Deadline(performance.now() + ms);
+  }
+
+  /** Milliseconds left; negative when it has passed. */
+  get left(): number {
+    return this.at - performance.now();
+  }
+
+  get passed(): boolean {
+    return this.left <= 0;
+  }
+
+  /** This one, or `ms` from now if that is sooner. */
+  within(ms: number): Deadline {
+    const at = performance.now() + ms;
+    return at < this.at ? new Deadline(at) : this;
+  }
+}

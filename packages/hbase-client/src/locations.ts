@@ -1,0 +1,173 @@
+import { EMPTY } from './cells.ts';
+import type { Deadline } from './deadline.ts';
+import { HBaseError } from './errors.ts';
+import { TABLE_STATES, TableState } from './messages.ts';
+import { META_TABLE, type MetaRow, metaRegion, type Region, readMetaRow } from './region.ts';
+import { RegionIndex } from './region-index.ts';
+import type { Registry } from './registry.ts';
+import type { Row } from './row.ts';
+
+/** Scans hbase:meta; what it does about failures is its own. */
+export type ScanMeta = (
+  range: {
+    readonly start: Buffer;
+    readonly stop: Buffer;
+    readonly reversed: boolean;
+    readonly limit: number;
+  },
+  deadline: Deadline,
+) => AsyncIterable<Row>;
+
+/** Which region is meant: the one that has the row, or the one with the rows before it (all rows: empty). */
+export type Side = 'at' | 'before';
+
+/** A look-up brings regions before the one asked for along, as hbase.client.locate.prefetch.limit has it. */
+const PREFETCH = 10;
+/** Ids of regions are milliseconds: these come behind and before all of one start key. */
+const LAST_ID = '99999999999999';
+const FIRST_ID = '00000000000000';
+
+/** Where regions are, as far as it has been asked. Failures tell it what it no longer knows. */
+export class Locations {
+  readonly #registry: Registry;
+  readonly #scanMeta: ScanMeta;
+  readonly #tables = new Map<string, RegionIndex>();
+  /** The last look-up of each table: the next waits for it, and mostly finds its answer there. */
+  readonly #lookUps = new Map<string, Promise<unknown>>();
+  #meta: Region | null = null;
+  #findingMeta: Promise<Region> | null = null;
+
+  constructor(registry: Registry, scanMeta: ScanMeta) {
+    this.#registry = registry;
+    this.#scanMeta = scanMeta;
+  }
+
+  /**
+   * @throws {HBaseError} TABLE_NOT_FOUND or TABLE_DISABLED for good; UNAVAILABLE while no server has the region.
+   */
+  async locate(table: string, row: Buffer, side: Side, deadline: Deadline): Promise<Region> {
+    if (table === META_TABLE) return this.#locateMeta(deadline);
+    const known = this.#tables.get(table)?.find(row, side);
+    if (known !== undefined) return known;
+    for (let lookUp = this.#lookUps.get(table); lookUp !== undefined; lookUp = this.#lookUps.get(table)) {
+      await lookUp.catch(() => {});
+      const found = this.#tables.get(table)?.find(row, side);
+      if (found !== undefined) return found;
+      if (deadline.passed) throw new HBaseError('TIMEOUT', `hbase:meta did not answer in time for ${table}`);
+    }
+    const lookUp = this.#lookUp(table, row, side, deadline);
+    this.#lookUps.set(table, lookUp);
+    try {
+      return await lookUp;
+    } finally {
+      this.#lookUps.delete(table);
+    }
+  }
+
+  /** All regions of a table in the order of keys, fresh from hbase:meta; those that are nowhere have no server. */
+  async all(table: string, deadline: Deadline): Promise<MetaRow[]> {
+    if (table === META_TABLE) {
+      const region = await this.#locateMeta(deadline);
+      return [{ ...region, isOffline: false, replica: 0, state: 'OPEN', region }];
+    }
+    const rows: MetaRow[] = [];
+    // No table's name has a space: this comes behind all of its regions and before the next table's.
+    const [start, stop] = [metaKey(table, EMPTY, ''), metaKey(`${table} `, EMPTY, '')];
+    for await (const row of this.#scanMeta({ start, stop, reversed: false, limit: Infinity }, deadline)) {
+      const found = readMetaRow(row);
+      if (found === null || found.table !== table || found.isOffline || found.replica !== 0) continue;
+      rows.push(found);
+      this.#remember(found);
+    }
+    return rows;
+  }
+
+  /** To be asked for again. */
+  forget(region: Region): void {
+    if (region.table === META_TABLE) {
+      if (this.#meta === region) this.#meta = null;
+      return;
+    }
+    this.#tables.get(region.table)?.delete(region);
+  }
+
+  /** After a table was dropped, truncated or disabled. */
+  forgetTable(table: string): void {
+    this.#tables.delete(table);
+  }
+
+  async #locateMeta(deadline: Deadline): Promise<Region> {
+    if (this.#meta !== null) return this.#meta;
+    this.#findingMeta ??= this.#registry
+      .metaServer(deadline)
+      .then((server) => {
+        this.#meta = metaRegion(server);
+        return this.#meta;
+      })
+      .finally(() => {
+        this.#findingMeta = null;
+      });
+    return this.#findingMeta;
+  }
+
+  async #lookUp(table: string, row: Buffer, side: Side, deadline: Deadline): Promise<Region> {
+    // A region's row in hbase:meta is `table,start,id.encoded.`; its comparator compares the three parts.
+    const start =
+      side === 'at'
+        ? metaKey(table, row, LAST_ID)
+        : row.length === 0
+          ? Buffer.concat([Buffer.from(table), Buffer.from([0])])
+          : metaKey(table, row, FIRST_ID);
+    const range = { start, stop: metaKey(table, EMPTY, ''), reversed: true, limit: PREFETCH };
+    let first: MetaRow | null = null;
+    for await (const metaRow of this.#scanMeta(range, deadline)) {
+      const found = readMetaRow(metaRow);
+      if (found === null || found.table !== table || found.replica !== 0) continue;
+      first ??= found;
+      this.#remember(found);
+    }
+    if (first === null) {
+      throw new HBaseError('TABLE_NOT_FOUND', `there is no table ${table}`, { hint: 'create the table' });
+    }
+    const region = this.#tables.get(table)?.find(row, side);
+    if (region !== undefined) return region;
+    if (first.state !== '' && first.state !== 'OPEN') await this.#checkEnabled(table, deadline);
+    const why =
+      first.isOffline || !covers(first, row, side) ? 'is splitting or merging there' : `is ${first.state}`;
+    throw new HBaseError('UNAVAILABLE', `no server has the region of ${table} for this row now: it ${why}`, {
+      remedy: 'wait',
+    });
+  }
+
+  async #checkEnabled(table: string, deadline: Deadline): Promise<void> {
+    const key = Buffer.from(table);
+    const range = { start: key, stop: Buffer.concat([key, Buffer.from([0])]), reversed: false, limit: 1 };
+    for await (const row of this.#scanMeta(range, deadline)) {
+      const state = row.value('table', 'state');
+      if (!row.key.equals(key) || state === undefined) return;
+      const known = TableState.decode(state).state;
+      if (known !== TABLE_STATES.disabled && known !== TABLE_STATES.disabling) return;
+      throw new HBaseError('TABLE_DISABLED', `table ${table} is disabled`, { hint: 'enable the table' });
+    }
+  }
+
+  #remember(found: MetaRow): void {
+    const { table, region, state, isOffline, replica } = found;
+    if (region === null || isOffline || replica !== 0 || (state !== '' && state !== 'OPEN')) return;
+    let index = this.#tables.get(table);
+    if (index === undefined) {
+      index = new RegionIndex();
+      this.#tables.set(table, index);
+    }
+    index.add(region);
+  }
+}
+
+function covers({ start, end }: MetaRow, row: Buffer, side: Side): boolean {
+  if (side === 'before') return end.length === 0 || (row.length > 0 && row.compare(end) <= 0);
+  return row.compare(start) >= 0 && (end.length === 0 || row.compare(end) < 0);
+}
+
+function metaKey(table: string, row: Buffer, id: string): Buffer {
+  return Buffer.concat([Buffer.from(`${table},`), row, Buffer.from(`,${id}`)]);
+}

@@ -1,0 +1,53 @@
+import type { Region } from './region.ts';
+
+/** Regions of one table by key. What overlaps is never kept: the newer word counts. */
+export class RegionIndex {
+  /** Ascending by start. */
+  readonly #regions: Region[] = [];
+
+  get size(): number {
+    return this.#regions.length;
+  }
+
+  /** The region that has `row`, or the one with the rows just before it (the last one when `row` is empty). */
+  find(row: Buffer, side: 'at' | 'before'): Region | undefined {
+    if (side === 'before' && row.length === 0) {
+      const last = this.#regions.at(-1);
+      return last?.end.length === 0 ? last : undefined;
+    }
+    // The first region that starts behind what is looked for.
+    const behind = this.#firstWhere((start) =>
+      side === 'at' ? start.compare(row) > 0 : start.compare(row) >= 0,
+    );
+    const region = this.#regions[behind - 1];
+    if (region === undefined || region.end.length === 0) return region;
+    const reach = row.compare(region.end);
+    return reach < 0 || (side === 'before' && reach === 0) ? region : undefined;
+  }
+
+  add(region: Region): void {
+    const { start, end } = region;
+    let from = this.#firstWhere((other) => other.compare(start) >= 0);
+    const previous = this.#regions[from - 1];
+    if (previous !== undefined && (previous.end.length === 0 || previous.end.compare(start) > 0)) from -= 1;
+    const to = end.length === 0 ? this.#regions.length : this.#firstWhere((other) => other.compare(end) >= 0);
+    this.#regions.splice(from, Math.max(to, from) - from, region);
+  }
+
+  /** Unless another word about its place has come meanwhile. */
+  delete(region: Region): void {
+    const at = this.#regions.indexOf(region);
+    if (at !== -1) this.#regions.splice(at, 1);
+  }
+
+  /** Binary search; `is` holds from some region on. */
+  #firstWhere(is: (start: Buffer) => boolean): number {
+    let [low, high] = [0, this.#regions.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (is(this.#regions[middle]!.start)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}

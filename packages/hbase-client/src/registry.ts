@@ -1,0 +1,166 @@
+import type { Codec } from './codec.ts';
+import { toNumber } from './codec.ts';
+import type { Deadline } from './deadline.ts';
+import { HBaseError } from './errors.ts';
+import {
+  ActiveMaster,
+  METHODS,
+  MetaRegionServer,
+  RegionServerInfo,
+  type ServerName,
+  type VersionInfo,
+} from './messages.ts';
+import type { ServerAddress, Servers } from './servers.ts';
+import { readZnodes, type ZooKeeperHost } from './zookeeper.ts';
+
+/** Where a cluster begins: who serves hbase:meta, and who is its master now. */
+export interface Registry {
+  /** Where it asks, for messages. */
+  readonly place: string;
+  metaServer(deadline: Deadline): Promise<ServerAddress>;
+  activeMaster(deadline: Deadline): Promise<ServerAddress>;
+}
+
+const OLDEST = [2, 4] as const;
+const HINT = 'HBase 2.4 or later is needed';
+
+/** Finds them in ZooKeeper, as HBase up to 2.x does by default. */
+export class ZooKeeperRegistry implements Registry {
+  readonly place: string;
+  readonly #hosts: readonly ZooKeeperHost[];
+  readonly #parent: string;
+  readonly #signal: AbortSignal;
+  #isChecked = false;
+
+  constructor(hosts: readonly ZooKeeperHost[], parent: string, signal: AbortSignal) {
+    this.#hosts = hosts;
+    this.#parent = parent;
+    this.#signal = signal;
+    this.place = `ZooKeeper ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}`;
+  }
+
+  async metaServer(deadline: Deadline): Promise<ServerAddress> {
+    const { server } = await this.#read(
+      'meta-region-server',
+      MetaRegionServer,
+      'hbase:meta is not assigned',
+      deadline,
+    );
+    if (!this.#isChecked) await this.#checkVersion(server, deadline);
+    return toAddress(server);
+  }
+
+  async activeMaster(deadline: Deadline): Promise<ServerAddress> {
+    const { master } = await this.#read('master', ActiveMaster, 'no master is active', deadline);
+    return toAddress(master);
+  }
+
+  /** Region servers put their version where they say that they live. */
+  async #checkVersion(server: ServerName, deadline: Deadline): Promise<void> {
+    const { hostName, port, startCode } = server;
+    const path = `${this.#parent}/rs/${hostName},${port},${toNumber(startCode)}`;
+    const [bytes] = await readZnodes(this.#hosts, [path], deadline, this.#signal);
+    // Absent while it starts or dies.
+    if (bytes == null) return;
+    const { versionInfo } = RegionServerInfo.decode(withoutMagic(bytes, path));
+    if (versionInfo !== null) checkVersion(versionInfo, `${hostName}:${port}`);
+    this.#isChecked = true;
+  }
+
+  async #read<T>(name: string, codec: Codec<T>, absence: string, deadline: Deadline): Promise<T> {
+    const path = `${this.#parent}/${name}`;
+    const [bytes, parent] = await readZnodes(this.#hosts, [path, this.#parent], deadline, this.#signal);
+    if (bytes == null || bytes.length === 0) {
+      const isForeign = parent == null;
+      throw new HBaseError(
+        'UNAVAILABLE',
+        `${this.place}: ${isForeign ? `there is no ${this.#parent}` : absence}`,
+        {
+          hint: isForeign ? 'is zookeeper.znode.parent another one?' : 'is HBase up?',
+          remedy: 'wait',
+        },
+      );
+    }
+    try {
+      return codec.decode(withoutMagic(bytes, path));
+    } catch (cause) {
+      throw new HBaseError('UNSUPPORTED_SERVER', `${this.place}: ${path} cannot be read`, {
+        hint: HINT,
+        cause,
+      });
+    }
+  }
+}
+
+/** Asks the masters themselves (ClientMetaService), which needs no way to ZooKeeper. */
+export class MasterRegistry implements Registry {
+  readonly place: string;
+  readonly #masters: readonly ServerAddress[];
+  readonly #servers: Servers;
+
+  constructor(masters: readonly ServerAddress[], servers: Servers) {
+    this.#masters = masters;
+    this.#servers = servers;
+    this.place = `masters ${masters.map(({ host, port }) => `${host}:${port}`).join(',')}`;
+  }
+
+  metaServer(deadline: Deadline): Promise<ServerAddress> {
+    return this.#ask('hbase:meta is not assigned', deadline, async (master, share) => {
+      const { message } = await this.#servers.call(master, METHODS.metaLocations, {}, { deadline: share });
+      return message.metaLocations.find(({ regionInfo }) => regionInfo.replicaId === 0)?.serverName ?? null;
+    });
+  }
+
+  activeMaster(deadline: Deadline): Promise<ServerAddress> {
+    return this.#ask('no master is active', deadline, async (master, share) => {
+      const { message } = await this.#servers.call(master, METHODS.activeMaster, {}, { deadline: share });
+      return message.serverName;
+    });
+  }
+
+  async #ask(
+    absence: string,
+    deadline: Deadline,
+    ask: (master: ServerAddress, share: Deadline) => Promise<ServerName | null>,
+  ): Promise<ServerAddress> {
+    const troubles: string[] = [];
+    for (const [index, master] of this.#masters.entries()) {
+      try {
+        const found = await ask(master, deadline.within(deadline.left / (this.#masters.length - index)));
+        if (found !== null) return toAddress(found);
+        troubles.push(absence);
+      } catch (error) {
+        if (!(error instanceof HBaseError) || error.remedy === 'none') throw error;
+        troubles.push(error.message);
+      }
+    }
+    const hint = 'is a master up, and are host and port right?';
+    throw new HBaseError('UNREACHABLE', `${this.place}: ${troubles.join('; ')}`, { hint, remedy: 'wait' });
+  }
+}
+
+/** @throws {HBaseError} UNSUPPORTED_SERVER */
+function checkVersion({ version }: VersionInfo, host: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return;
+  throw new HBaseError('UNSUPPORTED_SERVER', `${host} is HBase ${version}`, { host, hint: HINT });
+}
+
+function toAddress({ hostName, port }: ServerName): ServerAddress {
+  return { host: hostName, port };
+}
+
+/**
+ * What znodes and cells of hbase:meta hold is marked: znodes by 0xff, an id behind its length and `PBUF`
+ * (RecoverableZooKeeper, ProtobufMagic), cells by `PBUF` alone.
+ */
+function withoutMagic(bytes: Buffer, path: string): Buffer {
+  if (bytes.length < 5 || bytes[0] !== 0xff) throw new Error(`${path} has no magic`);
+  return unmarked(bytes.subarray(5 + bytes.readInt32BE(1)));
+}
+
+/** @throws {Error} when it does not begin with `PBUF`. */
+export function unmarked(bytes: Buffer): Buffer {
+  if (bytes.toString('latin1', 0, 4) !== 'PBUF') throw new Error('PBUF is missing');
+  return bytes.subarray(4);
+}
