@@ -7,6 +7,10 @@ const PRIME_LOW = 0x1b3;
 const TWO_32 = 0x1_0000_0000;
 const BILLION = 1_000_000_000;
 
+/** The prime to the power of 4: what four octets of zero come to, and most numbers have them. */
+const PRIME_4_HIGH = 0x9ffaac08;
+const PRIME_4_LOW = 0x5635bc91;
+
 /**
  * YCSB's `Utils.fnvhash64` of a whole number below 2^53, passed on as two unsigned halves to `use`. YCSB takes
  * the absolute value, so that the higher half is below 2^31.
@@ -14,15 +18,21 @@ const BILLION = 1_000_000_000;
 function fnv<T>(value: number, use: (high: number, low: number) => T): T {
   let high = BASIS_HIGH;
   let low = BASIS_LOW;
-  let octets = value >>> 0;
-  const upper = Math.floor(value / TWO_32);
-  for (let index = 0; index < 8; index += 1) {
-    if (index === 4) octets = upper;
+  let octets = value;
+  const count = value < TWO_32 ? 4 : 8;
+  for (let index = 0; index < count; index += 1) {
+    if (index === 4) octets = value / TWO_32;
     low = (low ^ (octets & 0xff)) >>> 0;
     octets >>>= 8;
     const product = low * PRIME_LOW;
     high = (Math.imul(high, PRIME_LOW) + Math.floor(product / TWO_32) + (low << 8)) >>> 0;
     low = product >>> 0;
+  }
+  if (count === 4) {
+    const carried = (low >>> 16) * PRIME_4_LOW + Math.floor(((low & 0xffff) * PRIME_4_LOW) / 0x1_0000);
+    high = Math.imul(high, PRIME_4_LOW) + Math.imul(low, PRIME_4_HIGH) + Math.floor(carried / 0x1_0000);
+    high >>>= 0;
+    low = Math.imul(low, PRIME_4_LOW) >>> 0;
   }
   if (high < 0x8000_0000) return use(high, low);
   // Two's complement: the absolute value of a negative number.

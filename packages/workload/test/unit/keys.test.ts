@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { keyName } from '../../src/index.ts';
 import { hashModulo } from '../../src/hash.ts';
+import { keyName } from '../../src/index.ts';
 
 const MASK = (1n << 64n) - 1n;
 
