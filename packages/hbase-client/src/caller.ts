@@ -1,7 +1,9 @@
 import type { Method } from './codec.ts';
 import type { Answer } from './connection.ts';
 import type { Deadline } from './deadline.ts';
+import type { HBaseError } from './errors.ts';
 import type { Locations } from './locations.ts';
+import type { NameBytesPair } from './messages.ts';
 import type { Region } from './region.ts';
 import type { Pauses } from './retry.ts';
 import type { Servers } from './servers.ts';
@@ -22,4 +24,6 @@ export interface Caller {
   ): Promise<Answer<Response>>;
   /** Forgets where a region was when a failure says that it may be elsewhere. */
   lost(region: Region, error: unknown): void;
+  /** An exception that came as part of an answer. */
+  refusal(exception: NameBytesPair, region: Region, what: string): HBaseError;
 }

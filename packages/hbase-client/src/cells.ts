@@ -1,3 +1,5 @@
+import { HBaseError } from './errors.ts';
+
 /** What takes bytes takes text as well, as UTF-8. */
 export type Bytes = string | Uint8Array;
 
@@ -160,17 +162,17 @@ export class CellReader {
     this.#block = block;
   }
 
-  /** @throws {RangeError} when the block ends before, which a sound server's never does. */
+  /** @throws {HBaseError} PROTOCOL when the block ends before, which a sound server's never does. */
   take(count: number): Cell[] {
-    const cells = new Array<Cell>(count);
+    const cells: Cell[] = [];
     for (let index = 0; index < count; index += 1) {
-      const length = this.#block.readInt32BE(this.#at);
       const start = this.#at + CODEC_OVERHEAD;
+      const length = start <= this.#block.length ? this.#block.readInt32BE(this.#at) : -1;
       this.#at = start + length;
       if (length < LENGTHS + KEY_OVERHEAD || this.#at > this.#block.length) {
-        throw new RangeError('a cell block ends within a cell');
+        throw new HBaseError('PROTOCOL', 'a cell block ends within a cell', { maybeApplied: true });
       }
-      cells[index] = new Cell(this.#block, start);
+      cells.push(new Cell(this.#block, start));
     }
     return cells;
   }

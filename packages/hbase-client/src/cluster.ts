@@ -4,7 +4,9 @@ import type { Int64, Method } from './codec.ts';
 import type { Answer } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { HBaseError } from './errors.ts';
+import { fromRemote } from './exceptions.ts';
 import { Locations } from './locations.ts';
+import type { NameBytesPair } from './messages.ts';
 import type { Settings } from './options.ts';
 import { META_TABLE, type Region } from './region.ts';
 import { MasterRegistry, type Registry, ZooKeeperRegistry } from './registry.ts';
@@ -24,6 +26,7 @@ export class Cluster implements Caller {
   readonly registry: Registry;
   /** Marks calls that must not be carried out twice as this client's. */
   readonly nonceGroup: Int64 = randomInt64();
+  readonly nonces = { group: this.nonceGroup, next: randomInt64 };
   #master: ServerAddress | null = null;
 
   constructor(settings: Settings) {
@@ -74,6 +77,12 @@ export class Cluster implements Caller {
 
   lost(region: Region, error: unknown): void {
     if (error instanceof HBaseError && error.remedy === 'relocate') this.locations.forget(region);
+  }
+
+  refusal({ name, value }: NameBytesPair, region: Region, what: string): HBaseError {
+    const host = `${region.server.host}:${region.server.port}`;
+    const remote = { name, trace: value.toString(), doNotRetry: false, overloaded: false };
+    return fromRemote(remote, { host, region: region.label, what });
   }
 
   /**

@@ -5,41 +5,44 @@ type Meaning = readonly [code: HBaseErrorCode, remedy: Remedy, hint?: string];
 const MOVED: Meaning = ['UNAVAILABLE', 'relocate'];
 const BUSY: Meaning = ['OVERLOADED', 'wait'];
 const STARTING: Meaning = ['UNAVAILABLE', 'wait'];
-const SCANNER_LOST: Meaning = ['UNAVAILABLE', 'relocate'];
+const REFUSED: Meaning = ['REJECTED', 'none'];
+const FOREIGN: Meaning = ['UNSUPPORTED_SERVER', 'none', 'HBase 2.4 or later without Kerberos is needed'];
 const DENIED: Meaning = ['ACCESS_DENIED', 'none', 'grant the user the right that the message names'];
 
 /**
- * What HBase 2.4 to 2.6 throws at clients, by class name behind `org.apache.hadoop.hbase.`: those that
- * `ClientExceptionsUtil.isSpecialException` and `RegionServerStatus` name, and what the master refuses.
+ * What HBase 2.4 to 2.6 throws at clients, by class name behind `org.apache.hadoop.hbase.`. Part of an answer to a
+ * batch carries the class alone, so that those which HBase marks as not to be tried again have to be known here.
  */
-const MEANINGS: Readonly<Record<string, Meaning>> = {
+export const MEANINGS: Readonly<Record<string, Meaning>> = {
   NotServingRegionException: MOVED,
   'exceptions.RegionMovedException': MOVED,
   'exceptions.RegionOpeningException': MOVED,
-  'exceptions.RegionInRecoveryException': MOVED,
+  'exceptions.ConnectionClosedException': MOVED,
+  'exceptions.ConnectionClosingException': MOVED,
   'regionserver.WrongRegionException': MOVED,
   'regionserver.RegionServerStoppedException': MOVED,
   'regionserver.RegionServerAbortedException': MOVED,
-  'exceptions.ConnectionClosedException': MOVED,
-  UnknownRegionException: MOVED,
-  'ipc.ServerNotRunningYetException': STARTING,
-  PleaseHoldException: STARTING,
-  'exceptions.MasterStoppedException': MOVED,
+  UnknownRegionException: REFUSED,
   MasterNotRunningException: MOVED,
+  PleaseRestartMasterException: MOVED,
+  'exceptions.MasterStoppedException': MOVED,
+  PleaseHoldException: STARTING,
   NotAllMetaRegionsOnlineException: STARTING,
-  'exceptions.TimeoutIOException': STARTING,
+  'ipc.ServerNotRunningYetException': STARTING,
   RegionTooBusyException: BUSY,
   CallQueueTooBigException: BUSY,
   CallDroppedException: BUSY,
   MultiActionResultTooLarge: BUSY,
   RetryImmediatelyException: BUSY,
+  'ipc.CallTimeoutException': BUSY,
+  'ipc.ServerTooBusyException': BUSY,
   'quotas.ThrottlingException': BUSY,
   'quotas.RpcThrottlingException': BUSY,
-  'ipc.CallTimeoutException': BUSY,
-  UnknownScannerException: SCANNER_LOST,
-  'exceptions.ScannerResetException': SCANNER_LOST,
-  'exceptions.OutOfOrderScannerNextException': SCANNER_LOST,
-  'regionserver.LeaseException': SCANNER_LOST,
+  UnknownScannerException: MOVED,
+  'exceptions.ScannerResetException': MOVED,
+  'exceptions.OutOfOrderScannerNextException': MOVED,
+  'regionserver.LeaseException': MOVED,
+  'regionserver.LeaseManager$LeaseStillHeldException': MOVED,
   'regionserver.NoSuchColumnFamilyException': [
     'FAMILY_NOT_FOUND',
     'none',
@@ -52,14 +55,25 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   NamespaceNotFoundException: ['NAMESPACE_NOT_FOUND', 'none', 'create the namespace'],
   NamespaceExistException: ['NAMESPACE_EXISTS', 'none'],
   'security.AccessDeniedException': DENIED,
-  'ipc.UnknownServiceException': ['UNSUPPORTED_SERVER', 'none', 'HBase 2.4 or later is needed'],
-  'ipc.UnsupportedCellCodecException': ['UNSUPPORTED_SERVER', 'none', 'HBase 2.4 or later is needed'],
-  'ipc.WrongVersionException': ['UNSUPPORTED_SERVER', 'none', 'HBase 2.4 or later is needed'],
-  'ipc.FatalConnectionException': [
-    'UNSUPPORTED_SERVER',
-    'none',
-    'HBase 2.4 or later without Kerberos is needed',
-  ],
+  'ipc.BadAuthException': FOREIGN,
+  'ipc.FatalConnectionException': FOREIGN,
+  'ipc.UnknownServiceException': FOREIGN,
+  'ipc.UnsupportedCellCodecException': FOREIGN,
+  'ipc.WrongVersionException': FOREIGN,
+  DoNotRetryIOException: REFUSED,
+  InvalidFamilyOperationException: REFUSED,
+  'client.DoNotRetryRegionException': REFUSED,
+  'client.RowTooBigException': REFUSED,
+  'regionserver.RowTooBigException': REFUSED,
+  'constraint.ConstraintException': REFUSED,
+  'coprocessor.CoprocessorException': REFUSED,
+  'exceptions.FailedSanityCheckException': REFUSED,
+  'exceptions.MergeRegionException': REFUSED,
+  'exceptions.RequestTooBigException': REFUSED,
+  'io.hfile.CorruptHFileException': REFUSED,
+  'quotas.QuotaExceededException': REFUSED,
+  'quotas.SpaceLimitingException': REFUSED,
+  'security.visibility.InvalidLabelException': REFUSED,
 };
 
 const PREFIX = 'org.apache.hadoop.hbase.';
@@ -79,23 +93,24 @@ export function fromRemote(
   where: { readonly host: string; readonly region?: string; readonly what: string },
 ): HBaseError {
   const { host, region, what } = where;
-  const [code, remedy, hint] = meaning(remote);
+  const known = remote.name.startsWith(PREFIX) ? MEANINGS[remote.name.slice(PREFIX.length)] : undefined;
+  const [code, remedy, hint] = known ?? otherMeaning(remote);
   const message = `${what} at ${host}${region === undefined ? '' : `, region ${region}`}: ${firstLine(remote)}`;
   return new HBaseError(code, message, {
     host,
     ...(region === undefined ? {} : { region }),
     exception: remote.name,
     remedy,
+    // Such as a log that could not be synced: then the change may be there or not.
+    maybeApplied: known === undefined && !remote.doNotRetry,
     ...(hint === undefined ? {} : { hint }),
   });
 }
 
-function meaning({ name, doNotRetry, overloaded }: RemoteException): Meaning {
-  const known = name.startsWith(PREFIX) ? MEANINGS[name.slice(PREFIX.length)] : undefined;
-  if (known !== undefined) return known;
+function otherMeaning({ doNotRetry, overloaded }: RemoteException): Meaning {
   if (overloaded) return BUSY;
-  // What else a server throws without the mark is an IOException that HBase's own client retries as well.
-  return doNotRetry ? ['REJECTED', 'none'] : ['UNAVAILABLE', 'relocate'];
+  // What else a server throws without the mark is an IOException, which HBase's own client tries again as well.
+  return doNotRetry ? REFUSED : MOVED;
 }
 
 function firstLine({ name, trace }: RemoteException): string {

@@ -64,6 +64,11 @@ export class Locations {
     }
   }
 
+  /** Where the region with a row is, if that is known without asking. */
+  known(table: string, row: Buffer): Region | undefined {
+    return table === META_TABLE ? (this.#meta ?? undefined) : this.#tables.get(table)?.find(row, 'at');
+  }
+
   /** All regions of a table in the order of keys, fresh from hbase:meta; those that are nowhere have no server. */
   async all(table: string, deadline: Deadline): Promise<MetaRow[]> {
     if (table === META_TABLE) {

@@ -129,6 +129,7 @@ export const DURABILITIES = { default: 0, skip: 1, async: 2, sync: 3, fsync: 4 }
 export interface MutationMessage {
   readonly row: Buffer;
   readonly mutateType: number;
+  readonly timestamp?: number;
   readonly durability?: number;
   readonly associatedCellCount: number;
   readonly nonce?: Int64;

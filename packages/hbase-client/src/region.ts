@@ -17,11 +17,15 @@ export interface Region {
   readonly start: Buffer;
   readonly end: Buffer;
   readonly server: ServerAddress;
+  /** Tells the server from one that listens at the same place after a restart. */
+  readonly startCode: string;
 }
 
 /** A row of hbase:meta: the region, and in which state it is. */
 export interface MetaRow {
   readonly table: string;
+  /** The region's, as the server knows it. */
+  readonly name: Buffer;
   readonly start: Buffer;
   readonly end: Buffer;
   readonly isOffline: boolean;
@@ -35,11 +39,20 @@ export interface MetaRow {
 const INFO = Buffer.from('info');
 const REGION_INFO = Buffer.from('regioninfo');
 const SERVER = Buffer.from('server');
+const START_CODE = Buffer.from('serverstartcode');
 const STATE = Buffer.from('state');
 
 export function metaRegion(server: ServerAddress): Region {
   const name = `${META_TABLE},,1`;
-  return { table: META_TABLE, name: Buffer.from(name), label: name, start: EMPTY, end: EMPTY, server };
+  return {
+    table: META_TABLE,
+    name: Buffer.from(name),
+    label: name,
+    start: EMPTY,
+    end: EMPTY,
+    server,
+    startCode: '',
+  };
 }
 
 export function specify({ name }: Region): RegionSpecifier {
@@ -56,14 +69,16 @@ export function readMetaRow(row: Row): MetaRow | null {
   const [start, end] = [Buffer.from(info.startKey), Buffer.from(info.endKey)];
   const server = readAddress(row.value(INFO, SERVER));
   const name = Buffer.from(row.key);
+  const startCode = row.value(INFO, START_CODE)?.toString('hex') ?? '';
   return {
     table,
+    name,
     start,
     end,
     isOffline: info.offline || info.split,
     replica: toNumber(info.replicaId),
     state: row.value(INFO, STATE)?.toString() ?? '',
-    region: server === null ? null : { table, name, label: label(name), start, end, server },
+    region: server === null ? null : { table, name, label: label(name), start, end, server, startCode },
   };
 }
 
@@ -80,7 +95,7 @@ function readAddress(bytes: Buffer | undefined): ServerAddress | null {
 }
 
 /** As Bytes.toStringBinary has it, cut where keys are long. */
-function label(name: Buffer): string {
+export function label(name: Buffer): string {
   const text = name.toString('latin1').replace(/[^\x20-\x7e]/g, (char) => {
     return `\\x${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
   });

@@ -41,7 +41,7 @@ export class Retry {
   readonly #pauses: Pauses;
   readonly #isWrite: boolean;
   readonly #started = performance.now();
-  #tries = 0;
+  #tries = 1;
   #maybeApplied = false;
 
   constructor(deadline: Deadline, pauses: Pauses, isWrite: boolean) {
@@ -53,44 +53,52 @@ export class Retry {
   /** Resolves after a pause when another try may help; else throws what the caller is to know. */
   async afterFailure(error: unknown): Promise<void> {
     const failure = this.note(error);
-    if (failure.remedy === 'none') throw this.verdict(failure);
-    const longest = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.#tries, 10), LONGEST_PAUSE_MS);
-    const factor = failure.remedy === 'wait' ? BUSY_FACTOR : 1;
+    if (!(await this.pause(failure))) throw this.verdict(failure);
+  }
+
+  /** False, at once, when another try does not help or would come too late. */
+  async pause({ remedy }: HBaseError): Promise<boolean> {
+    if (remedy === 'none') return false;
+    const factor = remedy === 'wait' ? BUSY_FACTOR : 1;
+    const longest = Math.min(FIRST_PAUSE_MS * factor * 2 ** Math.min(this.#tries - 1, 10), LONGEST_PAUSE_MS);
     // Jitter, so that many calls that failed together do not come back together.
-    const pause = Math.min(longest * factor, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
-    this.#tries += 1;
-    if (this.#deadline.left <= pause) throw this.verdict(failure);
+    const pause = longest * (0.5 + Math.random() / 2);
+    if (this.#deadline.left <= pause) return false;
     await this.#pauses.wait(pause);
+    this.#tries += 1;
+    return true;
   }
 
   /** Counts a failure in; anything but an HBaseError is a mistake of ours and thrown as it is. */
   note(error: unknown): HBaseError {
-    if (!(error instanceof HBaseError)) throw error;
-    this.#maybeApplied ||= this.#isWrite && error.maybeApplied;
-    return error;
+    const failure = expected(error);
+    this.#maybeApplied ||= this.#isWrite && failure.maybeApplied;
+    return failure;
   }
 
-  /** The failure as the caller is to know it: whether something was changed counts most. */
-  verdict(failure: HBaseError): HBaseError {
-    const isFinal = failure.remedy === 'none';
-    const unknown =
-      this.#maybeApplied && (!isFinal || failure.code === 'CLOSED' || failure.code === 'PROTOCOL');
-    const code = unknown ? 'OUTCOME_UNKNOWN' : failure.code;
-    const times = this.#tries > 0 ? ` (${this.#tries + 1} tries in ${this.#elapsed} ms)` : '';
-    const { hint, host, region, exception } = failure;
-    if (code === failure.code && times === '' && failure.maybeApplied === this.#maybeApplied) return failure;
+  /** The failure as the caller is to know it. Whether something was changed counts most. */
+  verdict(failure: HBaseError, maybeApplied: boolean = this.#maybeApplied): HBaseError {
+    // A refusal says something itself, if only of the last try.
+    const says = failure.remedy === 'none' && failure.code !== 'CLOSED' && failure.code !== 'PROTOCOL';
+    const code = maybeApplied && !says ? 'OUTCOME_UNKNOWN' : failure.code;
+    if (code === failure.code && this.#tries === 1 && failure.maybeApplied === maybeApplied) return failure;
+    const { hint, host, region, exception, remedy } = failure;
+    const elapsed = Math.round(performance.now() - this.#started);
+    const times = this.#tries === 1 ? '' : ` (${this.#tries} tries in ${elapsed} ms)`;
     return new HBaseError(code, `${failure.message}${times}`, {
       cause: failure,
-      maybeApplied: this.#maybeApplied,
-      remedy: failure.remedy,
+      maybeApplied,
+      remedy,
       ...(hint === null ? {} : { hint }),
       ...(host === null ? {} : { host }),
       ...(region === null ? {} : { region }),
       ...(exception === null ? {} : { exception }),
     });
   }
+}
 
-  get #elapsed(): number {
-    return Math.round(performance.now() - this.#started);
-  }
+/** @throws what is no HBaseError. */
+export function expected(error: unknown): HBaseError {
+  if (error instanceof HBaseError) return error;
+  throw error;
 }

@@ -1,0 +1,239 @@
+import { runBatch } from './batch.ts';
+import type { Bytes, Cell } from './cells.ts';
+import { EMPTY, toBytes } from './cells.ts';
+import type { Cluster } from './cluster.ts';
+import { Deadline } from './deadline.ts';
+import { HBaseError } from './errors.ts';
+import {
+  type Condition,
+  type Delete,
+  type Durability,
+  type Get,
+  type Mutation,
+  type NewCell,
+  type Operation,
+  type Put,
+  prepare,
+  type ReadOptions,
+  readMessage,
+  rowKey,
+} from './operations.ts';
+import { count } from './options.ts';
+import type { Region } from './region.ts';
+import { type Row, toRow } from './row.ts';
+import { scanRows } from './scanner.ts';
+import { checkAndMutateRow, conditionMessage, getRow, mutateRow, rowExists } from './single.ts';
+
+export interface CallTimeout {
+  /** For the call as a whole, all tries included. Default: the client's. */
+  readonly timeoutMs?: number;
+}
+
+export interface WriteOptions extends CallTimeout {
+  readonly durability?: Durability;
+}
+
+export interface ScanOptions extends ReadOptions {
+  /** First row; default the first of the table, or the last when reversed. */
+  readonly start?: Bytes;
+  /** Default true. */
+  readonly includeStart?: boolean;
+  /** Last row; default the other end of the table. */
+  readonly stop?: Bytes;
+  /** Default false. */
+  readonly includeStop?: boolean;
+  /** From the last row to the first. */
+  readonly reversed?: boolean;
+  /** Rows; default all. */
+  readonly limit?: number;
+  /** Rows that one answer may have at most; default as many as fit into `pageBytes`. */
+  readonly pageRows?: number;
+  /** About so much one answer may hold. Default 2 MiB. */
+  readonly pageBytes?: number;
+  /** For the next sign of life of the servers, from one page to the next. Default: the client's. */
+  readonly timeoutMs?: number;
+}
+
+export type DeleteOptions = Omit<Delete, 'type' | 'row'> & CallTimeout;
+
+const PAGE_BYTES = 2 * 1024 * 1024;
+const MAX_COUNT = 0x7fff_ffff;
+
+/** A table's rows. Costs nothing to make; whether there is such a table shows when it is used. */
+export class Table {
+  /** `name`, or `namespace:name`. */
+  readonly name: string;
+  readonly #cluster: Cluster;
+
+  constructor(cluster: Cluster, name: string) {
+    if (!/^([A-Za-z0-9_]+:)?[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(name)) {
+      throw new TypeError(`a table is called name or namespace:name, not ${JSON.stringify(name)}`);
+    }
+    this.#cluster = cluster;
+    this.name = name.replace(/^default:/, '');
+  }
+
+  /** Null when the row is not there, or has nothing of what is asked for. */
+  async get(row: Bytes, options: ReadOptions & CallTimeout = {}): Promise<Row | null> {
+    const prepared = prepare({ ...options, type: 'get', row });
+    return toRow(await getRow(this.#cluster, this.name, prepared, this.#deadline(options)));
+  }
+
+  async exists(row: Bytes, options: ReadOptions & CallTimeout = {}): Promise<boolean> {
+    const prepared = prepare({ ...options, type: 'get', row });
+    return rowExists(this.#cluster, this.name, prepared, this.#deadline(options));
+  }
+
+  /** Many rows, each where its key stands; null for those that are not there. Rejects when one cannot be read. */
+  async getAll(
+    rows: readonly (Bytes | Omit<Get, 'type'>)[],
+    options: CallTimeout = {},
+  ): Promise<(Row | null)[]> {
+    const gets = rows.map((row): Get => (isBytes(row) ? { type: 'get', row } : { ...row, type: 'get' }));
+    const answers = await this.batch(gets, options);
+    return whole(answers, this.name);
+  }
+
+  async put(row: Bytes, cells: readonly NewCell[], options: WriteOptions = {}): Promise<void> {
+    await this.#mutate({ type: 'put', row, cells, ...durability(options) }, options);
+  }
+
+  /** The whole row, or the columns named. */
+  async delete(row: Bytes, options: DeleteOptions = {}): Promise<void> {
+    const { timeoutMs: _, ...rest } = options;
+    await this.#mutate({ type: 'delete', row, ...rest }, options);
+  }
+
+  /** Puts and deletes on any rows: not atomic as a whole. Rejects when one failed, with which ones in `failures`. */
+  async mutateAll(mutations: readonly (Put | Delete)[], options: CallTimeout = {}): Promise<void> {
+    whole(await this.batch(mutations, options), this.name);
+  }
+
+  /**
+   * Any operations on any rows, in calls to all servers at the same time. Those on one row are carried out in their
+   * order, unless one has to be tried again. Resolves to an answer per operation: a row, null for none, or an error.
+   */
+  async batch(
+    operations: readonly Operation[],
+    options: CallTimeout = {},
+  ): Promise<(Row | null | HBaseError)[]> {
+    const prepared = operations.map(prepare);
+    const deadline = this.#deadline(options);
+    const answers = await runBatch(this.#cluster, this.name, prepared, this.#cluster.nonces, deadline);
+    return answers.map((answer) => (answer instanceof HBaseError ? answer : toRow(answer)));
+  }
+
+  /** Adds to a column that holds a long (8 bytes), 0 when it is absent; resolves to the sum. */
+  async increment(
+    row: Bytes,
+    family: Bytes,
+    qualifier: Bytes,
+    amount: number | bigint,
+    options: WriteOptions = {},
+  ): Promise<bigint> {
+    const amounts = [{ family, qualifier, amount }];
+    const [cell] = await this.#mutate({ type: 'increment', row, amounts, ...durability(options) }, options);
+    if (cell === undefined) throw new HBaseError('PROTOCOL', `no sum came back from ${this.name}`);
+    return cell.value.readBigInt64BE();
+  }
+
+  /** Appends to what a column holds; resolves to what it holds then. */
+  async append(
+    row: Bytes,
+    family: Bytes,
+    qualifier: Bytes,
+    value: Bytes,
+    options: WriteOptions = {},
+  ): Promise<Buffer> {
+    const cells = [{ family, qualifier, value }];
+    const [cell] = await this.#mutate({ type: 'append', row, cells, ...durability(options) }, options);
+    if (cell === undefined) throw new HBaseError('PROTOCOL', `no value came back from ${this.name}`);
+    return cell.value;
+  }
+
+  /**
+   * Puts and deletes on one row, together and only if the condition holds for it; resolves to whether it did. When
+   * no answer came it is not tried again, but OUTCOME_UNKNOWN.
+   */
+  async checkAndMutate(
+    row: Bytes,
+    condition: Condition,
+    mutations: Mutations | readonly Mutations[],
+    options: CallTimeout = {},
+  ): Promise<boolean> {
+    const list = Array.isArray(mutations) ? (mutations as readonly Mutations[]) : [mutations as Mutations];
+    if (list.length === 0) throw new TypeError('checkAndMutate has nothing to do');
+    const key = rowKey(row);
+    const prepared = list.map((mutation) => prepare({ ...mutation, row: key } as Mutation));
+    const message = conditionMessage(key, condition);
+    return checkAndMutateRow(this.#cluster, this.name, message, prepared, this.#deadline(options));
+  }
+
+  /**
+   * Rows in the order of their keys, or backwards. Pages are read as the loop asks for them; leaving it early ends the
+   * scan. No snapshot: rows written meanwhile may be in it or not; rows that were there all the time are, once each.
+   */
+  scan(options: ScanOptions = {}): AsyncGenerator<Row, void, undefined> {
+    const { start = EMPTY, includeStart = true, stop = EMPTY, includeStop = false } = options;
+    const { reversed = false, limit = Infinity, pageRows = Infinity, pageBytes = PAGE_BYTES } = options;
+    if (limit !== Infinity && !(Number.isInteger(limit) && limit >= 0)) {
+      throw new TypeError(`limit is a whole number of rows, not ${limit}`);
+    }
+    const plan = {
+      table: this.name,
+      ...{ start: toBytes(start), includeStart, stop: toBytes(stop), includeStop, reversed, limit },
+      pageRows: pageRows === Infinity ? pageRows : count('pageRows', pageRows, MAX_COUNT),
+      message: { ...readMessage(options), maxResultSize: count('pageBytes', pageBytes, MAX_COUNT) },
+    };
+    return scanRows(this.#cluster, plan, this.#timeout(options));
+  }
+
+  /** Its regions as hbase:meta has them now, in the order of keys; those that no server has are left out. */
+  async regions(options: CallTimeout = {}): Promise<Region[]> {
+    const rows = await this.#cluster.locations.all(this.name, this.#deadline(options));
+    return rows.flatMap(({ region }) => region ?? []);
+  }
+
+  #mutate(mutation: Mutation, options: CallTimeout): Promise<Cell[]> {
+    const deadline = this.#deadline(options);
+    return mutateRow(this.#cluster, this.name, prepare(mutation), this.#cluster.nonces, deadline);
+  }
+
+  #timeout({ timeoutMs }: CallTimeout): number {
+    if (timeoutMs === undefined) return this.#cluster.settings.timeoutMs;
+    return count('timeoutMs', timeoutMs, MAX_COUNT);
+  }
+
+  #deadline(options: CallTimeout): Deadline {
+    return Deadline.after(this.#timeout(options));
+  }
+}
+
+/** A put or delete on the row that `checkAndMutate` names. */
+export type Mutations = Omit<Put, 'row'> | Omit<Delete, 'row'>;
+
+function isBytes(row: Bytes | object): row is Bytes {
+  return typeof row === 'string' || row instanceof Uint8Array;
+}
+
+function durability({ durability }: WriteOptions): { readonly durability?: Durability } {
+  return durability === undefined ? {} : { durability };
+}
+
+/** @throws {HBaseError} of the first that failed, with all of them in `failures`. */
+function whole(answers: readonly (Row | null | HBaseError)[], table: string): (Row | null)[] {
+  const failures = answers.flatMap((error, index) => (error instanceof HBaseError ? [{ index, error }] : []));
+  if (failures.length === 0) return answers as (Row | null)[];
+  // Of several, one whose outcome is unknown says most about what the caller has to do.
+  const { error } = failures.find(({ error: { code } }) => code === 'OUTCOME_UNKNOWN') ?? failures[0]!;
+  const { code, host, region, hint, exception, remedy } = error;
+  const message = `${failures.length} of ${answers.length} operations on ${table} failed: ${error.message}`;
+  throw new HBaseError(code, message, {
+    ...{ cause: error, failures, remedy },
+    maybeApplied: failures.some((failure) => failure.error.maybeApplied),
+    ...(host === null ? {} : { host }),
+    ...(region === null ? {} : { region }),
+    ...(hint === null ? {} : { hint }),
+    ...(exception === null ? {} : { exception }),
+  });
+}
