@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HBaseClient } from '../../src/index.ts';
+import { readOptions } from '../../src/options.ts';
+
+test('hosts are given as text or list, with or without ports', () => {
+  const { zookeeper } = readOptions({ zookeeper: 'zk1, zk2:2182,[::1]:2183' });
+  assert.deepEqual(zookeeper, [
+    { host: 'zk1', port: 2181 },
+    { host: 'zk2', port: 2182 },
+    { host: '::1', port: 2183 },
+  ]);
+  assert.deepEqual(readOptions({ masters: ['m1'] }).masters, [{ host: 'm1', port: 16_000 }]);
+});
+
+test('what cannot be is a TypeError that names the option', () => {
+  assert.throws(() => new HBaseClient({}), /zookeeper or masters/);
+  assert.throws(() => new HBaseClient({ zookeeper: 'a', masters: 'b' }), /zookeeper or masters/);
+  assert.throws(() => new HBaseClient({ zookeeper: 'a:99999' }), /zookeeper has host or host:port/);
+  assert.throws(() => new HBaseClient({ zookeeper: 'a', znodeParent: 'hbase' }), /znodeParent/);
+  assert.throws(() => new HBaseClient({ zookeeper: 'a', timeoutMs: 0 }), /timeoutMs is a whole number/);
+});
+
+test('operations that HBase cannot store are TypeErrors, before anything is sent', async () => {
+  const client = new HBaseClient({ zookeeper: '127.0.0.1:1' });
+  assert.throws(() => client.table('two words'), TypeError);
+  const table = client.table('ns:table');
+  const cell = { family: 'f', qualifier: 'q', value: 'v' };
+  await assert.rejects(table.put('', [cell]), TypeError);
+  await assert.rejects(table.put('row', []), TypeError);
+  await assert.rejects(table.put('row', [{ ...cell, timestamp: -1 }]), TypeError);
+  await assert.rejects(table.put('r'.repeat(40_000), [cell]), TypeError);
+  await assert.rejects(
+    table.checkAndMutate('row', { family: 'f', qualifier: 'q', value: null }, []),
+    TypeError,
+  );
+  assert.throws(() => table.scan({ limit: 1.5 }), TypeError);
+  client.close();
+});
