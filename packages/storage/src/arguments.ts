@@ -182,9 +182,16 @@ const TABLE = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
 // Tables of ours and of the engines: `records` shares a database with readings and must not reach them.
 const RESERVED = /^(?:readings|devices|series|boots|(?:tidegauge|sqlite|pg|citus|system)_.*)$/i;
 
+/** Why records cannot be kept in a table of that name, or null. */
+export function tableProblem(table: string): string | null {
+  if (!TABLE.test(table)) return 'a table is a letter, then up to 47 letters, digits and _';
+  return RESERVED.test(table) ? `table name ${table} is reserved` : null;
+}
+
 export function checkTable(table: string): void {
-  demand(typeof table === 'string' && TABLE.test(table), 'a table is a letter, then letters, digits and _');
-  demand(!RESERVED.test(table), `table name ${table} is reserved`);
+  demand(typeof table === 'string', 'a table is a name');
+  const problem = tableProblem(table);
+  demand(problem === null, String(problem));
 }
 
 export function checkFieldCount(fieldCount: number): void {

@@ -26,13 +26,14 @@ import { liveRoutes } from './routes/live.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { quarantineRoutes } from './routes/quarantine.ts';
 import { readingRoutes } from './routes/readings.ts';
+import { recordRoutes } from './routes/records.ts';
 
 const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
 const UPLOT = fileURLToPath(new URL('.', import.meta.resolve('uplot/dist/uPlot.min.css')));
 /** A device with all its attributes; larger bodies are mistakes. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
-/** Bodies of deliveries held at once: what a board with 1 GB of memory can spare. */
-const DELIVERY_BYTES = 64 * 1024 * 1024;
+/** Bodies of deliveries and records held at once: what a board with 1 GB of memory can spare. */
+const BODY_BYTES = 64 * 1024 * 1024;
 
 export interface AppDependencies {
   readonly store: Store;
@@ -86,9 +87,10 @@ export function createApp(dependencies: AppDependencies): App {
   });
 
   app.use(canonical);
+  const budget = byteBudget(BODY_BYTES, config.bodyLimit);
   app.post(
     '/v1/readings',
-    byteBudget(DELIVERY_BYTES, config.bodyLimit),
+    budget,
     // Not inflated: the budget counts what is sent, and ingest gets the bytes as they came.
     express.raw({ type: () => true, limit: config.bodyLimit, inflate: false }),
   );
@@ -96,8 +98,9 @@ export function createApp(dependencies: AppDependencies): App {
     '/v1/devices',
     express.json({ type: ['application/json', 'application/merge-patch+json'], limit: DEVICE_BODY_LIMIT }),
   );
+  app.use('/v1/records', budget, express.json({ limit: config.bodyLimit, inflate: false }));
   app.use(enforce(document, dependencies.validateResponses ?? false));
-  app.use(readingRoutes(store, ingest), deviceRoutes(store));
+  app.use(readingRoutes(store, ingest), deviceRoutes(store), recordRoutes(store));
   app.use(ledgerRoutes(ingest), quarantineRoutes(ingest), liveRoutes(live));
   app.use(operationRoutes(store, metrics));
   app.use(notFound);

@@ -45,7 +45,7 @@ export const API_SCHEMA = defineConfig({
   bodyLimit: {
     kind: bytes(1024, 64 * 2 ** 20),
     default: '1MiB',
-    help: 'Largest body of POST /v1/readings.',
+    help: 'Largest body of POST /v1/readings, and of a record.',
   },
   ingestTimeout: {
     kind: duration(0.1, 300),

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keyName } from '@tidegauge/workload';
+import { type Api, startApi } from '../harness.ts';
+
+const TABLE = '/v1/records/usertable';
+
+async function withTable(t: Parameters<typeof startApi>[0]): Promise<Api> {
+  const api = await startApi(t);
+  assert.equal((await api.call('PUT', TABLE, { body: { fieldCount: 3 } })).status, 204);
+  return api;
+}
+
+test('a record is inserted, read, updated and deleted', async (t) => {
+  const api = await withTable(t);
+  const path = `${TABLE}/${keyName(0)}`;
+  const fields = { field0: 'a', field1: 'Größe 📏 "\\', field2: ' ' };
+  assert.equal((await api.call('PUT', path, { body: { fields } })).status, 201);
+  assert.deepEqual((await api.call('GET', path)).body, { key: keyName(0), fields });
+
+  assert.equal((await api.call('PATCH', path, { body: { fields: { field1: 'b' } } })).status, 204);
+  const some = await api.call('GET', `${path}?fields=field0,field1`);
+  assert.deepEqual(some.body.fields, { field0: 'a', field1: 'b' });
+
+  assert.equal((await api.call('DELETE', path)).status, 204);
+  for (const method of ['GET', 'PATCH', 'DELETE']) {
+    const body = method === 'PATCH' ? { fields } : undefined;
+    const gone = await api.call(method, path, { body });
+    assert.equal(gone.status, 404, method);
+    assert.equal(gone.body.detail, `Table usertable has no record ${keyName(0)}.`);
+  }
+});
+
+test('inserting a key that is there is a conflict and changes nothing', async (t) => {
+  const api = await withTable(t);
+  await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'first' } } });
+  const again = await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'second' } } });
+  assert.equal(again.status, 409);
+  assert.equal((await api.call('GET', `${TABLE}/k`)).body.fields.field0, 'first');
+});
+
+test('a scan gives records from its start on, in order of keys', async (t) => {
+  const api = await withTable(t);
+  for (const key of ['c', 'a', 'b', 'd']) {
+    await api.store.records.insert('usertable', key, { field0: key, field1: '1', field2: '2' });
+  }
+  const scan = await api.call('GET', `${TABLE}?start=b&count=2&fields=field0`);
+  assert.deepEqual(scan.body, {
+    records: [
+      { key: 'b', fields: { field0: 'b' } },
+      { key: 'c', fields: { field0: 'c' } },
+    ],
+  });
+  assert.equal((await api.call('GET', TABLE)).body.records.length, 4);
+  assert.deepEqual((await api.call('GET', `${TABLE}?start=e`)).body, { records: [] });
+});
+
+test('keys of any text arrive as they are', async (t) => {
+  const api = await withTable(t);
+  for (const key of ['a/b', '50 %', 'ü?#&=+', '.x', 'x'.repeat(200)]) {
+    const path = `${TABLE}/${encodeURIComponent(key)}`;
+    const put = await api.call('PUT', path, { body: { fields: { field0: key } } });
+    assert.equal(put.status, 201, key);
+    assert.equal((await api.store.records.read('usertable', key, null))?.field0, key);
+    assert.equal((await api.call('GET', path)).body.key, key);
+  }
+});
+
+test('what is no record, field, table or count is refused with what is wrong', async (t) => {
+  const api = await withTable(t);
+  const cases: [method: string, path: string, body: unknown, pointer: string][] = [
+    ['PUT', `${TABLE}/k`, { fields: {} }, '/body/fields'],
+    ['PUT', `${TABLE}/k`, { fields: { colour: 'red' } }, '/body/fields'],
+    ['PUT', `${TABLE}/k`, { fields: { field0: 7 } }, '/body/fields/field0'],
+    ['PATCH', `${TABLE}/k`, { field0: 'bare' }, '/body/fields'],
+    ['GET', `${TABLE}/k?fields=colour`, undefined, '/query/fields/0'],
+    ['GET', `${TABLE}/k?fields=`, undefined, '/query/fields'],
+    ['GET', `${TABLE}/k?colour=red`, undefined, '/query/colour'],
+    ['GET', `${TABLE}?count=10001`, undefined, '/query/count'],
+    ['GET', `${TABLE}/${'k'.repeat(201)}`, undefined, '/params/key'],
+    ['GET', '/v1/records/readings/k', undefined, '/params/table'],
+    ['GET', '/v1/records/1st/k', undefined, '/params/table'],
+    ['DELETE', '/v1/records/devices', undefined, '/params/table'],
+    ['PUT', '/v1/records/other', { fieldCount: 1001 }, '/body/fieldCount'],
+  ];
+  for (const [method, path, body, pointer] of cases) {
+    const answer = await api.call(method, path, { body });
+    assert.equal(answer.status, 400, `${method} ${path}: ${JSON.stringify(answer.body)}`);
+    assert.ok(
+      answer.body.errors[0].path.startsWith(pointer),
+      `${method} ${path}: ${JSON.stringify(answer.body)}`,
+    );
+  }
+  const unknown = await api.call('GET', '/v1/records/nowhere/k');
+  assert.equal(unknown.status, 422);
+  assert.match(unknown.body.detail, /table nowhere .* create the table/s);
+  const nul = await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: '\0' } } });
+  assert.equal(nul.status, 422);
+});
+
+test('a body beyond the limit is refused, and records that are read reserve none', async (t) => {
+  const api = await startApi(t, { config: { bodyLimit: 2048 } });
+  await api.call('PUT', TABLE, { body: { fieldCount: 1 } });
+  const large = await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'x'.repeat(2048) } } });
+  assert.equal(large.status, 413);
+  const reads = await Promise.all(Array.from({ length: 200 }, () => api.call('GET', `${TABLE}/k`)));
+  assert.deepEqual([...new Set(reads.map(({ status }) => status))], [404]);
+});
+
+test('listening openly, writing a record needs the token and reading does not', async (t) => {
+  const token = 'a-long-and-random-token';
+  const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: token } });
+  for (const [method, path] of [
+    ['PUT', TABLE],
+    ['DELETE', TABLE],
+    ['PUT', `${TABLE}/k`],
+    ['PATCH', `${TABLE}/k`],
+    ['DELETE', `${TABLE}/k`],
+  ] as const) {
+    assert.equal((await api.call(method, path, { body: {} })).status, 401, `${method} ${path}`);
+  }
+  const headers = { Authorization: `Bearer ${token}` };
+  assert.equal((await api.call('PUT', TABLE, { body: { fieldCount: 1 }, headers })).status, 204);
+  assert.equal((await api.call('GET', `${TABLE}/k`)).status, 404);
+});
+
+test('dropping a table takes its records, and a table that is there stays as it is', async (t) => {
+  const api = await withTable(t);
+  await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'a' } } });
+  assert.equal((await api.call('PUT', TABLE, { body: { fieldCount: 3 } })).status, 204);
+  assert.equal((await api.call('GET', `${TABLE}/k`)).status, 200);
+  assert.equal((await api.call('DELETE', TABLE)).status, 204);
+  assert.equal((await api.call('GET', `${TABLE}/k`)).status, 422);
+  assert.equal((await api.call('DELETE', TABLE)).status, 204);
+});
