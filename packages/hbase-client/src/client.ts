@@ -1,3 +1,4 @@
+import { Admin } from './admin.ts';
 import { Cluster } from './cluster.ts';
 import { type HBaseClientOptions, readOptions } from './options.ts';
 import { Table } from './table.ts';
@@ -7,11 +8,14 @@ import { Table } from './table.ts';
  * outside of it.
  */
 export class HBaseClient {
+  /** Tables, regions and namespaces. */
+  readonly admin: Admin;
   readonly #cluster: Cluster;
 
   /** No I/O. @throws {TypeError} for an option that cannot be. */
   constructor(options: HBaseClientOptions) {
     this.#cluster = new Cluster(readOptions(options));
+    this.admin = new Admin(this.#cluster);
   }
 
   /**

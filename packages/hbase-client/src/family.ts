@@ -1,0 +1,83 @@
+import type { BytesPair, FamilyMessage } from './admin-messages.ts';
+import { count } from './options.ts';
+
+const COMPRESSIONS = ['NONE', 'GZ', 'SNAPPY', 'LZ4', 'LZO', 'ZSTD'] as const;
+const BLOOM_FILTERS = ['NONE', 'ROW', 'ROWCOL'] as const;
+const BLOCK_ENCODINGS = ['NONE', 'PREFIX', 'DIFF', 'FAST_DIFF', 'ROW_INDEX_V1'] as const;
+
+/** HConstants.FOREVER, seconds. */
+const FOREVER = 2 ** 31 - 1;
+const MOST_VERSIONS = 2 ** 31 - 1;
+
+/** How a column family is stored; what is left out stays as it is, or as HBase has it by default. */
+export interface FamilyOptions {
+  /** Versions kept of a cell. HBase's default: 1. */
+  readonly maxVersions?: number;
+  /** Seconds after which cells go; null: never, the default. */
+  readonly ttlSeconds?: number | null;
+  /** The servers must have the library. Default `NONE`; `GZ` is always there. */
+  readonly compression?: (typeof COMPRESSIONS)[number];
+  /** Default `ROW`. */
+  readonly bloomFilter?: (typeof BLOOM_FILTERS)[number];
+  /** How keys that are alike share bytes within a block. Default `NONE`. */
+  readonly blockEncoding?: (typeof BLOCK_ENCODINGS)[number];
+}
+
+/** A column family as it is. */
+export type Family = Required<FamilyOptions> & {
+  readonly name: string;
+  /** All its attributes, by HBase's names for them. */
+  readonly attributes: Readonly<Record<string, string>>;
+};
+
+/**
+ * The family with the options laid over what it has now. @throws {TypeError} naming the option that is wrong.
+ */
+export function alteredFamily(name: string, options: FamilyOptions, now?: FamilyMessage): FamilyMessage {
+  if (!/^[^:\p{Cc}]+$/u.test(name) || name.startsWith('.')) {
+    throw new TypeError(`a column family has neither ":" nor a leading ".": ${JSON.stringify(name)}`);
+  }
+  const attributes = new Map(now?.attributes.map(({ first, second }) => [first.toString(), second]));
+  for (const [key, value] of Object.entries(attributesOf(options))) attributes.set(key, Buffer.from(value));
+  const pairs: BytesPair[] = [...attributes].map(([key, second]) => ({ first: Buffer.from(key), second }));
+  return { ...now, name: Buffer.from(name), attributes: pairs };
+}
+
+export function readFamily(message: FamilyMessage): Family {
+  const attributes = Object.fromEntries(
+    message.attributes.map(({ first, second }) => [first.toString(), second.toString()]),
+  );
+  const ttl = Number(attributes.TTL ?? FOREVER);
+  return {
+    name: message.name.toString(),
+    maxVersions: Number(attributes.VERSIONS ?? 1),
+    ttlSeconds: ttl >= FOREVER ? null : ttl,
+    compression: (attributes.COMPRESSION ?? 'NONE') as Family['compression'],
+    bloomFilter: (attributes.BLOOMFILTER ?? 'ROW') as Family['bloomFilter'],
+    blockEncoding: (attributes.DATA_BLOCK_ENCODING ?? 'NONE') as Family['blockEncoding'],
+    attributes,
+  };
+}
+
+/** By the names of ColumnFamilyDescriptorBuilder. */
+function attributesOf(options: FamilyOptions): Record<string, string> {
+  const { maxVersions, ttlSeconds, compression, bloomFilter, blockEncoding } = options;
+  const attributes: Record<string, string> = {};
+  if (maxVersions !== undefined) {
+    attributes.VERSIONS = String(count('maxVersions', maxVersions, MOST_VERSIONS));
+  }
+  if (ttlSeconds !== undefined) {
+    attributes.TTL = String(ttlSeconds === null ? FOREVER : count('ttlSeconds', ttlSeconds, FOREVER));
+  }
+  if (compression !== undefined) attributes.COMPRESSION = oneOf('compression', compression, COMPRESSIONS);
+  if (bloomFilter !== undefined) attributes.BLOOMFILTER = oneOf('bloomFilter', bloomFilter, BLOOM_FILTERS);
+  if (blockEncoding !== undefined) {
+    attributes.DATA_BLOCK_ENCODING = oneOf('blockEncoding', blockEncoding, BLOCK_ENCODINGS);
+  }
+  return attributes;
+}
+
+function oneOf(name: string, value: string, allowed: readonly string[]): string {
+  if (allowed.includes(value)) return value;
+  throw new TypeError(`${name} is one of ${allowed.join(', ')}, not ${JSON.stringify(value)}`);
+}
