@@ -102,18 +102,18 @@ func (c *Client) wait(token paho.Token, timeout time.Duration) error {
 // Publish sends a message; the promise resolves to the milliseconds until it was acknowledged (QoS 1 and 2) or
 // written (QoS 0), and rejects when it was not.
 //
-// Options: qos (0), retain (false), track (false: do not measure until a subscriber has it), intended (milliseconds
-// since the epoch, with fractions, at which it should have been published; default now).
+// Options: qos (0), retain (false), track (false: do not measure until a subscriber has it), lateMs (0: how many
+// milliseconds ago it should have been published).
 func (c *Client) Publish(topic string, payload sobek.Value, value sobek.Value) *sobek.Promise {
 	runtime := c.vu.Runtime()
 	began := start{actual: time.Now()}
 	given := struct {
-		QoS      byte    `js:"qos"`
-		Retain   bool    `js:"retain"`
-		Track    bool    `js:"track"`
-		Intended float64 `js:"intended"`
+		QoS    byte    `js:"qos"`
+		Retain bool    `js:"retain"`
+		Track  bool    `js:"track"`
+		LateMs float64 `js:"lateMs"`
 	}{}
-	if err := knownKeys(runtime, value, []string{"qos", "retain", "track", "intended"}); err != nil {
+	if err := knownKeys(runtime, value, []string{"qos", "retain", "track", "lateMs"}); err != nil {
 		common.Throw(runtime, fmt.Errorf("publish: %w", err))
 	}
 	if value != nil && !sobek.IsUndefined(value) {
@@ -128,10 +128,7 @@ func (c *Client) Publish(topic string, payload sobek.Value, value sobek.Value) *
 	if err != nil {
 		common.Throw(runtime, fmt.Errorf("publish: payload: %w", err))
 	}
-	began.intended = began.actual
-	if given.Intended > 0 {
-		began.intended = time.UnixMicro(int64(given.Intended * 1000))
-	}
+	began.intended = began.actual.Add(-time.Duration(given.LateMs * float64(time.Millisecond)))
 	promise, resolve, reject := promises.New(c.vu)
 	if given.Track && !c.tracker.add(topic, bytes, began) {
 		c.report.fail("publish")

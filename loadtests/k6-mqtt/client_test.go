@@ -2,6 +2,7 @@ package k6mqtt
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -85,13 +86,13 @@ func TestASecondReceptionIsADuplicate(t *testing.T) {
 
 func TestTheIntendedStartIsTheScripts(t *testing.T) {
 	b := newBench(t)
-	b.run(connect + `await client.publish(name, 'late', { qos: 1, intended: Date.now() - 500 });`)
+	b.run(connect + `await client.publish(name, 'late', { qos: 1, lateMs: 500 });`)
 	values := map[string]float64{}
 	for _, sample := range b.all() {
 		values[sample.Metric.Name] = sample.Value
 	}
 	late := values["mqtt_publish_ack_intended"] - values["mqtt_publish_ack"]
-	if late < 499 || late > 1500 {
+	if math.Abs(late-500) > 0.001 {
 		t.Fatalf("the intended start should be half a second before, and is %v ms", late)
 	}
 }

@@ -63,7 +63,7 @@ func (r *reporter) count(metric *metrics.Metric) { r.push(metric, 1) }
 
 func (r *reporter) fail(kind string) { r.push(r.errors[kind], 1) }
 
-// took reports the time from both starts to `end`; a start that has no intended moment is its own.
+// took reports the time from both starts to `end`.
 func (r *reporter) took(actual, intended *metrics.Metric, began start, end time.Time) {
 	r.push(actual, metrics.D(end.Sub(began.actual)))
 	r.push(intended, metrics.D(end.Sub(began.intended)))

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
+import { STORE_SERVERS, type StoreServer, type StoreServerOptions } from '@tidegauge/lab/stores';
 
 const EMBEDDED: Readonly<Record<string, (folder: string, place: string) => string>> = {
   sqlite: (folder, place) => `sqlite:${join(folder, `${place}.db`)}`,
@@ -15,7 +15,7 @@ export const STORES: readonly string[] = [...Object.keys(EMBEDDED), ...Object.ke
  * Somewhere to make empty stores of a kind: a temporary folder, or a server from the lab.
  * @throws {Error} with the names there are.
  */
-export async function startStorePlaces(name: string): Promise<StoreServer> {
+export async function startStorePlaces(name: string, options?: StoreServerOptions): Promise<StoreServer> {
   const embedded = Object.hasOwn(EMBEDDED, name) ? EMBEDDED[name] : undefined;
   if (embedded !== undefined) {
     const folder = mkdtempSync(join(tmpdir(), `tidegauge-bench-${name}-`));
@@ -27,5 +27,5 @@ export async function startStorePlaces(name: string): Promise<StoreServer> {
   if (!Object.hasOwn(STORE_SERVERS, name)) {
     throw new Error(`there is no store ${name} here: there are ${STORES.join(', ')}`);
   }
-  return STORE_SERVERS[name]!.start(1);
+  return STORE_SERVERS[name]!.start(1, options);
 }

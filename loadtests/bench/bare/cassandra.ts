@@ -4,6 +4,7 @@ import driver from 'cassandra-driver';
 import { type Bare, QUALITIES, seriesOf } from './bare.ts';
 
 const AT_ONCE = 64;
+const REQUEST_ROWS = 50;
 const DAY_US = 86_400_000_000;
 
 const INSERT = `insert into bare_readings (series, day, time, value, received, boot, seq, quality)
@@ -29,7 +30,11 @@ export async function open(url: string): Promise<Bare> {
   );
   return {
     async write(batch) {
-      const left = [...partitions(batch).values()];
+      const sorted = [...partitions(batch).values()].flat();
+      const left: unknown[][][] = [];
+      for (let start = 0; start < sorted.length; start += REQUEST_ROWS) {
+        left.push(sorted.slice(start, start + REQUEST_ROWS));
+      }
       const worker = async (): Promise<void> => {
         for (let rows = left.pop(); rows !== undefined; rows = left.pop()) {
           await client.batch(
@@ -45,7 +50,7 @@ export async function open(url: string): Promise<Bare> {
   };
 }
 
-/** An unlogged batch within one partition is one write for the server. */
+/** Rows of one partition beside each other: an unlogged batch has few partitions then. */
 function partitions(batch: readonly Reading[]): Map<string, unknown[][]> {
   const found = new Map<string, unknown[][]>();
   for (const reading of batch) {

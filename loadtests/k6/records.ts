@@ -1,0 +1,99 @@
+import http, { type Params, type Response } from 'k6/http';
+import {
+  isIntact,
+  type Operations,
+  operations,
+  type RecordOperation,
+} from '../../packages/workload/src/index.ts';
+import { type Outcome, outcomeOf } from '../src/outcome.ts';
+import { recordBody, recordFields, recordsHttp } from '../src/records-http.ts';
+import { done, Meter } from './meter.ts';
+import { optionsOf, Pace, partOf, plan } from './scenario.ts';
+
+export { handleSummary } from './summary.ts';
+
+/** YCSB's CoreWorkload over HTTP: one operation per iteration, each virtual user a thread. */
+export const options = optionsOf(plan);
+
+const { workload, model } = partOf('records');
+const { dataIntegrity } = workload;
+const urls = recordsHttp(plan.api!.url, workload.table);
+const meters = {
+  read: new Meter('read'),
+  update: new Meter('update'),
+  insert: new Meter('insert'),
+  scan: new Meter('scan'),
+  readModifyWrite: new Meter('read_modify_write'),
+  verify: new Meter('verify'),
+};
+type Measured = keyof typeof meters;
+
+const authorization: Record<string, string> =
+  plan.api!.token === null ? {} : { Authorization: `Bearer ${plan.api!.token}` };
+// What is not looked into is not kept: an interpreter pays for every byte.
+const reading: Params = { headers: authorization, responseType: dataIntegrity ? 'text' : 'none' };
+const writing: Params = {
+  headers: { ...authorization, 'Content-Type': 'application/json' },
+  responseType: 'none',
+};
+
+let pace: Pace | null = null;
+let stream: Operations<RecordOperation>;
+
+export function records(): void {
+  if (pace === null) {
+    pace = new Pace(model);
+    stream = operations(workload, { seed: plan.seed, thread: pace.thread, threads: model.threads });
+  }
+  const due = pace.next();
+  if (due === null) return;
+  if (run(stream.next(), due)) done.add(1);
+}
+
+function run(operation: RecordOperation, due: number): boolean {
+  const { key } = operation;
+  switch (operation.type) {
+    case 'read':
+      return read(key, operation.fields, due);
+    case 'update':
+      return measure('update', due, () =>
+        http.patch(urls.record(key), recordBody(operation.values), writing),
+      );
+    case 'insert':
+      return measure('insert', due, () => http.put(urls.record(key), recordBody(operation.values), writing));
+    case 'scan':
+      return measure('scan', due, () => http.get(urls.scan(key, operation.count, operation.fields), reading));
+    case 'readModifyWrite': {
+      // As YCSB: the parts are measured too, and the whole from the begin of the read to the end of the update.
+      const begun = pace!.now();
+      const found = read(key, operation.fields, due);
+      const updated = measure('update', begun, () =>
+        http.patch(urls.record(key), recordBody(operation.values), writing),
+      );
+      const whole = found && updated;
+      meters.readModifyWrite.ended(whole ? 'OK' : 'ERROR', due, begun, pace!.now());
+      return whole;
+    }
+  }
+}
+
+function read(key: string, fields: readonly string[] | null, due: number): boolean {
+  let body: Response['body'] = null;
+  const ok = measure('read', due, () => {
+    const answer = http.get(urls.fields(key, fields), reading);
+    body = answer.body;
+    return answer;
+  });
+  if (!dataIntegrity || !ok) return ok;
+  const intact = isIntact(workload, key, fields, recordFields(String(body)));
+  meters.verify.count(intact ? 'OK' : 'UNEXPECTED_STATE');
+  return intact;
+}
+
+function measure(operation: Measured, due: number, request: () => Response): boolean {
+  const begun = pace!.now();
+  const { status, error_code } = request();
+  const outcome: Outcome = outcomeOf(status, error_code);
+  meters[operation].ended(outcome, due, begun, pace!.now());
+  return outcome === 'OK';
+}

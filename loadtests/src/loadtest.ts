@@ -1,0 +1,106 @@
+import { buildK6 } from '@tidegauge/lab/k6';
+import { ConfigError, EXIT, loadConfig, printHelp, type Schema } from '@tidegauge/service';
+import { StoreError } from '@tidegauge/storage';
+import { WorkloadError } from '@tidegauge/workload';
+import { runK6 } from './k6-run.ts';
+import { NotLoadedError } from './load-records.ts';
+import { recordsProfile } from './loadtest-records.ts';
+import { type CommonConfig, mistake, thresholdsOf } from './loadtest-settings.ts';
+import type { Plan } from './plan.ts';
+import type { Profile } from './profile.ts';
+import { report } from './report.ts';
+import { summarize } from './summary.ts';
+import { Closers } from './targets.ts';
+
+/** The run says nothing: k6 could not keep to its schedule, or did nothing. */
+const EXIT_INVALID = 3;
+
+const PROFILES: Readonly<Record<string, Profile<Schema>>> = {
+  records: recordsProfile as unknown as Profile<Schema>,
+};
+
+const USAGE = `Load tests with k6. Starts what it needs on this machine, runs, and ends with figures as YCSB prints them.
+
+  npm run loadtest -- PROFILE [flags]      PROFILE --help names the flags
+
+${Object.values(PROFILES)
+  .map(({ summary }) => `  ${summary}`)
+  .join('\n')}
+
+Exit codes: 0 all is well, 1 operations or thresholds failed, 2 a wrong setting (nothing was run), 3 the run is invalid.
+`;
+
+process.exitCode = await main(process.argv.slice(2)).catch(explain);
+
+async function main([name, ...argv]: readonly string[]): Promise<number> {
+  if (name === undefined || name === '--help') {
+    process[name === undefined ? 'stderr' : 'stdout'].write(USAGE);
+    return name === undefined ? EXIT.MISCONFIGURED : EXIT.OK;
+  }
+  const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name]! : null;
+  if (profile === null) {
+    throw mistake(`there is no load test ${name}: there are ${Object.keys(PROFILES).join(', ')}`);
+  }
+  if (argv.includes('--help')) {
+    process.stdout.write(printHelp(`npm run loadtest -- ${name} [flags]`, profile.settings));
+    return EXIT.OK;
+  }
+  const { properties, rest } = takeProperties(argv, profile.takesProperties);
+  const config = loadConfig(profile.settings, rest, {}) as CommonConfig;
+  const checked = profile.check(config, properties);
+  return runProfile(profile, config, checked);
+}
+
+async function runProfile(profile: Profile<Schema>, config: CommonConfig, checked: unknown): Promise<number> {
+  const closers = new Closers();
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort(new Error('interrupted'));
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  try {
+    const k6 = config.k6 ?? (await buildK6());
+    const prepared = await profile.prepare(config, checked, { closers, signal: stopping.signal, say });
+    if (prepared === null) return EXIT.OK;
+    const { verify, ...given } = prepared;
+    const plan: Plan = { ...given, seed: config.seed, thresholds: thresholdsOf(config) };
+    const dashboardPort = config.dashboard ? config.dashboardPort : null;
+    if (dashboardPort !== null) say(`dashboard: http://127.0.0.1:${dashboardPort}/`);
+    const options = { k6, script: profile.script, dashboardPort, signal: stopping.signal };
+    const figures = await runK6(plan, options);
+    const open = plan.parts.some(({ model }) => model.kind === 'open');
+    const measured = summarize(figures, open);
+    const invalid = stopping.signal.aborted ? [...measured.invalid, 'it was interrupted'] : measured.invalid;
+    const failures = [...measured.failures, ...((await verify?.(measured)) ?? [])];
+    report(plan, { ...measured, invalid, failures }, config);
+    if (invalid.length > 0) return EXIT_INVALID;
+    return failures.length > 0 ? EXIT.FAILED : EXIT.OK;
+  } finally {
+    await closers.close();
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+/** `-p name=value` and `-pname=value`, as YCSB takes them, which our own flags do not look like. */
+function takeProperties(argv: readonly string[], allowed: boolean) {
+  const properties: Record<string, string> = {};
+  const rest: string[] = [];
+  for (let index = 0; index < argv.length; index += 1) {
+    const argument = argv[index]!;
+    if (!allowed || !/^-p/.test(argument)) {
+      rest.push(argument);
+      continue;
+    }
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(argument.slice(2) || (argv[++index] ?? '')) ?? [];
+    if (name === undefined || value === undefined) throw mistake('-p takes a property such as fieldcount=5');
+    properties[name] = value;
+  }
+  return { properties, rest };
+}
+
+function explain(error: unknown): number {
+  if (error instanceof ConfigError) process.stderr.write(`${error.problems.join('\n')}\n`);
+  else process.stderr.write(`${(error as Error).message}\n`);
+  const mistakes = [ConfigError, WorkloadError, NotLoadedError];
+  if (mistakes.some((kind) => error instanceof kind)) return EXIT.MISCONFIGURED;
+  return error instanceof StoreError && error.code === 'MISCONFIGURED' ? EXIT.MISCONFIGURED : EXIT.FAILED;
+}
