@@ -4,7 +4,8 @@ import { ConfigError } from './config.ts';
 import { isLoopback } from './http.ts';
 import { Problem } from './problem.ts';
 
-const HEADERS = {
+/** On every answer: nothing from elsewhere runs in the page, and the page runs nowhere else. */
+export const SECURITY_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
   'X-Content-Type-Options': 'nosniff',
@@ -13,9 +14,9 @@ const HEADERS = {
   'Cross-Origin-Opener-Policy': 'same-origin',
 } as const;
 
-/** On every answer: nothing from elsewhere runs in the page, and the page runs nowhere else. */
+/** Sets `SECURITY_HEADERS`. */
 export const securityHeaders: RequestHandler = (_request, response, next) => {
-  for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
   next();
 };
 
@@ -32,15 +33,19 @@ function hostName(header: string): string {
     .toLowerCase();
 }
 
+/** Whether a Host header is one that a server listening there is to answer: on loopback, a local one. */
+export function isHostServed(listen: string, host: string): boolean {
+  return !isLoopback(listen) || isLoopback(hostName(host));
+}
+
 /**
  * What a browser on this machine must not be talked into. On loopback, a foreign name that resolves to
  * 127.0.0.1 (DNS rebinding) shows in Host; anywhere, another site's form shows in Origin.
  */
 export function guardBrowsers(listen: string): RequestHandler {
-  const local = isLoopback(listen);
   return (request, _response, next) => {
     const host = request.headers.host ?? '';
-    if (local && !isLoopback(hostName(host))) {
+    if (!isHostServed(listen, host)) {
       throw new Problem(
         421,
         'Misdirected request',

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import {
   guardBrowsers,
@@ -10,7 +11,7 @@ import {
   securityHeaders,
 } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
-import express, { type Express } from 'express';
+import express from 'express';
 import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
 import { renderDocs } from './docs-page.ts';
@@ -20,6 +21,7 @@ import { LiveHub, type LiveHubOptions } from './live-hub.ts';
 import { enforce, readOpenApi } from './openapi.ts';
 import { canonical } from './paths.ts';
 import { allowHeader, translate } from './problems.ts';
+import { recordLane } from './record-lane.ts';
 import { deviceRoutes } from './routes/devices.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { liveRoutes } from './routes/live.ts';
@@ -48,7 +50,7 @@ export interface AppDependencies {
 
 export interface App {
   /** Listens nowhere; hand it to an HTTP server. */
-  readonly handler: Express;
+  readonly handler: RequestListener;
   readonly live: LiveHub;
 }
 
@@ -69,7 +71,9 @@ export function createApp(dependencies: AppDependencies): App {
   app.disable('x-powered-by');
   // Answers are as fresh as the store; hashing each for an ETag would cost more than it saves.
   app.disable('etag');
-  app.use(httpMetrics(metrics), securityHeaders);
+  const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
+  const lane = recordLane(store, config.httpListen, seconds, app);
+  app.use(httpMetrics(seconds), securityHeaders);
   app.use(guardBrowsers(config.httpListen), requireToken(config.apiToken, 'API_TOKEN'));
   // Known by name, so that a request for data does not look for a file first.
   const files = new Set(['/', ...readdirSync(PUBLIC).map((name) => `/${name}`)]);
@@ -100,12 +104,12 @@ export function createApp(dependencies: AppDependencies): App {
   );
   app.use('/v1/records', budget, express.json({ limit: config.bodyLimit, inflate: false }));
   app.use(enforce(document, dependencies.validateResponses ?? false));
-  app.use(readingRoutes(store, ingest), deviceRoutes(store), recordRoutes(store));
+  app.use(readingRoutes(store, ingest), deviceRoutes(store), recordRoutes(store, lane));
   app.use(ledgerRoutes(ingest), quarantineRoutes(ingest), liveRoutes(live));
   app.use(operationRoutes(store, metrics));
   app.use(notFound);
   app.use(allowHeader, problemHandler(logger, translate));
-  return { handler: app, live };
+  return { handler: lane.handler, live };
 }
 
 /** Files of the page count as one route in the metrics, whatever their names. */

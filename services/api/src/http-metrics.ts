@@ -1,4 +1,4 @@
-import type { Metrics } from '@tidegauge/service';
+import type { HistogramMetric } from '@tidegauge/service';
 import type { RequestHandler } from 'express';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -8,8 +8,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
  * handler put in `locals.route`), never the path: a path would make a series per device. A live stream is
  * left out, for its duration says nothing.
  */
-export function httpMetrics(metrics: Metrics): RequestHandler {
-  const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
+export function httpMetrics(seconds: HistogramMetric): RequestHandler {
   return (request, response, next) => {
     const started = performance.now();
     const method = METHODS.has(request.method) ? request.method : 'OTHER';

@@ -2,6 +2,7 @@ import { Problem } from '@tidegauge/service';
 import { type RecordFields, type Store, tableProblem } from '@tidegauge/storage';
 import { Router } from 'express';
 import { invalid, queryOf } from '../parameters.ts';
+import type { RecordLane } from '../record-lane.ts';
 
 interface ScanParameters {
   readonly start: string;
@@ -10,7 +11,7 @@ interface ScanParameters {
 }
 
 /** YCSB's operations. */
-export function recordRoutes(store: Store): Router {
+export function recordRoutes(store: Store, lane: Pick<RecordLane, 'made'>): Router {
   const { records } = store;
   const router = Router();
 
@@ -37,8 +38,8 @@ export function recordRoutes(store: Store): Router {
       const { key } = request.params;
       const table = tableOf(request.params);
       const { fields = null } = queryOf<ScanParameters>(request);
-      const found = (await records.read(table, key, fields)) ?? missingRecord(table, key);
-      response.json({ key, fields: found });
+      const found = await (lane.made(request) ?? records.read(table, key, fields));
+      response.json({ key, fields: found ?? missingRecord(table, key) });
     })
     .put(async (request, response) => {
       const { key } = request.params;

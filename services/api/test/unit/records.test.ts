@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { keyName } from '@tidegauge/workload';
 import { type Api, startApi } from '../harness.ts';
@@ -132,4 +133,47 @@ test('dropping a table takes its records, and a table that is there stays as it 
   assert.equal((await api.call('DELETE', TABLE)).status, 204);
   assert.equal((await api.call('GET', `${TABLE}/k`)).status, 422);
   assert.equal((await api.call('DELETE', TABLE)).status, 204);
+});
+
+test('the short way of a read answers as the long way does, and both are measured as one route', async (t) => {
+  const api = await withTable(t);
+  await api.call('PUT', `${TABLE}/user1`, { body: { fields: { field0: 'é', field1: 'b', field2: 'c' } } });
+  for (const query of ['', '?fields=field1', '?fields=field2,field0']) {
+    const short = await api.call('GET', `${TABLE}/user1${query}`);
+    // An escape that need not be is not plain.
+    const long = await api.call('GET', `${TABLE}/%75ser1${query}`);
+    assert.deepEqual([short.status, short.body], [long.status, long.body], query);
+    const [left, right] = [short, long].map(({ headers }) =>
+      [...headers].filter(([name]) => name !== 'date'),
+    );
+    assert.deepEqual(left, right, query);
+  }
+  assert.equal((await api.call('GET', `${TABLE}/user2`)).status, 404);
+  const { body } = await api.call('GET', '/metrics');
+  const route = '{table}/{key}",status="200"} 6';
+  assert.ok(body.includes(`_count{method="GET",route="/v1/records/${route}`), 'six reads');
+});
+
+test('the short way serves no foreign name either, nor a table of the store’s own', async (t) => {
+  const api = await withTable(t);
+  await api.call('PUT', `${TABLE}/user1`, { body: { fields: { field0: 'a' } } });
+  const status = (path: string, host: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const sent = request(api.url + path, { headers: { Host: host } }, (response) => {
+        response.resume();
+        resolve(response.statusCode!);
+      });
+      sent.on('error', reject).end();
+    });
+  assert.equal(await status(`${TABLE}/user1`, 'localhost'), 200);
+  assert.equal(await status(`${TABLE}/user1`, 'evil.example'), 421);
+  assert.equal(await status('/v1/records/readings/user1', 'localhost'), 400);
+});
+
+test('a store that fails is asked once, and its error answered', async (t) => {
+  const api = await withTable(t);
+  await api.store.close();
+  const answer = await api.call('GET', `${TABLE}/user1`);
+  assert.equal(answer.status, 503);
+  assert.match(answer.body.detail, /not open/);
 });
