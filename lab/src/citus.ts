@@ -9,10 +9,12 @@ import { type Postgres, startPostgres } from './postgres.ts';
 const run = promisify(execFile);
 
 // A batch over several shards is a two-phase commit; what a killed coordinator leaves of one is resolved soon.
-// Nodes talk without TLS on loopback.
+// Nodes talk without TLS on loopback; each database has a maintenance process, each shard on the move a slot.
 const SETTINGS = [
   'shared_preload_libraries=citus',
   'max_prepared_transactions=120',
+  'max_worker_processes=48',
+  'wal_level=logical',
   'citus.recover_2pc_interval=2000',
   'citus.node_conninfo=sslmode=prefer',
 ];
@@ -23,9 +25,9 @@ export interface Citus {
   /** The URL of a database on the coordinator. */
   url(database: string): string;
   /** Makes an empty database on every node, joined to one cluster; gone with them. Resolves to its name. */
-  createDatabase(): Promise<string>;
-  /** Kills the coordinator as a power cut would, and starts it again. */
-  restartCoordinator(): Promise<void>;
+  createDatabase(name?: string): Promise<string>;
+  /** Starts a further worker and joins it to a database's cluster, still without shards. */
+  addWorker(database: string): Promise<Postgres>;
   stop(): Promise<void>;
 }
 
@@ -41,41 +43,58 @@ export async function hasCitus(): Promise<boolean> {
   }
 }
 
-/** Starts a coordinator and workers on loopback, as children of this process. */
+/**
+ * Starts a coordinator and workers on loopback, as children of this process. Rejects where PostgreSQL has no
+ * citus extension.
+ */
 export async function startCitus({ workers: count = 2 } = {}): Promise<Citus> {
+  if (!(await hasCitus()))
+    throw new Error('PostgreSQL here has no citus extension (pg_available_extensions)');
   // Nodes log in at each other, so they share the password.
   const password = randomBytes(18).toString('base64url');
   const nodes: Postgres[] = [];
+  const startNode = async (): Promise<Postgres> => {
+    const node = await startPostgres({ password, sharedBuffers: 48, settings: SETTINGS });
+    nodes.push(node);
+    return node;
+  };
   const stop = async (): Promise<void> => {
     for (const node of nodes) await node.stop();
   };
+  let coordinator: Postgres;
   try {
-    while (nodes.length <= count) {
-      nodes.push(await startPostgres({ password, sharedBuffers: 48, settings: SETTINGS }));
-    }
+    coordinator = await startNode();
+    while (nodes.length <= count) await startNode();
   } catch (error) {
     await stop();
     throw error;
   }
-  const [coordinator, ...workers] = nodes as [Postgres, ...Postgres[]];
+  const joinTo = async (worker: Postgres, database: string): Promise<void> => {
+    await worker.query(`create database "${database}"`);
+    await worker.query('create extension citus', database);
+    await coordinator.query(`select citus_add_node('127.0.0.1', ${worker.port})`, database);
+  };
+  let databases = 0;
   return {
     coordinator,
-    workers,
+    get workers() {
+      return nodes.slice(1);
+    },
     url: (database) => coordinator.url(database, 'citus'),
-    async createDatabase() {
-      const database = await coordinator.createDatabase();
-      for (const worker of workers) await worker.query(`create database ${database}`);
-      for (const node of nodes) await node.query('create extension citus', database);
+    async createDatabase(name) {
+      databases += 1;
+      const database = name ?? `place_${databases}`;
+      await coordinator.query(`create database "${database}"`);
+      await coordinator.query('create extension citus', database);
       const setHost = `select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`;
       await coordinator.query(setHost, database);
-      for (const { port } of workers) {
-        await coordinator.query(`select citus_add_node('127.0.0.1', ${port})`, database);
-      }
+      for (const worker of nodes.slice(1, count + 1)) await joinTo(worker, database);
       return database;
     },
-    async restartCoordinator() {
-      await coordinator.kill();
-      await coordinator.restart();
+    async addWorker(database) {
+      const worker = await startNode();
+      await joinTo(worker, database);
+      return worker;
     },
     stop,
   };

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findProgram } from './debian.ts';
-import { jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
+import { type JvmOptions, jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
 import { hbaseJars } from './hbase-jars.ts';
 import { type HbaseProcess, LaunchedProcess } from './hbase-process.ts';
 import { freePort, launchServer, listens, temporaryDirectory } from './server-process.ts';
@@ -11,7 +11,13 @@ const run = promisify(execFile);
 const READY_MS = 180_000;
 const MAX_REGION_SERVERS = 3;
 const MAX_MASTERS = 2;
-const HEAP_MEGABYTES = { zookeeper: 64, hdfs: 128, master: 192, regionServer: 256 };
+// Only region servers are ever busy.
+const JVMS = {
+  zookeeper: { heapMegabytes: 64, isBrief: true },
+  hdfs: { heapMegabytes: 128, isBrief: true },
+  master: { heapMegabytes: 192, isBrief: true },
+  regionServer: { heapMegabytes: 256 },
+};
 
 export interface HbaseClusterOptions {
   /** 1 to 3. Default 3. */
@@ -39,7 +45,7 @@ export interface HbaseCluster {
 interface Part {
   readonly name: string;
   readonly port: number;
-  readonly heapMegabytes: number;
+  readonly jvm: JvmOptions;
   readonly program: string;
   readonly args?: readonly string[];
   readonly ready: (log: string) => boolean | Promise<boolean>;
@@ -67,7 +73,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
       launchServer({
         name: `hbase ${part.name} on 127.0.0.1:${part.port}`,
         command: java,
-        args: [...jvmOptions(folder, jars, part.heapMegabytes), part.program, ...(part.args ?? [])],
+        args: [...jvmOptions(folder, jars, part.jvm), part.program, ...(part.args ?? [])],
         ready: async (log) => part.ready(log),
         readyMs: READY_MS,
       }),
@@ -75,7 +81,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
   const zookeeper = prepare({
     name: 'ZooKeeper',
     port,
-    heapMegabytes: HEAP_MEGABYTES.zookeeper,
+    jvm: JVMS.zookeeper,
     program: 'org.apache.zookeeper.server.quorum.QuorumPeerMain',
     args: [`${folder}/conf/zoo.cfg`],
     ready: () => listens(port),
@@ -83,14 +89,14 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
   const nameNode = prepare({
     name: 'name node',
     port: nameNodePort,
-    heapMegabytes: HEAP_MEGABYTES.hdfs,
+    jvm: JVMS.hdfs,
     program: NAME_NODE,
     ready: () => listens(nameNodePort),
   });
   const dataNode = prepare({
     name: 'data node',
     port: dataNodePort,
-    heapMegabytes: HEAP_MEGABYTES.hdfs,
+    jvm: JVMS.hdfs,
     program: 'org.apache.hadoop.hdfs.server.datanode.DataNode',
     ready: (log) => SAYS.storesBlocks.test(log),
   });
@@ -102,7 +108,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
       prepare({
         name,
         port: masterPort,
-        heapMegabytes: HEAP_MEGABYTES.master,
+        jvm: JVMS.master,
         program: 'org.apache.hadoop.hbase.master.HMaster',
         args: ['-D', `hbase.master.port=${masterPort}`, 'start'],
         ready: (log) => SAYS.takesOrders.test(log) || SAYS.waitsAsBackup.test(log),
@@ -116,7 +122,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
       prepare({
         name: `region server ${number}`,
         port: regionServerPort,
-        heapMegabytes: HEAP_MEGABYTES.regionServer,
+        jvm: JVMS.regionServer,
         program: 'org.apache.hadoop.hbase.regionserver.HRegionServer',
         args: ['-D', `hbase.regionserver.port=${regionServerPort}`, 'start'],
         ready: (log) => SAYS.servesRegions.test(log),
@@ -130,12 +136,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
     directory.remove();
   };
   try {
-    const format = [
-      ...jvmOptions(folder, jars, HEAP_MEGABYTES.hdfs),
-      NAME_NODE,
-      '-format',
-      '-nonInteractive',
-    ];
+    const format = [...jvmOptions(folder, jars, JVMS.hdfs), NAME_NODE, '-format', '-nonInteractive'];
     await run(java, format, { timeout: READY_MS });
     await startAll([zookeeper, nameNode, dataNode]);
     const [first, ...others] = masters;

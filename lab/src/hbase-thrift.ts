@@ -4,7 +4,7 @@ import { thriftJars } from './hbase-jars.ts';
 import { freePort, launchServer, listens, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 60_000;
-const HEAP_MEGABYTES = 128;
+const JVM = { heapMegabytes: 128 };
 
 export interface ThriftGateway {
   readonly port: number;
@@ -28,7 +28,7 @@ export async function startThriftGateway(zookeeperPort: number): Promise<ThriftG
       name: `hbase thrift2 gateway on 127.0.0.1:${port}`,
       command: java,
       args: [
-        ...jvmOptions(directory.path, jars, HEAP_MEGABYTES),
+        ...jvmOptions(directory.path, jars, JVM),
         ...['org.apache.hadoop.hbase.thrift2.ThriftServer', '-p', String(port), '--bind', '127.0.0.1'],
         ...['--infoport', '-1', 'start'],
       ],

@@ -4,7 +4,7 @@ import { type HbaseVersion, hbaseJars } from './hbase-jars.ts';
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 120_000;
-const HEAP_MEGABYTES = 256;
+const JVM = { heapMegabytes: 256 };
 
 export interface HbaseOptions {
   /** Default 2.6.1. */
@@ -41,7 +41,7 @@ export async function startHbase({ version = '2.6.1' }: HbaseOptions = {}): Prom
     launchServer({
       name: `hbase ${version} on 127.0.0.1:${port}`,
       command: java,
-      args: [...jvmOptions(folder, jars, HEAP_MEGABYTES), 'org.apache.hadoop.hbase.master.HMaster', 'start'],
+      args: [...jvmOptions(folder, jars, JVM), 'org.apache.hadoop.hbase.master.HMaster', 'start'],
       ready: async (log) => SAYS.takesOrders.test(log),
       readyMs: READY_MS,
     });

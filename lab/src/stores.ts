@@ -5,11 +5,16 @@ export interface StoreServer {
   stop(): Promise<void>;
 }
 
+export interface StoreServerOptions {
+  /** Of Cassandra: when a write counts as logged, see `startCassandra`. */
+  readonly commitlog?: 'batch' | 'periodic';
+}
+
 export interface StoreServerEntry {
   readonly summary: string;
   /** The most nodes it runs as. */
   readonly maxNodes: number;
-  readonly start: (nodes: number) => Promise<StoreServer>;
+  readonly start: (nodes: number, options?: StoreServerOptions) => Promise<StoreServer>;
 }
 
 /** Servers of stores by scheme; each is loaded when it is started. */
@@ -47,9 +52,9 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
   cassandra: {
     summary: 'Cassandra from Maven Central, up to 3 nodes',
     maxNodes: 3,
-    async start(nodes) {
+    async start(nodes, options) {
       const { startCassandra } = await import('./cassandra.ts');
-      const server = await startCassandra({ nodes });
+      const server = await startCassandra({ nodes, ...options });
       const copies = nodes > 1 ? `?rf=${nodes}` : '';
       return {
         // Its first user creates the keyspace.
