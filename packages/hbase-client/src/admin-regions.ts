@@ -90,7 +90,7 @@ export async function moveRegion(
     ...(server === null ? {} : { destServerName: await findServer(cluster, server, deadline) }),
   };
   // Made again, it finds the region there.
-  await cluster.callMaster(MASTER_METHODS.moveRegion, request, deadline, false);
+  await cluster.callMaster(MASTER_METHODS.moveRegion, request, deadline, true);
 }
 
 /** Has every region write what it holds in memory to files. */

@@ -86,9 +86,8 @@ export class Cluster implements Caller {
   }
 
   /**
-   * Calls the active master, until the deadline. `isWrite`: the call changes something, so that a try without an
-   * answer is not repeated but OUTCOME_UNKNOWN; a master takes most such calls with a nonce, which makes them
-   * repeatable: then say false.
+   * Calls the active master, whoever that is by then, until the deadline; so a call that changes something carries a
+   * nonce, or may be made twice. `isWrite`: it does, and without an answer its outcome is unknown.
    */
   async callMaster<Request, Response>(
     method: Method<Request, Response>,
@@ -106,9 +105,7 @@ export class Cluster implements Caller {
         return (await this.servers.call(master, method, request, { deadline: share })).message;
       } catch (error) {
         if (this.#master === master) this.#master = null;
-        const failure = retry.note(error);
-        if (isWrite && failure.maybeApplied) throw retry.verdict(failure);
-        await retry.afterFailure(failure);
+        await retry.afterFailure(error);
       }
     }
   }

@@ -4,12 +4,14 @@ import {
   PROCEDURE_STATES,
   type ProcedureMethod,
   type ProcedureResult,
+  type ProcedureStarted,
 } from './admin-messages.ts';
 import { type Cluster, randomInt64 } from './cluster.ts';
 import { toNumber } from './codec.ts';
 import type { Deadline } from './deadline.ts';
 import { HBaseError } from './errors.ts';
 import { fromRemote } from './exceptions.ts';
+import { expected } from './retry.ts';
 
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
@@ -29,16 +31,30 @@ export async function carryOut<Request>(
   deadline: Deadline,
 ): Promise<void> {
   const nonce: Nonce = { nonceGroup: cluster.nonceGroup, nonce: randomInt64() };
-  const { procId } = await cluster.callMaster(method, { ...request, ...nonce }, deadline, false);
+  const { procId } = await cluster.callMaster(method, { ...request, ...nonce }, deadline, true);
   const number = toNumber(procId);
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    const result = await cluster.callMaster(MASTER_METHODS.procedureResult, { procId }, deadline, false);
+    const result = await askFor(cluster, what, procId, deadline);
     if (result.state === PROCEDURE_STATES.finished) return checkResult(result, what);
     if (result.state !== PROCEDURE_STATES.running) {
-      throw unknown(`${what}: the master knows nothing of procedure ${number} any more`);
+      throw unknown(`${what}: the master knows nothing of procedure ${number}`);
     }
-    if (deadline.left <= pause) throw unknown(`${what}: procedure ${number} goes on after the deadline`);
+    if (deadline.left <= pause) throw unknown(`${what}: procedure ${number} has not ended by the deadline`);
     await cluster.pauses.wait(pause);
+  }
+}
+
+/** @throws {HBaseError} OUTCOME_UNKNOWN: the procedure goes on whoever may ask for it. */
+async function askFor(
+  cluster: Cluster,
+  what: string,
+  procId: ProcedureStarted['procId'],
+  deadline: Deadline,
+): Promise<ProcedureResult> {
+  try {
+    return await cluster.callMaster(MASTER_METHODS.procedureResult, { procId }, deadline, false);
+  } catch (error) {
+    throw unknown(`${what}: ${expected(error).message}`, error);
   }
 }
 
@@ -53,7 +69,7 @@ function checkResult({ exception }: ProcedureResult, what: string): void {
   );
 }
 
-function unknown(message: string): HBaseError {
-  const hint = 'look at the procedures in the master’s log';
-  return new HBaseError('OUTCOME_UNKNOWN', message, { maybeApplied: true, hint });
+function unknown(message: string, cause?: unknown): HBaseError {
+  const hint = 'the master may still be at it: ask for the state it is to bring about';
+  return new HBaseError('OUTCOME_UNKNOWN', message, { maybeApplied: true, hint, cause });
 }
