@@ -98,7 +98,8 @@ function clientOptions(config: MongodbConfig): MongoClientOptions {
     readPreference: 'primary',
     // The driver retries where the server has sessions for it: replica sets and shards.
     retryWrites: true,
-    retryReads: true,
+    // A read asked again of a server that hangs waits for a connection, and says that all are busy.
+    retryReads: false,
     serverSelectionTimeoutMS: connect,
     connectTimeoutMS: connect,
     socketTimeoutMS: timeout,
