@@ -14,6 +14,7 @@ import (
 	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/js/promises"
+	"go.k6.io/k6/metrics"
 )
 
 const (
@@ -22,8 +23,9 @@ const (
 	refused   = 0x80
 )
 
-// Client is one MQTT connection of a script. It does not reconnect: what a lost connection costs is counted, and the
-// script decides whether to connect again.
+// Client is one MQTT connection of a script, over as many iterations as the script keeps it; what it leaves open ends
+// with the process. It does not reconnect: what a lost connection costs is counted, and the script decides whether to
+// connect again.
 type Client struct {
 	vu       modules.VU
 	options  options
@@ -31,18 +33,26 @@ type Client struct {
 	report   *reporter
 	tracker  *tracker
 	received atomic.Int64
+	arrived  chan struct{}
 	lost     atomic.Bool
 	// SessionPresent says whether the broker had kept the session.
 	SessionPresent bool `js:"sessionPresent"`
 }
 
 func dial(module *instance, options options) (*Client, error) {
-	report := newReporter(module.meter, module.vu.Context(), module.vu.State())
+	iteration := module.vu.Context()
+	report := newReporter(module.meter, module.vu.State())
 	host, secure, err := options.broker()
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{vu: module.vu, options: options, report: report, tracker: module.tracker}
+	client := &Client{
+		vu:      module.vu,
+		options: options,
+		report:  report,
+		tracker: module.tracker,
+		arrived: make(chan struct{}, 1),
+	}
 	dialer := module.vu.State().Dialer
 	client.paho = paho.NewClient(paho.NewClientOptions().
 		AddBroker("tcp://" + host).
@@ -60,7 +70,7 @@ func dial(module *instance, options options) (*Client, error) {
 		SetConnectionLostHandler(func(paho.Client, error) { client.lost.Store(true) }).
 		// k6's own dialer counts bytes and keeps to the hosts that k6 may reach.
 		SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(module.vu.Context(), options.ConnectTimeout)
+			ctx, cancel := context.WithTimeout(iteration, options.ConnectTimeout)
 			defer cancel()
 			conn, err := dialer.DialContext(ctx, "tcp", host)
 			if err != nil || secure == nil {
@@ -74,19 +84,17 @@ func dial(module *instance, options options) (*Client, error) {
 			return wrapped, nil
 		}))
 	token := client.paho.Connect()
-	if err := client.wait(token, options.ConnectTimeout); err != nil {
-		report.fail("connect")
+	if err := wait(iteration, token, options.ConnectTimeout); err != nil {
+		report.push(iteration, report.count(report.errors["connect"]))
 		client.paho.Disconnect(0)
 		return nil, fmt.Errorf("connect to %s: %w", host, err)
 	}
 	client.SessionPresent = token.(*paho.ConnectToken).SessionPresent()
-	// A virtual user that is over must not keep its connection.
-	context.AfterFunc(module.vu.Context(), func() { client.paho.Disconnect(0) })
 	return client, nil
 }
 
-// wait bounds every wait for the broker, and ends with the virtual user.
-func (c *Client) wait(token paho.Token, timeout time.Duration) error {
+// wait bounds every wait for the broker, and ends with the iteration.
+func wait(iteration context.Context, token paho.Token, timeout time.Duration) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
@@ -94,19 +102,21 @@ func (c *Client) wait(token paho.Token, timeout time.Duration) error {
 		return token.Error()
 	case <-timer.C:
 		return fmt.Errorf("%w after %v", errTimeout, timeout)
-	case <-c.report.context.Done():
-		return c.report.context.Err()
+	case <-iteration.Done():
+		return iteration.Err()
 	}
 }
 
 // Publish sends a message; the promise resolves to the milliseconds until it was acknowledged (QoS 1 and 2) or
-// written (QoS 0), and rejects when it was not.
+// written (QoS 0), and rejects with a PublishError when it was not.
 //
 // Options: qos (0), retain (false), track (false: do not measure until a subscriber has it), lateMs (0: how many
 // milliseconds ago it should have been published).
 func (c *Client) Publish(topic string, payload sobek.Value, value sobek.Value) *sobek.Promise {
 	runtime := c.vu.Runtime()
+	iteration := c.vu.Context()
 	began := start{actual: time.Now()}
+	c.report.flush(iteration)
 	given := struct {
 		QoS    byte    `js:"qos"`
 		Retain bool    `js:"retain"`
@@ -131,12 +141,13 @@ func (c *Client) Publish(topic string, payload sobek.Value, value sobek.Value) *
 	began.intended = began.actual.Add(-time.Duration(given.LateMs * float64(time.Millisecond)))
 	promise, resolve, reject := promises.New(c.vu)
 	if given.Track && !c.tracker.add(topic, bytes, began) {
-		c.report.fail("publish")
-		reject(fmt.Errorf("publish: %d tracked messages are on their way, which is as many as can be", c.tracker.most))
+		c.report.push(iteration, c.report.count(c.report.errors["publish"]))
+		reject(&PublishError{"publish", fmt.Errorf(
+			"publish: %d tracked messages are on their way, which is as many as can be", c.tracker.most)})
 		return promise
 	}
 	go func() {
-		milliseconds, err := c.publish(topic, bytes, given.QoS, given.Retain, began)
+		milliseconds, err := c.publish(iteration, topic, bytes, given.QoS, given.Retain, began)
 		if err == nil {
 			resolve(milliseconds)
 			return
@@ -149,33 +160,37 @@ func (c *Client) Publish(topic string, payload sobek.Value, value sobek.Value) *
 	return promise
 }
 
-func (c *Client) publish(topic string, payload []byte, qos byte, retain bool, began start) (float64, error) {
-	c.report.count(c.report.sent)
-	err := c.wait(c.paho.Publish(topic, qos, retain, payload), c.options.AckTimeout)
+func (c *Client) publish(
+	iteration context.Context, topic string, payload []byte, qos byte, retain bool, began start,
+) (float64, error) {
+	samples := metrics.Samples{c.report.count(c.report.sent)}
+	err := wait(iteration, c.paho.Publish(topic, qos, retain, payload), c.options.AckTimeout)
 	end := time.Now()
+	defer func() { c.report.push(iteration, samples) }()
 	if err != nil {
-		c.report.fail(c.kindOf(err))
-		return 0, fmt.Errorf("publish to %s: %w", topic, err)
+		kind := c.kindOf(err)
+		samples = append(samples, c.report.count(c.report.errors[kind]))
+		return 0, &PublishError{kind, fmt.Errorf("publish to %s: %w", topic, err)}
 	}
 	if qos > 0 {
-		c.report.count(c.report.acked)
-		c.report.took(c.report.ack, c.report.ackIntended, began, end)
+		samples = append(samples, c.report.count(c.report.acked))
+		samples = append(samples, c.report.took(c.report.ack, c.report.ackIntended, began, end)...)
 	}
-	return float64(end.Sub(began.actual)) / float64(time.Millisecond), nil
+	return metrics.D(end.Sub(began.actual)), nil
 }
 
 // Subscribe returns when the broker has granted the subscription, or throws. Messages are counted and measured here;
 // the script does not see them.
 func (c *Client) Subscribe(filter string, qos byte) {
 	if err := c.subscribe(filter, qos); err != nil {
-		c.report.fail("subscribe")
+		c.report.push(c.vu.Context(), c.report.count(c.report.errors["subscribe"]))
 		common.Throw(c.vu.Runtime(), fmt.Errorf("subscribe to %s: %w", filter, err))
 	}
 }
 
 func (c *Client) subscribe(filter string, qos byte) error {
 	token := c.paho.Subscribe(filter, qos, nil)
-	if err := c.wait(token, c.options.AckTimeout); err != nil {
+	if err := wait(c.vu.Context(), token, c.options.AckTimeout); err != nil {
 		return err
 	}
 	for _, granted := range token.(*paho.SubscribeToken).Result() {
@@ -188,15 +203,20 @@ func (c *Client) subscribe(filter string, qos byte) error {
 
 func (c *Client) receive(message paho.Message) {
 	end := time.Now()
-	c.report.count(c.report.received)
+	samples := metrics.Samples{c.report.count(c.report.received)}
 	switch began, seen := c.tracker.receive(message.Topic(), message.Payload()); seen {
 	case first:
-		c.report.took(c.report.receive, c.report.receiveIntended, began, end)
+		samples = append(samples, c.report.took(c.report.receive, c.report.receiveIntended, began, end)...)
 	case again:
-		c.report.count(c.report.duplicates)
+		samples = append(samples, c.report.count(c.report.duplicates))
 	case unknown:
 	}
+	c.report.hold(samples...)
 	c.received.Add(1)
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
 }
 
 // WaitReceived waits until this client has received `count` messages; false when it has not within the time.
@@ -210,13 +230,18 @@ func (c *Client) Drain(timeoutMs int64) bool {
 }
 
 func (c *Client) until(timeoutMs int64, done func() bool) bool {
+	iteration := c.vu.Context()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
+	defer c.report.flush(iteration)
 	for deadline := time.Now().Add(time.Duration(timeoutMs) * time.Millisecond); !done(); {
-		if time.Now().After(deadline) || c.report.context.Err() != nil {
+		if time.Now().After(deadline) || iteration.Err() != nil {
 			return false
 		}
-		<-ticker.C
+		select {
+		case <-c.arrived:
+		case <-ticker.C:
+		}
 	}
 	return true
 }
@@ -225,4 +250,7 @@ func (c *Client) until(timeoutMs int64, done func() bool) bool {
 func (c *Client) IsConnected() bool { return c.paho.IsConnectionOpen() }
 
 // Close says goodbye to the broker; publishes that wait for their acknowledgement are given 250 ms. Twice is fine.
-func (c *Client) Close() { c.paho.Disconnect(quiesceMs) }
+func (c *Client) Close() {
+	c.paho.Disconnect(quiesceMs)
+	c.report.flush(c.vu.Context())
+}

@@ -77,6 +77,10 @@ func (b *bench) run(script string) any {
 
 func (b *bench) try(script string) (any, error) {
 	vm := b.runtime.VU.Runtime()
+	// As in k6, where each iteration has a context of its own.
+	iteration, end := context.WithCancel(context.Background())
+	defer end()
+	b.runtime.VU.CtxField = iteration
 	_, err := b.runtime.RunOnEventLoop(
 		`var outcome = undefined, failure = undefined; (async () => {` + script + `})().then((v) => { outcome = v }, (e) => { failure = String(e) })`)
 	if err != nil {

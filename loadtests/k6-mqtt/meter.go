@@ -2,6 +2,7 @@ package k6mqtt
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.k6.io/k6/lib"
@@ -47,32 +48,63 @@ func newMeter(registry *metrics.Registry) (*meter, error) {
 	return m, failed
 }
 
-// reporter sends samples of one client, with the tags its virtual user had when it connected.
+// heldAtMost bounds what was received and not reported yet; a script that never waits loses the rest.
+const heldAtMost = 1 << 20
+
+// reporter sends the samples of one client, with the tags its virtual user had when it connected. k6 takes samples
+// during iterations only, so what happens between them is held until the script calls again.
 type reporter struct {
 	*meter
-	context context.Context
 	samples chan<- metrics.SampleContainer
 	tags    *metrics.TagSet
+
+	mutex sync.Mutex
+	held  metrics.Samples
 }
 
-func newReporter(m *meter, vu context.Context, state *lib.State) *reporter {
-	return &reporter{meter: m, context: vu, samples: state.Samples, tags: state.Tags.GetCurrentValues().Tags}
+func newReporter(m *meter, state *lib.State) *reporter {
+	return &reporter{meter: m, samples: state.Samples, tags: state.Tags.GetCurrentValues().Tags}
 }
 
-func (r *reporter) count(metric *metrics.Metric) { r.push(metric, 1) }
-
-func (r *reporter) fail(kind string) { r.push(r.errors[kind], 1) }
-
-// took reports the time from both starts to `end`.
-func (r *reporter) took(actual, intended *metrics.Metric, began start, end time.Time) {
-	r.push(actual, metrics.D(end.Sub(began.actual)))
-	r.push(intended, metrics.D(end.Sub(began.intended)))
+func (r *reporter) count(metric *metrics.Metric) metrics.Sample {
+	return r.sample(metric, 1, time.Now())
 }
 
-func (r *reporter) push(metric *metrics.Metric, value float64) {
-	metrics.PushIfNotDone(r.context, r.samples, metrics.Sample{
+// took is the time from both starts to `end`.
+func (r *reporter) took(actual, intended *metrics.Metric, began start, end time.Time) metrics.Samples {
+	return metrics.Samples{
+		r.sample(actual, metrics.D(end.Sub(began.actual)), end),
+		r.sample(intended, metrics.D(end.Sub(began.intended)), end),
+	}
+}
+
+func (r *reporter) sample(metric *metrics.Metric, value float64, now time.Time) metrics.Sample {
+	return metrics.Sample{
 		TimeSeries: metrics.TimeSeries{Metric: metric, Tags: r.tags},
-		Time:       time.Now(),
+		Time:       now,
 		Value:      value,
-	})
+	}
+}
+
+func (r *reporter) push(iteration context.Context, samples metrics.SampleContainer) {
+	metrics.PushIfNotDone(iteration, r.samples, samples)
+}
+
+func (r *reporter) hold(samples ...metrics.Sample) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if len(r.held) < heldAtMost {
+		r.held = append(r.held, samples...)
+	}
+}
+
+// flush reports what is held.
+func (r *reporter) flush(iteration context.Context) {
+	r.mutex.Lock()
+	held := r.held
+	r.held = nil
+	r.mutex.Unlock()
+	if len(held) > 0 {
+		r.push(iteration, held)
+	}
 }

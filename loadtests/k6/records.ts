@@ -1,14 +1,9 @@
 import http, { type Params, type Response } from 'k6/http';
-import {
-  isIntact,
-  type Operations,
-  operations,
-  type RecordOperation,
-} from '../../packages/workload/src/index.ts';
+import { isIntact, operations, type RecordOperation } from '../../packages/workload/src/index.ts';
 import { type Outcome, outcomeOf } from '../src/outcome.ts';
 import { recordBody, recordFields, recordsHttp } from '../src/records-http.ts';
 import { done, Meter } from './meter.ts';
-import { optionsOf, Pace, partOf, plan } from './scenario.ts';
+import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';
 
 export { handleSummary } from './summary.ts';
 
@@ -37,14 +32,16 @@ const writing: Params = {
   responseType: 'none',
 };
 
+// Made before the clock runs.
+const stream = operations(workload, {
+  seed: plan.seed,
+  thread: Math.max(0, thread),
+  threads: model.threads,
+});
 let pace: Pace | null = null;
-let stream: Operations<RecordOperation>;
 
 export function records(): void {
-  if (pace === null) {
-    pace = new Pace(model);
-    stream = operations(workload, { seed: plan.seed, thread: pace.thread, threads: model.threads });
-  }
+  pace ??= new Pace(model);
   const due = pace.next();
   if (due === null) return;
   if (run(stream.next(), due)) done.add(1);

@@ -15,6 +15,9 @@ export function partOf<P extends Part['profile']>(profile: P): Extract<Part, { r
   return part as Extract<Part, { readonly profile: P }>;
 }
 
+/** The number of this virtual user, from 0 on; below it where k6 only looks at the script. */
+export const thread = __VU - 1;
+
 const GRACE = '30s';
 /** Longer than any run: a closed model ends with its operations. */
 const DAYS = '168h';
@@ -75,8 +78,6 @@ function milliseconds(value: number): string {
  * script has a setup().
  */
 export class Pace {
-  /** From 0 on, no other virtual user's. */
-  readonly thread = exec.vu.idInTest - 1;
   readonly #instance = exec.instance;
   readonly #scenario = exec.scenario;
   readonly #model: Model;
@@ -88,7 +89,7 @@ export class Pace {
   constructor(model: Model) {
     this.#model = model;
     this.#due = model.kind === 'open' ? intendedStarts(model) : null;
-    this.#share = model.kind === 'closed' ? shareOf(model, this.thread) : Number.POSITIVE_INFINITY;
+    this.#share = model.kind === 'closed' ? shareOf(model, thread) : Number.POSITIVE_INFINITY;
   }
 
   now(): number {
@@ -105,7 +106,7 @@ export class Pace {
     if (rate === null) return now;
     // YCSB's -target: each thread has its share of the rate, beginning anywhere within its first interval.
     const interval = (threads * 1000) / rate;
-    this.#first ??= now + (this.thread / threads) * interval;
+    this.#first ??= now + (thread / threads) * interval;
     const due = this.#first + number * interval;
     if (due > now) sleep((due - now) / 1000);
     return due;

@@ -4,12 +4,13 @@ import { StoreError } from '@tidegauge/storage';
 import { WorkloadError } from '@tidegauge/workload';
 import { runK6 } from './k6-run.ts';
 import { NotLoadedError } from './load-records.ts';
+import { ingestProfile } from './loadtest-ingest.ts';
 import { recordsProfile } from './loadtest-records.ts';
 import { type CommonConfig, mistake, thresholdsOf } from './loadtest-settings.ts';
 import type { Plan } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { report } from './report.ts';
-import { summarize } from './summary.ts';
+import { type Summary, summarize } from './summary.ts';
 import { Closers } from './targets.ts';
 
 /** The run says nothing: k6 could not keep to its schedule, or did nothing. */
@@ -17,6 +18,7 @@ const EXIT_INVALID = 3;
 
 const PROFILES: Readonly<Record<string, Profile<Schema>>> = {
   records: recordsProfile as unknown as Profile<Schema>,
+  ingest: ingestProfile as unknown as Profile<Schema>,
 };
 
 const USAGE = `Load tests with k6. Starts what it needs on this machine, runs, and ends with figures as YCSB prints them.
@@ -58,26 +60,35 @@ async function runProfile(profile: Profile<Schema>, config: CommonConfig, checke
   process.on('SIGINT', stop).on('SIGTERM', stop);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   try {
-    const k6 = config.k6 ?? (await buildK6());
     const prepared = await profile.prepare(config, checked, { closers, signal: stopping.signal, say });
     if (prepared === null) return EXIT.OK;
-    const { verify, ...given } = prepared;
+    const { verify, drive, ...given } = prepared;
     const plan: Plan = { ...given, seed: config.seed, thresholds: thresholdsOf(config) };
-    const dashboardPort = config.dashboard ? config.dashboardPort : null;
-    if (dashboardPort !== null) say(`dashboard: http://127.0.0.1:${dashboardPort}/`);
-    const options = { k6, script: profile.script, dashboardPort, signal: stopping.signal };
-    const figures = await runK6(plan, options);
-    const open = plan.parts.some(({ model }) => model.kind === 'open');
-    const measured = summarize(figures, open);
+    const measured = await (drive ?? (() => measure(plan, profile.script, config, stopping.signal, say)))();
     const invalid = stopping.signal.aborted ? [...measured.invalid, 'it was interrupted'] : measured.invalid;
-    const failures = [...measured.failures, ...((await verify?.(measured)) ?? [])];
-    report(plan, { ...measured, invalid, failures }, config);
+    const found = await verify?.(measured);
+    const failures = [...measured.failures, ...(found?.failures ?? [])];
+    report(plan, { ...measured, invalid, failures, facts: found?.facts ?? {} }, config);
     if (invalid.length > 0) return EXIT_INVALID;
     return failures.length > 0 ? EXIT.FAILED : EXIT.OK;
   } finally {
     await closers.close();
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
+}
+
+async function measure(
+  plan: Plan,
+  script: string,
+  config: CommonConfig,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<Summary> {
+  const k6 = config.k6 ?? (await buildK6());
+  const dashboardPort = config.dashboard ? config.dashboardPort : null;
+  if (dashboardPort !== null) say(`dashboard: http://127.0.0.1:${dashboardPort}/`);
+  const open = plan.parts.some(({ model }) => model.kind === 'open');
+  return summarize(await runK6(plan, { k6, script, dashboardPort, signal }), open);
 }
 
 /** `-p name=value` and `-pname=value`, as YCSB takes them, which our own flags do not look like. */

@@ -11,7 +11,25 @@ export interface Plan {
 }
 
 /** One of k6's scenarios; those of a plan run side by side. */
-export type Part = { readonly profile: 'records'; readonly workload: RecordWorkload; readonly model: Model };
+export type Part = RecordsPart | IngestPart;
+
+export interface RecordsPart {
+  readonly profile: 'records';
+  readonly model: Model;
+  readonly workload: RecordWorkload;
+}
+
+/** Readings over MQTT; each thread is a connection with devices of its own. */
+export interface IngestPart {
+  readonly profile: 'ingest';
+  readonly model: Model;
+  readonly devices: number;
+  readonly qos: 0 | 1 | 2;
+  /** First segment of the devices' names, and stamp of the readings: nobody else's. */
+  readonly run: string;
+  /** Threads subscribe to what they publish and wait for it. */
+  readonly receive: boolean;
+}
 
 export interface Broker {
   readonly url: string;

@@ -14,8 +14,10 @@ export interface Preparation {
 
 /** A plan without what is the same for all profiles, and what is left to do when it has been run. */
 export interface Prepared extends Pick<Plan, 'parts' | 'api' | 'broker'> {
-  /** Checks what the run has left behind; resolves to failures. */
-  readonly verify?: (summary: Summary) => Promise<readonly string[]>;
+  /** Does without k6. */
+  readonly drive?: () => Promise<Summary>;
+  /** Checks what the run has left behind. */
+  readonly verify?: (summary: Summary) => Promise<Pick<Summary, 'facts' | 'failures'>>;
 }
 
 /** One kind of load test: `npm run loadtest -- NAME`. */

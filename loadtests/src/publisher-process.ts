@@ -11,6 +11,8 @@ export interface PublisherProcessOptions {
   readonly devices: number;
   /** Messages per second; without one, as fast as acknowledgements come. */
   readonly rate?: number;
+  /** First segment of the devices' names. */
+  readonly prefix?: string;
 }
 
 /** Publishes from a process of its own; resolves when the broker has acknowledged everything. */

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '@tidegauge/readings';
 import { generate, type IConnectPacket } from 'mqtt-packet';
+import { type Latency, latencyOfSamples } from './latency.ts';
 
 /** What to publish. Readings are `{"t","v","boot","seq"}` in JSON, stamped with the time of publishing. */
 export interface PublishOptions {
@@ -21,10 +22,15 @@ export interface PublishResult {
   readonly published: number;
   readonly acknowledged: number;
   readonly seconds: number;
+  /** From the write of a message to its acknowledgement. */
+  readonly latency: Latency | null;
+  /** From the moment it was due; null without a rate. */
+  readonly intended: Latency | null;
 }
 
 /** Unacknowledged messages at most; below the 65,535 packet identifiers that MQTT has. */
 const WINDOW = 16_384;
+const PACKET_IDS = 65_535;
 const TICK_MS = 5;
 const BATCH = 256;
 const STALL_MS = 30_000;
@@ -36,10 +42,12 @@ const STALL_MS = 30_000;
  */
 export async function publish(options: PublishOptions): Promise<PublishResult> {
   const socket = await open(options.port);
-  const acknowledgements = countAcknowledgements(socket);
   const { count, rate, first = 0 } = options;
   const frames = new FrameBuilder(options);
+  const times = new PublishTimes(options);
+  const acknowledgements = readAcknowledgements(socket, (packetId) => times.acknowledged(packetId));
   const begun = performance.now();
+  times.begin(begun);
   let sent = 0;
   while (sent < count) {
     const due =
@@ -50,14 +58,16 @@ export async function publish(options: PublishOptions): Promise<PublishResult> {
       else await sleep(TICK_MS);
       continue;
     }
-    const writable = socket.write(frames.build(first + sent, room));
+    const frame = frames.build(first + sent, room);
+    times.sent(sent, room);
+    const writable = socket.write(frame);
     sent += room;
     if (!writable) await once(socket, 'drain', { signal: AbortSignal.timeout(STALL_MS) });
   }
   while (acknowledgements.count < count) await acknowledgements.more();
   const seconds = (performance.now() - begun) / 1000;
   socket.end(generate({ cmd: 'disconnect' }));
-  return { published: sent, acknowledged: acknowledgements.count, seconds };
+  return { published: sent, acknowledged: acknowledgements.count, seconds, ...times.latencies() };
 }
 
 async function open(port: number): Promise<Socket> {
@@ -78,16 +88,21 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** PUBACK of MQTT 3.1.1 is four bytes, and nothing else comes: counting bytes counts acknowledgements. */
-function countAcknowledgements(socket: Socket) {
+/** PUBACK of MQTT 3.1.1 is four bytes, the last two the packet identifier, and nothing else comes. */
+function readAcknowledgements(socket: Socket, onPacketId: (packetId: number) => void) {
   const state = { count: 0, bytes: 0, failed: null as Error | null };
+  let high = 0;
   let wake: (() => void) | null = null;
   const notify = () => {
     wake?.();
     wake = null;
   };
   socket.on('data', (chunk: Buffer) => {
-    state.bytes += chunk.length;
+    for (const byte of chunk) {
+      const place = state.bytes++ & 3;
+      if (place === 2) high = byte;
+      else if (place === 3) onPacketId(high * 256 + byte);
+    }
     state.count = Math.floor(state.bytes / 4);
     notify();
   });
@@ -111,6 +126,50 @@ function countAcknowledgements(socket: Socket) {
       if (state.failed !== null) throw state.failed;
     },
   };
+}
+
+/** When each message was written, was due and was acknowledged, milliseconds. */
+class PublishTimes {
+  readonly #first: number;
+  readonly #intervalMs: number | null;
+  readonly #numbers = new Float64Array(PACKET_IDS + 1);
+  readonly #written = new Float64Array(PACKET_IDS + 1);
+  readonly #actual: Float32Array;
+  readonly #intended: Float32Array;
+  #begun = 0;
+  #count = 0;
+
+  constructor({ count, rate, first = 0 }: PublishOptions) {
+    this.#first = first;
+    this.#intervalMs = rate === undefined ? null : 1000 / rate;
+    this.#actual = new Float32Array(count);
+    this.#intended = new Float32Array(rate === undefined ? 0 : count);
+  }
+
+  begin(time: number): void {
+    this.#begun = time;
+  }
+
+  sent(number: number, count: number): void {
+    const time = performance.now();
+    for (let each = number; each < number + count; each++) {
+      const packetId = 1 + ((this.#first + each) % PACKET_IDS);
+      this.#numbers[packetId] = each;
+      this.#written[packetId] = time;
+    }
+  }
+
+  acknowledged(packetId: number): void {
+    const time = performance.now();
+    const index = this.#count++;
+    this.#actual[index] = time - this.#written[packetId]!;
+    if (this.#intervalMs === null) return;
+    this.#intended[index] = time - this.#begun - this.#numbers[packetId]! * this.#intervalMs;
+  }
+
+  latencies(): { readonly latency: Latency | null; readonly intended: Latency | null } {
+    return { latency: latencyOfSamples(this.#actual), intended: latencyOfSamples(this.#intended) };
+  }
 }
 
 class FrameBuilder {
@@ -142,7 +201,7 @@ class FrameBuilder {
       buffer[at++] = remaining >= 128 ? remaining >> 7 : remaining;
       at = buffer.writeUInt16BE(topic.length, at);
       at += buffer.write(topic, at, 'latin1');
-      at = buffer.writeUInt16BE(1 + (number % 65_535), at);
+      at = buffer.writeUInt16BE(1 + (number % PACKET_IDS), at);
       at += buffer.write(payload, at, 'latin1');
     }
     return buffer.subarray(0, at);

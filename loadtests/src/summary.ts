@@ -1,3 +1,4 @@
+import type { Latency } from './latency.ts';
 import { OUTCOMES, type Outcome } from './outcome.ts';
 
 /** Columns that k6 is to compute of each trend. */
@@ -27,18 +28,11 @@ export interface K6Metric {
   readonly thresholds?: Readonly<Record<string, { readonly ok: boolean }>>;
 }
 
-/** Microseconds. */
-export interface Latency {
-  readonly count: number;
-  readonly mean: number;
-  readonly min: number;
-  readonly max: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly p999: number;
-}
+/** Operations that our MQTT module times itself. */
+const MEASURED_BY: Readonly<Record<string, string>> = {
+  publish: 'mqtt_publish_ack',
+  receive: 'mqtt_publish_receive',
+};
 
 export interface OperationSummary {
   /** Of operations that succeeded, from their actual start. */
@@ -56,6 +50,8 @@ export interface Summary {
   readonly throughput: number;
   /** By YCSB's name: READ, READ-MODIFY-WRITE, ... */
   readonly operations: Readonly<Record<string, OperationSummary>>;
+  /** What was found beside it, by section and measure: `{ LEDGER: { Stored: 1000 } }`. */
+  readonly facts: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Iterations that k6 could not begin in time, for want of threads. */
   readonly dropped: number;
   /** Why the figures say nothing about the store; empty for a valid run. */
@@ -84,6 +80,7 @@ export function summarize(data: K6Summary, open: boolean): Summary {
     runTimeMs,
     throughput: (done * 1000) / runTimeMs,
     operations,
+    facts: {},
     dropped,
     invalid,
     failures: [...failedOperations(operations), ...crossedThresholds(data.metrics)],
@@ -102,9 +99,10 @@ function operationsOf(metrics: K6Summary['metrics']): Record<string, OperationSu
       if (count > 0) outcomes[outcome] = count;
     }
     if (Object.keys(outcomes).length === 0) continue;
+    const trend = MEASURED_BY[name] ?? `op_${name}`;
     found[name.toUpperCase().replaceAll('_', '-')] = {
-      latency: latencyOf(metrics[`op_${name}`]),
-      intended: latencyOf(metrics[`op_${name}_intended`]),
+      latency: latencyOf(metrics[trend]),
+      intended: latencyOf(metrics[`${trend}_intended`]),
       failed: latencyOf(metrics[`op_${name}_failed`]),
       outcomes,
     };

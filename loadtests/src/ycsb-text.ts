@@ -1,4 +1,5 @@
-import type { Latency, OperationSummary, Summary } from './summary.ts';
+import type { Latency } from './latency.ts';
+import type { OperationSummary, Summary } from './summary.ts';
 
 const PERCENTILES = [
   ['50th', 'p50'],
@@ -35,6 +36,9 @@ function ycsbLines(summary: Summary, scheduled: boolean): Line[] {
     ['OVERALL', 'DroppedOperations', summary.dropped],
     ...Object.entries(summary.operations).flatMap(([name, operation]) =>
       operationLines(name, operation, scheduled),
+    ),
+    ...Object.entries(summary.facts).flatMap(([section, facts]) =>
+      Object.entries(facts).map(([measure, value]): Line => [section, measure, value]),
     ),
   ];
 }
