@@ -1,6 +1,13 @@
 import type { Reading } from '@tidegauge/readings';
 import { bucketOf } from './mapping.ts';
 
+/** Rows of one request. */
+const REQUEST_ROWS = 50;
+/** Cassandra warns of a request for several partitions from 5 KiB on and refuses it from 50 KiB on. */
+const REQUEST_BYTES = 5000;
+/** Of a reading without its texts, as the server counts. */
+const ROW_BYTES = 80;
+
 /** What of a batch goes to one partition: each time once. */
 export interface Partition {
   readonly device: string;
@@ -52,4 +59,50 @@ export function partition(batch: readonly Reading[]): Partition[] {
 
 function lastOfEach(rows: readonly Reading[]): Reading[] {
   return [...new Map(rows.map((row) => [row.time, row])).values()];
+}
+
+/** What is sent as one request: rows of one partition, or of a few small ones that live on one node. */
+export type Request = readonly Partition[];
+
+/**
+ * Packs partitions into requests. A request costs a server as much as dozens of rows, and a batch of many devices
+ * has few rows of each: so what goes to the same node goes together. A partition that fills requests alone is cut.
+ * @param nodeOf The node that a partition lives on; what it says may be outdated, which costs a hop.
+ */
+export function* requests(
+  partitions: readonly Partition[],
+  nodeOf: (partition: Partition) => string,
+): Generator<Request> {
+  const open = new Map<string, { parts: Partition[]; rows: number; bytes: number }>();
+  for (const each of partitions) {
+    const { rows } = each;
+    if (rows.length >= REQUEST_ROWS) {
+      for (let start = 0; start < rows.length; start += REQUEST_ROWS) {
+        yield [{ ...each, rows: rows.slice(start, start + REQUEST_ROWS) }];
+      }
+      continue;
+    }
+    const bytes = bytesOf(rows);
+    const node = nodeOf(each);
+    const request = open.get(node);
+    if (request === undefined) {
+      open.set(node, { parts: [each], rows: rows.length, bytes });
+    } else if (request.rows + rows.length > REQUEST_ROWS || request.bytes + bytes > REQUEST_BYTES) {
+      yield request.parts;
+      open.set(node, { parts: [each], rows: rows.length, bytes });
+    } else {
+      request.parts.push(each);
+      request.rows += rows.length;
+      request.bytes += bytes;
+    }
+  }
+  for (const { parts } of open.values()) yield parts;
+}
+
+function bytesOf(rows: readonly Reading[]): number {
+  let bytes = 0;
+  for (const { value, boot } of rows) {
+    bytes += ROW_BYTES + (typeof value === 'string' ? Buffer.byteLength(value) : 0) + (boot?.length ?? 0);
+  }
+  return bytes;
 }

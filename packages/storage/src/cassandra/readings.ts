@@ -4,13 +4,11 @@ import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResu
 import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
 import { forEach } from './limiter.ts';
 import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
-import { type Partition, partition } from './partition.ts';
+import { type Partition, partition, requests } from './partition.ts';
 import { BUCKET_US } from './schema.ts';
 import { SeriesIndex } from './series.ts';
 import type { Session } from './session.ts';
 
-/** Rows in a batch of one partition: at most 600 KB of the longest texts, of 4 MiB that the log takes. */
-const BATCH_ROWS = 50;
 const PAGE_ROWS = 1000;
 // Calls that one write, latest or expire has under way at once.
 const WIDTH = 64;
@@ -38,16 +36,20 @@ export class CassandraReadings implements ReadingStore {
 
   async write(batch: readonly Reading[]): Promise<WriteResult> {
     const partitions = partition(batch);
-    const fresh = partitions.filter(
-      ({ device, metric, bucket }) => !this.#index.isKnown(device, metric, bucket),
-    );
+    const fresh = partitions.filter(({ device, metric, bucket }) => !this.#index.has(device, metric, bucket));
     if (fresh.length > 0) {
       await forEach(fresh, WIDTH, ({ device, metric, bucket }) => this.#index.add(device, metric, bucket));
     }
-    await forEach(chunks(partitions), WIDTH, ({ bucket, rows }) => {
-      if (rows.length === 1) return this.#session.write(this.#insert, fromReading(rows[0]!, bucket));
+    const nodeOf = ({ device, metric, bucket }: Partition) => this.#index.node(device, metric, bucket);
+    await forEach(requests(partitions, nodeOf), WIDTH, (parts) => {
       const query = this.#insert;
-      return this.#session.writePartition(rows.map((row) => ({ query, params: fromReading(row, bucket) })));
+      const statements = parts.flatMap(({ bucket, rows }) =>
+        rows.map((row) => ({ query, params: fromReading(row, bucket) })),
+      );
+      const [first] = statements;
+      return statements.length === 1
+        ? this.#session.write(query, first!.params)
+        : this.#session.writeBatch(statements);
     });
     return { stored: batch.length, duplicate: 0 };
   }
@@ -166,18 +168,6 @@ export class CassandraReadings implements ReadingStore {
       }
     });
     return null;
-  }
-}
-
-function* chunks(partitions: readonly Partition[]): Generator<{ bucket: number; rows: readonly Reading[] }> {
-  for (const { bucket, rows } of partitions) {
-    if (rows.length <= BATCH_ROWS) {
-      yield { bucket, rows };
-      continue;
-    }
-    for (let start = 0; start < rows.length; start += BATCH_ROWS) {
-      yield { bucket, rows: rows.slice(start, start + BATCH_ROWS) };
-    }
   }
 }
 

@@ -11,23 +11,32 @@ const MAX_KNOWN = 200_000;
 export class SeriesIndex {
   readonly #session: Session;
   readonly #insert: string;
-  readonly #known = new Map<string, number>();
+  readonly #known = new Map<string, { readonly until: number; readonly node: string }>();
 
   constructor(session: Session) {
     this.#session = session;
     this.#insert = `insert into "${session.keyspace}".series (device, metric, bucket) values (?, ?, ?)`;
   }
 
-  isKnown(device: string, metric: string, bucket: number): boolean {
-    const until = this.#known.get(key(device, metric, bucket));
-    return until !== undefined && until > Date.now();
+  /** Whether the row is there for certain. */
+  has(device: string, metric: string, bucket: number): boolean {
+    const known = this.#known.get(key(device, metric, bucket));
+    return known !== undefined && known.until > Date.now();
+  }
+
+  /** The node that readings of the partition live on, as of when its row was written. */
+  node(device: string, metric: string, bucket: number): string {
+    return this.#known.get(key(device, metric, bucket))?.node ?? '';
   }
 
   async add(device: string, metric: string, bucket: number): Promise<void> {
     const written = Date.now();
     await this.#session.write(this.#insert, [device, metric, bucket]);
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    this.#known.set(key(device, metric, bucket), written + TRUST_MS);
+    const number = Buffer.alloc(4);
+    number.writeInt32BE(bucket);
+    const node = this.#session.nodeOf([Buffer.from(device), Buffer.from(metric), number]);
+    this.#known.set(key(device, metric, bucket), { until: written + TRUST_MS, node });
   }
 
   forget(): void {

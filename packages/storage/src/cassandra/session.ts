@@ -108,6 +108,12 @@ export class Session {
     for (const host of this.#balancing.hosts) await (host as WithShutdown).shutdown(false);
   }
 
+  /** The address of the node that a partition lives on first, '' where there is no choice or it is not known. */
+  nodeOf(partitionKey: readonly Buffer[]): string {
+    if (this.#client.hosts.length < 2) return '';
+    return this.#client.getReplicas(this.keyspace, composite(partitionKey))?.[0]?.address ?? '';
+  }
+
   /** A timestamp as writes get one; for deletes that must not reach what is written after now. */
   timestamp(): driver.types.Long | number {
     return processTimestamps.next(this.#client);
@@ -149,8 +155,8 @@ export class Session {
     await this.#execute(query, params, timestamp === undefined ? this.#write : { ...this.#write, timestamp });
   }
 
-  /** Statements on one partition, which arrive together or not at all. */
-  async writePartition(statements: readonly Statement[]): Promise<void> {
+  /** Statements in one request; those on one partition arrive together or not at all. */
+  async writeBatch(statements: readonly Statement[]): Promise<void> {
     await this.#call(() => this.#client.batch(statements as never[], this.#write));
   }
 
@@ -217,6 +223,18 @@ export class Session {
       throw toStoreError(error, this.config.place);
     }
   }
+}
+
+/** A partition key of several columns as it is hashed: each with its length before it and a zero behind. */
+function composite(parts: readonly Buffer[]): Buffer {
+  const end = Buffer.of(0);
+  return Buffer.concat(
+    parts.flatMap((part) => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(part.length);
+      return [length, part, end];
+    }),
+  );
 }
 
 function clientOptions(config: CassandraConfig, loadBalancing: RememberingPolicy): driver.DseClientOptions {

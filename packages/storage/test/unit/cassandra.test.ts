@@ -7,7 +7,7 @@ import { readConfig } from '../../src/cassandra/config.ts';
 import { toStoreError } from '../../src/cassandra/errors.ts';
 import { CASSANDRA_OPTIONS } from '../../src/cassandra/index.ts';
 import { fromReading } from '../../src/cassandra/mapping.ts';
-import { partition } from '../../src/cassandra/partition.ts';
+import { partition, requests } from '../../src/cassandra/partition.ts';
 import { BUCKET_US } from '../../src/cassandra/schema.ts';
 import { parseUrl, StoreError, type StoreErrorCode } from '../../src/index.ts';
 
@@ -140,6 +140,36 @@ test('sorts a batch into partitions of one series and day, in which the last of 
   ];
   const sorted = partition(rows).map((each) => each.rows.map(({ value }) => value));
   assert.deepEqual(sorted, [[4, 6], [2], [3], [5]]);
+});
+
+const spread = (devices: number, each: number, value: string | number = 1) =>
+  partition(
+    Array.from({ length: devices * each }, (_, row) =>
+      reading({ device: `d${row % devices}`, time: T0 + Math.floor(row / devices), value }),
+    ),
+  );
+const sizes = (packed: Iterable<readonly { rows: readonly unknown[] }[]>) =>
+  [...packed].map((parts) => parts.map(({ rows }) => rows.length));
+
+test('small partitions share a request, and large ones have several', () => {
+  assert.deepEqual(sizes(requests(spread(7, 20), () => '')), [[20, 20], [20, 20], [20, 20], [20]]);
+  assert.deepEqual(sizes(requests(spread(2, 120), () => '')), [[50], [50], [20], [50], [50], [20]]);
+});
+
+test('what lives on different nodes does not share a request', () => {
+  const nodeOf = ({ device }: { device: string }) => (device < 'd2' ? 'one' : 'two');
+  assert.deepEqual(
+    [...requests(spread(4, 5), nodeOf)].map((parts) => parts.map(({ device }) => device)),
+    [
+      ['d0', 'd1'],
+      ['d2', 'd3'],
+    ],
+  );
+});
+
+test('a request for several partitions stays below the size that Cassandra warns of', () => {
+  assert.deepEqual(sizes(requests(spread(3, 1, 'x'.repeat(2000)), () => '')), [[1, 1], [1]]);
+  assert.deepEqual(sizes(requests(spread(2, 1, 'x'.repeat(60_000)), () => '')), [[1], [1]]);
 });
 
 test('leaves what a reading does not have unset, for a null would be a tombstone', () => {
