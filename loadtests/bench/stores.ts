@@ -43,9 +43,10 @@ const records = flags.quick ? 2000 : 20_000;
 const seconds = flags.quick ? 0.5 : 3;
 /** Rounds that do not count. A server on a JVM goes on to compile for a minute, and triples its rate meanwhile. */
 const WARM_UP: Readonly<Record<string, number>> = { cassandra: 12, hbase: 12 };
-const commitlog = flags.commitlog;
-if (commitlog !== 'batch' && commitlog !== 'periodic') {
-  process.stderr.write(`--commitlog takes batch or periodic, not ${commitlog}\n`);
+const COMMITLOGS = ['batch', 'periodic'] as const;
+const commitlog = COMMITLOGS.find((name) => name === flags.commitlog)!;
+if (!COMMITLOGS.includes(commitlog)) {
+  process.stderr.write(`--commitlog takes ${COMMITLOGS.join(' or ')}, not ${flags.commitlog}\n`);
   process.exit(2);
 }
 const stores = flags.stores?.split(',') ?? STORES;
