@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { compileWithYcsb } from '@tidegauge/lab/ycsb';
+import { NODE, ROOT } from '../../../scripts/setup.js';
+import { startApiProcess } from '../../src/api-process.ts';
+import type { ServiceProcess } from '../../src/service-process.ts';
+import { runYcsb, type YcsbPhase } from '../../src/ycsb.ts';
+
+const run = promisify(execFile);
+
+const BINDING = fileURLToPath(new URL('../../ycsb/', import.meta.url));
+const WORKLOADS = fileURLToPath(new URL('../../../packages/workload/workloads/', import.meta.url));
+const RECORDS = 300;
+const OPERATIONS = 400;
+const started = await startOrSkip('ycsb', () => compileWithYcsb(BINDING));
+
+describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {}, () => {
+  let directory = '';
+  let api: ServiceProcess;
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'tidegauge-ycsb-'));
+    api = await startApiProcess({ STORE: `sqlite:${join(directory, 'test.db')}` });
+  });
+  after(async () => {
+    await api?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const argsFor = (workload: string, more: Readonly<Record<string, string | number>> = {}): string[] => {
+    const properties = {
+      'tidegauge.url': api.url,
+      table: `table_${workload}`,
+      recordcount: RECORDS,
+      operationcount: OPERATIONS,
+      ...more,
+    };
+    const pairs = Object.entries(properties).flatMap(([name, value]) => ['-p', `${name}=${value}`]);
+    return ['-P', `${WORKLOADS}workload${workload}`, ...pairs, '-threads', '2'];
+  };
+  const client = (phase: YcsbPhase, workload: string, more: Readonly<Record<string, string>> = {}) =>
+    runYcsb({ phase, args: argsFor(workload, more) });
+  const counted = (result: Awaited<ReturnType<typeof runYcsb>>): Record<string, number> => {
+    assert.equal(result.exitCode, 0, result.log);
+    assert.ok(result.throughput > 0);
+    const counts: Record<string, number> = {};
+    for (const [name, { count, returns }] of Object.entries(result.operations)) {
+      if (name === 'CLEANUP' || name === 'READ-MODIFY-WRITE') continue;
+      assert.deepEqual(returns, { OK: count }, name);
+      counts[name] = count;
+    }
+    return counts;
+  };
+  const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((a, b) => a + b, 0);
+
+  test('loads and runs workloads A and F, and every read is what was written', async () => {
+    for (const workload of ['a', 'f']) {
+      const whole = { dataintegrity: 'true' };
+      assert.deepEqual(counted(await client('load', workload, whole)), { INSERT: RECORDS });
+      const result = await client('run', workload, whole);
+      const counts = counted(result);
+      assert.equal(counts.VERIFY, counts.READ);
+      if (workload === 'a') assert.equal(counts.READ! + counts.UPDATE!, OPERATIONS);
+      else {
+        assert.equal(counts.READ, OPERATIONS);
+        assert.equal(result.operations['READ-MODIFY-WRITE']!.count, counts.UPDATE);
+      }
+    }
+  });
+
+  test('scans and inserts as workload E does, single fields too', async () => {
+    await client('load', 'e');
+    const counts = counted(await client('run', 'e', { readallfields: 'false' }));
+    assert.deepEqual(Object.keys(counts).sort(), ['INSERT', 'SCAN']);
+    assert.equal(sum(counts), OPERATIONS);
+  });
+
+  test('operations that fail are said, counted, and end the program with 1', async () => {
+    const table = { table: 'nowhere', operationcount: 20 };
+    const args = [
+      '--disable-warning=ExperimentalWarning',
+      'loadtests/bench/ycsb.ts',
+      'run',
+      ...argsFor('c', table),
+    ];
+    const ended = (await run(NODE, args, { cwd: ROOT }).catch((error: unknown) => error)) as {
+      readonly code: number;
+      readonly stdout: string;
+      readonly stderr: string;
+    };
+    assert.equal(ended.code, 1);
+    assert.match(ended.stdout, /^\[READ\], Return=BAD_REQUEST, 20$/m);
+    assert.match(ended.stderr, /^tidegauge: .*table nowhere .* does not exist/m);
+  });
+});
