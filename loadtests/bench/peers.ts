@@ -17,10 +17,13 @@ import { showNumber, textTable } from '../src/table.ts';
 /**
  * `npm run bench:peers`: Telegraf and ingest in turns, on the same broker, publisher and PostgreSQL. Telegraf has the
  * settings that make it fast and safe at once: persistent session (so that it acknowledges after its output
- * accepted), COPY, 20,000 messages undelivered. Rates are from the first publish to the last row in the database.
+ * accepted), COPY, 20,000 messages undelivered. Each consumer first stores what is published meanwhile, from the first
+ * publish to the last row: broker and publisher take most of the machine then. After that it is stopped, as many
+ * messages queue up at the broker, and it is started again: how fast it catches up, from the first row to the last.
  */
 const TELEGRAF = 'v1.37.2';
 const WAIT_MS = 180_000;
+const POLL_MS = 100;
 const { values: flags } = parseArgs({
   options: {
     messages: { type: 'string' },
@@ -36,8 +39,18 @@ const devices = 500;
 interface Trial {
   readonly consumer: string;
   readonly storedPerSecond: number;
+  readonly caughtUpPerSecond: number;
+  /** Of what is published meanwhile. */
   readonly cpuMicrosPerMessage: number;
   readonly residentMiB: number;
+}
+
+/** A consumer on a database of its own, with a session at the broker that outlives it. */
+interface Consumer {
+  readonly name: string;
+  start(): Promise<{ readonly pid: number; stop(): Promise<unknown> }>;
+  /** Rows in its table. */
+  stored(): Promise<number>;
 }
 
 const telegraf = join(await buildOnce(`telegraf/${TELEGRAF}`, buildTelegraf), 'telegraf');
@@ -49,8 +62,8 @@ try {
   const theirs: Trial[] = [];
   for (let round = 0; round < rounds; round++) {
     const turns = [
-      async () => ours.push(await ingestTrial(round)),
-      async () => theirs.push(await telegrafTrial(round)),
+      async () => ours.push(await trial(`ours_${round}`, ingest)),
+      async () => theirs.push(await trial(`theirs_${round}`, peer)),
     ];
     for (const turn of round % 2 === 0 ? turns : turns.toReversed()) await turn();
     process.stderr.write(
@@ -64,46 +77,54 @@ try {
   rmSync(directory, { recursive: true });
 }
 
-async function ingestTrial(round: number): Promise<Trial> {
+async function trial(id: string, consumerOn: (database: string, id: string) => Consumer): Promise<Trial> {
   const database = await postgres.createDatabase();
-  const ingest = await startIngestProcess({
+  try {
+    const consumer = consumerOn(database, id);
+    const live = await measureLive(consumer);
+    return { consumer: consumer.name, ...live, caughtUpPerSecond: await measureCatchUp(consumer) };
+  } finally {
+    await postgres.query(`drop database ${database} with (force)`);
+  }
+}
+
+function ingest(database: string, id: string): Consumer {
+  const environment = {
     STORE: postgres.url(database),
     BROKER: broker.url,
-    CLIENT_ID: `ours-${round}`,
-    DATA_DIR: join(directory, `ours-${round}`),
-  });
-  try {
-    const stored = async () => (await ingest.ledger()).readings.stored;
-    return await measure('ingest', ingest.pid, stored);
-  } finally {
-    await ingest.stop();
-    await postgres.query(`drop database ${database} with (force)`);
-  }
+    CLIENT_ID: id,
+    DATA_DIR: join(directory, id),
+  };
+  return {
+    name: 'ingest',
+    start: () => startIngestProcess(environment),
+    stored: () => rows('readings', database),
+  };
 }
 
-async function telegrafTrial(round: number): Promise<Trial> {
-  const database = await postgres.createDatabase();
-  const file = join(directory, `telegraf-${round}.conf`);
-  writeFileSync(file, configuration(database, round), { mode: 0o600 });
-  const server = await launchServer({
+function peer(database: string, id: string): Consumer {
+  const file = join(directory, `${id}.conf`);
+  writeFileSync(file, configuration(database, id), { mode: 0o600 });
+  return {
     name: 'telegraf',
-    command: telegraf,
-    args: ['--config', file],
-    // Nothing answers for it; a persistent session that it makes later would miss the first messages.
-    ready: () => sleep(3000, true),
-    readyMs: 10_000,
-  });
-  try {
-    const stored = async () =>
-      Number(await postgres.query('select count(*) from mqtt_consumer', database).catch(() => '0'));
-    return await measure('telegraf', server.pid, stored);
-  } finally {
-    await server.stop();
-    await postgres.query(`drop database ${database} with (force)`);
-  }
+    start: () =>
+      launchServer({
+        name: 'telegraf',
+        command: telegraf,
+        args: ['--config', file],
+        // Nothing answers for it; a persistent session that it makes later would miss the first messages.
+        ready: () => sleep(3000, true),
+        readyMs: 10_000,
+      }),
+    stored: () => rows('mqtt_consumer', database),
+  };
 }
 
-function configuration(database: string, round: number): string {
+async function rows(table: string, database: string): Promise<number> {
+  return Number(await postgres.query(`select count(*) from ${table}`, database).catch(() => '0'));
+}
+
+function configuration(database: string, id: string): string {
   const { port, user, password } = postgres;
   return `
 [agent]
@@ -117,7 +138,7 @@ function configuration(database: string, round: number): string {
   servers = ["tcp://127.0.0.1:${broker.port}"]
   topics = ["sensors/#"]
   qos = 1
-  client_id = "theirs-${round}"
+  client_id = "${id}"
   persistent_session = true
   max_undelivered_messages = 20000
   data_format = "json"
@@ -129,32 +150,62 @@ function configuration(database: string, round: number): string {
 `;
 }
 
-async function measure(consumer: string, pid: number, stored: () => Promise<number>): Promise<Trial> {
-  const peak = watchMemory(pid);
-  const before = cpuSeconds(pid);
-  const begun = performance.now();
-  const published = publishFromProcess({ port: broker.port, count: messages, devices });
-  let count = 0;
-  for (const deadline = begun + WAIT_MS; count < messages; await sleep(200)) {
-    count = await stored();
-    if (performance.now() > deadline)
-      throw new Error(`${consumer} stored ${count} of ${messages} within ${WAIT_MS} ms`);
+async function measureLive(
+  consumer: Consumer,
+): Promise<Pick<Trial, 'storedPerSecond' | 'cpuMicrosPerMessage' | 'residentMiB'>> {
+  const { pid, stop } = await consumer.start();
+  try {
+    const peak = watchMemory(pid);
+    const before = cpuSeconds(pid);
+    const begun = performance.now();
+    const published = publishFromProcess({ port: broker.port, count: messages, devices });
+    await until(consumer, messages);
+    const seconds = (performance.now() - begun) / 1000;
+    const cpu = cpuSeconds(pid) - before;
+    await published;
+    return {
+      storedPerSecond: messages / seconds,
+      cpuMicrosPerMessage: (cpu * 1e6) / messages,
+      residentMiB: peak() / 2 ** 20,
+    };
+  } finally {
+    await stop();
   }
-  const seconds = (performance.now() - begun) / 1000;
-  const cpu = cpuSeconds(pid) - before;
-  await published;
-  return {
-    consumer,
-    storedPerSecond: messages / seconds,
-    cpuMicrosPerMessage: (cpu * 1e6) / messages,
-    residentMiB: peak() / 2 ** 20,
-  };
 }
 
-function row({ consumer, storedPerSecond, cpuMicrosPerMessage, residentMiB }: Trial): string[] {
+/** Messages of other devices, so that no row is a duplicate of the live ones. */
+async function measureCatchUp(consumer: Consumer): Promise<number> {
+  await publishFromProcess({ port: broker.port, count: messages, devices, prefix: 'later' });
+  const started = consumer.start();
+  const first = await until(consumer, messages + 1);
+  const begun = performance.now();
+  await until(consumer, 2 * messages);
+  const seconds = (performance.now() - begun) / 1000;
+  await (await started).stop();
+  return (2 * messages - first) / seconds;
+}
+
+/** Resolves to the number of rows when there are as many as that. */
+async function until({ name, stored }: Consumer, wanted: number): Promise<number> {
+  for (const deadline = performance.now() + WAIT_MS; ; await sleep(POLL_MS)) {
+    const count = await stored();
+    if (count >= wanted) return count;
+    if (performance.now() > deadline)
+      throw new Error(`${name} stored ${count} of ${wanted} within ${WAIT_MS} ms`);
+  }
+}
+
+function row({
+  consumer,
+  storedPerSecond,
+  caughtUpPerSecond,
+  cpuMicrosPerMessage,
+  residentMiB,
+}: Trial): string[] {
   return [
     consumer,
     `${showNumber(storedPerSecond)}/s`,
+    `${showNumber(caughtUpPerSecond)}/s`,
     `${cpuMicrosPerMessage.toFixed(1)} us`,
     `${residentMiB.toFixed(0)} MiB`,
   ];
@@ -164,20 +215,33 @@ function report(ours: readonly Trial[], theirs: readonly Trial[]): void {
   const summary = [ours, theirs].map((trials) => ({
     consumer: trials[0]!.consumer,
     storedPerSecond: median(trials.map((trial) => trial.storedPerSecond)),
+    caughtUpPerSecond: median(trials.map((trial) => trial.caughtUpPerSecond)),
     cpuMicrosPerMessage: median(trials.map((trial) => trial.cpuMicrosPerMessage)),
     residentMiB: Math.max(...trials.map((trial) => trial.residentMiB)),
   }));
-  const ratio = (field: 'storedPerSecond' | 'cpuMicrosPerMessage') =>
+  const ratio = (field: 'storedPerSecond' | 'caughtUpPerSecond' | 'cpuMicrosPerMessage') =>
     median(ours.map((trial, round) => trial[field] / theirs[round]![field]));
   const rate = ratio('storedPerSecond');
+  const caughtUp = ratio('caughtUpPerSecond');
   const cpu = ratio('cpuMicrosPerMessage');
   process.stdout.write(`\n${messages} QoS 1 messages into PostgreSQL, median of ${rounds}\n`);
-  process.stdout.write(textTable([['consumer', 'stored', 'CPU per message', 'memory'], ...summary.map(row)]));
   process.stdout.write(
-    `ingest beside Telegraf ${TELEGRAF}: ${rate.toFixed(2)} x its rate, ${cpu.toFixed(2)} x its CPU per message\n`,
+    textTable([['consumer', 'stored', 'caught up', 'CPU per message', 'memory'], ...summary.map(row)]),
+  );
+  process.stdout.write(
+    `ingest beside Telegraf ${TELEGRAF}: ${rate.toFixed(2)} x its rate, ${caughtUp.toFixed(2)} x its rate of catching up, ${cpu.toFixed(2)} x its CPU per message\n`,
   );
   if (flags.json !== undefined) {
-    const document = { messages, rounds, telegraf: TELEGRAF, summary, rate, cpu, trials: { ours, theirs } };
+    const document = {
+      messages,
+      rounds,
+      telegraf: TELEGRAF,
+      summary,
+      rate,
+      caughtUp,
+      cpu,
+      trials: { ours, theirs },
+    };
     writeFileSync(flags.json, `${JSON.stringify(document, null, 2)}\n`);
   }
 }
