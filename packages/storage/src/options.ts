@@ -31,6 +31,11 @@ export function choice<const T extends string>(
   };
 }
 
+/** Any text but an empty one, null by default; `takes` says what it names. */
+export function word(takes: string, description: string): Option<string | null> {
+  return { default: null, description, takes, parse: (text) => (text === '' ? undefined : text) };
+}
+
 /** A whole number in `[min, max]`; `unit` is for messages and documentation. */
 export function integer(
   min: number,

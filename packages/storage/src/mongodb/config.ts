@@ -1,10 +1,6 @@
 import { StoreError } from '../errors.ts';
-import { choice, integer, type Option, type OptionValues, readOptions } from '../options.ts';
+import { choice, integer, type Option, type OptionValues, readOptions, word } from '../options.ts';
 import type { StoreHost, StoreUrl } from '../url.ts';
-
-function word(takes: string, description: string): Option<string | null> {
-  return { default: null, description, takes, parse: (text) => (text === '' ? undefined : text) };
-}
 
 const W: Option<number | 'majority'> = {
   default: 'majority',

@@ -23,7 +23,7 @@ export class PostgresBackend implements Store {
     this.name = dialect.name;
     this.capabilities = dialect.capabilities;
     this.#dialect = dialect;
-    this.#db = new Database(config, dialect.name, logger);
+    this.#db = new Database(config, dialect.name, dialect.settings, logger);
     this.readings = new PostgresReadings(this.#db, dialect);
     this.devices = new PostgresDevices(this.#db);
     this.records = new PostgresRecords(this.#db, dialect);

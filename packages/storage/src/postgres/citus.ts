@@ -22,6 +22,10 @@ export function citus(distribution: Distribution): Dialect {
     lateral: false,
     // It counts the rows that an `insert ... select` brought to the shards, whatever became of them there.
     countsUpserts: false,
+    // Such an insert locks shards with several copies twice, first shared: two of them wait for each other.
+    takesTurns: distribution.rf > 1,
+    // Each connection to a worker takes part in the commit by itself.
+    settings: { 'citus.max_adaptive_executor_pool_size': '1' },
     isPlaced,
     prepare: createExtension,
     async begin(connection) {

@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts';
-import { choice, integer, type OptionValues, readOptions } from '../options.ts';
+import { choice, integer, type OptionValues, readOptions, word } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
 /** How many writers gain: one sends a batch while the server stores another's. */
@@ -18,18 +18,25 @@ export const POSTGRES_OPTIONS = {
   ),
   connect: integer(100, 60_000, 'ms', 5000, 'how long to wait for a connection'),
   timeout: integer(1000, 600_000, 'ms', 30_000, 'how long a statement may take, then TIMEOUT'),
-  tls: choice(
-    ['off', 'on', 'verify'],
-    'off',
-    'on: encrypted, any certificate. verify: encrypted, certificate and host name checked',
+  sslmode: choice(
+    ['disable', 'require', 'verify-ca', 'verify-full'],
+    'disable',
+    'as libpq: encrypt, with any certificate, one of a known authority, or one that also names the host',
   ),
+  sslrootcert: word('a path', 'certificate authority to trust (PEM), where the system does not know it'),
 };
 
 /** Options of `citus://`: those of `postgres`, and how its tables are distributed. */
 export const CITUS_OPTIONS = {
   ...POSTGRES_OPTIONS,
   rf: integer(1, 8, 'copies', 1, 'copies of each shard, at most one per worker; applies to tables made anew'),
-  shards: integer(1, 1024, 'shards', 32, 'parts of each table; applies to tables made anew'),
+  shards: integer(
+    1,
+    1024,
+    'shards',
+    8,
+    'parts of each table, the more the slower; applies to tables made anew',
+  ),
 };
 
 export interface PostgresConfig extends OptionValues<typeof POSTGRES_OPTIONS> {
@@ -51,14 +58,14 @@ export function readConfig(url: StoreUrl): PostgresConfig {
     });
   }
   const options = readOptions(url, url.scheme === 'citus' ? CITUS_OPTIONS : POSTGRES_OPTIONS);
-  const { connections, connect, timeout, tls } = options;
+  const { connections, connect, timeout, sslmode, sslrootcert } = options;
   return {
     host: place.host,
     port: place.port ?? DEFAULT_PORT,
     user: url.user,
     password: url.password,
     database: url.path,
-    ...{ connections, connect, timeout, tls },
+    ...{ connections, connect, timeout, sslmode, sslrootcert },
   };
 }
 

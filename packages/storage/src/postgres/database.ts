@@ -1,6 +1,8 @@
+import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import type { BackendLogger } from '../context.ts';
 import { StoreError } from '../errors.ts';
+import { readAuthority } from '../tls.ts';
 import { type PostgresConfig, WRITERS } from './config.ts';
 import { isStalePlan, keepsSession, toStoreError } from './errors.ts';
 
@@ -44,16 +46,26 @@ export class Database {
   readonly place: string;
   /** Called when a connection was lost: the server may have another past than what is remembered of it. */
   onLost: () => void = () => {};
+  readonly #config: PostgresConfig;
+  /** The pools' own, which `open` completes before the first connection. */
+  readonly #tls: ConnectionOptions | false;
   readonly #pools: Readonly<Record<Lane, pg.Pool>>;
   readonly #names = new Map<string, string>();
   readonly #lanes: Readonly<Record<Lane, number>>;
 
-  constructor(config: PostgresConfig, scheme: string, logger: BackendLogger) {
+  constructor(
+    config: PostgresConfig,
+    scheme: string,
+    settings: Readonly<Record<string, string>>,
+    logger: BackendLogger,
+  ) {
     const { host, port, database } = config;
+    this.#config = config;
+    this.#tls = tlsOptions(config);
     this.place = `${scheme} ${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
     this.#lanes = { ingest: WRITERS, calls: config.connections };
     const pool = (lane: Lane): pg.Pool => {
-      const made = new pg.Pool(poolConfig(config, this.#lanes[lane]));
+      const made = new pg.Pool(poolConfig(config, this.#tls, settings, this.#lanes[lane]));
       made.on('error', (err) => logger.debug({ err, place: this.place }, 'idle connection lost'));
       // A connection can also be lost while it is lent and nothing runs on it; the next statement tells.
       made.on('connect', (client) => client.on('error', () => this.onLost()));
@@ -63,6 +75,10 @@ export class Database {
   }
 
   async open(): Promise<void> {
+    const { sslrootcert } = this.#config;
+    if (sslrootcert !== null && this.#tls !== false) {
+      this.#tls.ca = await readAuthority(sslrootcert, 'sslrootcert');
+    }
     const { rows } = await this.run('calls', `select current_setting('server_encoding')`);
     const encoding = rows[0]?.[0];
     if (encoding === 'UTF8') return;
@@ -148,15 +164,32 @@ export class Database {
   }
 }
 
-function poolConfig(config: PostgresConfig, max: number): pg.PoolConfig {
-  const { host, port, user, password, database, connect, timeout, tls } = config;
+function tlsOptions({ host, sslmode }: PostgresConfig): ConnectionOptions | false {
+  if (sslmode === 'disable') return false;
+  return {
+    // For addresses, which the driver does not pass on.
+    host,
+    rejectUnauthorized: sslmode !== 'require',
+    ...(sslmode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+  };
+}
+
+function poolConfig(
+  config: PostgresConfig,
+  ssl: ConnectionOptions | false,
+  settings: Readonly<Record<string, string>>,
+  max: number,
+): pg.PoolConfig {
+  const { host, port, user, password, database, connect, timeout } = config;
   return {
     ...{ host, port, user, database, max, types },
     ...(password === null ? {} : { password }),
-    ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify' },
+    ssl,
     application_name: 'tidegauge',
     // A write resolves when it is on the disk, whatever the server's default.
-    options: '-c synchronous_commit=on',
+    options: Object.entries({ synchronous_commit: 'on', ...settings })
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
     keepAlive: true,
     connectionTimeoutMillis: connect,
     idleTimeoutMillis: IDLE_MS,

@@ -10,6 +10,10 @@ export interface Dialect {
   readonly lateral: boolean;
   /** Whether an upsert of many rows tells how many it changed; else the rows have to come back. */
   readonly countsUpserts: boolean;
+  /** Whether batches take turns in the server, which would have them block each other for good. */
+  readonly takesTurns: boolean;
+  /** Settings of each session. */
+  readonly settings: Readonly<Record<string, string>>;
   /** Whether a table is where `distribute` would put it. */
   isPlaced(connection: Connection, table: string): Promise<boolean>;
   /** In a transaction of its own, before the tables are made. */
@@ -44,6 +48,8 @@ export const plain: Dialect = {
   capabilities: POSTGRES_CAPABILITIES,
   lateral: true,
   countsUpserts: true,
+  takesTurns: false,
+  settings: {},
   isPlaced: async () => true,
   prepare: nothing,
   begin: nothing,

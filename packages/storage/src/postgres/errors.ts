@@ -1,4 +1,5 @@
 import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { isUntrusted } from '../tls.ts';
 
 type Meaning = readonly [StoreErrorCode, string];
 
@@ -41,6 +42,22 @@ const STATES: Readonly<Record<string, Meaning>> = {
   XX: ['UNAVAILABLE', 'an error inside the server: see its log'],
 };
 
+/** What Citus says of its nodes, under SQLSTATEs that mean something else elsewhere. */
+const NODES: readonly (readonly [RegExp, Meaning])[] = [
+  [
+    /^replication_factor \(\d+\) exceeds/,
+    ['MISCONFIGURED', 'lower the rf option, or add workers before the first start'],
+  ],
+  [
+    /remote node .*(?:no password supplied|authentication failed|role .* does not exist)/s,
+    ['MISCONFIGURED', 'let the user log in at the workers too: see pg_dist_authinfo in the manual of Citus'],
+  ],
+  [
+    /remote node .*(?:too many clients|connection slots)/s,
+    ['OVERLOADED', 'raise max_connections on the workers, or make the tables with fewer shards'],
+  ],
+];
+
 /** What the driver itself says, without a code. */
 const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
   [
@@ -53,11 +70,8 @@ const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
     ['MISCONFIGURED', 'write user and password into the URL'],
   ],
   [/^SASL/, ['MISCONFIGURED', 'server and driver know no common way to log in: see pg_hba.conf']],
-  [/does not support SSL|SSL connection/, ['MISCONFIGURED', 'set the tls option to what the server offers']],
+  [/does not support SSL|SSL connection/, ['MISCONFIGURED', 'set sslmode to what the server offers']],
 ];
-
-/** Codes of TLS certificates that were not accepted; see the tls option. */
-const CERTIFICATE = /^(?:ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/;
 
 /** The SQLSTATE of a server's error, or null when it did not come from a server. */
 export function sqlState(error: unknown): string | null {
@@ -87,11 +101,12 @@ export function toStoreError(error: unknown, place: string): unknown {
 function meaningOf(error: Error): Meaning | null {
   const state = sqlState(error);
   if (state !== null) {
+    const node = NODES.find(([pattern]) => pattern.test(error.message));
+    if (node !== undefined) return node[1];
     return STATES[state] ?? STATES[state.slice(0, 2)] ?? ['UNAVAILABLE', 'see SQLSTATE in the manual'];
   }
-  const code = 'code' in error ? String(error.code) : '';
-  if (CERTIFICATE.test(code)) {
-    return ['MISCONFIGURED', 'let NODE_EXTRA_CA_CERTS name the authority, or set the tls option to on'];
+  if (isUntrusted(error)) {
+    return ['MISCONFIGURED', 'let sslrootcert name the authority of the server, and see sslmode'];
   }
   const known = MESSAGES.find(([pattern]) => pattern.test(error.message));
   if (known !== undefined) return known[1];

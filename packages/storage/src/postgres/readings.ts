@@ -3,7 +3,7 @@ import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { compareText, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
-import type { Database, Result } from './database.ts';
+import type { Database, Result, Value } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
 import { identities } from './identities.ts';
@@ -15,6 +15,9 @@ const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
 // Looked into at once where one statement cannot.
 const SERIES_AT_ONCE = 4;
+
+/** Any number but that of `schema.ts`. */
+const WRITE_LOCK = 7_431_265_010;
 
 const OVERWRITE = `
   insert into readings as kept (series, time, value, text, received, boot, seq, quality)
@@ -56,17 +59,21 @@ export class PostgresReadings implements ReadingStore {
     const series = await this.#dictionary.numbers(batch);
     const { first, last, changes } = identities(batch, series);
     const rows = fromReadings(batch, series, first);
-    let stored = changes;
-    if (last.length === 0) {
-      stored += this.#changed(await this.#db.run('ingest', this.#upsert, rows));
-    } else {
-      stored += await this.#db.transaction('ingest', async (connection) => {
-        const changed = this.#changed(await connection.query(this.#upsert, rows));
-        await connection.query(OVERWRITE, fromReadings(batch, series, last));
-        return changed;
-      });
-    }
+    const stored =
+      changes + (await this.#store(rows, last.length === 0 ? null : fromReadings(batch, series, last)));
     return { stored, duplicate: batch.length - stored };
+  }
+
+  /** Upserts rows, then those that come last; resolves to how many of the first were new or changed. */
+  async #store(first: readonly Value[], last: readonly Value[] | null): Promise<number> {
+    const { takesTurns } = this.#dialect;
+    if (last === null && !takesTurns) return this.#changed(await this.#db.run('ingest', this.#upsert, first));
+    return this.#db.transaction('ingest', async (connection) => {
+      if (takesTurns) await connection.query('select pg_advisory_xact_lock($1)', [WRITE_LOCK]);
+      const changed = this.#changed(await connection.query(this.#upsert, first));
+      if (last !== null) await connection.query(OVERWRITE, last);
+      return changed;
+    });
   }
 
   get #upsert(): string {

@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { type Certificates, makeCertificates } from '@tidegauge/lab/certificates';
 import { hasCitus } from '@tidegauge/lab/citus';
-import { type Postgres, startPostgres } from '@tidegauge/lab/postgres';
+import { startPostgres } from '@tidegauge/lab/postgres';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
 
 const SECOND = 1_000_000;
 
-let server: Postgres;
-before(async () => {
-  server = await startPostgres();
-});
+const started = await startOrSkip('postgres', startPostgres);
+const skip = 'skip' in started ? started.skip : false;
+// Tests are skipped where there is none.
+const server = ('server' in started ? started.server : null)!;
 after(() => server?.stop());
 
 /** An open store on a database of its own, until the test ends. */
@@ -39,7 +42,7 @@ async function refused(url: string, code: StoreErrorCode, ms = 5000): Promise<St
   return error;
 }
 
-describe('postgres, what keeps it from opening', () => {
+describe('postgres, what keeps it from opening', { skip }, () => {
   test('nobody at the port is UNAVAILABLE', async () => {
     const nobody = createServer().listen(0, '127.0.0.1');
     await once(nobody, 'listening');
@@ -89,7 +92,8 @@ describe('postgres, what keeps it from opening', () => {
   });
 
   test('a server without TLS, where it is asked for, is MISCONFIGURED', async () => {
-    await refused(`${server.url('postgres')}?tls=verify`, 'MISCONFIGURED');
+    const error = await refused(`${server.url('postgres')}?sslmode=verify-full`, 'MISCONFIGURED');
+    assert.match(error.hint ?? '', /sslmode/);
   });
 
   test('a database that is not in UTF-8 is MISCONFIGURED', async () => {
@@ -131,7 +135,70 @@ describe('postgres, what keeps it from opening', () => {
   });
 });
 
-describe('postgres, while it runs', () => {
+describe('postgres with TLS', { skip }, () => {
+  let certificates: Certificates;
+  let database: string;
+  before(async () => {
+    certificates = await makeCertificates();
+    const { uid, gid } = await stat(`/proc/${server.pid}`);
+    await certificates.giveTo(uid, gid);
+    database = await server.createDatabase();
+    const { certificate, key } = certificates;
+    for (const setting of [`ssl_cert_file = '${certificate}'`, `ssl_key_file = '${key}'`, 'ssl = on']) {
+      await server.query(`alter system set ${setting}`);
+    }
+    await server.query('select pg_reload_conf()');
+    await until(async () => (await server.query('show ssl')).trim() === 'on');
+  });
+  after(async () => {
+    await server.query('alter system set ssl = off');
+    await server.query('select pg_reload_conf()');
+    certificates?.remove();
+  });
+
+  const url = (options: string): string => `${server.url(database)}?${options}`;
+
+  test('readings are written encrypted, the certificate checked as sslmode says', async () => {
+    const known = `sslrootcert=${certificates.authority}`;
+    const modes = ['sslmode=require', `sslmode=verify-ca&${known}`, `sslmode=verify-full&${known}`];
+    for (const options of modes) {
+      const store = await openStore(url(options));
+      const device = freshDevice();
+      await store.readings.write(series(device, 10));
+      assert.deepEqual(await stored(store, device), series(device, 10));
+      const plain = await server.query(
+        `select count(*) from pg_stat_ssl join pg_stat_activity using (pid)
+         where application_name = 'tidegauge' and datname = '${database}' and not ssl`,
+      );
+      assert.equal(plain.trim(), '0', options);
+      await store.close();
+    }
+  });
+
+  test('a server that another authority vouches for is MISCONFIGURED, naming the option', async () => {
+    for (const options of [`sslmode=verify-ca&sslrootcert=${certificates.stranger}`, 'sslmode=verify-full']) {
+      const error = await refused(url(options), 'MISCONFIGURED');
+      assert.match(error.hint ?? '', /sslrootcert/);
+    }
+  });
+
+  test('verify-full wants the certificate to name the host, verify-ca does not', async () => {
+    const elsewhere = url(`sslrootcert=${certificates.authority}`).replace('127.0.0.1', 'localhost');
+    const error = await refused(`${elsewhere}&sslmode=verify-full`, 'MISCONFIGURED');
+    assert.match(error.message, /localhost/);
+    await (await openStore(`${elsewhere}&sslmode=verify-ca`)).close();
+  });
+
+  test('an authority that is not there is MISCONFIGURED, naming the option', async () => {
+    const error = await rejection(
+      openStore(url('sslmode=verify-full&sslrootcert=/nowhere.pem')),
+      'MISCONFIGURED',
+    );
+    assert.match(error.message, /^sslrootcert: .*nowhere/);
+  });
+});
+
+describe('postgres, while it runs', { skip }, () => {
   test('a statement that takes too long is TIMEOUT, and the next one works', async (t) => {
     const { store, database } = await fresh(t, '?timeout=1000');
     const device = freshDevice();

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { chmod, chown } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from './debian.ts';
+import { temporaryDirectory } from './server-process.ts';
+
+const run = promisify(execFile);
+
+/** Paths of PEM files. */
+export interface Certificates {
+  /** The authority that signed `certificate`. */
+  readonly authority: string;
+  /** An authority that signed nothing here. */
+  readonly stranger: string;
+  /** Of a server on 127.0.0.1. */
+  readonly certificate: string;
+  readonly key: string;
+  /** Lets a server that runs as another user read its key; nobody else may. */
+  giveTo(uid: number, gid: number): Promise<void>;
+  remove(): void;
+}
+
+/** Makes a throw-away authority and a server's certificate, good for two days. */
+export async function makeCertificates(): Promise<Certificates> {
+  const openssl = await findProgram('openssl', 'openssl');
+  const directory = temporaryDirectory('certificates');
+  await chmod(directory.path, 0o755);
+  const file = (name: string): string => join(directory.path, name);
+  const make = async (name: string, ...more: string[]): Promise<void> => {
+    const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    const files = ['-keyout', file(`${name}.key`), '-out', file(`${name}.pem`)];
+    const form = ['-days', '2', '-subj', `/CN=tidegauge lab ${name}`];
+    await run(openssl, ['req', '-x509', ...algorithm, ...files, ...form, ...more]);
+  };
+  await make('authority');
+  await make('stranger');
+  const signer = ['-CA', file('authority.pem'), '-CAkey', file('authority.key')];
+  await make('server', ...signer, '-addext', 'subjectAltName=IP:127.0.0.1');
+  return {
+    authority: file('authority.pem'),
+    stranger: file('stranger.pem'),
+    certificate: file('server.pem'),
+    key: file('server.key'),
+    giveTo: (uid, gid) => chown(file('server.key'), uid, gid),
+    remove: () => directory.remove(),
+  };
+}
