@@ -16,6 +16,8 @@ export interface MariadbOptions {
   readonly port?: number;
   /** Page cache in MiB; default 96, for a board of 1 GB. */
   readonly bufferPool?: number;
+  /** Further settings, `--name=value`. */
+  readonly settings?: readonly string[];
 }
 
 export interface Mariadb {
@@ -72,7 +74,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     launchServer({
       name: `mariadb on 127.0.0.1:${port}`,
       command: server,
-      args: [...serverOptions(data, port, options.bufferPool ?? 96), ...further],
+      args: [...serverOptions(data, port, options.bufferPool ?? 96), ...(options.settings ?? []), ...further],
       ...(account ?? {}),
       ready: () =>
         query('select 1').then(

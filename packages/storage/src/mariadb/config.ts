@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts';
-import { integer, type OptionValues, readOptions } from '../options.ts';
+import { choice, integer, type OptionValues, readOptions, word } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
 /** Options of `mariadb://user:password@host:port/database?...`. */
@@ -14,6 +14,8 @@ export const MARIADB_OPTIONS = {
     'connections that run transactions: batches, and changes of devices',
   ),
   readers: integer(1, 64, 'connections', 4, 'connections for everything else'),
+  tls: choice(['true', 'false'], 'false', 'encrypt, and check the certificate of the server'),
+  tlsCAFile: word('a path', 'certificate authority to trust (PEM), where the system does not know it'),
   partition: integer(1, 366, 'days', 7, 'time per partition made from now on: expire drops whole ones'),
 };
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, createConnection, type UpsertResult } from 'mariadb';
 import { StoreError } from '../errors.ts';
+import { readAuthority } from '../tls.ts';
 import type { MariadbConfig } from './config.ts';
 import { errorNumber, gaveWay, toStoreError } from './errors.ts';
 import { Pool } from './pool.ts';
@@ -24,6 +25,7 @@ export class Database {
   /** Called when the server was lost: it may have forgotten what was remembered of it. */
   onLoss: () => void = () => {};
   readonly #config: MariadbConfig;
+  #tls: { readonly host: string; readonly ca?: string } | null = null;
   readonly #writers: Pool;
   readonly #others: Pool;
 
@@ -34,6 +36,12 @@ export class Database {
   }
 
   async open(): Promise<void> {
+    const { host, tls, tlsCAFile } = this.#config;
+    // The host for addresses too, which the driver does not pass on.
+    if (tls === 'true') this.#tls = { host };
+    if (tls === 'true' && tlsCAFile !== null) {
+      this.#tls = { host, ca: await readAuthority(tlsCAFile, 'tlsCAFile') };
+    }
     await this.run(async () => {});
   }
 
@@ -135,6 +143,7 @@ export class Database {
     let given = false;
     const attempt = createConnection({
       ...{ host, port, user, password, database, connectTimeout: connect },
+      ...(this.#tls === null ? {} : { ssl: this.#tls }),
       foundRows: !transactional,
       bigIntAsNumber: true,
       insertIdAsNumber: true,

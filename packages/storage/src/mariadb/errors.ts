@@ -1,4 +1,5 @@
 import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { isUntrusted } from '../tls.ts';
 import type { MariadbConfig } from './config.ts';
 
 type Meaning = readonly [StoreErrorCode, string];
@@ -25,6 +26,7 @@ const LAYOUT: Meaning = [
   'MISCONFIGURED',
   'tables are not as this version expects: were they changed by hand?',
 ];
+const UNTRUSTED: Meaning = ['MISCONFIGURED', 'let tlsCAFile name the authority of the server'];
 const OLD: Meaning = ['MISCONFIGURED', 'use MariaDB 10.6 or later'];
 
 /**
@@ -107,6 +109,7 @@ const NUMBERS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [45027, GONE], // ER_POOL_ALREADY_CLOSED
   [45037, GONE], // ER_CLOSING_POOL
   [45042, GONE], // ER_PING_TIMEOUT
+  [45023, ['MISCONFIGURED', 'the server offers no TLS: set it up there, or leave the tls option out']], // ER_SERVER_SSL_DISABLED
   [45060, GONE], // ER_POOL_NOT_INITIALIZED
   [45061, GONE], // ER_POOL_NO_CONNECTION
 ]);
@@ -134,7 +137,8 @@ export function gaveWay(error: unknown): boolean {
 /** What a failed call means; errors that are neither the server's nor the driver's pass through. */
 export function toStoreError(error: unknown, { host, port, database }: MariadbConfig): unknown {
   const number = errorNumber(error);
-  if (number === null || error instanceof StoreError) return error;
+  // The driver passes on what is wrong with a certificate as Node says it.
+  if (error instanceof StoreError || (number === null && !isUntrusted(error))) return error;
   const root = rootCause(error as Error);
   const [code, hint] = meaning(root);
   const text = 'sqlMessage' in root && typeof root.sqlMessage === 'string' ? root.sqlMessage : root.message;
@@ -144,6 +148,7 @@ export function toStoreError(error: unknown, { host, port, database }: MariadbCo
 function meaning(error: Error): Meaning {
   const number = errorNumber(error);
   if (number === POOL_TIMEOUT) return ['OVERLOADED', 'all connections are busy: raise writers or readers'];
+  if (isUntrusted(error)) return UNTRUSTED;
   const name = 'code' in error ? String(error.code) : '';
   return NUMBERS.get(number ?? 0) ?? SYSTEM[name] ?? GONE;
 }

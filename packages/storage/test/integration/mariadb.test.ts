@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { freePort } from '@tidegauge/lab';
+import { type Certificates, makeCertificates } from '@tidegauge/lab/certificates';
 import { type Mariadb, startMariadb } from '@tidegauge/lab/mariadb';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freshDevice, reading, rejection, series, stored, writeFirmly } from '../../conformance/data.ts';
 import { createStore, openStore, type Store, type StoreError } from '../../src/index.ts';
 
 const DAY = 86_400_000_000;
 const NOW = Date.now() * 1000;
 
-let server: Mariadb;
-before(async () => {
-  server = await startMariadb();
-});
-after(() => server.stop());
+const started = await startOrSkip('mariadb', startMariadb);
+const skip = 'skip' in started ? started.skip : false;
+// Tests are skipped where there is none.
+const server = ('server' in started ? started.server : null)!;
+after(() => server?.stop());
 
 let last = 0;
 
@@ -48,7 +51,7 @@ async function refusal(url: string, code: StoreError['code'], withinMs = 5000): 
   return error;
 }
 
-describe('reaching MariaDB', () => {
+describe('reaching MariaDB', { skip }, () => {
   test('says that nothing listens, and where', async () => {
     const port = await freePort();
     const error = await refusal(`mariadb://a:b@127.0.0.1:${port}/c`, 'UNAVAILABLE', 2000);
@@ -107,6 +110,8 @@ describe('reaching MariaDB', () => {
   test('ends a call on a server that hangs with TIMEOUT, and goes on when it answers again', async () => {
     await withStore(async (store) => {
       const device = freshDevice();
+      // A server that hangs takes no new connection: that would be UNAVAILABLE.
+      await writeFirmly(store, [reading({ device: freshDevice() })]);
       process.kill(server.pid, 'SIGSTOP');
       try {
         const started = performance.now();
@@ -163,7 +168,7 @@ describe('reaching MariaDB', () => {
   });
 });
 
-describe('the schema in MariaDB', () => {
+describe('the schema in MariaDB', { skip }, () => {
   test('of a newer version is refused', async () => {
     const database = await freshDatabase();
     await withStore(async () => {}, '', database);
@@ -205,7 +210,7 @@ describe('the schema in MariaDB', () => {
   });
 });
 
-describe('partitions of readings in MariaDB', () => {
+describe('partitions of readings in MariaDB', { skip }, () => {
   /** Names of partitions, oldest first. */
   async function partitions(database: string): Promise<string[]> {
     const list = await server.query(
@@ -263,7 +268,7 @@ describe('partitions of readings in MariaDB', () => {
   });
 });
 
-describe('limits of MariaDB', () => {
+describe('limits of MariaDB', { skip }, () => {
   test('a batch of the longest texts is stored, larger than a packet of the server may be', async () => {
     await withStore(async (store) => {
       const device = freshDevice();
@@ -304,5 +309,53 @@ describe('limits of MariaDB', () => {
       });
       assert.deepEqual(await stored(store, device), [negative]);
     });
+  });
+});
+
+describe('MariaDB with TLS', { skip }, () => {
+  let certificates: Certificates;
+  let encrypting: Mariadb;
+  before(async () => {
+    certificates = await makeCertificates();
+    const { uid, gid } = await stat(`/proc/${server.pid}`);
+    await certificates.giveTo(uid, gid);
+    const { certificate, key } = certificates;
+    encrypting = await startMariadb({ settings: [`--ssl-cert=${certificate}`, `--ssl-key=${key}`] });
+    await encrypting.query('create database facts');
+    await encrypting.query(`alter user '${encrypting.user}'@'127.0.0.1' require ssl`);
+  });
+  after(async () => {
+    await encrypting?.stop();
+    certificates?.remove();
+  });
+
+  const url = (options: string): string => `${encrypting.url('facts')}?${options}`;
+
+  test('serves a store that knows its authority, encrypted', async () => {
+    // The account takes no other connection.
+    const store = await openStore(url(`tls=true&tlsCAFile=${certificates.authority}`));
+    const device = freshDevice();
+    await store.readings.write(series(device, 10));
+    assert.deepEqual(await stored(store, device), series(device, 10));
+    await store.close();
+    await refusal(url('tls=false'), 'MISCONFIGURED');
+  });
+
+  test('is refused when another authority vouches for it, naming the option', async () => {
+    for (const options of [`tls=true&tlsCAFile=${certificates.stranger}`, 'tls=true']) {
+      const error = await refusal(url(options), 'MISCONFIGURED');
+      assert.match(error.message, /127\.0\.0\.1:\d+/);
+      assert.match(error.hint ?? '', /tlsCAFile/);
+    }
+  });
+
+  test('is asked for of a server that has none, and refused', async () => {
+    const error = await refusal(`${server.url('mysql')}?tls=true`, 'MISCONFIGURED');
+    assert.match(error.hint ?? '', /tls option/);
+  });
+
+  test('says that the authority is not there, naming the option', async () => {
+    const error = await refusal(url('tls=true&tlsCAFile=/nowhere.pem'), 'MISCONFIGURED');
+    assert.match(error.message, /^tlsCAFile: .*nowhere/);
   });
 });
