@@ -20,8 +20,9 @@ const PAGES: Readonly<Record<string, Page>> = {
     proven: 'PostgreSQL 15 of Debian 12',
   },
   citus: {
-    example: 'citus://tidegauge:secret@coordinator/tidegauge?rf=2&shards=32',
-    proven: 'PostgreSQL with the extension citus, where it is installed; skipped by name elsewhere',
+    example: 'citus://tidegauge:secret@coordinator/tidegauge?rf=2&shards=8',
+    proven:
+      'Citus 13.2 on PostgreSQL 15, a coordinator and two workers; skipped by name where it is not installed',
   },
   mariadb: { example: 'mariadb://tidegauge:secret@db/tidegauge', proven: 'MariaDB 10.11 of Debian 12' },
   cassandra: {
