@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cassandra, startCassandra } from '@tidegauge/lab/cassandra';
+import { startCassandra } from '@tidegauge/lab/cassandra';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { CRASH_BATCH, crashBatch, series, stored } from '../../conformance/data.ts';
 import { isRetryable, openStore, type StoreError } from '../../src/index.ts';
 
 const BATCHES = 100;
 
-describe('cassandra of three nodes', () => {
-  let cluster: Cassandra;
-  before(async () => {
-    cluster = await startCassandra({ nodes: 3 });
-  });
-  after(() => cluster?.stop());
+const started = await startOrSkip('cassandra', () => startCassandra({ nodes: 3 }));
+const skip = 'skip' in started ? started.skip : false;
+// Tests are skipped where there is none.
+const cluster = ('server' in started ? started.server : null)!;
+after(() => cluster?.stop());
 
+describe('cassandra of three nodes', { skip }, () => {
   test('at ONE, what was written is read from any node before long', async () => {
     const store = await openStore(`${cluster.url('one')}?rf=3&write=ONE&read=ONE`);
     const batch = series('d', 500);

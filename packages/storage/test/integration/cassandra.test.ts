@@ -7,7 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@tidegauge/lab';
-import { type Cassandra, startCassandra } from '@tidegauge/lab/cassandra';
+import { startCassandra } from '@tidegauge/lab/cassandra';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
 import driver from 'cassandra-driver';
 import { crashBatch, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { openStore } from '../../src/index.ts';
@@ -15,21 +16,22 @@ import { openStore } from '../../src/index.ts';
 const WRITER = fileURLToPath(new URL('../../conformance/crash-writer.ts', import.meta.url));
 const DAY = 86_400_000_000;
 
-describe('cassandra', () => {
-  let server: Cassandra;
+const started = await startOrSkip('cassandra', startCassandra);
+const skip = 'skip' in started ? started.skip : false;
+// Tests are skipped where there is none.
+const server = ('server' in started ? started.server : null)!;
+after(() => server?.stop());
+
+describe('cassandra', { skip }, () => {
   let client: driver.Client;
   before(async () => {
-    server = await startCassandra();
     client = new driver.Client({
       contactPoints: [`127.0.0.1:${server.port}`],
       localDataCenter: 'datacenter1',
       credentials: { username: server.user, password: server.password },
     });
   });
-  after(async () => {
-    await client?.shutdown();
-    await server?.stop();
-  });
+  after(() => client?.shutdown());
 
   /** Fails to open within the time given; resolves to the error. */
   async function refusal(url: string, code: 'UNAVAILABLE' | 'MISCONFIGURED', withinMs: number) {
