@@ -39,12 +39,12 @@ module.exports = {
       name: 'storage-knows-readings-only',
       severity: 'error',
       from: { path: '^packages/storage/src' },
-      to: { path: '^packages/', pathNot: '^packages/(storage|readings)/' },
+      to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client)/' },
     },
     {
       name: 'session-and-service-stand-alone',
       severity: 'error',
-      from: { path: '^packages/(mqtt-session|service)/src' },
+      from: { path: '^packages/(mqtt-session|service|hbase-client)/src' },
       to: { path: '^packages/', pathNot: '^packages/$1/' },
     },
     {

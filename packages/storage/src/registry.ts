@@ -10,6 +10,7 @@ const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   json: () => import('./json/index.ts'),
   mariadb: () => import('./mariadb/index.ts'),
   cassandra: () => import('./cassandra/index.ts'),
+  hbase: () => import('./hbase/index.ts'),
   mongodb: () => import('./mongodb/index.ts'),
   null: () => import('./null/index.ts'),
   postgres: () => import('./postgres/index.ts'),

@@ -1,0 +1,58 @@
+import type { Capabilities, Store } from '../contract.ts';
+import type { HbaseConfig } from './config.ts';
+import { HbaseDevices } from './devices.ts';
+import { HbaseReadings } from './readings.ts';
+import { HbaseRecords } from './records.ts';
+import { checkSchema, migrate } from './schema.ts';
+import { Session } from './session.ts';
+
+const CAPABILITIES: Capabilities = Object.freeze({
+  countsDuplicates: false,
+  atomicBatches: false,
+  maxBatch: 5000,
+  writers: 2,
+  serverAggregates: false,
+  orderedScan: true,
+  updateIsUpsert: true,
+  insertIsUpsert: true,
+  ttl: true,
+  consistencyLevels: Object.freeze([]),
+  maxReplicationFactor: 1,
+});
+
+/** HBase 2.4 or later, one namespace per store. */
+export class HbaseBackend implements Store {
+  readonly name = 'hbase';
+  readonly capabilities = CAPABILITIES;
+  readonly readings: HbaseReadings;
+  readonly devices: HbaseDevices;
+  readonly records: HbaseRecords;
+  readonly #session: Session;
+
+  constructor(config: HbaseConfig) {
+    this.#session = new Session(config);
+    this.readings = new HbaseReadings(this.#session);
+    this.devices = new HbaseDevices(this.#session);
+    this.records = new HbaseRecords(this.#session);
+  }
+
+  open(): Promise<void> {
+    return this.#session.open();
+  }
+
+  migrate(): Promise<void> {
+    return migrate(this.#session);
+  }
+
+  /** Asks every region of readings, for each is served by one server alone. */
+  async health(): Promise<void> {
+    await this.#session.run(async () => {
+      await checkSchema(this.#session);
+      await this.readings.probe();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#session.close();
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Row keys of readings: `salt device 00 metric 00 time`. The salt, two bytes of the device's hash, spreads devices
+ * over all regions, however many there are now or later; behind it all readings of a device are together, a series
+ * in the order of its times. Names have no byte 00, and UTF-8 sorts as code points do.
+ */
+const SALT_BYTES = 2;
+export const SALTS = 2 ** (8 * SALT_BYTES);
+const TIME_BYTES = 8;
+const MAX_CACHED = 100_000;
+
+/** What all keys of a device begin with. */
+export function devicePrefix(device: string): Buffer {
+  const name = Buffer.from(device);
+  const prefix = Buffer.alloc(SALT_BYTES + name.length + 1);
+  prefix.writeUInt16BE(saltOf(name));
+  prefix.set(name, SALT_BYTES);
+  return prefix;
+}
+
+export function seriesPrefix(device: string, metric: string): Buffer {
+  return Buffer.concat([devicePrefix(device), Buffer.from(metric), Buffer.from([0])]);
+}
+
+/** The key of a time within a series, or where a range of times begins or ends. */
+export function timeKey(series: Buffer, time: number): Buffer {
+  const key = Buffer.allocUnsafe(series.length + TIME_BYTES);
+  key.set(series);
+  // Times are never negative and below 2^53.
+  key.writeUInt32BE(Math.floor(time / 2 ** 32), series.length);
+  key.writeUInt32BE(time % 2 ** 32, series.length + 4);
+  return key;
+}
+
+export function timeOf(key: Buffer): number {
+  const at = key.length - TIME_BYTES;
+  return key.readUInt32BE(at) * 2 ** 32 + key.readUInt32BE(at + 4);
+}
+
+/** Where the keys that begin so end. */
+export function behind(prefix: Buffer): Buffer {
+  const end = Buffer.from(prefix);
+  // All our prefixes end with 00.
+  end[end.length - 1] = 1;
+  return end;
+}
+
+/** A key taken apart. */
+export function readKey(key: Buffer): { readonly series: Buffer; readonly metric: string } {
+  const name = key.indexOf(0, SALT_BYTES) + 1;
+  const end = key.length - TIME_BYTES;
+  return { series: key.subarray(0, end), metric: key.toString('utf8', name, end - 1) };
+}
+
+/** Prefixes of the series that report, which are the same few again and again; bounded. */
+export class SeriesPrefixes {
+  readonly #devices = new Map<string, Map<string, Buffer>>();
+  #size = 0;
+
+  of(device: string, metric: string): Buffer {
+    let metrics = this.#devices.get(device);
+    const known = metrics?.get(metric);
+    if (known !== undefined) return known;
+    if (this.#size >= MAX_CACHED) {
+      this.#devices.clear();
+      this.#size = 0;
+      metrics = undefined;
+    }
+    if (metrics === undefined) {
+      metrics = new Map();
+      this.#devices.set(device, metrics);
+    }
+    const prefix = seriesPrefix(device, metric);
+    metrics.set(metric, prefix);
+    this.#size += 1;
+    return prefix;
+  }
+}
+
+/** Where `regions` of about as many devices begin, but for the first. */
+export function saltSplits(regions: number): Buffer[] {
+  return Array.from({ length: regions - 1 }, (_, index) => {
+    const split = Buffer.alloc(SALT_BYTES);
+    split.writeUInt16BE(Math.floor(((index + 1) * SALTS) / regions));
+    return split;
+  });
+}
+
+/** FNV-1a over the name, its high half folded into the low; part of the layout, never to change. */
+function saltOf(name: Buffer): number {
+  let hash = 0x811c9dc5;
+  for (const byte of name) hash = Math.imul(hash ^ byte, 0x01000193);
+  return ((hash >>> 16) ^ hash) & (SALTS - 1);
+}

@@ -1,0 +1,198 @@
+import { type Bytes, filters, type Put, type Row, type Table } from '@tidegauge/hbase-client';
+import type { Reading } from '@tidegauge/readings';
+import { foldBuckets } from '../aggregate.ts';
+import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import { type PageQuery, rangeOfSeries } from '../merge.ts';
+import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
+import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
+import { forEach } from './parallel.ts';
+import type { Session } from './session.ts';
+
+/** Calls that one latest or expire has under way at once. */
+const WIDTH = 32;
+const DELETE_ROWS = 1000;
+
+interface Series {
+  readonly metric: string;
+  readonly prefix: Buffer;
+}
+
+/**
+ * A row per reading. Writes are blind; of equal identities the one that its region got last stays. No second table
+ * is kept: the keys themselves lead from one series to the next.
+ */
+export class HbaseReadings implements ReadingStore {
+  readonly #session: Session;
+  readonly #table: Table;
+  readonly #prefixes = new SeriesPrefixes();
+  readonly #durability: Pick<Put, 'durability'>;
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#table = session.table('readings');
+    // `sync` is what HBase does unless the table says otherwise.
+    this.#durability = session.config.durability === 'fsync' ? { durability: 'fsync' } : {};
+  }
+
+  async write(batch: readonly Reading[]): Promise<WriteResult> {
+    const puts = new Array<Put>(batch.length);
+    for (let index = 0; index < batch.length; index += 1) puts[index] = this.#put(batch[index]!);
+    // Those on one row are carried out in their order; but one that is tried again comes last.
+    await this.#session.run(() => this.#table.mutateAll(lastOfEach(batch, puts)));
+    return { stored: batch.length, duplicate: 0 };
+  }
+
+  /** Resolves when every region answers, for a write may go to any. */
+  async probe(): Promise<void> {
+    const { place, connect: timeoutMs } = this.#session.config;
+    const regions = await this.#table.regions({ timeoutMs });
+    let border = Buffer.alloc(0);
+    for (const { start, end } of regions) {
+      if (!start.equals(border)) break;
+      border = end;
+    }
+    if (border.length > 0 || regions.length === 0) {
+      throw new StoreError('UNAVAILABLE', `hbase ${place}: regions of readings are served by nobody`, {
+        hint: 'see the log of the master',
+      });
+    }
+    const rows = regions.map(({ start }) => (start.length === 0 ? Buffer.from([0]) : start));
+    await this.#table.getAll(
+      rows.map((row) => ({ row, filter: filters.keyOnly() })),
+      { timeoutMs },
+    );
+  }
+
+  #put(reading: Reading): Put {
+    const { device, metric, time } = reading;
+    const row = timeKey(this.#prefixes.of(device, metric), time);
+    const cell = { family: READING_FAMILY, qualifier: READING_QUALIFIER, value: fromReading(reading) };
+    return { type: 'put', row, cells: [cell], ...this.#durability };
+  }
+
+  async *range(query: RangeQuery): AsyncGenerator<Reading> {
+    const { device, metric } = query;
+    const series =
+      metric === undefined
+        ? await this.#session.run(() => this.#seriesOf(device))
+        : [{ metric, prefix: seriesPrefix(device, metric) }];
+    yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
+  }
+
+  /** Going down from the end of a device, each row is the newest of its series, and the next series before it. */
+  async latest(devices: readonly string[]): Promise<Reading[]> {
+    const found = new Map<string, Reading[]>();
+    await this.#session.run(() =>
+      forEach(devices, WIDTH, async (device) => {
+        const prefix = devicePrefix(device);
+        const newest: Reading[] = [];
+        for (let start = behind(prefix); ; ) {
+          const row = await this.#first({ start, includeStart: false, stop: prefix, reversed: true });
+          if (row === null) break;
+          const { series, metric } = readKey(row.key);
+          newest.push(toReading(device, metric, row));
+          start = Buffer.from(series);
+        }
+        found.set(device, newest.reverse());
+      }),
+    );
+    return devices.flatMap((device) => found.get(device)!);
+  }
+
+  aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
+    const query = { device, metric, from, to, limit: Number.MAX_SAFE_INTEGER };
+    return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
+  }
+
+  /** Goes from series to series of every region. A delete reaches what it saw and nothing written later. */
+  async expire(before: number): Promise<number> {
+    if (before <= 0) return 0;
+    let expired = 0;
+    await this.#session.run(async () => {
+      const regions = await this.#table.regions();
+      await forEach(regions, WIDTH, async ({ start, end }) => {
+        for (let next: Buffer = start; ; ) {
+          const row = await this.#first({ start: next, stop: end, filter: filters.keyOnly() });
+          if (row === null) return;
+          const series = Buffer.from(readKey(row.key).series);
+          const count = await this.#expireSeries(series, before);
+          // Not `+= await`: that adds to what it was before the others were done.
+          expired += count;
+          next = behind(series);
+        }
+      });
+    });
+    return expired;
+  }
+
+  async #expireSeries(series: Buffer, before: number): Promise<number> {
+    let expired = 0;
+    for (;;) {
+      const deletes: { type: 'delete'; row: Bytes; timestamp: number }[] = [];
+      const range = { start: timeKey(series, 0), stop: timeKey(series, before), limit: DELETE_ROWS };
+      for await (const { key, cells } of this.#table.scan({ ...range, filter: filters.keyOnly() })) {
+        deletes.push({ type: 'delete', row: key, timestamp: cells[0]!.timestamp });
+      }
+      await this.#table.mutateAll(deletes);
+      expired += deletes.length;
+      if (deletes.length < DELETE_ROWS) return expired;
+    }
+  }
+
+  /** The series of a device, by metric. */
+  async #seriesOf(device: string): Promise<Series[]> {
+    const prefix = devicePrefix(device);
+    const stop = behind(prefix);
+    const series: Series[] = [];
+    for (let start = prefix; ; ) {
+      const row = await this.#first({ start, stop, filter: filters.keyOnly() });
+      if (row === null) return series;
+      const key = readKey(row.key);
+      series.push({ metric: key.metric, prefix: Buffer.from(key.series) });
+      start = behind(series.at(-1)!.prefix);
+    }
+  }
+
+  #page(device: string, { metric, prefix }: Series, page: PageQuery): Promise<Reading[]> {
+    const { from, to, order, limit } = page;
+    const [first, last] = [timeKey(prefix, Math.max(from, 0)), timeKey(prefix, Math.max(to, 0))];
+    const range =
+      order === 'asc'
+        ? { start: first, stop: last }
+        : { start: last, includeStart: false, stop: first, includeStop: true, reversed: true };
+    return this.#session.run(async () => {
+      const readings: Reading[] = [];
+      for await (const row of this.#table.scan({ ...range, limit }))
+        readings.push(toReading(device, metric, row));
+      return readings;
+    });
+  }
+
+  async #first(range: Parameters<Table['scan']>[0]): Promise<Row | null> {
+    for await (const row of this.#table.scan({ ...range, limit: 1 })) return row;
+    return null;
+  }
+}
+
+/** Of puts on one row only the last, if there are any: most batches are in the order of time. */
+function lastOfEach(batch: readonly Reading[], puts: readonly Put[]): readonly Put[] {
+  const newest = new Map<string, Map<string, number>>();
+  let ascending = true;
+  for (const { device, metric, time } of batch) {
+    let metrics = newest.get(device);
+    if (metrics === undefined) {
+      metrics = new Map();
+      newest.set(device, metrics);
+    }
+    const last = metrics.get(metric);
+    if (last !== undefined && last >= time) {
+      ascending = false;
+      break;
+    }
+    metrics.set(metric, time);
+  }
+  if (ascending) return puts;
+  const byRow = new Map(puts.map((put) => [(put.row as Buffer).toString('latin1'), put]));
+  return [...byRow.values()];
+}

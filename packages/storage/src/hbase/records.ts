@@ -1,0 +1,96 @@
+import { filters, type Row } from '@tidegauge/hbase-client';
+import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import { failedWith } from './errors.ts';
+import { fromFields, RECORD_FAMILY, toFields } from './mapping.ts';
+import { createTable, recordsTable } from './schema.ts';
+import type { Session } from './session.ts';
+
+/**
+ * Records in the layout of YCSB's HBase binding (the key as row, family `family`, a column per field), with its
+ * semantics: insert and update both write blindly. Names come checked.
+ */
+export class HbaseRecords implements RecordStore {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  createTable(table: string, _fieldCount: number): Promise<void> {
+    // Columns come with the first row that has them.
+    return this.#session.run(() => createTable(this.#session, table, recordsTable(this.#session.config)));
+  }
+
+  async dropTable(table: string): Promise<void> {
+    const name = this.#session.nameOf(table);
+    const { admin } = this.#session.client;
+    await this.#session.run(async () => {
+      try {
+        await admin.disableTable(name).catch((error: unknown) => {
+          if (!failedWith(error, 'TABLE_DISABLED')) throw error;
+        });
+        await admin.dropTable(name);
+      } catch (error) {
+        if (!failedWith(error, 'TABLE_NOT_FOUND')) throw error;
+      }
+    });
+  }
+
+  read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
+    return this.#on(table, async () => {
+      const row = await this.#session.table(table).get(key, columns(fields));
+      return row === null ? null : toFields(row);
+    });
+  }
+
+  insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
+    return this.update(table, key, fields);
+  }
+
+  update(table: string, key: string, fields: RecordFields): Promise<boolean> {
+    return this.#on(table, async () => {
+      await this.#session.table(table).put(key, fromFields(fields));
+      return true;
+    });
+  }
+
+  delete(table: string, key: string): Promise<boolean> {
+    return this.#on(table, async () => {
+      const rows = this.#session.table(table);
+      const row = await rows.get(key, { filter: filters.keyOnly() });
+      if (row === null) return false;
+      // What is deleted is what was read: a delete as of now could reach an insert in the same millisecond.
+      await rows.delete(key, { timestamp: Math.max(...row.cells.map(({ timestamp }) => timestamp)) });
+      return true;
+    });
+  }
+
+  scan(table: string, start: string, count: number, fields: readonly string[] | null): Promise<YcsbRecord[]> {
+    return this.#on(table, async () => {
+      const records: YcsbRecord[] = [];
+      const rows: AsyncIterable<Row> = this.#session
+        .table(table)
+        .scan({ start, limit: count, ...columns(fields) });
+      for await (const row of rows) records.push({ key: row.key.toString(), fields: toFields(row) });
+      return records;
+    });
+  }
+
+  /** A missing table is the caller's, not a broken namespace. */
+  #on<T>(table: string, work: () => Promise<T>): Promise<T> {
+    return this.#session.run(async () => {
+      try {
+        return await work();
+      } catch (cause) {
+        if (!failedWith(cause, 'TABLE_NOT_FOUND')) throw cause;
+        const hint = 'create the table first';
+        throw new StoreError('REJECTED', `table ${table} does not exist`, { hint, cause });
+      }
+    });
+  }
+}
+
+function columns(fields: readonly string[] | null) {
+  return fields === null ? {} : { columns: [{ family: RECORD_FAMILY, qualifiers: fields }] };
+}

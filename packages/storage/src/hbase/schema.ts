@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CreateTableOptions } from '@tidegauge/hbase-client';
+import { StoreError } from '../errors.ts';
+import type { HbaseConfig } from './config.ts';
+import { failedWith } from './errors.ts';
+import { saltSplits } from './keys.ts';
+import { FAMILY, RECORD_FAMILY } from './mapping.ts';
+import type { Session } from './session.ts';
+
+/**
+ * - readings: a row per reading, see `keys.ts` and `mapping.ts`
+ * - devices: a row per device by its name, a column per field; the version of all this is in its first row
+ */
+export const SCHEMA_VERSION = 1;
+
+/** Before every device: names have no such character. */
+const SCHEMA_ROW = '\0schema';
+const VERSION = { family: FAMILY, qualifier: 'version' } as const;
+const POLL_MS = 50;
+
+/**
+ * Creates namespace and tables, where they are missing; several processes may do so at the same moment. Where all is
+ * there, rights to create are not needed.
+ * @throws {StoreError} MISCONFIGURED when a newer version wrote the namespace.
+ */
+export async function migrate(session: Session): Promise<void> {
+  await session.run(async () => {
+    if ((await version(session)) === SCHEMA_VERSION) return;
+    const { admin } = session.client;
+    await admin.createNamespace(session.config.namespace).catch((error: unknown) => {
+      if (!failedWith(error, 'NAMESPACE_EXISTS')) throw error;
+    });
+    await createTable(session, 'readings', readingsTable(session.config));
+    await createTable(session, 'devices', { families: { [FAMILY]: compression(session.config) } });
+    const table = session.table('devices');
+    const put = { type: 'put', cells: [{ ...VERSION, value: String(SCHEMA_VERSION) }] } as const;
+    await table.checkAndMutate(SCHEMA_ROW, { ...VERSION, value: null }, put);
+    await version(session);
+  });
+}
+
+/** The table of records, as YCSB's binding wants it: keys begin with `user` and a digit. */
+export function recordsTable(config: HbaseConfig): CreateTableOptions {
+  const { presplit } = config;
+  const splitKeys = Array.from({ length: presplit - 1 }, (_, index) => {
+    return `user${Math.floor(1000 + ((index + 1) * 9000) / presplit)}`;
+  });
+  return { families: { [RECORD_FAMILY]: compression(config) }, splitKeys };
+}
+
+/** Resolves when the table is there and served, whoever made it. */
+export async function createTable(
+  session: Session,
+  table: string,
+  options: CreateTableOptions,
+): Promise<void> {
+  const { admin } = session.client;
+  const name = session.nameOf(table);
+  try {
+    await admin.createTable(name, options);
+  } catch (error) {
+    if (failedWith(error, 'REJECTED')) throw refused(session, table, error);
+    if (!failedWith(error, 'TABLE_EXISTS')) throw error;
+  }
+  for (const deadline = Date.now() + session.config.timeout; !(await admin.isEnabled(name)); ) {
+    if (Date.now() > deadline) {
+      const message = `hbase ${session.config.place}: table ${table} is there and not enabled`;
+      throw new StoreError('MISCONFIGURED', message, { hint: 'enable the table' });
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/** The row that tells whether the schema can be read. */
+export async function checkSchema(session: Session): Promise<void> {
+  await session.table('devices').exists(SCHEMA_ROW);
+}
+
+/** The schema's version, or null before the first. */
+async function version(session: Session): Promise<number | null> {
+  let text: string | undefined;
+  try {
+    const row = await session.table('devices').get(SCHEMA_ROW);
+    text = row?.value(VERSION.family, VERSION.qualifier)?.toString();
+  } catch (error) {
+    if (failedWith(error, 'TABLE_NOT_FOUND')) return null;
+    throw error;
+  }
+  if (text === undefined) return null;
+  const found = Number(text);
+  if (found <= SCHEMA_VERSION) return found;
+  const message = `hbase ${session.config.place}: schema version ${found} is newer than ${SCHEMA_VERSION}, the newest known here`;
+  throw new StoreError('MISCONFIGURED', message, {
+    hint: 'run the version of Tidegauge that wrote the namespace, or a later one',
+  });
+}
+
+function readingsTable(config: HbaseConfig): CreateTableOptions {
+  const family = {
+    ...compression(config),
+    ttlSeconds: config.ttl === 0 ? null : config.ttl,
+    // Readings are scanned, never asked for by key: a bloom filter would only take memory.
+    bloomFilter: 'NONE',
+    // Neighbours' keys differ in a few bytes of their times.
+    blockEncoding: 'FAST_DIFF',
+  } as const;
+  return { families: { [FAMILY]: family }, splitKeys: saltSplits(config.presplit) };
+}
+
+function compression({ compression }: HbaseConfig) {
+  const names = { none: 'NONE', gz: 'GZ', snappy: 'SNAPPY', lz4: 'LZ4', zstd: 'ZSTD' } as const;
+  return { compression: names[compression], maxVersions: 1 };
+}
+
+/** The master looks at what it is asked to create: most likely it lacks the library of a compression. */
+function refused({ config }: Session, table: string, cause: unknown): StoreError {
+  const message = `hbase ${config.place}: table ${table} is refused: ${(cause as Error).message}`;
+  return new StoreError('MISCONFIGURED', message, { hint: 'mend the options of the URL', cause });
+}

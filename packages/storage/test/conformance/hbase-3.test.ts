@@ -1,0 +1,15 @@
+import { startHbaseCluster } from '@tidegauge/lab/hbase-cluster';
+import { proveHbase } from './hbase-cluster.ts';
+
+await proveHbase('hbase-3', async () => {
+  const cluster = await startHbaseCluster({ regionServers: 3 });
+  return {
+    url: (namespace) => cluster.url(namespace),
+    stop: () => cluster.stop(),
+    async restart() {
+      const server = cluster.regionServers.at(-1)!;
+      await server.kill();
+      await server.start();
+    },
+  };
+});
