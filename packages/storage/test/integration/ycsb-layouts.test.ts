@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import {
+  fieldNames,
+  initialRecords,
+  isIntact,
+  keyName,
+  parseWorkload,
+  type Values,
+} from '@tidegauge/workload';
+import { openStore, type Store } from '../../src/index.ts';
+import { HANDS, type Hand } from '../ycsb-hands.ts';
+
+const RECORDS = 200;
+const TABLE = 'usertable';
+const WORKLOAD = parseWorkload('dataintegrity=true', {
+  file: 'layouts',
+  overrides: { recordcount: String(RECORDS), fieldlength: '120' },
+});
+const record = initialRecords(WORKLOAD, 1);
+const numbers = [...Array(RECORDS).keys()];
+
+// One server at a time: together they would fill a small machine.
+for (const [name, start] of Object.entries(HANDS)) {
+  test(`YCSB's layout in ${name}`, async (t) => {
+    const started = await startOrSkip(name, start);
+    if ('skip' in started) {
+      t.skip(started.skip);
+      return;
+    }
+    const hand = started.server;
+    t.after(() => hand.close());
+    await hand.create(WORKLOAD.fieldCount);
+    for (const { key, values } of numbers.map(record)) await hand.insert(key, values);
+    const store = await openStore(hand.url);
+    try {
+      await prove(t, hand, store);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
+  const intact = (key: string, found: Values | null, asked: readonly string[] | null = null): void => {
+    assert.ok(found !== null && isIntact(WORKLOAD, key, asked, found), `${key}: ${JSON.stringify(found)}`);
+  };
+
+  await t.test('what was loaded by hand is read key by key, whole and by field', async () => {
+    for (const number of numbers) {
+      const key = keyName(number);
+      const found = await store.records.read(TABLE, key, null);
+      intact(key, found);
+      assert.deepEqual(Object.keys(found!).sort(), [...fieldNames(WORKLOAD)].sort());
+      const field = `field${number % WORKLOAD.fieldCount}`;
+      const one = await store.records.read(TABLE, key, [field]);
+      assert.deepEqual(Object.keys(one!), [field]);
+      intact(key, one, [field]);
+    }
+    assert.equal(await store.records.read(TABLE, keyName(RECORDS), null), null);
+  });
+
+  await t.test('a scan finds all that was loaded by hand', async () => {
+    const found = await store.records.scan(TABLE, '', RECORDS + 1, null);
+    const keys = numbers.map((number) => keyName(number)).sort();
+    for (const { key, fields } of found) intact(key, fields);
+    if (store.capabilities.orderedScan) {
+      assert.deepEqual(
+        found.map(({ key }) => key),
+        keys,
+      );
+      const [first] = await store.records.scan(TABLE, keys[100]!, 1, ['field3']);
+      assert.equal(first?.key, keys[100]);
+    } else assert.deepEqual(found.map(({ key }) => key).sort(), keys);
+  });
+
+  await t.test('what is written through the store is read by hand key by key', async () => {
+    for (let number = RECORDS; number < 2 * RECORDS; number += 1) {
+      const { key, values } = record(number);
+      // As an update leaves it: some fields at first wrong, then right.
+      assert.equal(await store.records.insert(TABLE, key, { ...values, field1: '' }), true);
+      assert.equal(await store.records.update(TABLE, key, { field1: values.field1! }), true);
+      intact(key, await hand.read(key));
+    }
+  });
+
+  await t.test('what is changed and deleted through the store is so by hand', async () => {
+    const [changed, gone] = [keyName(3), keyName(4)];
+    assert.equal(await store.records.update(TABLE, changed, { field9: 'changed' }), true);
+    assert.deepEqual(await hand.read(changed), { ...record(3).values, field9: 'changed' });
+    assert.equal(await store.records.delete(TABLE, gone), true);
+    assert.equal(await hand.read(gone), null);
+    if (!store.capabilities.insertIsUpsert) {
+      assert.equal(await store.records.insert(TABLE, changed, record(3).values), false);
+    }
+  });
+
+  await t.test('a table that the store makes is the one that the hand knows', async () => {
+    await store.records.dropTable(TABLE);
+    await store.records.createTable(TABLE, WORKLOAD.fieldCount);
+    const { key, values } = record(0);
+    await hand.insert(key, values);
+    intact(key, await store.records.read(TABLE, key, null));
+    await store.records.createTable(TABLE, WORKLOAD.fieldCount);
+    intact(key, await hand.read(key));
+  });
+}

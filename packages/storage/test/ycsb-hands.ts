@@ -1,0 +1,187 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { startCassandra } from '@tidegauge/lab/cassandra';
+import { startMariadb } from '@tidegauge/lab/mariadb';
+import { startMongodb } from '@tidegauge/lab/mongodb';
+import { startPostgres } from '@tidegauge/lab/postgres';
+import cassandra from 'cassandra-driver';
+import mariadb from 'mariadb';
+import { Binary, MongoClient } from 'mongodb';
+import pg from 'pg';
+
+export type Fields = Readonly<Record<string, string>>;
+
+/** A database in which YCSB's binding works on the table `usertable`, by the statements that it sends. */
+export interface Hand {
+  /** The STORE URL of the same database. */
+  readonly url: string;
+  /** Makes the table as the binding's documentation says. */
+  create(fieldCount: number): Promise<void>;
+  insert(key: string, fields: Fields): Promise<void>;
+  /** All fields, or null when the key is not there. */
+  read(key: string): Promise<Fields | null>;
+  close(): Promise<void>;
+}
+
+/** Hands by store: each starts its server and resolves to a hand in an empty database. */
+export const HANDS: Readonly<Record<string, () => Promise<Hand>>> = {
+  sqlite: sqliteHand,
+  postgres: postgresHand,
+  mariadb: mariadbHand,
+  cassandra: cassandraHand,
+  mongodb: mongodbHand,
+};
+
+// YCSB's JDBC binding writes FIELD0 in its documentation's DDL and field0 in its statements.
+const jdbcTable = (fieldCount: number): string => {
+  const columns = Array.from({ length: fieldCount }, (_, index) => `, FIELD${index} TEXT`);
+  return `CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY${columns.join('')})`;
+};
+const jdbcInsert = (fields: Fields, mark: (index: number) => string): string => {
+  const names = Object.keys(fields);
+  return `INSERT INTO usertable (YCSB_KEY,${names.join(',')}) VALUES(${[0, ...names].map((_, n) => mark(n)).join(',')})`;
+};
+const jdbcRow = (row: Readonly<Record<string, unknown>> | undefined): Fields | null =>
+  row === undefined
+    ? null
+    : Object.fromEntries(
+        Object.entries(row)
+          .map(([name, value]): [string, string] => [name.toLowerCase(), value as string])
+          .filter(([name]) => name !== 'ycsb_key'),
+      );
+
+async function sqliteHand(): Promise<Hand> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidegauge-layout-'));
+  const file = join(folder, 'ycsb.db');
+  const database = new DatabaseSync(file);
+  return {
+    url: `sqlite:${file}`,
+    create: async (fieldCount) => database.exec(jdbcTable(fieldCount)),
+    async insert(key, fields) {
+      database.prepare(jdbcInsert(fields, () => '?')).run(key, ...Object.values(fields));
+    },
+    read: async (key) =>
+      jdbcRow(database.prepare('SELECT * FROM usertable WHERE YCSB_KEY = ?').get(key) as Fields | undefined),
+    async close() {
+      database.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function postgresHand(): Promise<Hand> {
+  const server = await startPostgres();
+  const url = server.url(await server.createDatabase());
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return {
+    url,
+    create: async (fieldCount) => void (await client.query(jdbcTable(fieldCount))),
+    async insert(key, fields) {
+      await client.query(
+        jdbcInsert(fields, (index) => `$${index + 1}`),
+        [key, ...Object.values(fields)],
+      );
+    },
+    read: async (key) =>
+      jdbcRow((await client.query('SELECT * FROM usertable WHERE YCSB_KEY = $1', [key])).rows[0]),
+    async close() {
+      await client.end();
+      await server.stop();
+    },
+  };
+}
+
+async function mariadbHand(): Promise<Hand> {
+  const server = await startMariadb();
+  await server.query('create database ycsb');
+  const connection = await mariadb.createConnection(server.url('ycsb'));
+  return {
+    url: server.url('ycsb'),
+    create: async (fieldCount) => void (await connection.query(jdbcTable(fieldCount))),
+    async insert(key, fields) {
+      await connection.execute(
+        jdbcInsert(fields, () => '?'),
+        [key, ...Object.values(fields)],
+      );
+    },
+    async read(key) {
+      const rows = await connection.execute('SELECT * FROM usertable WHERE YCSB_KEY = ?', [key]);
+      return jdbcRow((rows as Fields[])[0]);
+    },
+    async close() {
+      await connection.end();
+      await server.stop();
+    },
+  };
+}
+
+async function cassandraHand(): Promise<Hand> {
+  const server = await startCassandra();
+  const client = new cassandra.Client({
+    contactPoints: [`127.0.0.1:${server.port}`],
+    localDataCenter: 'datacenter1',
+    credentials: { username: server.user, password: server.password },
+  });
+  await client.execute(
+    `create keyspace ycsb with replication = {'class': 'SimpleStrategy', 'replication_factor': 1}`,
+  );
+  await client.execute('use ycsb');
+  return {
+    url: server.url('ycsb'),
+    async create(fieldCount) {
+      const columns = Array.from({ length: fieldCount }, (_, index) => `, field${index} varchar`);
+      await client.execute(`create table usertable (y_id varchar primary key${columns.join('')})`);
+    },
+    async insert(key, fields) {
+      const names = Object.keys(fields);
+      const statement = `INSERT INTO usertable (y_id,${names.join(',')}) VALUES (?${',?'.repeat(names.length)})`;
+      await client.execute(statement, [key, ...Object.values(fields)], { prepare: true });
+    },
+    async read(key) {
+      const { rows } = await client.execute('SELECT * FROM usertable WHERE y_id=?', [key], { prepare: true });
+      const [row] = rows;
+      if (row === undefined) return null;
+      const columns = row.keys().filter((name) => name !== 'y_id');
+      return Object.fromEntries(columns.map((name) => [name, row[name] as string]));
+    },
+    async close() {
+      await client.shutdown();
+      await server.stop();
+    },
+  };
+}
+
+async function mongodbHand(): Promise<Hand> {
+  const server = await startMongodb();
+  const name = `ycsb_${process.pid}`;
+  const client = new MongoClient(server.url(name));
+  const collection = client.db(name).collection<Record<string, unknown> & { _id: string }>('usertable');
+  return {
+    url: server.url(name),
+    // The first insert makes it.
+    create: async () => {},
+    async insert(key, fields) {
+      const bytes = Object.entries(fields).map(([field, value]) => [field, new Binary(Buffer.from(value))]);
+      await collection.insertOne({ _id: key, ...Object.fromEntries(bytes) });
+    },
+    async read(key) {
+      const found = await collection.findOne({ _id: key });
+      if (found === null) return null;
+      const { _id, ...fields } = found;
+      return Object.fromEntries(
+        Object.entries(fields).map(([field, value]) => [
+          field,
+          Buffer.from((value as Binary).buffer).toString(),
+        ]),
+      );
+    },
+    async close() {
+      await client.db(name).dropDatabase();
+      await client.close();
+      await server.stop();
+    },
+  };
+}
