@@ -79,6 +79,30 @@ export const COMMON_SETTINGS = defineConfig({
   k6: { kind: text('a program'), help: 'Another k6, 1 or 2; default: built with our MQTT module.' },
 });
 
+/** Of profiles that fill a store before they run. */
+export const PHASE_SETTING = defineConfig({
+  phase: {
+    kind: oneOf(['both', 'load', 'run']),
+    default: 'both',
+    help: 'Insert what is not there yet, run the operations on what is there, or one after the other.',
+  },
+});
+
+/** The store under test, or an API over it. */
+export const STORE_SETTINGS = defineConfig({
+  store: {
+    kind: text("a store's URL, or a store of the lab"),
+    default: 'sqlite',
+    secret: 'url',
+    help: 'The store under test; one without a URL is started, empty, and gone afterwards.',
+  },
+});
+
+export const API_SETTINGS = defineConfig({
+  api: { kind: url('http'), help: 'An API that runs already, instead of one started over --store.' },
+  apiToken: { kind: text(), secret: true, help: 'Bearer token of that API.' },
+});
+
 export type CommonConfig = Config<typeof COMMON_SETTINGS>;
 
 /** How fast and how long, once flags and the workload's own operation count are put together. */
@@ -130,6 +154,3 @@ export function refuseForeignHosts(target: string, { allowHost }: CommonConfig):
 export function mistake(line: string): ConfigError {
   return new ConfigError([line]);
 }
-
-export const apiUrl = url('http');
-export const brokerUrl = url('mqtt', 'mqtts');

@@ -1,17 +1,20 @@
 import { buildK6 } from '@tidegauge/lab/k6';
-import { ConfigError, EXIT, loadConfig, printHelp, type Schema } from '@tidegauge/service';
+import { ConfigError, EXIT, flagName, loadConfig, type Schema, variableName } from '@tidegauge/service';
 import { StoreError } from '@tidegauge/storage';
 import { WorkloadError } from '@tidegauge/workload';
+import { Closers } from './closers.ts';
 import { runK6 } from './k6-run.ts';
-import { NotLoadedError } from './load-records.ts';
+import { NotLoadedError } from './load.ts';
+import { devicesProfile } from './loadtest-devices.ts';
 import { ingestProfile } from './loadtest-ingest.ts';
+import { mixedProfile } from './loadtest-mixed.ts';
+import { queriesProfile } from './loadtest-queries.ts';
 import { recordsProfile } from './loadtest-records.ts';
 import { type CommonConfig, mistake, thresholdsOf } from './loadtest-settings.ts';
 import type { Plan } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { report } from './report.ts';
 import { type Summary, summarize } from './summary.ts';
-import { Closers } from './targets.ts';
 
 /** The run says nothing: k6 could not keep to its schedule, or did nothing. */
 const EXIT_INVALID = 3;
@@ -19,6 +22,9 @@ const EXIT_INVALID = 3;
 const PROFILES: Readonly<Record<string, Profile<Schema>>> = {
   records: recordsProfile as unknown as Profile<Schema>,
   ingest: ingestProfile as unknown as Profile<Schema>,
+  devices: devicesProfile as unknown as Profile<Schema>,
+  queries: queriesProfile as unknown as Profile<Schema>,
+  mixed: mixedProfile as unknown as Profile<Schema>,
 };
 
 const USAGE = `Load tests with k6. Starts what it needs on this machine, runs, and ends with figures as YCSB prints them.
@@ -44,11 +50,11 @@ async function main([name, ...argv]: readonly string[]): Promise<number> {
     throw mistake(`there is no load test ${name}: there are ${Object.keys(PROFILES).join(', ')}`);
   }
   if (argv.includes('--help')) {
-    process.stdout.write(printHelp(`npm run loadtest -- ${name} [flags]`, profile.settings));
+    process.stdout.write(helpOf(name, profile));
     return EXIT.OK;
   }
   const { properties, rest } = takeProperties(argv, profile.takesProperties);
-  const config = loadConfig(profile.settings, rest, {}) as CommonConfig;
+  const config = loadConfig(profile.settings, rest, secretsOf(profile.settings)) as CommonConfig;
   const checked = profile.check(config, properties);
   return runProfile(profile, config, checked);
 }
@@ -75,6 +81,27 @@ async function runProfile(profile: Profile<Schema>, config: CommonConfig, checke
     await closers.close();
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
+}
+
+/** Secrets may come from the environment; nothing else does, or a variable meant for a service would be taken up. */
+function secretsOf(schema: Schema): Record<string, string | undefined> {
+  const names = Object.keys(schema)
+    .filter((key) => schema[key]!.secret === true)
+    .flatMap((key) => [variableName(key), `${variableName(key)}_FILE`]);
+  return Object.fromEntries(names.map((name) => [name, process.env[name]]));
+}
+
+function helpOf(name: string, { summary, settings, takesProperties }: Profile<Schema>): string {
+  const flags = Object.entries(settings).map(([key, { kind, help, default: preset, secret }]) => {
+    const variable =
+      secret === true ? `, or ${variableName(key)} or ${variableName(key)}_FILE in the environment` : '';
+    const otherwise = preset === undefined ? 'not set' : `default ${preset}`;
+    return `  ${flagName(key)}${variable}\n      ${help}\n      Takes ${kind.takes}; ${otherwise}.\n`;
+  });
+  const properties = takesProperties
+    ? '  -p NAME=VALUE\n      A property that goes before those of the file, as in YCSB.\n'
+    : '';
+  return `npm run loadtest -- ${name} [flags]\n\n  ${summary}\n\n${flags.join('')}${properties}`;
 }
 
 async function measure(

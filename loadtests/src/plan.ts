@@ -11,7 +11,7 @@ export interface Plan {
 }
 
 /** One of k6's scenarios; those of a plan run side by side. */
-export type Part = RecordsPart | IngestPart;
+export type Part = RecordsPart | IngestPart | DevicesPart | QueriesPart;
 
 export interface RecordsPart {
   readonly profile: 'records';
@@ -29,6 +29,30 @@ export interface IngestPart {
   readonly run: string;
   /** Threads subscribe to what they publish and wait for it. */
   readonly receive: boolean;
+}
+
+export type DeviceOperationType = 'selectOne' | 'selectSome' | 'updateSome';
+
+/** The register of devices: read one, read those of a year, change those of a year. */
+export interface DevicesPart {
+  readonly profile: 'devices';
+  readonly model: Model;
+  readonly devices: number;
+  /** Shares of the operations; they add up to 1. */
+  readonly mix: Readonly<Record<DeviceOperationType, number>>;
+}
+
+/** Ten reads of growing complexity. */
+export interface QueriesPart {
+  readonly profile: 'queries';
+  readonly model: Model;
+  readonly devices: number;
+  /** Of each device. */
+  readonly readings: number;
+  /** Percent of devices and of time that are asked for. */
+  readonly share: number;
+  /** 1 to 10; null: any of them. */
+  readonly query: number | null;
 }
 
 export interface Broker {

@@ -1,8 +1,8 @@
 import type { Config, Schema } from '@tidegauge/service';
+import type { Closers } from './closers.ts';
 import type { CommonConfig } from './loadtest-settings.ts';
 import type { Plan } from './plan.ts';
 import type { Summary } from './summary.ts';
-import type { Closers } from './targets.ts';
 
 /** What a profile is given to prepare with. */
 export interface Preparation {

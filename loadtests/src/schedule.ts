@@ -25,13 +25,6 @@ export function totalMs(stages: readonly Stage[]): number {
   return stages.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
-/** How many operations an open model begins. */
-export function plannedOperations(model: OpenModel): number {
-  const constant = constantRate(model);
-  if (constant !== null) return Math.ceil((constant * totalMs(model.stages)) / 1000);
-  return Math.floor(piecesOf(model).reduce((sum, piece) => sum + piece.count, 0));
-}
-
 interface Piece {
   readonly beginMs: number;
   readonly durationMs: number;

@@ -92,7 +92,7 @@ function operationsOf(metrics: K6Summary['metrics']): Record<string, OperationSu
   const names = new Set(
     Object.keys(metrics).flatMap((metric) => /^op_(.+)_return_[A-Z_]+$/.exec(metric)?.[1] ?? []),
   );
-  for (const name of [...names].toSorted()) {
+  for (const name of [...names].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))) {
     const outcomes: Partial<Record<Outcome, number>> = {};
     for (const outcome of OUTCOMES) {
       const count = metrics[`op_${name}_return_${outcome}`]?.values.count ?? 0;

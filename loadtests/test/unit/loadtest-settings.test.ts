@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  COMMON_SETTINGS,
+  modelOf,
+  refuseForeignHosts,
+  thresholdsOf,
+} from '@tidegauge/loadtests/loadtest-settings';
+import { loadConfig } from '@tidegauge/service';
+
+const config = (...flags: string[]) => loadConfig(COMMON_SETTINGS, flags, {});
+
+test('the closed model ends with its operations, or when time is up', () => {
+  const common = { kind: 'closed', threads: 1, rate: null };
+  assert.deepEqual(modelOf(config(), 1000), { ...common, operations: 1000, durationMs: null });
+  assert.deepEqual(modelOf(config('--duration', '2s'), 1000), {
+    ...common,
+    operations: null,
+    durationMs: 2000,
+  });
+  assert.deepEqual(modelOf(config('--ops', '5', '--duration', '2s', '--threads', '3', '--rate', '7'), null), {
+    kind: 'closed',
+    threads: 3,
+    operations: 5,
+    durationMs: 2000,
+    rate: 7,
+  });
+});
+
+test('the open model goes on for as long as its operations take at their rate', () => {
+  const open = (...flags: string[]) => modelOf(config('--model', 'open', ...flags), 1000);
+  const constant = { kind: 'open', threads: 1, startRate: 100 };
+  assert.deepEqual(open('--rate', '100'), { ...constant, stages: [{ rate: 100, durationMs: 10_000 }] });
+  assert.deepEqual(open('--rate', '100', '--duration', '3s'), {
+    ...constant,
+    stages: [{ rate: 100, durationMs: 3000 }],
+  });
+  assert.deepEqual(open('--ramp', '50:1s,0:500ms'), {
+    kind: 'open',
+    threads: 1,
+    startRate: 0,
+    stages: [
+      { rate: 50, durationMs: 1000 },
+      { rate: 0, durationMs: 500 },
+    ],
+  });
+});
+
+const WRONG: readonly (readonly [flags: string, line: RegExp])[] = [
+  ['', /say when to end: --ops or --duration/],
+  ['--ramp 5:1s', /--ramp is of the open model: add --model open/],
+  ['--model open', /the open model goes by the clock: add --rate or --ramp/],
+  ['--model open --rate 5', /say when to end/],
+  ['--model open --ramp 5:1s --ops 3', /leave out --ops and --duration/],
+];
+for (const [flags, line] of WRONG) {
+  test(`${flags || 'no flag'} is not a way to run`, () => {
+    assert.throws(() => modelOf(config(...flags.split(' ').filter(Boolean)), null), line);
+  });
+}
+
+const UNREADABLE: readonly (readonly [flags: string, line: RegExp])[] = [
+  ['--threads 0', /^--threads got "0", but takes a whole number from 1 to 10000/],
+  ['--model half-open', /^--model got "half-open", but takes one of closed, open/],
+  ['--ramp 100', /^--ramp got "100", but takes a comma-separated list, each a rate and a duration/],
+  ['--threshold op_read<3', /^--threshold got .* it is not METRIC:CONDITION/],
+  ['--duration 1y', /^--duration got "1y", but takes a duration/],
+  ['--theads 3', /^--theads is not a flag of this program/],
+];
+for (const [flags, line] of UNREADABLE) {
+  test(`${flags} is refused with what would do`, () => {
+    assert.throws(
+      () => config(...flags.split(' ')),
+      (error: Error) => line.test(error.message),
+    );
+  });
+}
+
+test('thresholds are gathered by metric', () => {
+  const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99)<20,op_read:avg<5,op_scan:max<100'));
+  assert.deepEqual(thresholds, { op_read: ['p(99)<20', 'avg<5'], op_scan: ['max<100'] });
+});
+
+test('only this machine is put under load, unless a host is allowed', () => {
+  for (const url of [
+    'http://127.0.0.1:8080',
+    'postgres://u:p@localhost/db',
+    'mqtt://[::1]:1883',
+    'sqlite:./x.db',
+    'cassandra://127.0.0.1,127.0.0.2/k',
+  ]) {
+    refuseForeignHosts(url, config());
+  }
+  const foreign = 'cassandra://127.0.0.1,db.example/k';
+  assert.throws(
+    () => refuseForeignHosts(foreign, config()),
+    /^ConfigError: db\.example is not this machine: add --allow-host db\.example/,
+  );
+  refuseForeignHosts(foreign, config('--allow-host', 'db.example'));
+  for (const url of ['http://127.0.0.1.example', 'http://localhost.example']) {
+    assert.throws(() => refuseForeignHosts(url, config()), /is not this machine/);
+  }
+});
