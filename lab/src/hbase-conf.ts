@@ -14,7 +14,7 @@ function common(zookeeperPort: number): Properties {
 }
 
 /** Of masters and region servers: loopback only, threads and caches as a board of 1 GB can hold. */
-function serving(): Properties {
+function serving(regionServerCount: number): Properties {
   return {
     'hbase.master.hostname': '127.0.0.1',
     'hbase.unsafe.regionserver.hostname': '127.0.0.1',
@@ -31,7 +31,10 @@ function serving(): Properties {
     // Steps of a procedure go out at once, not in the batches that a large cluster wants.
     'hbase.procedure.remote.dispatcher.delay.msec': 10,
     'hbase.regionserver.msginterval': 1000,
-    'hbase.master.wait.on.regionservers.interval': 500,
+    // A master that starts waits for all, if they come soon.
+    'hbase.master.wait.on.regionservers.maxtostart': regionServerCount,
+    'hbase.master.wait.on.regionservers.timeout': 1500,
+    'hbase.master.wait.on.regionservers.interval': 200,
   };
 }
 
@@ -48,7 +51,7 @@ export async function writeStandaloneConf(conf: StandaloneConf): Promise<void> {
   await writeConf(folder, {
     'hbase-site.xml': {
       ...common(zookeeperPort),
-      ...serving(),
+      ...serving(1),
       'hbase.cluster.distributed': false,
       'hbase.rootdir': `file://${folder}/data`,
       'hbase.tmp.dir': `${folder}/tmp`,
@@ -79,11 +82,10 @@ export async function writeClusterConf(conf: ClusterConf): Promise<void> {
   await writeConf(folder, {
     'hbase-site.xml': {
       ...common(zookeeperPort),
-      ...serving(),
+      ...serving(regionServerCount),
       'hbase.cluster.distributed': true,
       'hbase.rootdir': `${hdfs}/hbase`,
       'hbase.tmp.dir': `${folder}/tmp`,
-      'hbase.master.wait.on.regionservers.mintostart': regionServerCount,
     },
     'core-site.xml': { 'fs.defaultFS': hdfs, 'hadoop.tmp.dir': `${folder}/tmp` },
     'hdfs-site.xml': {
