@@ -46,8 +46,8 @@ export async function load(items: Items, threads: number, signal: AbortSignal): 
       while (next < end && !stopped) {
         signal.throwIfAborted();
         const number = next++;
-        // Only the first stretch can have some: they are left as they are, whatever a run has made of them.
-        if (stretch === first && (await isThere(number))) found += 1;
+        // These may have some, the next one where its first item was late. They are left as they are.
+        if (stretch <= first + 1 && (await isThere(number))) found += 1;
         else await insert(number);
         progress.at(++done);
       }
