@@ -8,6 +8,8 @@ export interface NodeConf {
   /** Which node of the ring, from 0 on. */
   readonly index: number;
   readonly commitlog: 'batch' | 'periodic';
+  /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
+  readonly identity: string | null;
 }
 
 // Murmur3's ring cut in three.
@@ -15,7 +17,7 @@ const TOKENS = ['-9223372036854775808', '-3074457345618258603', '307445734561825
 
 /** cassandra.yaml, whole: the jar has none. Caches and pools as a board of 1 GB can hold. */
 export function yaml(conf: NodeConf): string {
-  const { folder, host, port, storagePort, index, commitlog } = conf;
+  const { folder, host, port, storagePort, index, commitlog, identity } = conf;
   const lines = [
     'cluster_name: tidegauge-lab',
     'num_tokens: 1',
@@ -43,6 +45,16 @@ export function yaml(conf: NodeConf): string {
     ...(commitlog === 'periodic' ? ['commitlog_sync_period: 10000ms'] : []),
     'commitlog_segment_size: 8MiB',
     'commitlog_total_space: 64MiB',
+    ...(identity === null
+      ? []
+      : [
+          'client_encryption_options:',
+          '  enabled: true',
+          '  optional: true',
+          '  ssl_context_factory:',
+          '    class_name: org.apache.cassandra.security.PEMBasedSslContextFactory',
+          `  keystore: ${identity}`,
+        ]),
     'auto_snapshot: false',
     'memtable_heap_space: 64MiB',
     'memtable_offheap_space: 64MiB',

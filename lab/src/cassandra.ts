@@ -28,6 +28,8 @@ export interface CassandraOptions {
    * Cassandra itself does by default, and a killed server loses up to 100 ms of what it acknowledged.
    */
   readonly commitlog?: 'batch' | 'periodic';
+  /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
+  readonly identity?: string;
 }
 
 export interface CassandraNode {
@@ -62,7 +64,7 @@ export interface Cassandra {
  * Downloads it by Maven once. Rejects when that fails or a node does not answer a query within 2 minutes.
  */
 export async function startCassandra(options: CassandraOptions = {}): Promise<Cassandra> {
-  const { nodes: count = 1, commitlog = 'batch' } = options;
+  const { nodes: count = 1, commitlog = 'batch', identity = null } = options;
   if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NODES)) {
     throw new TypeError(`nodes is 1 to ${MAX_NODES}`);
   }
@@ -78,7 +80,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
     const folder = join(directory.path, `node-${index + 1}`);
     return new Node(host, async () => {
       await mkdir(folder, { recursive: true });
-      const conf = { folder, host, port, storagePort, index, commitlog };
+      const conf = { folder, host, port, storagePort, index, commitlog, identity };
       await writeFile(join(folder, 'cassandra.yaml'), yaml(conf));
       await writeFile(join(folder, 'logback.xml'), LOGBACK);
       return launchServer({

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, chown } from 'node:fs/promises';
+import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from './debian.ts';
@@ -16,6 +16,8 @@ export interface Certificates {
   /** Of a server on 127.0.0.1. */
   readonly certificate: string;
   readonly key: string;
+  /** Key and certificate in one file. */
+  readonly identity: string;
   /** Lets a server that runs as another user read its key; nobody else may. */
   giveTo(uid: number, gid: number): Promise<void>;
   remove(): void;
@@ -37,11 +39,14 @@ export async function makeCertificates(): Promise<Certificates> {
   await make('stranger');
   const signer = ['-CA', file('authority.pem'), '-CAkey', file('authority.key')];
   await make('server', ...signer, '-addext', 'subjectAltName=IP:127.0.0.1');
+  const parts = await Promise.all(['key', 'pem'].map((ending) => readFile(file(`server.${ending}`), 'utf8')));
+  await writeFile(file('identity.pem'), parts.join(''), { mode: 0o600 });
   return {
     authority: file('authority.pem'),
     stranger: file('stranger.pem'),
     certificate: file('server.pem'),
     key: file('server.key'),
+    identity: file('identity.pem'),
     giveTo: (uid, gid) => chown(file('server.key'), uid, gid),
     remove: () => directory.remove(),
   };

@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts';
-import { choice, integer, type Option, type OptionValues, readOptions } from '../options.ts';
+import { choice, integer, type Option, type OptionValues, readOptions, word } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
 export const WRITE_LEVELS = [
@@ -36,6 +36,8 @@ export const CASSANDRA_OPTIONS = {
     'readings expire so long after they were written, 0 never; when created',
   ),
   compression: choice(['lz4', 'zstd', 'none'], 'lz4', 'compression of tables, when they are created'),
+  tls: choice(['true', 'false'], 'false', 'encrypt, and check the certificates of the nodes'),
+  tlsCAFile: word('a path', 'certificate authority to trust (PEM), where the system does not know it'),
   connect: integer(100, 120_000, 'ms', 5000, 'longest time to connect in, then UNAVAILABLE'),
   timeout: integer(100, 120_000, 'ms', 12_000, 'longest wait for one answer of a server, then TIMEOUT'),
 };

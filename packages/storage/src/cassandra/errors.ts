@@ -1,5 +1,6 @@
 import driver from 'cassandra-driver';
 import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { isUntrusted } from '../tls.ts';
 
 const { errors } = driver;
 const { responseErrorCodes: codes } = driver.types;
@@ -50,6 +51,7 @@ export function toStoreError(error: unknown, place: string): unknown {
 
 function meaning(error: unknown): Meaning | null {
   if (error instanceof errors.NoHostAvailableError) return worst(Object.values(error.innerErrors ?? {}));
+  if (isUntrusted(error)) return ['MISCONFIGURED', 'let tlsCAFile name the authority of the nodes'];
   if (error instanceof errors.ResponseError) return responseMeaning(error);
   if (error instanceof errors.AuthenticationError) return CREDENTIALS;
   if (error instanceof errors.BusyConnectionError) return ['OVERLOADED', 'all connections are busy: wait'];

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ConnectionOptions } from 'node:tls';
 import driver from 'cassandra-driver';
 import type { BackendLogger } from '../context.ts';
 import { StoreError } from '../errors.ts';
+import { readAuthority } from '../tls.ts';
 import type { CassandraConfig } from './config.ts';
 import { toStoreError } from './errors.ts';
 import { Limiter } from './limiter.ts';
@@ -48,6 +50,8 @@ export class Session {
   readonly keyspace: string;
   readonly config: CassandraConfig;
   readonly logger: BackendLogger;
+  /** The client's own, which `open` completes before the first connection. */
+  readonly #tls: ConnectionOptions | null;
   readonly #client: driver.Client;
   readonly #balancing: RememberingPolicy;
   readonly #limiter = new Limiter(MAX_REQUESTS);
@@ -63,7 +67,8 @@ export class Session {
     this.logger = logger;
     this.keyspace = config.keyspace;
     this.#balancing = new RememberingPolicy({ localDc: config.dc });
-    this.#client = new driver.Client(clientOptions(config, this.#balancing));
+    this.#tls = config.tls === 'true' ? { rejectUnauthorized: true } : null;
+    this.#client = new driver.Client(clientOptions(config, this.#balancing, this.#tls));
     const local = config.write.startsWith('LOCAL_');
     const majority = local ? consistencies.localQuorum : consistencies.quorum;
     const serial = local ? consistencies.localSerial : consistencies.serial;
@@ -78,7 +83,10 @@ export class Session {
 
   /** Connects within the connect option, or rejects. */
   async open(): Promise<void> {
-    const { connect, place } = this.config;
+    const { connect, place, tlsCAFile } = this.config;
+    if (this.#tls !== null && tlsCAFile !== null) {
+      this.#tls.ca = await readAuthority(tlsCAFile, 'tlsCAFile');
+    }
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
@@ -237,12 +245,17 @@ function composite(parts: readonly Buffer[]): Buffer {
   );
 }
 
-function clientOptions(config: CassandraConfig, loadBalancing: RememberingPolicy): driver.DseClientOptions {
+function clientOptions(
+  config: CassandraConfig,
+  loadBalancing: RememberingPolicy,
+  tls: ConnectionOptions | null,
+): driver.DseClientOptions {
   const { hosts, port, user, password, connect, timeout, rf } = config;
   const { reconnection, speculativeExecution } = driver.policies;
   return {
     contactPoints: [...hosts],
     localDataCenter: config.dc,
+    ...(tls === null ? {} : { sslOptions: tls }),
     protocolOptions: { port, maxSchemaAgreementWaitSeconds: AGREEMENT_MS / 1000 },
     ...(user === null ? {} : { authProvider: new driver.auth.PlainTextAuthProvider(user, password) }),
     // Hosts are tried one after the other: each gets its part of the time.

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@tidegauge/lab';
 import { startCassandra } from '@tidegauge/lab/cassandra';
+import { makeCertificates } from '@tidegauge/lab/certificates';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import driver from 'cassandra-driver';
 import { crashBatch, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
@@ -16,7 +17,9 @@ import { openStore } from '../../src/index.ts';
 const WRITER = fileURLToPath(new URL('../../conformance/crash-writer.ts', import.meta.url));
 const DAY = 86_400_000_000;
 
-const started = await startOrSkip('cassandra', startCassandra);
+const certificates = await makeCertificates();
+after(() => certificates.remove());
+const started = await startOrSkip('cassandra', () => startCassandra({ identity: certificates.identity }));
 const skip = 'skip' in started ? started.skip : false;
 // Tests are skipped where there is none.
 const server = ('server' in started ? started.server : null)!;
@@ -67,6 +70,20 @@ describe('cassandra', { skip }, () => {
     assert.match(error.message, /credentials|password|incorrect/i);
     assert.match(error.hint!, /password/);
     assert.doesNotMatch(error.message, /wrong/);
+  });
+
+  test('encrypts where tls says so, and knows the node by its authority', async () => {
+    const url = `${server.url('encrypted')}?tls=true`;
+    const store = await openStore(`${url}&tlsCAFile=${certificates.authority}`);
+    await store.readings.write(series('d', 10));
+    assert.deepEqual(await stored(store, 'd'), series('d', 10));
+    await store.close();
+    for (const options of ['', `&tlsCAFile=${certificates.stranger}`]) {
+      const error = await refusal(`${url}${options}`, 'MISCONFIGURED', 5000);
+      assert.match(error.hint!, /tlsCAFile/);
+    }
+    const missing = await rejection(openStore(`${url}&tlsCAFile=/nowhere.pem`), 'MISCONFIGURED');
+    assert.match(missing.message, /^tlsCAFile: .*nowhere/);
   });
 
   test('says that no user is given to a server that asks for one', async () => {
