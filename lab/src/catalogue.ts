@@ -55,18 +55,6 @@ export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
       return { connect: { STORE: cluster.url(database) }, stop: () => cluster.stop() };
     },
   },
-  hbase: {
-    summary: 'HBase 2.6 from Maven Central: one process, or HDFS and up to 3 region servers',
-    maxNodes: 3,
-    takesTargets: false,
-    async start({ nodes }) {
-      const server =
-        nodes === 1
-          ? await (await import('./hbase.ts')).startHbase()
-          : await (await import('./hbase-cluster.ts')).startHbaseCluster({ regionServers: nodes });
-      return { connect: { STORE: server.url('tidegauge') }, stop: () => server.stop() };
-    },
-  },
   ...Object.fromEntries(Object.entries(STORE_SERVERS).map(([name, entry]) => [name, storeEntry(entry)])),
 };
 

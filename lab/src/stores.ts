@@ -63,6 +63,18 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
       };
     },
   },
+  hbase: {
+    summary: 'HBase 2.6 from Maven Central: one process, or HDFS and up to 3 region servers',
+    maxNodes: 3,
+    async start(nodes) {
+      const server =
+        nodes === 1
+          ? await (await import('./hbase.ts')).startHbase()
+          : await (await import('./hbase-cluster.ts')).startHbaseCluster({ regionServers: nodes });
+      // Its first user creates the namespace.
+      return { create: async (place) => server.url(place), stop: () => server.stop() };
+    },
+  },
   mongodb: {
     summary: 'mongod where it is installed, else FerretDB, which is MongoDB-compatible',
     maxNodes: 1,
