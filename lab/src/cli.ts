@@ -26,7 +26,7 @@ Servers:
 ${names.map((name) => `  ${name.padEnd(width)}  ${CATALOGUE[name]!.summary}`).join('\n')}
 
 Flags of up:
-  --nodes N            how many nodes (cassandra and hbase: 1 to 3)
+  --nodes N            how many nodes (cassandra and hbase: 1 to 3, citus: 1 to 4)
   --target HOST:PORT   what to scrape (prometheus); again for more
   --name NAME          to have a second one of a kind; default: the server's name
 `;
