@@ -87,14 +87,27 @@ export function checkToken(listen: string, token: string | null, variable: strin
   }
 }
 
-/** Where there is a token, methods that change something need it (RFC 6750). */
-export function requireToken(token: string | null, variable: string): RequestHandler {
-  if (token === null) return (_request, _response, next) => next();
+/** Whether an Authorization header carries the token (RFC 6750); always where there is none. */
+export function bearerCheck(token: string | null): (authorization: string | undefined) => boolean {
+  if (token === null) return () => true;
   const expected = digest(token);
+  return (authorization) => {
+    const given = bearerOf(authorization);
+    return given !== undefined && timingSafeEqual(digest(given), expected);
+  };
+}
+
+function bearerOf(authorization = ''): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+}
+
+/** Where there is a token, methods that change something need it. */
+export function requireToken(token: string | null, variable: string): RequestHandler {
+  const carriesToken = bearerCheck(token);
   return (request, response, next) => {
-    if (isSafe(request.method)) return next();
-    const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    if (given !== undefined && timingSafeEqual(digest(given), expected)) return next();
+    const { authorization } = request.headers;
+    if (isSafe(request.method) || carriesToken(authorization)) return next();
+    const given = bearerOf(authorization);
     response.setHeader('WWW-Authenticate', 'Bearer realm="tidegauge"');
     const detail =
       given === undefined ? `This needs Authorization: Bearer <${variable}>.` : 'The token is wrong.';

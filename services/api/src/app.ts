@@ -21,7 +21,7 @@ import { LiveHub, type LiveHubOptions } from './live-hub.ts';
 import { enforce, readOpenApi } from './openapi.ts';
 import { canonical } from './paths.ts';
 import { allowHeader, translate } from './problems.ts';
-import { recordLane } from './record-lane.ts';
+import { handedBody, recordLane } from './record-lane.ts';
 import { deviceRoutes } from './routes/devices.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { liveRoutes } from './routes/live.ts';
@@ -72,7 +72,14 @@ export function createApp(dependencies: AppDependencies): App {
   // Answers are as fresh as the store; hashing each for an ETag would cost more than it saves.
   app.disable('etag');
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
-  const lane = recordLane(store, config.httpListen, seconds, app);
+  const lane = recordLane({
+    records: store.records,
+    listen: config.httpListen,
+    token: config.apiToken,
+    bodyLimit: config.bodyLimit,
+    seconds,
+    app,
+  });
   app.use(httpMetrics(seconds), securityHeaders);
   app.use(guardBrowsers(config.httpListen), requireToken(config.apiToken, 'API_TOKEN'));
   // Known by name, so that a request for data does not look for a file first.
@@ -102,7 +109,7 @@ export function createApp(dependencies: AppDependencies): App {
     '/v1/devices',
     express.json({ type: ['application/json', 'application/merge-patch+json'], limit: DEVICE_BODY_LIMIT }),
   );
-  app.use('/v1/records', budget, express.json({ limit: config.bodyLimit, inflate: false }));
+  app.use('/v1/records', handedBody(lane), budget, express.json({ limit: config.bodyLimit, inflate: false }));
   app.use(enforce(document, dependencies.validateResponses ?? false));
   app.use(readingRoutes(store, ingest), deviceRoutes(store), recordRoutes(store, lane));
   app.use(ledgerRoutes(ingest), quarantineRoutes(ingest), liveRoutes(live));

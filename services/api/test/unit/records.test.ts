@@ -170,10 +170,57 @@ test('the short way serves no foreign name either, nor a table of the store’s 
   assert.equal(await status('/v1/records/readings/user1', 'localhost'), 400);
 });
 
+test('the short way of a write answers as the long way does', async (t) => {
+  const api = await withTable(t);
+  const fields = { field0: 'é"\\', field1: 'b', field2: 'c' };
+  const [short, long] = [`${TABLE}/user1`, `${TABLE}/%75ser2`];
+  const same = async (method: string, body: unknown, status: number, headers = {}): Promise<void> => {
+    const answers = [];
+    for (const path of [short, long]) {
+      const answer = await api.call(method, path, { body, headers });
+      assert.equal(answer.status, status, `${method} ${path}: ${JSON.stringify(answer.body)}`);
+      const shown = [...answer.headers].filter(([name]) => !['date', 'content-length'].includes(name));
+      const { instance: _, ...rest } = answer.body === '' ? {} : answer.body;
+      answers.push(JSON.stringify([shown, rest]).replaceAll('user1', 'user2'));
+    }
+    assert.equal(answers[0], answers[1], method);
+  };
+  const headers = { 'Content-Type': 'application/json' };
+  await same('PUT', { fields }, 201);
+  await same('PUT', { fields }, 409);
+  await same('PATCH', { fields: { field1: 'd' } }, 204);
+  await same('PUT', { fields: {} }, 400);
+  await same('PUT', { fields, more: 1 }, 400);
+  await same('PATCH', { fields: { field0: null } }, 400);
+  await same('PATCH', { fields: { field1000: '' } }, 400);
+  await same('PATCH', { fields: { field0: '\0' } }, 422);
+  await same('PATCH', '{"fields":', 400, headers);
+  await same('PATCH', '[]', 400, headers);
+  await same('PATCH', '', 400, headers);
+  await same('PATCH', { fields }, 415, { 'Content-Type': 'text/plain' });
+  await same('PATCH', { fields }, 403, { Origin: 'http://evil.example' });
+  for (const key of ['user1', 'user2']) {
+    assert.deepEqual(await api.store.records.read('usertable', key, null), { ...fields, field1: 'd' });
+  }
+  await api.call('DELETE', short);
+  await api.call('DELETE', long);
+  await same('PATCH', { fields }, 404);
+  const large = { fields: { field0: 'x'.repeat(63 * 1024) } };
+  const larger = { fields: { field0: 'x'.repeat(65 * 1024) } };
+  assert.equal((await api.call('PUT', `${TABLE}/large`, { body: large })).status, 201);
+  assert.equal((await api.call('PUT', `${TABLE}/larger`, { body: larger })).status, 413);
+});
+
 test('a store that fails is asked once, and its error answered', async (t) => {
   const api = await withTable(t);
   await api.store.close();
-  const answer = await api.call('GET', `${TABLE}/user1`);
-  assert.equal(answer.status, 503);
-  assert.match(answer.body.detail, /not open/);
+  for (const [method, body] of [
+    ['GET', undefined],
+    ['PUT', { fields: { field0: 'a' } }],
+    ['PATCH', { fields: { field0: 'a' } }],
+  ] as const) {
+    const answer = await api.call(method, `${TABLE}/user1`, { body });
+    assert.equal(answer.status, 503, method);
+    assert.match(answer.body.detail, /not open/);
+  }
 });
