@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@tidegauge/lab';
+import { buildK6 } from '@tidegauge/lab/k6';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { openStore, type YcsbRecord } from '@tidegauge/storage';
+import { isIntact, parseWorkload } from '@tidegauge/workload';
+
+const PROGRAM = fileURLToPath(new URL('../../src/loadtest.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'tidegauge-loadtest-test-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function loadtest(...args: string[]) {
+  return spawnSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8', timeout: 240_000 });
+}
+
+/** `{ 'READ Operations': 12, ... }` of a report in YCSB's form. */
+function figures(stdout: string): Record<string, number> {
+  const lines = [...stdout.matchAll(/^\[(.+?)\], (.+?), ([\d.]+)$/gm)];
+  return Object.fromEntries(
+    lines.map(([, section, measure, value]) => [`${section} ${measure}`, Number(value)]),
+  );
+}
+
+async function recordsIn(url: string): Promise<YcsbRecord[]> {
+  const store = await openStore(url);
+  try {
+    return await store.records.scan('usertable', '', 10_000, null);
+  } finally {
+    await store.close();
+  }
+}
+
+writeFileSync(join(folder, 'unknown-distribution'), 'requestdistribution=gaussian\n');
+writeFileSync(join(folder, 'wrong-file'), 'recordcount=many\n');
+
+const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])[] = [
+  [
+    'a load test that there is not',
+    ['reads'],
+    /^there is no load test reads: there are records, ingest, devices, /,
+  ],
+  ['a workload that there is not', ['records', '--workload', 'z'], /^there is no workload z: ENOENT/],
+  [
+    'a wrong property file',
+    ['records', '--workload', join(folder, 'wrong-file')],
+    /wrong-file: recordcount: "many" is no whole number/,
+  ],
+  [
+    'an unknown distribution',
+    ['records', '--workload', join(folder, 'unknown-distribution')],
+    /requestdistribution: "gaussian" is unknown; use one of uniform, /,
+  ],
+  [
+    'a mix that does not add up to 1',
+    ['records', '-p', 'readproportion=0.7'],
+    /readproportion 0\.7 .*= 1\.2; let the shares add up to 1$/,
+  ],
+  [
+    'a mix of device operations that does not add up',
+    ['devices', '--ops', '1', '--mix', 'selectOne=0.5,updateSome=0.4'],
+    /^--mix got .*: they add up to 0\.9$/,
+  ],
+  [
+    'a property without a value',
+    ['records', '-p', 'fieldcount'],
+    /^-p takes a property such as fieldcount=5$/,
+  ],
+  [
+    'a store that there is not',
+    ['records', '--store', 'oracle'],
+    /^there is no store oracle: give a URL \(sqlite:, .*\) or one of sqlite, /,
+  ],
+  [
+    'a store of another machine',
+    ['records', '--store', 'postgres://u:secret@db.example/d'],
+    /^db\.example is not this machine: add --allow-host db\.example /,
+  ],
+  [
+    'an API of another machine',
+    ['records', '--api', 'http://192.0.2.1:8080'],
+    /^192\.0\.2\.1 is not this machine/,
+  ],
+  [
+    'a broker of another machine',
+    ['ingest', '--ops', '1', '--broker', 'mqtt://192.0.2.1'],
+    /^192\.0\.2\.1 is not this machine/,
+  ],
+  [
+    'ingest without its broker',
+    ['ingest', '--ops', '1', '--ingest', 'http://127.0.0.1:1'],
+    /^--ingest needs the --broker/,
+  ],
+  [
+    'our own driver with what it cannot',
+    ['ingest', '--ops', '1', '--driver', 'own', '--qos', '2'],
+    /^--driver own publishes with QoS 1/,
+  ],
+  ['mixed without an end', ['mixed', '--ops', '10'], /^both parts of mixed end together: give --duration/],
+  [
+    'a store that is not loaded',
+    ['records', '--phase', 'run'],
+    /^usertable is not loaded: number 0 of 1000 is not there; load it with --phase load/,
+  ],
+];
+
+for (const [what, args, line] of MISTAKES) {
+  test(`${what} is one clear line and exit code 2, and nothing is run`, () => {
+    const { status, stdout, stderr } = loadtest(...args);
+    assert.equal(status, 2, stderr);
+    assert.equal(stdout, '');
+    assert.match(stderr.trimEnd(), line);
+    assert.equal(stderr.trimEnd().split('\n').length, 1);
+  });
+}
+
+const k6 = await startOrSkip('k6', buildK6);
+const skip = 'skip' in k6 ? k6.skip : false;
+
+test('records: what k6 reports is what the store holds, loaded once, with files of it', {
+  skip,
+}, async () => {
+  const url = `sqlite:${join(folder, 'records.db')}`;
+  const [json, csv] = [join(folder, 'records.json'), join(folder, 'records.csv')];
+  const mix = ['readproportion=0.4', 'updateproportion=0.2', 'insertproportion=0.2', 'scanproportion=0.1'];
+  const properties = [...mix, 'readmodifywriteproportion=0.1', 'dataintegrity=true'].flatMap((each) => [
+    '-p',
+    each,
+  ]);
+  const common = ['records', '--workload', 'a', '--records', '300', '--store', url, ...properties];
+  const run = loadtest(...common, '--ops', '401', '--threads', '4', '--json', json, '--csv', csv);
+  assert.equal(run.status, 0, run.stderr + run.stdout);
+  assert.match(run.stderr, /^loaded 300 usertable, /m);
+  const found = figures(run.stdout);
+  const whole = ['UPDATE', 'INSERT', 'SCAN'].reduce((sum, type) => sum + found[`${type} Return=OK`]!, 0);
+  // A read-modify-write is counted with its read and its update, as in YCSB.
+  const inner = found['READ-MODIFY-WRITE Return=OK']!;
+  assert.equal(whole + found['READ Return=OK']! - inner, 401);
+  assert.equal(found['VERIFY Return=OK'], found['READ Return=OK']);
+  assert.ok(found['OVERALL Throughput(ops/sec)']! > 0);
+  assert.ok(found['READ 99.9PercentileLatency(us)']! <= found['READ MaxLatency(us)']!);
+
+  const records = await recordsIn(url);
+  assert.equal(records.length, 300 + found['INSERT Return=OK']!);
+  const workload = parseWorkload('dataintegrity=true\nrecordcount=300', { file: 'test' });
+  assert.ok(records.every(({ key, fields }) => isIntact(workload, key, null, fields)));
+
+  const document = JSON.parse(readFileSync(json, 'utf8'));
+  assert.equal(document.valid, true);
+  assert.equal(document.summary.operations.SCAN.latency.count, found['SCAN Operations']);
+  assert.match(readFileSync(csv, 'utf8'), new RegExp(`^SCAN,Operations,${found['SCAN Operations']}$`, 'm'));
+
+  // What was loaded once is there for the next run; and the same seed asks for the same.
+  const again = loadtest(...common, '--phase', 'run', '--ops', '401', '--threads', '4');
+  const repeated = figures(again.stdout);
+  assert.equal(repeated['SCAN Operations'], found['SCAN Operations']);
+  // Its inserts are there already.
+  assert.equal(again.status, 1);
+  assert.equal(repeated['INSERT Return=EXISTS'], found['INSERT Return=OK']);
+  assert.match(again.stdout, /^FAILED: INSERT ended in EXISTS \d+ times$/m);
+});
+
+test('the open model keeps to its rate, and says so when it cannot', { skip }, () => {
+  const common = ['records', '--workload', 'c', '--records', '20', '--model', 'open', '--duration', '2s'];
+  const kept = loadtest(...common, '--rate', '20', '--threads', '20');
+  assert.equal(kept.status, 0, kept.stderr + kept.stdout);
+  const found = figures(kept.stdout);
+  // k6 may begin one more at the very end.
+  assert.ok([40, 41].includes(found['READ Return=OK']!), kept.stdout);
+  assert.ok(found['Intended-READ AverageLatency(us)']! >= found['READ AverageLatency(us)']!);
+  // 20,000 a second from one thread: an operation would have to take 50 us.
+  const late = loadtest(...common, '--rate', '20000', '--threads', '1');
+  assert.equal(late.status, 3, late.stderr + late.stdout);
+  assert.match(late.stdout, /^INVALID: \d+ operations were dropped: no thread was free/m);
+});
+
+test('a threshold that is crossed fails the run', { skip }, () => {
+  const flags = ['--records', '20', '--ops', '20', '--threshold', 'op_read:p(99)<0.001'];
+  const { status, stdout } = loadtest('records', '--workload', 'c', ...flags);
+  assert.equal(status, 1);
+  assert.match(stdout, /^FAILED: the threshold op_read: p\(99\)<0\.001 was crossed$/m);
+});
+
+for (const driver of [
+  ['--threads', '8', '--receive', '--qos', '2'],
+  ['--driver', 'own'],
+]) {
+  test(`ingest ${driver.join(' ')}: what was acknowledged is in the ledger`, { skip }, () => {
+    const { status, stdout, stderr } = loadtest('ingest', '--ops', '2000', '--devices', '40', ...driver);
+    assert.equal(status, 0, stderr + stdout);
+    const found = figures(stdout);
+    assert.equal(found['PUBLISH Return=OK'], 2000);
+    assert.equal(found['PUBLISH Operations'], 2000);
+    if (driver.includes('--receive')) assert.equal(found['RECEIVE Operations'], 2000);
+    const { 'LEDGER Received': received, 'LEDGER Stored': stored, 'LEDGER Missing': missing } = found;
+    assert.deepEqual({ received, stored, missing }, { received: 2000, stored: 2000, missing: 0 });
+  });
+}
+
+test('devices and queries find what was loaded', { skip }, () => {
+  const store = ['--store', `sqlite:${join(folder, 'fleet.db')}`];
+  const devices = loadtest('devices', ...store, '--devices', '70', '--ops', '200', '--threads', '3');
+  assert.equal(devices.status, 0, devices.stderr + devices.stdout);
+  const types = ['SELECT-ONE', 'SELECT-SOME', 'UPDATE-SOME'];
+  const sum = types.reduce((total, type) => total + figures(devices.stdout)[`${type} Return=OK`]!, 0);
+  assert.equal(sum, 200);
+  const queries = loadtest('queries', ...store, '--devices', '10', '--readings', '100', '--ops', '100');
+  assert.equal(queries.status, 0, queries.stderr + queries.stdout);
+  assert.match(queries.stderr, /^loaded 10 devices with 100 readings each, /m);
+  assert.ok(figures(queries.stdout)['QUERY-10 Return=OK']! > 0);
+});
+
+/** A load test with k6's dashboard, once that answers; its `page`, and what becomes of it. */
+async function withDashboard(...args: string[]) {
+  const port = await freePort();
+  const child = spawn(process.execPath, [PROGRAM, ...args, '--dashboard', '--dashboard-port', String(port)]);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const ended = once(child, 'exit').then(() => ({ status: child.exitCode, output }));
+  let page = '';
+  for (const deadline = Date.now() + 120_000; page === '' && Date.now() < deadline; await sleep(100)) {
+    const answer = fetch(`http://127.0.0.1:${port}/ui/`);
+    page = await answer.then(
+      (found) => found.text(),
+      () => '',
+    );
+  }
+  return { child, page, ended };
+}
+
+test('mixed publishes and queries at once, with k6’s dashboard', { skip }, async () => {
+  const flags = [
+    '--devices',
+    '10',
+    '--readings',
+    '50',
+    '--duration',
+    '4s',
+    '--rate',
+    '50',
+    '--threads',
+    '10',
+  ];
+  const { page, ended } = await withDashboard('mixed', ...flags, '--query-rate', '20');
+  const { status, output } = await ended;
+  assert.equal(status, 0, output);
+  assert.match(page, /<html/);
+  const found = figures(output);
+  assert.equal(found['LEDGER Stored'], found['PUBLISH Return=OK']);
+  assert.ok(found['PUBLISH Return=OK']! > 0, output);
+  assert.match(output, /^\[QUERY-\d+\], Return=OK, \d+$/m);
+});
+
+test('an interrupted run is invalid and gives its figures', { skip }, async () => {
+  const flags = ['--records', '20', '--duration', '120s', '--rate', '20'];
+  const { child, ended } = await withDashboard('records', '--workload', 'c', ...flags);
+  child.kill('SIGINT');
+  const { status, output } = await ended;
+  assert.equal(status, 3, output);
+  assert.match(output, /^\[OVERALL\], RunTime\(ms\), \d/m);
+  assert.match(output, /^INVALID: it was interrupted$/m);
+});
