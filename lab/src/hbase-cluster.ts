@@ -4,6 +4,7 @@ import { findProgram } from './debian.ts';
 import { type JvmOptions, jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
 import { hbaseJars } from './hbase-jars.ts';
 import { type HbaseProcess, LaunchedProcess } from './hbase-process.ts';
+import { firstPut } from './hbase-ready.ts';
 import { freePort, launchServer, listens, temporaryDirectory } from './server-process.ts';
 
 const run = promisify(execFile);
@@ -54,7 +55,7 @@ interface Part {
 /**
  * Starts HBase 2.6 on loopback as a cluster runs it, every part a child of this process: ZooKeeper, HDFS with one
  * copy, masters, and region servers with a heap of 256 MB each; 1.3 GB with three of them. Downloads it by Maven
- * once. Rejects when that fails or it takes no orders within 3 minutes.
+ * once. Rejects when that fails or no put is answered within 3 minutes.
  */
 export async function startHbaseCluster(options: HbaseClusterOptions = {}): Promise<HbaseCluster> {
   const { regionServers: regionServerCount = 3, masters: masterCount = 1 } = options;
@@ -142,6 +143,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
     const [first, ...others] = masters;
     await startAll([first!, ...regionServers]);
     await startAll(others);
+    await firstPut(port);
   } catch (error) {
     await stop();
     throw error;

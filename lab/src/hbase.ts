@@ -1,6 +1,8 @@
 import { findProgram } from './debian.ts';
 import { jvmOptions, SAYS, writeStandaloneConf } from './hbase-conf.ts';
 import { type HbaseVersion, hbaseJars } from './hbase-jars.ts';
+import { LaunchedProcess } from './hbase-process.ts';
+import { firstPut } from './hbase-ready.ts';
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 120_000;
@@ -17,7 +19,7 @@ export interface Hbase {
   readonly pid: number;
   /** The URL of a namespace, which need not exist yet. */
   url(namespace: string): string;
-  /** Ends it as a power cut would: local files then lose the last writes, other than HDFS. */
+  /** Ends it as a power cut would. */
   kill(): Promise<void>;
   /** Ends it as an operator would if it runs, and starts it again with its data. */
   restart(): Promise<void>;
@@ -28,7 +30,8 @@ export interface Hbase {
 
 /**
  * Starts a standalone HBase on loopback, master, region server and ZooKeeper in one child of this process, with a
- * heap of 256 MB. Downloads it by Maven once. Rejects when that fails or it takes no orders within 2 minutes.
+ * heap of 256 MB. Downloads it by Maven once. Rejects when that fails or no
+ * put is answered within 2 minutes.
  */
 export async function startHbase({ version = '2.6.1' }: HbaseOptions = {}): Promise<Hbase> {
   const java = await findProgram('java', 'default-jre-headless');
@@ -45,11 +48,17 @@ export async function startHbase({ version = '2.6.1' }: HbaseOptions = {}): Prom
       ready: async (log) => SAYS.takesOrders.test(log),
       readyMs: READY_MS,
     });
-  let server: ServerProcess;
-  try {
-    server = await launch();
-  } catch (error) {
+  const server = new LaunchedProcess(`hbase ${version}`, port, launch);
+  const stop = async (): Promise<void> => {
+    // Nothing is kept, so that the seconds of an orderly end are spared.
+    await server.kill();
     directory.remove();
+  };
+  try {
+    await server.restart();
+    await firstPut(port);
+  } catch (error) {
+    await stop();
     throw error;
   }
   return {
@@ -61,13 +70,9 @@ export async function startHbase({ version = '2.6.1' }: HbaseOptions = {}): Prom
     kill: () => server.kill(),
     async restart() {
       await server.stop();
-      server = await launch();
+      await server.restart();
     },
-    async stop() {
-      // Nothing is kept, so that the seconds of an orderly end are spared.
-      await server.kill();
-      directory.remove();
-    },
+    stop,
     log: () => server.log(),
   };
 }
