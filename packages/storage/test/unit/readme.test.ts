@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { HBASE_OPTIONS } from '../../src/hbase/index.ts';
 import { STORE_ERROR_CODES, STORE_SCHEMES } from '../../src/index.ts';
 import { MARIADB_OPTIONS } from '../../src/mariadb/index.ts';
 import { SQLITE_OPTIONS } from '../../src/sqlite/index.ts';
@@ -15,7 +16,11 @@ test('the README lists every error code with its meaning, and no other', () => {
   assert.deepEqual(rows, Object.entries(STORE_ERROR_CODES));
 });
 
-for (const [engine, options] of Object.entries({ sqlite: SQLITE_OPTIONS, mariadb: MARIADB_OPTIONS })) {
+for (const [engine, options] of Object.entries({
+  sqlite: SQLITE_OPTIONS,
+  mariadb: MARIADB_OPTIONS,
+  hbase: HBASE_OPTIONS,
+})) {
   test(`the README lists every option of ${engine} as the code has it`, () => {
     const start = README.indexOf(`Options of \`${engine}\``);
     const section = README.slice(start, README.indexOf('\n## ', start));
