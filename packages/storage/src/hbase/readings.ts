@@ -47,7 +47,7 @@ export class HbaseReadings implements ReadingStore {
   async probe(): Promise<void> {
     const { place, connect: timeoutMs } = this.#session.config;
     const regions = await this.#table.regions({ timeoutMs });
-    let border = Buffer.alloc(0);
+    let border: Buffer = Buffer.alloc(0);
     for (const { start, end } of regions) {
       if (!start.equals(border)) break;
       border = end;
