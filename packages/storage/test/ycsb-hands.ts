@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { HBaseClient } from '@tidegauge/hbase-client';
 import { startCassandra } from '@tidegauge/lab/cassandra';
+import { startHbase } from '@tidegauge/lab/hbase';
 import { startMariadb } from '@tidegauge/lab/mariadb';
 import { startMongodb } from '@tidegauge/lab/mongodb';
 import { startPostgres } from '@tidegauge/lab/postgres';
@@ -32,6 +34,7 @@ export const HANDS: Readonly<Record<string, () => Promise<Hand>>> = {
   mariadb: mariadbHand,
   cassandra: cassandraHand,
   mongodb: mongodbHand,
+  hbase: hbaseHand,
 };
 
 // YCSB's JDBC binding writes FIELD0 in its documentation's DDL and field0 in its statements.
@@ -180,6 +183,36 @@ async function mongodbHand(): Promise<Hand> {
     },
     async close() {
       await client.db(name).dropDatabase();
+      await client.close();
+      await server.stop();
+    },
+  };
+}
+
+async function hbaseHand(): Promise<Hand> {
+  const server = await startHbase();
+  const client = new HBaseClient({ zookeeper: `127.0.0.1:${server.port}` });
+  await client.admin.createNamespace('ycsb');
+  const table = client.table('ycsb:usertable');
+  return {
+    url: server.url('ycsb'),
+    create: () => client.admin.createTable('ycsb:usertable', { families: { family: {} } }),
+    async insert(key, fields) {
+      const cells = Object.entries(fields).map(([qualifier, value]) => ({
+        family: 'family',
+        qualifier,
+        value,
+      }));
+      await table.put(key, cells);
+    },
+    async read(key) {
+      const row = await table.get(key);
+      if (row === null) return null;
+      return Object.fromEntries(
+        row.cells.map(({ qualifier, value }) => [qualifier.toString(), value.toString()]),
+      );
+    },
+    async close() {
       await client.close();
       await server.stop();
     },
