@@ -154,7 +154,8 @@ public final class TidegaugeClient extends DB {
       if (status != Status.OK && status != Status.NOT_FOUND) failed(response.body());
       return new Answer(status, response.body());
     } catch (IOException error) {
-      return new Answer(failed(error.toString()), error.toString());
+      String what = method + " " + records + path + ": " + error;
+      return new Answer(failed(what), what);
     } catch (InterruptedException error) {
       Thread.currentThread().interrupt();
       return new Answer(Status.ERROR, error.toString());

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { compileWithYcsb } from '@tidegauge/lab/ycsb';
 import { NODE, ROOT } from '../../../scripts/setup.js';
@@ -81,21 +82,34 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
     assert.equal(sum(counts), OPERATIONS);
   });
 
+  const program = async (args: readonly string[]): Promise<Ended> => {
+    const ended = run(NODE, ['loadtests/bench/ycsb.ts', ...args], { cwd: ROOT });
+    return ended.then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      (error: unknown) => error as Ended,
+    );
+  };
+
   test('operations that fail are said, counted, and end the program with 1', async () => {
-    const table = { table: 'nowhere', operationcount: 20 };
-    const args = [
-      '--disable-warning=ExperimentalWarning',
-      'loadtests/bench/ycsb.ts',
-      'run',
-      ...argsFor('c', table),
-    ];
-    const ended = (await run(NODE, args, { cwd: ROOT }).catch((error: unknown) => error)) as {
-      readonly code: number;
-      readonly stdout: string;
-      readonly stderr: string;
-    };
+    const ended = await program(['run', ...argsFor('c', { table: 'nowhere', operationcount: 20 })]);
     assert.equal(ended.code, 1);
     assert.match(ended.stdout, /^\[READ\], Return=BAD_REQUEST, 20$/m);
     assert.match(ended.stderr, /^tidegauge: .*table nowhere .* does not exist/m);
   });
+
+  test('a run that does nothing ends the program with 1, and a wrong phase with 2', async () => {
+    const closed = `http://127.0.0.1:${await freePort()}`;
+    const ended = await program(['load', ...argsFor('c', { 'tidegauge.url': closed })]);
+    assert.equal(ended.code, 1);
+    assert.ok(ended.stderr.includes(`tidegauge: PUT ${closed}/v1/records/table_c: `), ended.stderr);
+    const wrong = await program(['walk']);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /^the first argument is load or run$/m);
+  });
 });
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
