@@ -1,0 +1,300 @@
+import { CONFIG } from './config.ts';
+
+type Series = Readonly<Record<string, string>>;
+
+/** Proof of one alert: a fault that fires and clears, and a situation at its edge in which it must stay quiet. */
+export interface AlertCase {
+  readonly alert: string;
+  /** Seconds between samples; slow things need not be sampled fast. */
+  readonly intervalSeconds: number;
+  /** Series in promtool's notation: all is well, then the fault, then all is well again. */
+  readonly fault: Series;
+  /** Still quiet at this sample, though the fault is there already (for alerts that wait). */
+  readonly quietAt: number;
+  readonly firesAt: number;
+  readonly clearedAt: number;
+  /** At the limit, not beyond it, or too short. */
+  readonly edge: Series;
+}
+
+const { thresholds: limit } = CONFIG;
+const ingest = (metric: string, labels = '') => `${metric}{job="ingest",instance="ingest:9464"${labels}}`;
+const broker = (metric: string) => `${metric}{job="broker",instance="broker:9465"}`;
+const node = (metric: string, labels = '') => `${metric}{job="node",instance="pi1:9100"${labels}}`;
+/** A gauge that is well for 10 samples, bad for 60, well again. */
+const spell = (well: number | string, bad: number | string) => `${well}x9 ${bad}x59 ${well}x90`;
+const steady = (value: number | string) => `${value}x159`;
+
+/** A gauge beyond its limit for long enough: 15 s samples, bad from 2:30 to 17:15. */
+function level(
+  alert: string,
+  series: string,
+  { well, bad, edge }: { readonly well: number; readonly bad: number; readonly edge: number },
+  firesAt: number,
+  clearedAt = 72,
+): AlertCase {
+  return {
+    alert,
+    intervalSeconds: 15,
+    fault: { [series]: spell(well, bad) },
+    quietAt: firesAt - 2,
+    firesAt,
+    clearedAt,
+    edge: { [series]: steady(edge) },
+  };
+}
+
+const DISK = ',mountpoint="/",fstype="ext4"';
+const GB = 1e9;
+
+export const ALERT_CASES: readonly AlertCase[] = [
+  level(
+    'TidegaugeReadingsWaiting',
+    ingest('tidegauge_oldest_unstored_seconds'),
+    { well: 0, bad: limit.oldestUnstoredSeconds + 1, edge: limit.oldestUnstoredSeconds },
+    14,
+  ),
+  {
+    // Five go missing and stay so: news for 15 minutes. At the edge they come within two minutes.
+    alert: 'TidegaugeReadingsMissing',
+    intervalSeconds: 15,
+    fault: { [ingest('tidegauge_ledger_missing_readings')]: '0x9 5x120' },
+    quietAt: 16,
+    firesAt: 18,
+    clearedAt: 72,
+    edge: { [ingest('tidegauge_ledger_missing_readings')]: '0x9 5x6 0x113' },
+  },
+  {
+    alert: 'TidegaugeLedgerUnbalanced',
+    intervalSeconds: 15,
+    fault: {
+      ...books({ stored: '80+8x129' }),
+      // One reading is nowhere.
+      [ingest('tidegauge_readings_received_total')]: '106+10x9 207+10x59 806+10x59',
+    },
+    quietAt: 12,
+    firesAt: 14,
+    clearedAt: 71,
+    edge: {
+      ...books({ stored: '80+8x129' }),
+      [ingest('tidegauge_readings_received_total')]: '106+10x129',
+    },
+  },
+  {
+    alert: 'TidegaugeReadingsQuarantined',
+    intervalSeconds: 15,
+    fault: {
+      [ingest('tidegauge_readings_received_total')]: '0+100x200',
+      [ingest('tidegauge_readings_quarantined_total', ',reason="malformed"')]: '0x9 5+5x79 400x120',
+    },
+    quietAt: 20,
+    firesAt: 40,
+    clearedAt: 120,
+    edge: {
+      [ingest('tidegauge_readings_received_total')]: '0+100x200',
+      [ingest('tidegauge_readings_quarantined_total', ',reason="malformed"')]: '0+1x200',
+    },
+  },
+  {
+    alert: 'TidegaugeQuarantineDropping',
+    intervalSeconds: 15,
+    fault: { [ingest('tidegauge_quarantine_dropped_total')]: '0x9 7x120' },
+    quietAt: 9,
+    firesAt: 11,
+    clearedAt: 72,
+    edge: { [ingest('tidegauge_quarantine_dropped_total')]: steady(7) },
+  },
+  {
+    alert: 'TidegaugeStoreErrors',
+    intervalSeconds: 15,
+    fault: {
+      [ingest('tidegauge_store_seconds_count', ',backend="sqlite",op="write"')]: '0+100x200',
+      [ingest('tidegauge_store_errors_total', ',backend="sqlite",kind="UNAVAILABLE"')]:
+        '0x9 50+50x59 3000x130',
+    },
+    quietAt: 15,
+    firesAt: 20,
+    clearedAt: 100,
+    edge: {
+      [ingest('tidegauge_store_seconds_count', ',backend="sqlite",op="write"')]: '0+100x200',
+      [ingest('tidegauge_store_errors_total', ',backend="sqlite",kind="UNAVAILABLE"')]: '0+1x200',
+      [ingest('tidegauge_store_errors_total', ',backend="sqlite",kind="REJECTED"')]: '0+50x200',
+    },
+  },
+  {
+    // All of 5 s against just below the limit: p99 is interpolated within the bucket.
+    alert: 'TidegaugeStoreSlow',
+    intervalSeconds: 15,
+    fault: buckets({ '1': '0+100x9 900x59 900+100x100', '2': '0+100x9 900x59 900+100x100' }),
+    quietAt: 40,
+    firesAt: 60,
+    clearedAt: 100,
+    edge: buckets({ '1': '0x200', '2': '0+100x200' }),
+  },
+  level('TidegaugeMqttDisconnected', ingest('tidegauge_mqtt_connected'), { well: 1, bad: 0, edge: 1 }, 14),
+  level('TidegaugeBrokerUnreachable', broker('mosquitto_up'), { well: 1, bad: 0, edge: 1 }, 14),
+  {
+    alert: 'TidegaugeBrokerDropping',
+    intervalSeconds: 15,
+    fault: { [broker('mosquitto_publish_dropped_total')]: '0x9 30x120' },
+    quietAt: 9,
+    firesAt: 11,
+    clearedAt: 40,
+    edge: { [broker('mosquitto_publish_dropped_total')]: steady(30) },
+  },
+  level(
+    'TidegaugeBrokerQueueLong',
+    broker('mosquitto_stored_messages'),
+    { well: 60, bad: limit.brokerQueuedMessages + 1, edge: limit.brokerQueuedMessages },
+    18,
+  ),
+  {
+    alert: 'TidegaugeReplicaDown',
+    intervalSeconds: 15,
+    fault: { 'up{job="api",instance="api:8080"}': spell(1, 0) },
+    quietAt: 12,
+    firesAt: 14,
+    clearedAt: 72,
+    // A restart that takes 45 s, and somebody else's job.
+    edge: {
+      'up{job="api",instance="api:8080"}': '1x9 0x2 1x100',
+      'up{job="elsewhere",instance="x"}': steady(0),
+    },
+  },
+  {
+    // One of two replicas leaves the list of targets, and comes back under another address.
+    alert: 'TidegaugeReplicaGone',
+    intervalSeconds: 15,
+    fault: {
+      'up{job="ingest",instance="10.0.1.2:9464"}': steady(1),
+      'up{job="ingest",instance="10.0.1.3:9464"}': '1x9 stale',
+      'up{job="ingest",instance="10.0.1.9:9464"}': '_x70 1x58',
+    },
+    quietAt: 16,
+    firesAt: 20,
+    clearedAt: 72,
+    edge: {
+      'up{job="ingest",instance="10.0.1.2:9464"}': steady(1),
+      'up{job="ingest",instance="10.0.1.3:9464"}': '1x9 stale',
+      'up{job="ingest",instance="10.0.1.9:9464"}': '_x15 1x100',
+    },
+  },
+  {
+    alert: 'TidegaugeApiErrors',
+    intervalSeconds: 15,
+    fault: requests('0+100x200', '0x9 30+30x79 2400x100'),
+    quietAt: 20,
+    firesAt: 40,
+    clearedAt: 120,
+    edge: requests('0+95x200', '0+5x200'),
+  },
+  level(
+    'TidegaugeSensorClockAhead',
+    ingest('tidegauge_clock_skew_seconds'),
+    { well: 0, bad: limit.clockLeadSeconds + 1, edge: limit.clockLeadSeconds },
+    14,
+    130,
+  ),
+  {
+    alert: 'TidegaugeBoardClockWrong',
+    intervalSeconds: 15,
+    fault: { [node('node_timex_sync_status')]: spell(1, 0), [node('node_timex_offset_seconds')]: steady(0) },
+    quietAt: 49,
+    firesAt: 51,
+    clearedAt: 72,
+    edge: {
+      [node('node_timex_sync_status')]: steady(1),
+      [node('node_timex_offset_seconds')]: steady(limit.boardClockOffsetSeconds),
+    },
+  },
+  level(
+    'TidegaugeBoardHot',
+    node('node_thermal_zone_temp', ',zone="0",type="cpu-thermal"'),
+    { well: 55, bad: limit.boardCelsius, edge: limit.boardCelsius - 0.1 },
+    18,
+  ),
+  {
+    alert: 'TidegaugeBoardUndervolted',
+    intervalSeconds: 15,
+    fault: { [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: spell(0, 1) },
+    quietAt: 9,
+    firesAt: 10,
+    clearedAt: 72,
+    edge: { [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: steady(0) },
+  },
+  {
+    // 0.08 GB per four minutes is 1.2 GB an hour: 15 GB last half a day; then somebody makes room.
+    alert: 'TidegaugeDiskFullSoon',
+    intervalSeconds: 240,
+    fault: {
+      [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.08 * GB}x99 ${28 * GB}x60`,
+      [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
+    },
+    quietAt: 10,
+    firesAt: 50,
+    clearedAt: 110,
+    // It would last a week.
+    edge: {
+      [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.006 * GB}x159`,
+      [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
+    },
+  },
+  {
+    alert: 'TidegaugeDiskNearlyFull',
+    intervalSeconds: 15,
+    fault: {
+      [node('node_filesystem_avail_bytes', DISK)]: spell(20 * GB, 3.1 * GB),
+      [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
+    },
+    quietAt: 29,
+    firesAt: 31,
+    clearedAt: 72,
+    edge: {
+      [node('node_filesystem_avail_bytes', DISK)]: steady(limit.diskFreeRatio * 32 * GB),
+      [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
+    },
+  },
+  {
+    alert: 'TidegaugeBoardMemoryLow',
+    intervalSeconds: 15,
+    fault: {
+      [node('node_memory_MemAvailable_bytes')]: spell(0.5 * GB, 0.04 * GB),
+      [node('node_memory_MemTotal_bytes')]: steady(GB),
+    },
+    quietAt: 29,
+    firesAt: 31,
+    clearedAt: 72,
+    edge: {
+      [node('node_memory_MemAvailable_bytes')]: steady(limit.memoryFreeRatio * GB),
+      [node('node_memory_MemTotal_bytes')]: steady(GB),
+    },
+  },
+];
+
+/** What ingest's ledger says, but for what it received: 26 readings elsewhere, and two more per sample. */
+function books({ stored }: { readonly stored: string }): Series {
+  return {
+    [ingest('tidegauge_readings_stored_total', ',backend="sqlite"')]: stored,
+    [ingest('tidegauge_readings_duplicate_total')]: '10+1x129',
+    [ingest('tidegauge_readings_quarantined_total', ',reason="malformed"')]: '6+1x129',
+    [ingest('tidegauge_readings_spooled_total')]: steady(0),
+    [ingest('tidegauge_in_flight_readings')]: steady(10),
+  };
+}
+
+/** The stage `store` at 100 readings per sample; what is in no bucket given took up to 5 s. */
+function buckets(given: Series): Series {
+  const all = { ...given, '5': '0+100x200', '+Inf': '0+100x200' };
+  return Object.fromEntries(
+    Object.entries(all).map(([le, values]) => [
+      ingest('tidegauge_stage_seconds_bucket', `,stage="store",le="${le}"`),
+      values,
+    ]),
+  );
+}
+
+function requests(fine: string, failed: string): Series {
+  const series = (status: number) =>
+    `tidegauge_http_request_seconds_count{job="api",instance="api:8080",method="GET",route="/v1/readings",status="${status}"}`;
+  return { [series(200)]: fine, [series(503)]: failed };
+}

@@ -1,0 +1,47 @@
+export interface RecordingRule {
+  readonly record: string;
+  readonly expr: string;
+}
+
+/**
+ * What dashboards and alerts ask often, kept once: `level:metric:operations`, the level naming the labels that
+ * are left. Ratios are of rates, so that a restarted process does not bend them.
+ */
+export const RECORDING_RULES: readonly RecordingRule[] = [
+  { record: 'job:up:sum', expr: 'sum by (job) (up)' },
+  {
+    record: 'job:tidegauge_readings_received:rate5m',
+    expr: 'sum by (job) (rate(tidegauge_readings_received_total[5m]))',
+  },
+  {
+    record: 'job_backend:tidegauge_readings_stored:rate5m',
+    expr: 'sum by (job, backend) (rate(tidegauge_readings_stored_total[5m]))',
+  },
+  {
+    record: 'instance:tidegauge_readings_quarantined:ratio_rate5m',
+    expr:
+      'sum by (job, instance) (rate(tidegauge_readings_quarantined_total[5m]))' +
+      ' / sum by (job, instance) (rate(tidegauge_readings_received_total[5m]))',
+  },
+  {
+    // What a store refuses or does not support is the caller's doing, not the store's.
+    record: 'instance_backend:tidegauge_store_errors:ratio_rate5m',
+    expr:
+      'sum by (job, instance, backend) (rate(tidegauge_store_errors_total{kind!~"REJECTED|NOT_SUPPORTED"}[5m]))' +
+      ' / sum by (job, instance, backend) (rate(tidegauge_store_seconds_count[5m]))',
+  },
+  {
+    record: 'instance_stage:tidegauge_stage_seconds:p99_rate5m',
+    expr: 'histogram_quantile(0.99, sum by (job, instance, stage, le) (rate(tidegauge_stage_seconds_bucket[5m])))',
+  },
+  {
+    record: 'job:tidegauge_http_errors:ratio_rate5m',
+    expr:
+      'sum by (job) (rate(tidegauge_http_request_seconds_count{status=~"5.."}[5m]))' +
+      ' / sum by (job) (rate(tidegauge_http_request_seconds_count[5m]))',
+  },
+  {
+    record: 'instance:node_cpu_busy:ratio_rate5m',
+    expr: '1 - avg by (job, instance) (rate(node_cpu_seconds_total{mode="idle"}[5m]))',
+  },
+];

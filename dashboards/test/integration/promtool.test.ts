@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { findProgram } from '@tidegauge/lab';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+
+const run = promisify(execFile);
+const FOLDER = join(import.meta.dirname, '..', '..', 'prometheus');
+
+const found = await startOrSkip('prometheus', () => findProgram('promtool', 'prometheus'));
+const skip = 'skip' in found ? found.skip : false;
+const promtool = (...args: string[]) =>
+  run('server' in found ? found.server : 'promtool', args, { cwd: FOLDER, timeout: 120_000 });
+
+test('prometheus takes the configuration and the rules', { skip }, async () => {
+  const { stdout } = await promtool('check', 'config', '--lint=all', '--lint-fatal', 'prometheus.yml');
+  assert.match(stdout, /prometheus\.yml is valid/);
+  assert.match(stdout, /2 rule files found/);
+});
+
+test('every alert fires in its time, clears, and stays quiet at the edge', { skip }, async () => {
+  const { stdout } = await promtool('test', 'rules', 'alerts.test.yml');
+  assert.match(stdout, /SUCCESS/);
+});

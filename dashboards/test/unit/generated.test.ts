@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ALERT_CASES } from '../../src/alert-cases.ts';
+import { alerts } from '../../src/alerts.ts';
+import { CONFIG } from '../../src/config.ts';
+import { generated } from '../../src/generated.ts';
+import { alertsFile } from '../../src/rule-files.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+for (const [name, text] of generated()) {
+  test(`${name} is what its source makes: npm run dashboards`, () => {
+    assert.equal(readFileSync(join(ROOT, name), 'utf8'), text);
+  });
+}
+
+test('every alert is proved by one case, and no case is of an alert that is gone', () => {
+  assert.deepEqual(
+    ALERT_CASES.map(({ alert }) => alert).toSorted(),
+    alerts()
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+});
+
+test('alerts share a prefix, and their summaries are whole sentences', () => {
+  for (const { name, summary, description } of alerts()) {
+    assert.match(name, /^Tidegauge([A-Z][a-z]+)+$/);
+    assert.match(summary, /^[A-Z][^{}]+\.$/, name);
+    assert.match(description, /\.$/, name);
+  }
+});
+
+test('patience shortens how long alerts wait, and runbooks can be served anywhere', () => {
+  const text = alertsFile({ ...CONFIG, patience: 0.05, runbooks: 'https://example.org/runbooks' });
+  assert.match(text, /for: 3s\n/);
+  assert.match(text, /runbook_url: https:\/\/example\.org\/runbooks\/TidegaugeReadingsWaiting\.md/);
+});
