@@ -1,0 +1,197 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { HBaseClient, type Table } from '@tidegauge/hbase-client';
+import { startHbaseCluster } from '@tidegauge/lab/hbase-cluster';
+import { startThriftGateway } from '@tidegauge/lab/hbase-thrift';
+import { median } from '../src/statistics.ts';
+import { showNumber, textTable } from '../src/table.ts';
+import { type Timing, timeSeconds } from '../src/timing.ts';
+import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
+
+/**
+ * `npm run bench:hbase`: our client and the Thrift2 gateway with the client that Thrift generates, side by side on
+ * three region servers, calls of each in turns within every round; rows of 1 KB, written to the log of HDFS before
+ * a put resolves. All of it shares this machine, so a ratio says more than a rate.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    'region-servers': { type: 'string', default: '3' },
+    rounds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+  },
+});
+
+const CONCURRENCY = [1, 16, 64] as const;
+const ROWS = 20_000;
+const VALUE = Buffer.alloc(1000, 'x');
+const MULTI = 100;
+const SCAN = 50;
+const COLUMN = { family: 'f', qualifier: 'q' } as const;
+const TABLE = 'bench';
+const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
+const seconds = flags.quick ? 1 : 3;
+/** Rounds that do not count: what runs on a JVM goes on to compile for a minute. */
+const warmUp = flags.quick ? 1 : 4;
+
+/** The same work for both sides. */
+interface Side {
+  put(number: number): Promise<unknown>;
+  get(number: number): Promise<unknown>;
+  scan(number: number): Promise<unknown>;
+  multiPut(number: number): Promise<unknown>;
+  multiGet(number: number): Promise<unknown>;
+}
+
+interface Line {
+  readonly operation: keyof Side;
+  readonly concurrency: number;
+  readonly ours: Timing;
+  readonly gateway: Timing;
+  /** Ours over the gateway's, the median of the rounds, with the extremes. */
+  readonly ratio: { readonly median: number; readonly least: number; readonly most: number };
+}
+
+const cluster = await startHbaseCluster({ regionServers: Number(flags['region-servers']) });
+try {
+  const gateway = await startThriftGateway(cluster.port);
+  const client = new HBaseClient({ zookeeper: `127.0.0.1:${cluster.port}` });
+  const splitKeys = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+  await client.admin.createTable(TABLE, { families: { [COLUMN.family]: {} }, splitKeys });
+  const generated = await connectGateway(gateway.port, TABLE, COLUMN, Math.max(...CONCURRENCY));
+  try {
+    await load(client.table(TABLE));
+    const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated));
+    process.stdout.write(show(lines));
+    if (flags.json !== undefined) {
+      const machine = { cores: availableParallelism(), memoryBytes: totalmem(), node: process.versions.node };
+      const setup = {
+        regionServers: cluster.regionServers.length,
+        rounds,
+        seconds,
+        rows: ROWS,
+        multi: MULTI,
+        scan: SCAN,
+      };
+      writeFileSync(flags.json, `${JSON.stringify({ machine, setup, lines }, null, 2)}\n`);
+    }
+  } finally {
+    generated.close();
+    client.close();
+    await gateway.stop();
+  }
+} finally {
+  await cluster.stop();
+}
+
+async function load(table: Table): Promise<void> {
+  const cells = [{ ...COLUMN, value: VALUE }];
+  const rows = Array.from({ length: ROWS }, (_, index) => keyAt(index));
+  await table.mutateAll(rows.map((row) => ({ type: 'put', row, cells })));
+}
+
+async function measure(ours: Side, gateway: Side): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const operation of ['put', 'get', 'scan', 'multiPut', 'multiGet'] as const) {
+    for (const concurrency of CONCURRENCY) {
+      const side = (which: Side) => timeSeconds(seconds, concurrency, (number) => which[operation](number));
+      // The highest concurrency comes last and warms up least: it has had the others before it.
+      const skip = concurrency === CONCURRENCY[0] ? warmUp : 1;
+      const pairs: { readonly ours: Timing; readonly gateway: Timing }[] = [];
+      for (let round = 0; round < skip + rounds; round += 1) {
+        if (round % 2 === 0) {
+          const first = await side(ours);
+          pairs.push({ ours: first, gateway: await side(gateway) });
+        } else {
+          const first = await side(gateway);
+          pairs.push({ ours: await side(ours), gateway: first });
+        }
+      }
+      lines.push(summary(operation, concurrency, pairs.slice(skip)));
+    }
+  }
+  return lines;
+}
+
+function summary(
+  operation: keyof Side,
+  concurrency: number,
+  pairs: readonly { readonly ours: Timing; readonly gateway: Timing }[],
+): Line {
+  const ratios = pairs.map(({ ours, gateway }) => ours.perSecond / gateway.perSecond);
+  const middle = (which: 'ours' | 'gateway'): Timing => {
+    const of = (field: keyof Timing): number => median(pairs.map((pair) => pair[which][field]));
+    return { perSecond: of('perSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
+  };
+  const ratio = { median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios) };
+  return { operation, concurrency, ours: middle('ours'), gateway: middle('gateway'), ratio };
+}
+
+/** Keys in all regions. */
+function keyAt(index: number): string {
+  return `${index % 10}-${String(index).padStart(8, '0')}`;
+}
+
+/** In an order that no cache foresees, the same in every run (Knuth's multiplier). */
+function keyOf(number: number): string {
+  return keyAt((Math.imul(number, 2_654_435_761) >>> 0) % ROWS);
+}
+
+function keysOf(number: number): string[] {
+  return Array.from({ length: MULTI }, (_, index) => keyOf(number * MULTI + index));
+}
+
+function ourSide(table: Table): Side {
+  const cells = [{ ...COLUMN, value: VALUE }];
+  return {
+    put: (number) => table.put(keyOf(number), cells),
+    async get(number) {
+      const row = await table.get(keyOf(number));
+      demand(row?.value(COLUMN.family, COLUMN.qualifier)?.length === VALUE.length);
+    },
+    async scan(number) {
+      let count = 0;
+      for await (const _row of table.scan({ start: `${number % 9}`, limit: SCAN })) count += 1;
+      demand(count === SCAN);
+    },
+    multiPut: (number) => table.mutateAll(keysOf(number).map((row) => ({ type: 'put', row, cells }))),
+    multiGet: async (number) => demand((await table.getAll(keysOf(number))).every((row) => row !== null)),
+  };
+}
+
+function gatewaySide(client: GatewayClient): Side {
+  return {
+    put: (number) => client.put(keyOf(number), VALUE),
+    get: async (number) => demand((await client.get(keyOf(number))) === VALUE.length),
+    scan: async (number) => demand((await client.scan(`${number % 9}`, SCAN)) === SCAN),
+    multiPut: (number) => client.putAll(keysOf(number), VALUE),
+    multiGet: async (number) => demand((await client.getAll(keysOf(number))) === MULTI),
+  };
+}
+
+/** A rate means nothing if rows were missing. */
+function demand(isRight: boolean): void {
+  if (!isRight) throw new Error('a call did not give the rows it was asked for');
+}
+
+function show(lines: readonly Line[]): string {
+  const names: Readonly<Record<keyof Side, string>> = {
+    put: 'put of 1 KB',
+    get: 'get of 1 KB',
+    scan: `scan of ${SCAN} rows`,
+    multiPut: `put of ${MULTI} rows`,
+    multiGet: `get of ${MULTI} rows`,
+  };
+  const rate = ({ perSecond, p50Ms, p99Ms }: Timing): string =>
+    `${showNumber(perSecond)}/s ${showNumber(p50Ms)} ${showNumber(p99Ms)}`;
+  const rows = lines.map(({ operation, concurrency, ours, gateway, ratio }) => [
+    names[operation],
+    String(concurrency),
+    rate(ours),
+    rate(gateway),
+    `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} to ${ratio.most.toFixed(2)})`,
+  ]);
+  const head = ['calls (p50 p99 ms)', 'at once', 'this client', 'Thrift2 gateway', 'ratio'];
+  return `\n${flags['region-servers']} region servers, median of ${rounds} rounds\n${textTable([head, ...rows])}`;
+}
