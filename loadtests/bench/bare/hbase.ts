@@ -19,7 +19,7 @@ export async function open(url: string): Promise<Bare> {
     write: (batch) =>
       table.mutateAll(
         batch.map((reading) => {
-          const cell = { family: FAMILY, qualifier: QUALIFIER, value: valueOf(reading) };
+          const cell = { family: FAMILY, qualifier: QUALIFIER, value: bytesOf(reading) };
           return { type: 'put', row: keyOf(reading), cells: [cell] };
         }),
       ),
@@ -38,7 +38,7 @@ function keyOf(reading: Reading): Buffer {
   return key;
 }
 
-function valueOf({ value, received, boot, seq, quality }: Reading): Buffer {
+function bytesOf({ value, received, boot, seq, quality }: Reading): Buffer {
   const bytes = Buffer.allocUnsafe(8 + 8 + 8 + 1 + Buffer.byteLength(boot!));
   bytes.writeDoubleBE(value as number, 0);
   bytes.writeDoubleBE(received, 8);
