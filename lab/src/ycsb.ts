@@ -30,8 +30,8 @@ export async function compileWithYcsb(folder: string): Promise<YcsbClasses> {
   const classes = await buildOnce(`ycsb/classes-${hash.digest('hex').slice(0, 16)}`, async (directory) => {
     await mkdir(directory);
     const files = sources.map((source) => join(folder, source));
-    const options = ['-encoding', 'UTF-8', '-Xlint:all,-processing', '-Werror', '-cp', classPath];
-    await run(javac, [...options, '-d', directory, ...files], { timeout: TIMEOUT_MS });
+    const options = ['-encoding', 'UTF-8', '-cp', classPath, '-d', directory];
+    await run(javac, [...options, ...files], { timeout: TIMEOUT_MS });
   });
   return { java, classPath: [classes, classPath].join(delimiter) };
 }
