@@ -9,7 +9,7 @@ export function recordItems(api: string, client: HttpClient, workload: RecordWor
   const urls = recordsHttp(api, table);
   const recordOf = initialRecords(workload, seed);
   return {
-    name: table,
+    name: `records of ${table}`,
     count: insertCount,
     async isThere(number) {
       const key = keyName(insertStart + number, insertOrder, zeroPadding);

@@ -82,8 +82,8 @@ export async function requireLoaded({ name, count, isThere }: Items): Promise<vo
   for (let sample = 0; sample < SAMPLES; sample += 1) {
     const number = Math.round((sample * (count - 1)) / (SAMPLES - 1));
     if (await isThere(number)) continue;
-    const what = `${name} is not loaded: number ${number} of ${count} is not there`;
-    throw new NotLoadedError(`${what}; load it with --phase load, or leave --phase out`);
+    const what = `${name} are not loaded: number ${number} of ${count} is not there`;
+    throw new NotLoadedError(`${what}; load them with --phase load, or leave --phase out`);
   }
 }
 

@@ -107,7 +107,7 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
   [
     'a store that is not loaded',
     ['records', '--phase', 'run'],
-    /^usertable is not loaded: number 0 of 1000 is not there; load it with --phase load/,
+    /^records of usertable are not loaded: number 0 of 1000 is not there; load them with --phase load/,
   ],
 ];
 
@@ -137,7 +137,7 @@ test('records: what k6 reports is what the store holds, loaded once, with files 
   const common = ['records', '--workload', 'a', '--records', '300', '--store', url, ...properties];
   const run = loadtest(...common, '--ops', '401', '--threads', '4', '--json', json, '--csv', csv);
   assert.equal(run.status, 0, run.stderr + run.stdout);
-  assert.match(run.stderr, /^loaded 300 usertable, /m);
+  assert.match(run.stderr, /^loaded 300 records of usertable, /m);
   const found = figures(run.stdout);
   const whole = ['UPDATE', 'INSERT', 'SCAN'].reduce((sum, type) => sum + found[`${type} Return=OK`]!, 0);
   // A read-modify-write is counted with its read and its update, as in YCSB.

@@ -67,7 +67,7 @@ test('a store that lacks the last item is not loaded', async () => {
     assert.ok(error instanceof NotLoadedError);
     assert.match(
       error.message,
-      /^things is not loaded: number 99 of 100 is not there; load it with --phase load/,
+      /^things are not loaded: number 99 of 100 is not there; load them with --phase load/,
     );
     return true;
   });
