@@ -53,7 +53,10 @@ export class Locations {
       await lookUp.catch(() => {});
       const found = this.#tables.get(table)?.find(row, side);
       if (found !== undefined) return found;
-      if (deadline.passed) throw new HBaseError('TIMEOUT', `hbase:meta did not answer in time for ${table}`);
+      if (deadline.passed) {
+        // Not its own last word: the call may have reached a server before.
+        throw new HBaseError('TIMEOUT', `hbase:meta did not answer in time for ${table}`, { remedy: 'wait' });
+      }
     }
     const lookUp = this.#lookUp(table, row, side, deadline);
     this.#lookUps.set(table, lookUp);

@@ -58,7 +58,7 @@ if ('skip' in started) {
       );
       for (const error of failed.values()) {
         if (!error.maybeApplied) continue;
-        assert.equal(error.code, 'OUTCOME_UNKNOWN');
+        assert.equal(error.code, 'OUTCOME_UNKNOWN', error.stack);
       }
       return report;
     }
