@@ -123,6 +123,11 @@ test('listening openly, writing a record needs the token and reading does not', 
   const headers = { Authorization: `Bearer ${token}` };
   assert.equal((await api.call('PUT', TABLE, { body: { fieldCount: 1 }, headers })).status, 204);
   assert.equal((await api.call('GET', `${TABLE}/k`)).status, 404);
+  const body = { fields: { field0: 'a' } };
+  const wrong = { Authorization: `Bearer ${token}x` };
+  assert.equal((await api.call('PUT', `${TABLE}/k`, { body, headers: wrong })).status, 401);
+  assert.equal((await api.call('PUT', `${TABLE}/k`, { body, headers })).status, 201);
+  assert.equal((await api.call('PATCH', `${TABLE}/k`, { body, headers })).status, 204);
 });
 
 test('dropping a table takes its records, and a table that is there stays as it is', async (t) => {
