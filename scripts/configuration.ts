@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configTable } from '@tidegauge/service';
 import { API_SCHEMA } from '../services/api/src/config.ts';
+import { settings as brokerMetricsSettings } from '../services/broker-metrics/src/settings.ts';
 import { settings } from '../services/ingest/src/settings.ts';
 import { ROOT } from './setup.js';
 
@@ -34,6 +35,10 @@ A routes file is a list, YAML or JSON; the first route whose topic matches has t
 ## API
 
 ${configTable(API_SCHEMA)}
+
+## Exporter of the broker's $SYS topics
+
+${configTable(brokerMetricsSettings)}
 `;
 }
 

@@ -34,7 +34,7 @@ export class Metrics {
       labelNames,
       registers: [this.registry],
       collect() {
-        this.reset();
+        empty(this, labelNames);
         for (const { labels, value } of read()) this.inc(labels ?? {}, value);
       },
     });
@@ -47,7 +47,7 @@ export class Metrics {
       labelNames,
       registers: [this.registry],
       collect() {
-        this.reset();
+        empty(this, labelNames);
         for (const { labels, value } of read()) this.set(labels ?? {}, value);
       },
     });
@@ -65,6 +65,12 @@ export class Metrics {
   text(): Promise<string> {
     return this.registry.metrics();
   }
+}
+
+/** `reset` leaves a metric without labels at 0, though nothing was read. */
+function empty(metric: Counter<string> | Gauge<string>, labelNames: readonly string[]): void {
+  metric.reset();
+  if (labelNames.length === 0) metric.remove();
 }
 
 export class HistogramMetric {

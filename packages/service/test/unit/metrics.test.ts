@@ -58,3 +58,14 @@ test('the text format carries counters read at scrape time and histograms with l
   assert.match(text, /^tidegauge_store_seconds_count\{backend="sqlite",op="readings.write"\} 2$/m);
   assert.match(text, /^tidegauge_store_errors_total\{backend="sqlite",kind="UNAVAILABLE"\} 1$/m);
 });
+
+test('a metric that reads nothing shows nothing, not a zero', async () => {
+  const metrics = new Metrics();
+  let value: number | null = 3;
+  const read = () => (value === null ? [] : [{ value }]);
+  metrics.gauge('t_level', 'Level', read);
+  metrics.counter('t_things_total', 'Things', read);
+  assert.match(await metrics.text(), /^t_level 3\n(.*\n)+t_things_total 3$/m);
+  value = null;
+  assert.doesNotMatch(await metrics.text(), /^t_/m);
+});

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import {
+  type Config,
+  ConfigError,
+  createLogger,
+  guardBrowsers,
+  listen,
+  Metrics,
+  notFound,
+  Problem,
+  problemHandler,
+  type Running,
+} from '@tidegauge/service';
+import express, { type Express } from 'express';
+import { connect, type IClientOptions, type MqttClient } from 'mqtt';
+import { BrokerReport } from './broker-report.ts';
+import type { settings } from './settings.ts';
+
+const TOPICS = '$SYS/broker/#';
+const RECONNECT_MS = 1000;
+const CONNECT_MS = 5000;
+/** SUBACK's code for no (MQTT 3.1.1, 3.9.3). */
+const REFUSED = 128;
+
+/**
+ * Starts the exporter: HTTP at once, the broker as soon as it answers and whenever it comes back. A watcher must
+ * not fail with what it watches, so a broker that is away is a metric, not an error.
+ */
+export async function startBrokerMetrics(config: Config<typeof settings>): Promise<Running> {
+  const logger = createLogger('broker-metrics', config.logLevel);
+  const metrics = new Metrics();
+  const report = new BrokerReport();
+  const options = connection(config);
+  let client: MqttClient | null = null;
+  report.measure(metrics, () => client?.connected === true);
+
+  const app = createApp(config.httpListen, metrics, () => client?.connected === true);
+  app.use(notFound, problemHandler(logger));
+  const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
+
+  const session = connect(config.broker, options);
+  client = session;
+  let said = '';
+  session.on('connect', () => {
+    said = '';
+    logger.info({ broker: config.broker }, 'connected to the broker');
+    session.subscribe(TOPICS, (error, granted) => {
+      if (error === null && granted?.every(({ qos }) => qos < REFUSED)) return;
+      logger.error({ topics: TOPICS, err: error }, 'the broker does not let this user read $SYS: allow it');
+    });
+  });
+  session.on('message', (topic, payload) => report.take(topic, payload.toString()));
+  session.on('close', () => report.clear());
+  session.on('error', (error) => {
+    // It tries every second; the same news is told once.
+    if (error.message !== said) logger.warn({ broker: config.broker, err: error }, 'cannot reach the broker');
+    said = error.message;
+  });
+  logger.info({ http: http.url, broker: config.broker }, 'broker-metrics is ready');
+  return {
+    async stop() {
+      await session.endAsync(true);
+      await http.close();
+    },
+  };
+}
+
+function createApp(address: string, metrics: Metrics, connected: () => boolean): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.use(guardBrowsers(address));
+  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
+  app.get('/readyz', (_request, response) => {
+    if (!connected()) throw new Problem(503, 'Not ready', 'The broker is not connected.', { retryAfter: 1 });
+    response.json({ status: 'ready' });
+  });
+  app.get('/metrics', async (_request, response) => {
+    response.type('text/plain; version=0.0.4').send(await metrics.text());
+  });
+  return app;
+}
+
+function connection({ brokerUser, brokerPassword, brokerCa }: Config<typeof settings>): IClientOptions {
+  return {
+    protocolVersion: 4,
+    clean: true,
+    resubscribe: false,
+    reconnectPeriod: RECONNECT_MS,
+    connectTimeout: CONNECT_MS,
+    keepalive: 10,
+    ...(brokerUser === null ? {} : { username: brokerUser }),
+    ...(brokerPassword === null ? {} : { password: brokerPassword }),
+    ...(brokerCa === null ? {} : { ca: readCa(brokerCa) }),
+  };
+}
+
+function readCa(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new ConfigError([`BROKER_CA names ${file}, which cannot be read: ${(error as Error).message}`]);
+  }
+}

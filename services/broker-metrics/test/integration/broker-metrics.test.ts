@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startMosquitto } from '@tidegauge/lab';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { type ServiceProcess, startServiceProcess } from '@tidegauge/loadtests/service-process';
+import { connectAsync } from 'mqtt';
+import { SIGNALS } from '../../src/broker-report.ts';
+
+const WAIT_MS = 60_000;
+const QUEUE = 10;
+const PUBLISHED = 40;
+const READY = /"http":"(http:[^"]+)".*"broker-metrics is ready"/;
+/** Not in every build of mosquitto. */
+const OPTIONAL = new Set(['mosquitto_heap_bytes']);
+
+const started = await startOrSkip('mosquitto', () =>
+  startMosquitto({ conf: ['sys_interval 1', `max_queued_messages ${QUEUE}`] }),
+);
+const skip = 'skip' in started ? started.skip : false;
+const broker = 'server' in started ? started.server : null;
+after(() => broker?.stop());
+
+/** Samples by name, once `done` says so of them. */
+async function until(
+  { url }: ServiceProcess,
+  done: (samples: ReadonlyMap<string, number>) => boolean,
+): Promise<ReadonlyMap<string, number>> {
+  for (const deadline = Date.now() + WAIT_MS; ; await sleep(100)) {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const samples = new Map(
+      [...text.matchAll(/^(mosquitto_\w+) (\S+)$/gm)].map(([, name, value]) => [name!, Number(value)]),
+    );
+    if (done(samples)) return samples;
+    assert.ok(Date.now() < deadline, `the metrics stayed ${JSON.stringify([...samples])}`);
+  }
+}
+
+test('what mosquitto says of itself is scraped: every signal, and what it dropped', {
+  skip,
+}, async (context) => {
+  const exporter = await startServiceProcess(
+    'broker-metrics',
+    { BROKER: broker!.url, METRICS_PORT: '0' },
+    READY,
+  );
+  context.after(() => exporter.stop());
+
+  const options = { clientId: 'sleeper', clean: false } as const;
+  const sleeper = await connectAsync(broker!.url, options);
+  await sleeper.subscribeAsync('test/#', { qos: 1 });
+  await sleeper.endAsync();
+  const publisher = await connectAsync(broker!.url);
+  for (let number = 0; number < PUBLISHED; number++) {
+    await publisher.publishAsync('test/a', `${number}`, { qos: 1 });
+  }
+  await publisher.endAsync();
+
+  const samples = await until(
+    exporter,
+    (found) => (found.get('mosquitto_publish_dropped_total') ?? 0) >= PUBLISHED - QUEUE,
+  );
+  assert.equal(samples.get('mosquitto_publish_dropped_total'), PUBLISHED - QUEUE);
+  assert.ok(samples.get('mosquitto_publish_received_total')! >= PUBLISHED);
+  assert.ok(samples.get('mosquitto_stored_messages')! >= QUEUE);
+  assert.equal(samples.get('mosquitto_clients_disconnected'), 1);
+  const missing = SIGNALS.filter(({ name }) => !samples.has(name) && !OPTIONAL.has(name));
+  assert.deepEqual(missing, [], 'mosquitto said all of it');
+  assert.equal((await fetch(`${exporter.url}/readyz`)).status, 200);
+});
+
+test('a broker that goes away is a metric, and its return as well', { skip }, async (context) => {
+  const exporter = await startServiceProcess(
+    'broker-metrics',
+    { BROKER: broker!.url, METRICS_PORT: '0' },
+    READY,
+  );
+  context.after(() => exporter.stop());
+  await until(exporter, (found) => found.get('mosquitto_up') === 1 && found.has('mosquitto_uptime_seconds'));
+  await broker!.kill();
+  const away = await until(exporter, (found) => found.get('mosquitto_up') === 0);
+  assert.deepEqual([...away.keys()], ['mosquitto_up']);
+  assert.equal((await fetch(`${exporter.url}/readyz`)).status, 503);
+  await broker!.restart();
+  await until(exporter, (found) => found.get('mosquitto_up') === 1 && found.has('mosquitto_uptime_seconds'));
+});
+
+test('it starts before its broker, and stops while it waits', async () => {
+  const exporter = await startServiceProcess(
+    'broker-metrics',
+    { BROKER: 'mqtt://127.0.0.1:9', METRICS_PORT: '0' },
+    READY,
+  );
+  await until(exporter, (found) => found.get('mosquitto_up') === 0);
+  assert.equal(await exporter.stop(), 0);
+});
