@@ -22,7 +22,6 @@ import { startEmptyHandler } from './empty-handler.ts';
  * of the latter a figure is about k6.
  */
 const THREADS = 16;
-const RECORDS = 10_000;
 
 const { values: flags } = parseArgs({
   options: {
@@ -34,6 +33,7 @@ const { values: flags } = parseArgs({
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
 const seconds = flags.quick ? 3 : 15;
+const records = flags.quick ? 500 : 10_000;
 if (!STORES.includes(flags.store)) {
   process.stderr.write(`there is no store ${flags.store} here: there are ${STORES.join(', ')}\n`);
   process.exit(2);
@@ -48,7 +48,7 @@ interface Trial {
 }
 
 const signal = new AbortController().signal;
-const properties = `recordcount=${RECORDS}\nreadproportion=1\nupdateproportion=0\nrequestdistribution=zipfian`;
+const properties = `recordcount=${records}\nreadproportion=1\nupdateproportion=0\nrequestdistribution=zipfian`;
 const workload = parseWorkload(properties, { file: 'workload c' });
 const k6 = await buildK6();
 const places = await startStorePlaces(flags.store);
@@ -137,7 +137,7 @@ function report(): void {
     const document = {
       store: flags.store,
       threads: THREADS,
-      records: RECORDS,
+      records,
       rounds,
       seconds,
       share,

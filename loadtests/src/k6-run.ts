@@ -4,12 +4,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { mistake } from './loadtest-settings.ts';
 import type { Plan } from './plan.ts';
 import type { K6Summary } from './summary.ts';
 
 const SCRIPTS = fileURLToPath(new URL('../k6/', import.meta.url));
 /** A threshold was crossed; the summary says which. */
 const CROSSED = 99;
+/** What was asked for makes no sense to k6: a threshold on a metric that there is not. */
+const REFUSED = 104;
 const STOP_MS = 60_000;
 
 export interface K6Options {
@@ -34,6 +37,7 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
   writeFileSync(planFile, JSON.stringify(plan), { mode: 0o600 });
   try {
     const code = await runProcess(options, { PLAN: planFile, SUMMARY: summary });
+    if (code === REFUSED) throw mistake('k6 refuses --threshold: see above');
     if (!existsSync(summary)) throw new Error(`k6 ended with ${code} and no figures: see above`);
     if (code !== 0 && code !== CROSSED && !options.signal.aborted) throw new Error(`k6 ended with ${code}`);
     return JSON.parse(readFileSync(summary, 'utf8')) as K6Summary;

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import {
   boolean,
   type Config,
@@ -40,6 +41,15 @@ const threshold: Kind<readonly [metric: string, condition: string]> = {
   },
 };
 
+const program: Kind<string> = {
+  takes: 'the path of a program',
+  parse: (value) => (existsSync(value) ? value : fail('there is no such file')),
+};
+
+function fail(problem: string): never {
+  throw new Error(problem);
+}
+
 /** What every profile takes. */
 export const COMMON_SETTINGS = defineConfig({
   threads: {
@@ -76,7 +86,7 @@ export const COMMON_SETTINGS = defineConfig({
     kind: list(text('a host')),
     help: 'Hosts beyond this machine that may be put under load.',
   },
-  k6: { kind: text('a program'), help: 'Another k6, 1 or 2; default: built with our MQTT module.' },
+  k6: { kind: program, help: 'Another k6, 1 or 2; default: built with our MQTT module.' },
 });
 
 /** Of profiles that fill a store before they run. */

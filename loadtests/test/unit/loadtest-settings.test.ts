@@ -65,6 +65,7 @@ const UNREADABLE: readonly (readonly [flags: string, line: RegExp])[] = [
   ['--ramp 100', /^--ramp got "100", but takes a comma-separated list, each a rate and a duration/],
   ['--threshold op_read<3', /^--threshold got .* it is not METRIC:CONDITION/],
   ['--duration 1y', /^--duration got "1y", but takes a duration/],
+  ['--k6 /nowhere/k6', /^--k6 got .* there is no such file/],
   ['--theads 3', /^--theads is not a flag of this program/],
 ];
 for (const [flags, line] of UNREADABLE) {
