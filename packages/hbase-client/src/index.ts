@@ -22,7 +22,6 @@ export type {
   TimeRange,
 } from './operations.ts';
 export type { HBaseClientOptions } from './options.ts';
-export type { Region } from './region.ts';
 export { Row } from './row.ts';
 export type { ServerAddress } from './servers.ts';
 export type { CallTimeout, DeleteOptions, ScanOptions, Table, WriteOptions } from './table.ts';

@@ -19,7 +19,6 @@ import {
   rowKey,
 } from './operations.ts';
 import { count } from './options.ts';
-import type { Region } from './region.ts';
 import { type Row, toRow } from './row.ts';
 import { scanRows } from './scanner.ts';
 import { checkAndMutateRow, conditionMessage, getRow, mutateRow, rowExists } from './single.ts';
@@ -186,12 +185,6 @@ export class Table {
       message: { ...readMessage(options), maxResultSize: count('pageBytes', pageBytes, MAX_COUNT) },
     };
     return scanRows(this.#cluster, plan, this.#timeout(options));
-  }
-
-  /** Its regions as hbase:meta has them now, in the order of keys; those that no server has are left out. */
-  async regions(options: CallTimeout = {}): Promise<Region[]> {
-    const rows = await this.#cluster.locations.all(this.name, this.#deadline(options));
-    return rows.flatMap(({ region }) => region ?? []);
   }
 
   #mutate(mutation: Mutation, options: CallTimeout): Promise<Cell[]> {

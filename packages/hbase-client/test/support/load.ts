@@ -52,7 +52,7 @@ export class Load {
   }
 
   /** Resolves when so many more rows were acknowledged, each to a put that began after this call. */
-  async progress(rows = 500): Promise<void> {
+  async progress(rows = 300): Promise<void> {
     const target = this.#acknowledged.size + WRITERS + rows;
     for (const deadline = Date.now() + PROGRESS_MS; this.#acknowledged.size < target; await delay(20)) {
       if (this.#stopping || Date.now() > deadline)

@@ -46,22 +46,18 @@ export class HbaseReadings implements ReadingStore {
   /** Resolves when every region answers, for a write may go to any. */
   async probe(): Promise<void> {
     const { place, connect: timeoutMs } = this.#session.config;
-    const regions = await this.#table.regions({ timeoutMs });
-    let border: Buffer = Buffer.alloc(0);
-    for (const { start, end } of regions) {
-      if (!start.equals(border)) break;
-      border = end;
+    const regions = await this.#session.client.admin.regions(this.#table.name, { timeoutMs });
+    const unserved = regions.find(({ server, state }) => server === null || state !== 'OPEN');
+    if (unserved?.state === 'CLOSED') {
+      // Says whether somebody closed it: the table is disabled then.
+      await this.#table.exists(firstRow(unserved), { timeoutMs });
     }
-    if (border.length > 0 || regions.length === 0) {
-      throw new StoreError('UNAVAILABLE', `hbase ${place}: regions of readings are served by nobody`, {
-        hint: 'see the log of the master',
-      });
+    if (unserved !== undefined) {
+      const message = `hbase ${place}: region ${unserved.name} is ${unserved.state}`;
+      throw new StoreError('UNAVAILABLE', message, { hint: 'see the log of the master' });
     }
-    const rows = regions.map(({ start }) => (start.length === 0 ? Buffer.from([0]) : start));
-    await this.#table.getAll(
-      rows.map((row) => ({ row, filter: filters.keyOnly() })),
-      { timeoutMs },
-    );
+    const gets = regions.map((region) => ({ row: firstRow(region), filter: filters.keyOnly() }));
+    await this.#table.getAll(gets, { timeoutMs });
   }
 
   #put(reading: Reading): Put {
@@ -110,7 +106,7 @@ export class HbaseReadings implements ReadingStore {
     if (before <= 0) return 0;
     let expired = 0;
     await this.#session.run(async () => {
-      const regions = await this.#table.regions();
+      const regions = await this.#session.client.admin.regions(this.#table.name);
       await forEach(regions, WIDTH, async ({ start, end }) => {
         for (let next: Buffer = start; ; ) {
           const row = await this.#first({ start: next, stop: end, filter: filters.keyOnly() });
@@ -173,6 +169,11 @@ export class HbaseReadings implements ReadingStore {
     for await (const row of this.#table.scan({ ...range, limit: 1 })) return row;
     return null;
   }
+}
+
+/** A key that a region may have. */
+function firstRow({ start }: { readonly start: Buffer }): Buffer {
+  return start.length === 0 ? Buffer.from([0]) : start;
 }
 
 /** Of puts on one row only the last, if there are any: most batches are in the order of time. */
