@@ -1,3 +1,4 @@
+import { BOARDS } from './boards.ts';
 import { alertsFile, recordingRulesFile } from './rule-files.ts';
 import { ruleTestsFile } from './rule-tests.ts';
 
@@ -7,5 +8,10 @@ export function generated(): ReadonlyMap<string, string> {
     ['prometheus/rules.yml', recordingRulesFile()],
     ['prometheus/alerts.yml', alertsFile()],
     ['prometheus/alerts.test.yml', ruleTestsFile()],
+    ...BOARDS.map((board): [string, string] => [`grafana/dashboards/${board.uid}.json`, json(board)]),
   ]);
+}
+
+function json(document: object): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
 }

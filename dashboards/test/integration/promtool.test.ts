@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+
+import { BOARDS } from '../../src/boards.ts';
+import { expressionsOf, panelsOf, withEverythingChosen } from '../../src/lint.ts';
 
 const run = promisify(execFile);
 const FOLDER = join(import.meta.dirname, '..', '..', 'prometheus');
@@ -23,4 +28,18 @@ test('prometheus takes the configuration and the rules', { skip }, async () => {
 test('every alert fires in its time, clears, and stays quiet at the edge', { skip }, async () => {
   const { stdout } = await promtool('test', 'rules', 'alerts.test.yml');
   assert.match(stdout, /SUCCESS/);
+});
+
+test('every query of every panel is PromQL', { skip }, async (context) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-promtool-test-'));
+  context.after(() => rm(directory, { recursive: true }));
+  const expressions = BOARDS.flatMap(panelsOf).flatMap(expressionsOf);
+  const rules = expressions.map((expr, index) => ({
+    record: `panel:query:${index}`,
+    expr: withEverythingChosen(expr, '20s'),
+  }));
+  const file = join(directory, 'panels.json');
+  await writeFile(file, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
+  const { stdout } = await promtool('check', 'rules', file);
+  assert.match(stdout, new RegExp(`SUCCESS: ${expressions.length} rules found`));
 });

@@ -1,0 +1,73 @@
+import {
+  AnnotationQueryBuilder,
+  type Dashboard,
+  DashboardBuilder,
+  DashboardCursorSync,
+  DatasourceVariableBuilder,
+  QueryVariableBuilder,
+  RowBuilder,
+  VariableRefresh,
+  VariableSort,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { type BuiltPanel, DATASOURCE } from './panels.ts';
+
+/** A dashboard: rows of panels on one subject. */
+export interface BoardSpec {
+  /** Part of its address, for good. */
+  readonly uid: string;
+  readonly title: string;
+  readonly description: string;
+  /** A metric by whose labels `job` and `instance` are offered. */
+  readonly chosenFrom: string;
+  /** Further variables: name to the metric whose label of that name is offered. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly rows: Readonly<Record<string, readonly BuiltPanel[]>>;
+}
+
+/** Grafana's own document of a dashboard, the same each time. */
+export function board(spec: BoardSpec): Dashboard {
+  const builder = new DashboardBuilder(spec.title)
+    .uid(spec.uid)
+    .description(spec.description)
+    .tags(['tidegauge'])
+    .readonly()
+    .refresh('10s')
+    .time({ from: 'now-1h', to: 'now' })
+    .tooltip(DashboardCursorSync.Crosshair)
+    .annotation(
+      new AnnotationQueryBuilder()
+        .name('Alerts')
+        .datasource(DATASOURCE)
+        .enable(true)
+        .iconColor('red')
+        .expr('ALERTS{alertname=~"Tidegauge.*", alertstate="firing"}'),
+    )
+    .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'))
+    .withVariable(choice('job', 'Job', `label_values(${spec.chosenFrom}, job)`))
+    .withVariable(choice('instance', 'Instance', `label_values(${spec.chosenFrom}{job=~"$job"}, instance)`));
+  for (const [name, metric] of Object.entries(spec.variables ?? {})) {
+    const label = name[0]!.toUpperCase() + name.slice(1);
+    builder.withVariable(choice(name, label, `label_values(${metric}, ${name})`));
+  }
+  for (const [title, panels] of Object.entries(spec.rows)) {
+    builder.withRow(new RowBuilder(title));
+    for (const panel of panels) builder.withPanel(panel);
+  }
+  const built = builder.build();
+  // The same panel keeps its link as long as none is put before it.
+  for (const [index, panel] of (built.panels ?? []).entries()) panel.id = index + 1;
+  return built;
+}
+
+function choice(name: string, label: string, query: string): QueryVariableBuilder {
+  return new QueryVariableBuilder(name)
+    .label(label)
+    .datasource(DATASOURCE)
+    .query(query)
+    .refresh(VariableRefresh.OnTimeRangeChanged)
+    .sort(VariableSort.AlphabeticalAsc)
+    .includeAll(true)
+    .multi(true)
+    .allValue('.+')
+    .current({ selected: true, text: 'All', value: '$__all' });
+}

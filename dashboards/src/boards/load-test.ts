@@ -1,0 +1,98 @@
+import { board } from '../board.ts';
+import { CHOSEN, lines, number, quantile, RATE, rate } from '../panels.ts';
+
+/** k6 pushes its metrics; they carry the tag of the run, and neither job nor instance. */
+const RUN = '{testid=~"$testid"}';
+const pushed = (name: string) => `sum by (testid) (rate(${name}${RUN}[${RATE}]))`;
+
+export const loadTest = board({
+  uid: 'tidegauge-load-test',
+  title: 'Tidegauge / Load test',
+  description:
+    'Runs of k6 that push their metrics (K6_OUT=experimental-prometheus-rw, --tag testid=…), beside what the services saw.',
+  chosenFrom: 'nodejs_version_info',
+  variables: { testid: 'k6_vus' },
+  rows: {
+    Run: [
+      number({
+        title: 'Virtual users',
+        description: 'At its most with a slow service: a closed run slows down with it; use an arrival rate.',
+        unit: 'short',
+        queries: { '{{testid}}': `max by (testid) (k6_vus${RUN})` },
+      }),
+      number({
+        title: 'Iterations dropped',
+        description: 'Any: k6 could not keep its rate, and the run is invalid. More VUs, or less rate.',
+        unit: 'short',
+        bad: 1,
+        queries: { '{{testid}}': `sum by (testid) (increase(k6_dropped_iterations_total${RUN}[$__range]))` },
+      }),
+      number({
+        title: 'Checks that failed',
+        description:
+          'Share of the checks of the script. Any: answers are wrong; latencies mean nothing then.',
+        unit: 'percentunit',
+        bad: 0.001,
+        queries: { '{{testid}}': `1 - min by (testid) (k6_checks_rate${RUN})` },
+      }),
+    ],
+    'As k6 sees it': [
+      lines({
+        title: 'HTTP requests',
+        description:
+          'Per second, by run: choose two runs to compare them. Uneven: something pauses; see Store.',
+        unit: 'reqps',
+        queries: { '{{testid}}': pushed('k6_http_reqs_total') },
+      }),
+      lines({
+        title: 'Duration of HTTP requests (p99)',
+        description:
+          'From the actual start. Compare with the next row: the difference is the network and k6 itself.',
+        unit: 's',
+        queries: { '{{testid}}': `max by (testid) (k6_http_req_duration_p99${RUN})` },
+      }),
+      lines({
+        title: 'Iterations',
+        description: 'Per second. Below the target rate: see "Iterations dropped".',
+        unit: 'ops',
+        queries: { '{{testid}}': pushed('k6_iterations_total') },
+      }),
+    ],
+    'As the services see it': [
+      lines({
+        title: 'Requests at the API',
+        description: 'Per second by status. Fewer than k6 counts: connections are refused before the API.',
+        unit: 'reqps',
+        queries: { '{{status}}': rate('tidegauge_http_request_seconds_count', 'status') },
+      }),
+      lines({
+        title: 'Duration: application and store (p99)',
+        description:
+          'The application is what stands above the store. It grows with load: the API has no CPU left.',
+        unit: 's',
+        queries: {
+          application: quantile(0.99, 'tidegauge_http_request_seconds'),
+          'store {{backend}}': quantile(0.99, 'tidegauge_store_seconds', '', 'backend'),
+        },
+      }),
+      lines({
+        title: 'Readings stored',
+        description: 'Per second. Below what is published: see "Waiting" on Ingest, and drops on Broker.',
+        unit: 'ops',
+        queries: { '{{backend}}': rate('tidegauge_readings_stored_total', 'backend') },
+      }),
+      lines({
+        title: 'CPU of the services',
+        description: 'Cores in use. A service at 1 is what limits this run.',
+        unit: 'short',
+        queries: { '{{job}}': rate('process_cpu_seconds_total', 'job') },
+      }),
+      lines({
+        title: 'Memory of the services',
+        description: 'Resident. Growing through a run of steady load: a leak; report it.',
+        unit: 'bytes',
+        queries: { '{{job}}': `sum by (job) (process_resident_memory_bytes{${CHOSEN}})` },
+      }),
+    ],
+  },
+});
