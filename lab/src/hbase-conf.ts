@@ -43,15 +43,26 @@ export interface StandaloneConf {
   readonly zookeeperPort: number;
   readonly masterPort: number;
   readonly regionServerPort: number;
+  readonly checksRights: boolean;
 }
+
+const ACCESS_CONTROLLER = 'org.apache.hadoop.hbase.security.access.AccessController';
+/** Users are who they say they are, and may do what they were granted: all, for the one who started it. */
+const RIGHTS: Properties = {
+  'hbase.security.authorization': true,
+  'hbase.coprocessor.master.classes': ACCESS_CONTROLLER,
+  'hbase.coprocessor.region.classes': ACCESS_CONTROLLER,
+  'hbase.coprocessor.regionserver.classes': ACCESS_CONTROLLER,
+};
 
 /** Writes the configuration of a master that runs everything in one process, on local files. */
 export async function writeStandaloneConf(conf: StandaloneConf): Promise<void> {
-  const { folder, zookeeperPort, masterPort, regionServerPort } = conf;
+  const { folder, zookeeperPort, masterPort, regionServerPort, checksRights } = conf;
   await writeConf(folder, {
     'hbase-site.xml': {
       ...common(zookeeperPort),
       ...serving(1),
+      ...(checksRights ? RIGHTS : {}),
       'hbase.cluster.distributed': false,
       'hbase.rootdir': `file://${folder}/data`,
       'hbase.tmp.dir': `${folder}/tmp`,

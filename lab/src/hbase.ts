@@ -11,6 +11,8 @@ const JVM = { heapMegabytes: 256 };
 export interface HbaseOptions {
   /** Default 2.6.1. */
   readonly version?: HbaseVersion;
+  /** Only the user of this process may do everything; others what they are granted. Default false. */
+  readonly checksRights?: boolean;
 }
 
 export interface Hbase {
@@ -33,13 +35,14 @@ export interface Hbase {
  * heap of 256 MB. Downloads it by Maven once. Rejects when that fails or no
  * put is answered within 2 minutes.
  */
-export async function startHbase({ version = '2.6.1' }: HbaseOptions = {}): Promise<Hbase> {
+export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
+  const { version = '2.6.1', checksRights = false } = options;
   const java = await findProgram('java', 'default-jre-headless');
   const jars = await hbaseJars(version);
   const [port, masterPort, regionServerPort] = [await freePort(), await freePort(), await freePort()];
   const directory = temporaryDirectory('hbase');
   const folder = directory.path;
-  await writeStandaloneConf({ folder, zookeeperPort: port, masterPort, regionServerPort });
+  await writeStandaloneConf({ folder, zookeeperPort: port, masterPort, regionServerPort, checksRights });
   const launch = (): Promise<ServerProcess> =>
     launchServer({
       name: `hbase ${version} on 127.0.0.1:${port}`,

@@ -3,7 +3,7 @@ import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { failedWith } from './errors.ts';
 import { fromFields, RECORD_FAMILY, toFields } from './mapping.ts';
-import { createTable, recordsTable } from './schema.ts';
+import { createTable, DEFINE, recordsTable } from './schema.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -27,10 +27,10 @@ export class HbaseRecords implements RecordStore {
     const { admin } = this.#session.client;
     await this.#session.run(async () => {
       try {
-        await admin.disableTable(name).catch((error: unknown) => {
+        await admin.disableTable(name, DEFINE).catch((error: unknown) => {
           if (!failedWith(error, 'TABLE_DISABLED')) throw error;
         });
-        await admin.dropTable(name);
+        await admin.dropTable(name, DEFINE);
       } catch (error) {
         if (!failedWith(error, 'TABLE_NOT_FOUND')) throw error;
       }

@@ -17,6 +17,8 @@ export const SCHEMA_VERSION = 1;
 const SCHEMA_ROW = '\0schema';
 const VERSION = { family: FAMILY, qualifier: 'version' } as const;
 const POLL_MS = 50;
+/** Regions are opened one after the other, on a board that takes its time. */
+export const DEFINE: { readonly timeoutMs: number } = { timeoutMs: 120_000 };
 
 /**
  * Creates namespace and tables, where they are missing; several processes may do so at the same moment. Where all is
@@ -27,7 +29,7 @@ export async function migrate(session: Session): Promise<void> {
   await session.run(async () => {
     if ((await version(session)) === SCHEMA_VERSION) return;
     const { admin } = session.client;
-    await admin.createNamespace(session.config.namespace).catch((error: unknown) => {
+    await admin.createNamespace(session.config.namespace, DEFINE).catch((error: unknown) => {
       if (!failedWith(error, 'NAMESPACE_EXISTS')) throw error;
     });
     await createTable(session, 'readings', readingsTable(session.config));
@@ -57,12 +59,12 @@ export async function createTable(
   const { admin } = session.client;
   const name = session.nameOf(table);
   try {
-    await admin.createTable(name, options);
+    await admin.createTable(name, { ...options, ...DEFINE });
   } catch (error) {
     if (failedWith(error, 'REJECTED')) throw refused(session, table, error);
     if (!failedWith(error, 'TABLE_EXISTS')) throw error;
   }
-  for (const deadline = Date.now() + session.config.timeout; !(await admin.isEnabled(name)); ) {
+  for (const deadline = Date.now() + DEFINE.timeoutMs; !(await admin.isEnabled(name)); ) {
     if (Date.now() > deadline) {
       const message = `hbase ${session.config.place}: table ${table} is there and not enabled`;
       throw new StoreError('MISCONFIGURED', message, { hint: 'enable the table' });

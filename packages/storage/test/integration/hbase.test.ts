@@ -9,7 +9,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
 
-const started = await startOrSkip('hbase', () => startHbase());
+const started = await startOrSkip('hbase', () => startHbase({ checksRights: true }));
 const server = 'server' in started ? started.server : null;
 const skip = 'skip' in started ? started.skip : false;
 after(() => server?.stop());
@@ -84,6 +84,14 @@ describe('hbase', { skip }, () => {
   test('another znode is UNAVAILABLE, and says which option to mend', async () => {
     const error = await refused(url('facts', '?znode=/elsewhere&connect=500'), 'UNAVAILABLE', 2500);
     assert.match(error.hint ?? '', /znode/);
+  });
+
+  test('a user who may not read or make the namespace is MISCONFIGURED at once', async () => {
+    for (const namespace of ['facts', 'foreign']) {
+      const error = await refused(url(namespace).replace('//', '//nobody@'), 'MISCONFIGURED', 5000);
+      assert.match(error.message, /Insufficient permissions for user 'nobody'/);
+      assert.match(error.hint ?? '', /grant/);
+    }
   });
 
   test('readings expire by themselves where a ttl is set', async () => {
