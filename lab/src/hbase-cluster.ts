@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { findProgram } from './debian.ts';
 import { type JvmOptions, jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
@@ -85,7 +86,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
     jvm: JVMS.zookeeper,
     program: 'org.apache.zookeeper.server.quorum.QuorumPeerMain',
     args: [`${folder}/conf/zoo.cfg`],
-    ready: () => listens(port),
+    ready: () => servesZnodes(port),
   });
   const nameNode = prepare({
     name: 'name node',
@@ -166,6 +167,20 @@ const NAME_NODE = 'org.apache.hadoop.hdfs.server.namenode.NameNode';
 async function startAll(parts: readonly LaunchedProcess[]): Promise<void> {
   const starts = await Promise.allSettled(parts.map((part) => part.restart()));
   for (const start of starts) if (start.status === 'rejected') throw start.reason;
+}
+
+/** ZooKeeper takes connections before it serves: its command `srvr` tells. */
+function servesZnodes(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, timeout: 1000 }, () => socket.write('srvr'));
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text;
+    });
+    socket.on('timeout', () => socket.destroy());
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(/^Mode: /m.test(answer)));
+  });
 }
 
 function requireWithin(name: string, value: number, most: number): void {
