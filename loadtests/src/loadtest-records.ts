@@ -56,7 +56,8 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   },
 };
 
-function readWorkload(name: string, overrides: Readonly<Record<string, string>>): RecordWorkload {
+/** One of ours by its letter, or a file in YCSB's format. */
+export function readWorkload(name: string, overrides: Readonly<Record<string, string>>): RecordWorkload {
   const ours = /^[a-gi]$/i.test(name);
   const file = ours
     ? fileURLToPath(import.meta.resolve(`@tidegauge/workload/workloads/workload${name.toLowerCase()}`))

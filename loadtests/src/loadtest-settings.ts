@@ -154,7 +154,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/;
  * Puts load on this machine only, unless a host is named on purpose.
  * @throws {ConfigError}
  */
-export function refuseForeignHosts(target: string, { allowHost }: CommonConfig): void {
+export function refuseForeignHosts(target: string, { allowHost }: Pick<CommonConfig, 'allowHost'>): void {
   const hosts = parseUrl(target).hosts.map(({ host }) => host);
   const foreign = hosts.find((host) => !LOOPBACK.test(host) && !(allowHost ?? []).includes(host));
   if (foreign === undefined) return;

@@ -1,10 +1,8 @@
 import { buildK6 } from '@tidegauge/lab/k6';
-import { ConfigError, EXIT, flagName, loadConfig, type Schema, variableName } from '@tidegauge/service';
-import { StoreError } from '@tidegauge/storage';
-import { WorkloadError } from '@tidegauge/workload';
+import { EXIT, loadConfig, type Schema } from '@tidegauge/service';
 import { Closers } from './closers.ts';
+import { describeFlags, explain, secretsOf } from './explain.ts';
 import { runK6 } from './k6-run.ts';
-import { NotLoadedError } from './load.ts';
 import { devicesProfile } from './loadtest-devices.ts';
 import { ingestProfile } from './loadtest-ingest.ts';
 import { mixedProfile } from './loadtest-mixed.ts';
@@ -83,25 +81,11 @@ async function runProfile(profile: Profile<Schema>, config: CommonConfig, checke
   }
 }
 
-/** Secrets may come from the environment; nothing else does, or a variable meant for a service would be taken up. */
-function secretsOf(schema: Schema): Record<string, string | undefined> {
-  const names = Object.keys(schema)
-    .filter((key) => schema[key]!.secret === true)
-    .flatMap((key) => [variableName(key), `${variableName(key)}_FILE`]);
-  return Object.fromEntries(names.map((name) => [name, process.env[name]]));
-}
-
 function helpOf(name: string, { summary, settings, takesProperties }: Profile<Schema>): string {
-  const flags = Object.entries(settings).map(([key, { kind, help, default: preset, secret }]) => {
-    const variable =
-      secret === true ? `, or ${variableName(key)} or ${variableName(key)}_FILE in the environment` : '';
-    const otherwise = preset === undefined ? 'not set' : `default ${preset}`;
-    return `  ${flagName(key)}${variable}\n      ${help}\n      Takes ${kind.takes}; ${otherwise}.\n`;
-  });
   const properties = takesProperties
     ? '  -p NAME=VALUE\n      A property that goes before those of the file, as in YCSB.\n'
     : '';
-  return `npm run loadtest -- ${name} [flags]\n\n  ${summary}\n\n${flags.join('')}${properties}`;
+  return `npm run loadtest -- ${name} [flags]\n\n  ${summary}\n\n${describeFlags(settings)}${properties}`;
 }
 
 async function measure(
@@ -133,12 +117,4 @@ function takeProperties(argv: readonly string[], allowed: boolean) {
     properties[name] = value;
   }
   return { properties, rest };
-}
-
-function explain(error: unknown): number {
-  if (error instanceof ConfigError) process.stderr.write(`${error.problems.join('\n')}\n`);
-  else process.stderr.write(`${(error as Error).message}\n`);
-  const mistakes = [ConfigError, WorkloadError, NotLoadedError];
-  if (mistakes.some((kind) => error instanceof kind)) return EXIT.MISCONFIGURED;
-  return error instanceof StoreError && error.code === 'MISCONFIGURED' ? EXIT.MISCONFIGURED : EXIT.FAILED;
 }

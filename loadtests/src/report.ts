@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { arch, availableParallelism, totalmem } from 'node:os';
+import { machine } from './machine.ts';
 import type { Plan } from './plan.ts';
 import type { Summary } from './summary.ts';
 import { csvText, ycsbText } from './ycsb-text.ts';
@@ -28,12 +28,7 @@ export function isScheduled({ parts }: Plan): boolean {
 function documentOf({ seed, parts, thresholds }: Plan, summary: Summary): object {
   return {
     valid: summary.invalid.length === 0,
-    machine: {
-      cores: availableParallelism(),
-      memoryBytes: totalmem(),
-      arch: arch(),
-      node: process.versions.node,
-    },
+    machine: machine(),
     seed,
     parts,
     thresholds,

@@ -15,7 +15,11 @@ export const STORES: readonly string[] = [...Object.keys(EMBEDDED), ...Object.ke
  * Somewhere to make empty stores of a kind: a temporary folder, or a server from the lab.
  * @throws {Error} with the names there are.
  */
-export async function startStorePlaces(name: string, options?: StoreServerOptions): Promise<StoreServer> {
+export async function startStorePlaces(
+  name: string,
+  options?: StoreServerOptions,
+  nodes = 1,
+): Promise<StoreServer> {
   const embedded = Object.hasOwn(EMBEDDED, name) ? EMBEDDED[name] : undefined;
   if (embedded !== undefined) {
     const folder = mkdtempSync(join(tmpdir(), `tidegauge-bench-${name}-`));
@@ -27,5 +31,5 @@ export async function startStorePlaces(name: string, options?: StoreServerOption
   if (!Object.hasOwn(STORE_SERVERS, name)) {
     throw new Error(`there is no store ${name} here: there are ${STORES.join(', ')}`);
   }
-  return STORE_SERVERS[name]!.start(1, options);
+  return STORE_SERVERS[name]!.start(nodes, options);
 }

@@ -18,7 +18,7 @@ function isStoreUrl(store: string): boolean {
 }
 
 /** @throws {ConfigError} for a store that is neither a URL nor one of the lab's, or not on this machine. */
-export function checkStore(store: string, config: CommonConfig): void {
+export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'>): void {
   if (isStoreUrl(store)) refuseForeignHosts(store, config);
   else if (!STORES.includes(store)) {
     const schemes = STORE_SCHEMES.map((scheme) => `${scheme}:`).join(', ');

@@ -1,0 +1,32 @@
+import { ConfigError, EXIT, flagName, type Schema, variableName } from '@tidegauge/service';
+import { StoreError } from '@tidegauge/storage';
+import { WorkloadError } from '@tidegauge/workload';
+import { NotLoadedError } from './load.ts';
+
+/** Says on standard error what is wrong; resolves to the exit code. */
+export function explain(error: unknown): number {
+  if (error instanceof ConfigError) process.stderr.write(`${error.problems.join('\n')}\n`);
+  else process.stderr.write(`${(error as Error).message}\n`);
+  const mistakes = [ConfigError, WorkloadError, NotLoadedError];
+  if (mistakes.some((kind) => error instanceof kind)) return EXIT.MISCONFIGURED;
+  return error instanceof StoreError && error.code === 'MISCONFIGURED' ? EXIT.MISCONFIGURED : EXIT.FAILED;
+}
+
+/** Secrets may come from the environment; nothing else does, or a variable meant for a service would be taken up. */
+export function secretsOf(schema: Schema): Record<string, string | undefined> {
+  const names = Object.keys(schema)
+    .filter((key) => schema[key]!.secret === true)
+    .flatMap((key) => [variableName(key), `${variableName(key)}_FILE`]);
+  return Object.fromEntries(names.map((name) => [name, process.env[name]]));
+}
+
+/** What `--help` says of settings. */
+export function describeFlags(settings: Schema): string {
+  const flags = Object.entries(settings).map(([key, { kind, help, default: preset, secret }]) => {
+    const variable =
+      secret === true ? `, or ${variableName(key)} or ${variableName(key)}_FILE in the environment` : '';
+    const otherwise = preset === undefined ? 'not set' : `default ${preset}`;
+    return `  ${flagName(key)}${variable}\n      ${help}\n      Takes ${kind.takes}; ${otherwise}.\n`;
+  });
+  return flags.join('');
+}
