@@ -1,0 +1,191 @@
+import { startMosquitto } from '@tidegauge/lab';
+import { STORE_SERVERS } from '@tidegauge/lab/stores';
+import type { Stage } from '@tidegauge/readings';
+import { type Config, defineConfig, integer, list, text } from '@tidegauge/service';
+import { createStore } from '@tidegauge/storage';
+import { startApiProcess } from '../src/api-process.ts';
+import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/bench.ts';
+import { Closers } from '../src/closers.ts';
+import { startIngestProcess } from '../src/ingest-process.ts';
+import { mistake } from '../src/loadtest-settings.ts';
+import { quantile } from '../src/statistics.ts';
+import { STORES, startStorePlaces } from '../src/store-places.ts';
+import { showNumber, textTable } from '../src/table.ts';
+import { checkStore, provideFolder } from '../src/targets.ts';
+import { watchReadings } from '../src/visible.ts';
+
+/**
+ * `npm run bench:visible`: how long after its publication a reading can be read: publish over MQTT, ingest, store, API. The API is
+ * asked as fast as it answers, so that a figure is exact to the duration of one read.
+ */
+const SETTINGS = defineConfig({
+  ...BENCH_SETTINGS,
+  nodes: {
+    kind: list(integer(1, 3)),
+    default: '1',
+    help: 'Nodes of a store of the lab; each number is measured.',
+  },
+  options: {
+    kind: list(text("options of the store's URL")),
+    help: 'Options to add to its URL, such as write=ONE&read=ONE,write=QUORUM&read=QUORUM; each set is measured.',
+  },
+  readings: { kind: integer(1, 1_000_000), help: 'Readings to publish; default 500, quick 20.' },
+  rate: { kind: integer(1, 1000), default: '20', help: 'Readings per second, at most.' },
+});
+
+type Settings = Config<typeof SETTINGS>;
+
+const STAGES: readonly Stage[] = ['travel', 'queue', 'store', 'ack', 'end_to_end'];
+
+interface Result {
+  readonly store: string;
+  readonly nodes: number | null;
+  readonly options: string | null;
+  readonly published: number;
+  readonly seen: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+  /** Median of the reads that found the reading. */
+  readonly readMs: number;
+  /** Medians of ingest's own stages, milliseconds. */
+  readonly stagesMs: Readonly<Record<Stage, number | null>>;
+}
+
+await runBench({
+  name: 'bench:visible',
+  summary: 'Time from the publication of a reading to the first read that has it.',
+  settings: SETTINGS,
+  check(config) {
+    const { store, nodes } = config;
+    checkStore(store, config);
+    const most = Object.hasOwn(STORE_SERVERS, store) ? STORE_SERVERS[store]!.maxNodes : 1;
+    const tooMany = nodes.find((number) => number > most);
+    if (tooMany !== undefined) throw mistake(`--nodes ${tooMany}: ${store} runs here as ${most} at most`);
+  },
+  async run(config, _checked, context) {
+    const results: Result[] = [];
+    for (const nodes of config.nodes) {
+      const closers = new Closers();
+      try {
+        results.push(...(await measureNodes(config, nodes, { ...context, closers })));
+      } finally {
+        await closers.close();
+      }
+    }
+    print(config, results);
+    const blind = results.reduce((sum, { published, seen }) => sum + published - seen, 0);
+    if (blind > 0) throw new Error(`${blind} readings could not be read within 10 s`);
+    return { setup: { rate: config.rate, quick: config.quick, seed: config.seed }, results };
+  },
+});
+
+async function measureNodes(config: Settings, nodes: number, context: BenchContext): Promise<Result[]> {
+  const { store } = config;
+  const places = STORES.includes(store) ? await startStorePlaces(store, {}, nodes) : null;
+  if (places !== null) context.closers.add(() => places.stop());
+  const setups: { readonly options: string | null; readonly url: string }[] = [];
+  for (const [number, options] of (config.options ?? [null]).entries()) {
+    const url = withOptions(places === null ? store : await places.create(`visible${number}`), options);
+    // A wrong option ends it here, in one line.
+    await createStore(url);
+    setups.push({ options, url });
+  }
+  const results: Result[] = [];
+  for (const { options, url } of setups) {
+    const closers = new Closers();
+    try {
+      const found = await measure(url, config, { ...context, closers });
+      results.push({ ...found, nodes: places === null ? null : nodes, options });
+    } finally {
+      await closers.close();
+    }
+  }
+  return results;
+}
+
+function withOptions(url: string, options: string | null): string {
+  return options === null ? url : `${url}${url.includes('?') ? '&' : '?'}${options}`;
+}
+
+async function measure(
+  url: string,
+  { rate, seed, quick, readings }: Settings,
+  { closers, signal }: BenchContext,
+): Promise<Omit<Result, 'nodes' | 'options'>> {
+  const { name: store } = await createStore(url);
+  const broker = await startMosquitto();
+  closers.add(() => broker.stop());
+  const run = `visible-${Date.now().toString(36)}`;
+  const ingest = await startIngestProcess({
+    STORE: url,
+    BROKER: broker.url,
+    CLIENT_ID: run,
+    DATA_DIR: provideFolder(closers),
+  });
+  closers.add(() => ingest.stop());
+  const api = await startApiProcess({ STORE: url });
+  closers.add(() => api.stop());
+  const count = readings ?? (quick ? 20 : 500);
+  const common = { broker: broker.url, api: api.url, rate, seed, signal };
+  // The first ones pay for code that is not compiled and connections that are not there yet.
+  await watchReadings({ ...common, run: `${run}-warm-up`, readings: Math.ceil(count / 10) }, () => {});
+  let done = 0;
+  const sightings = await watchReadings({ ...common, run, readings: count }, () => {
+    done += 1;
+    if (done % 100 === 0) process.stderr.write(`${done}/${count}\n`);
+  });
+  const visible = sightings.flatMap(({ visibleMs }) => visibleMs ?? []);
+  const { stages } = await ingest.ledger();
+  return {
+    store,
+    published: count,
+    seen: visible.length,
+    p50Ms: quantile(visible, 0.5),
+    p95Ms: quantile(visible, 0.95),
+    p99Ms: quantile(visible, 0.99),
+    readMs: quantile(
+      sightings.map(({ lastReadMs }) => lastReadMs),
+      0.5,
+    ),
+    stagesMs: Object.fromEntries(
+      STAGES.map((stage) => [stage, stages[stage].p50 === null ? null : stages[stage].p50 * 1000]),
+    ) as Result['stagesMs'],
+  };
+}
+
+function print({ rate }: Settings, results: readonly Result[]): void {
+  process.stdout.write(
+    `\nFrom publish to the first read that has it, ${rate} readings/s at most, milliseconds\n`,
+  );
+  process.stdout.write(
+    textTable([
+      ['store', 'seen', 'p50', 'p95', 'p99', 'one read'],
+      ...results.map((result) => [
+        nameOf(result),
+        `${result.seen}/${result.published}`,
+        ...[result.p50Ms, result.p95Ms, result.p99Ms, result.readMs].map(showNumber),
+      ]),
+    ]),
+  );
+  process.stdout.write('\nMedians of the way, milliseconds: end_to_end is from publish to commit\n');
+  process.stdout.write(
+    textTable([
+      ['store', ...STAGES, 'visible'],
+      ...results.map((result) => [
+        nameOf(result),
+        ...STAGES.map((stage) => showMillis(result.stagesMs[stage])),
+        showMillis(result.p50Ms),
+      ]),
+    ]),
+  );
+}
+
+function nameOf({ store, nodes, options }: Result): string {
+  const parts = [store, nodes !== null && nodes > 1 ? `${nodes} nodes` : '', options ?? ''];
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+function showMillis(value: number | null): string {
+  return value === null ? '-' : value.toFixed(2);
+}
