@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startMosquitto } from '@tidegauge/lab';
+import { buildK6 } from '@tidegauge/lab/k6';
+import type { LedgerDocument } from '@tidegauge/readings';
+import { type Config, defineConfig, duration, integer, oneOf, text } from '@tidegauge/service';
+import { maskUrl } from '@tidegauge/storage';
+import { startApiProcess } from '../src/api-process.ts';
+import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/bench.ts';
+import { HttpClient } from '../src/http-client.ts';
+import { startIngestProcess } from '../src/ingest-process.ts';
+import { runK6 } from '../src/k6-run.ts';
+import { load } from '../src/load.ts';
+import { makeTable, recordItems } from '../src/load-records.ts';
+import { readWorkload } from '../src/loadtest-records.ts';
+import { mistake } from '../src/loadtest-settings.ts';
+import type { Plan } from '../src/plan.ts';
+import { cpuSeconds } from '../src/process-usage.ts';
+import { publishFromProcess } from '../src/publisher-process.ts';
+import { findSaturation, type Saturation, type Step } from '../src/saturation.ts';
+import { summarize } from '../src/summary.ts';
+import { showNumber, textTable } from '../src/table.ts';
+import { checkStore, provideFolder, provideStore } from '../src/targets.ts';
+
+/**
+ * `npm run bench:saturate`: the highest rate that keeps the objective: p99, no errors, nothing lost by the ledger, nothing left
+ * unstored. Readings over MQTT into ingest, or records over HTTP by k6's open model. Latencies are from the moment
+ * an operation was due, so that what waits before it counts.
+ */
+const SETTINGS = defineConfig({
+  ...BENCH_SETTINGS,
+  target: {
+    kind: oneOf(['ingest', 'records']),
+    default: 'ingest',
+    help: 'Readings over MQTT, or records over HTTP.',
+  },
+  p99: { kind: duration(0.001, 60), default: '100ms', help: 'The objective for the 99th percentile.' },
+  from: {
+    kind: integer(1, 1_000_000),
+    help: 'The first rate, per second; default 1000 readings, 250 records.',
+  },
+  to: {
+    kind: integer(1, 1_000_000),
+    help: 'The highest rate to offer; default 64000 readings, 16000 records.',
+  },
+  step: { kind: duration(1, 3600), help: 'How long each rate is offered; default 15s, quick 1s.' },
+  precision: {
+    kind: integer(1, 100),
+    default: '10',
+    help: 'Percent between what held and what failed at the end.',
+  },
+  devices: { kind: integer(1, 100_000), default: '500', help: 'Ingest: devices that publish.' },
+  workload: {
+    kind: text('a letter from a to g, or i, or a YCSB property file'),
+    default: 'a',
+    help: 'Records: the workload.',
+  },
+  records: { kind: integer(1, 10_000_000), help: 'Records in the table; default 10000, quick 500.' },
+  threads: { kind: integer(1, 10_000), default: '64', help: 'Records: operations at once, at most.' },
+});
+
+const STORED_MS = 30_000;
+const ASK_MS = 20;
+
+type Setup = Config<typeof SETTINGS> & { readonly seconds: number; readonly slo: number };
+
+await runBench({
+  name: 'bench:saturate',
+  summary:
+    'The highest rate that keeps p99, loses nothing and leaves nothing behind, and the curve up to it.',
+  settings: SETTINGS,
+  check(config) {
+    checkStore(config.store, config);
+    const ingest = config.target === 'ingest';
+    const from = config.from ?? (ingest ? 1000 : 250);
+    const to = config.to ?? (config.quick ? from * 2 : ingest ? 64_000 : 16_000);
+    if (from > to) throw mistake(`--from ${from} is above --to ${to}: there is nothing to search`);
+    const records = config.records ?? (config.quick ? 500 : 10_000);
+    const workload = readWorkload(config.workload, { recordcount: String(records) });
+    if (workload.mix.insert > 0) {
+      throw mistake(
+        `each rate begins the stream anew, and would insert what is there: ${config.workload} inserts`,
+      );
+    }
+    return { from, to, workload, seconds: config.step ?? (config.quick ? 1 : 15) };
+  },
+  async run(config, { from, to, workload, seconds }, context) {
+    const setup = { ...config, seconds, slo: config.p99 * 1000 };
+    const measure =
+      config.target === 'ingest'
+        ? await ingestSteps(setup, context)
+        : await recordSteps(setup, workload, context);
+    const precision = 1 + config.precision / 100;
+    // The first pays for code that is not compiled and tables that are not there yet.
+    await measure(from);
+    const saturation = await findSaturation({ from, to, precision }, async (rate) => {
+      context.signal.throwIfAborted();
+      const step = await measure(rate);
+      process.stderr.write(`${rate}/s: ${step.broken.join('; ') || 'held'}\n`);
+      return step;
+    });
+    print(setup, saturation);
+    const { target, quick, seed } = config;
+    return { setup: { target, quick, seed, from, to, seconds, p99Ms: setup.slo, precision }, ...saturation };
+  },
+});
+
+type Measure = (rate: number) => Promise<Step>;
+
+/** Each rate has an ingest of its own, for its figures are since its start. */
+async function ingestSteps(
+  { store, devices, seconds, slo }: Setup,
+  { closers }: BenchContext,
+): Promise<Measure> {
+  const url = await provideStore(store, closers);
+  const broker = await startMosquitto();
+  closers.add(() => broker.stop());
+  const run = `saturate-${Date.now().toString(36)}`;
+  let number = 0;
+  return async (rate) => {
+    const name = `${run}-${number++}`;
+    const ingest = await startIngestProcess({
+      STORE: url,
+      BROKER: broker.url,
+      CLIENT_ID: name,
+      DATA_DIR: provideFolder(closers),
+    });
+    try {
+      const cpu = cpuSeconds(ingest.pid);
+      const count = Math.ceil(rate * seconds);
+      const published = await publishFromProcess({ port: broker.port, count, devices, rate, prefix: name });
+      const ended = performance.now();
+      let ledger = await ingest.ledger();
+      while (!isStored(ledger, count) && performance.now() - ended < STORED_MS) {
+        await sleep(ASK_MS);
+        ledger = await ingest.ledger();
+      }
+      const took = published.seconds + (performance.now() - ended) / 1000;
+      const { stored, duplicate, quarantined } = ledger.readings;
+      const { p50, p99 } = ledger.stages.end_to_end;
+      // A publisher that is late stamps late: what it was behind shows in its own figures only.
+      const p99Ms = Math.max((p99 ?? Number.NaN) * 1000, published.intended!.p99 / 1000);
+      return {
+        offered: rate,
+        achieved: stored / took,
+        p50Ms: (p50 ?? Number.NaN) * 1000,
+        p99Ms,
+        cpu: (cpuSeconds(ingest.pid) - cpu) / took,
+        broken: [
+          ...late(p99Ms, slo),
+          ...when(published.acknowledged < count, `${count - published.acknowledged} were not acknowledged`),
+          ...when(stored + duplicate < count, `${count - stored - duplicate} are not stored`),
+          ...when(quarantined > 0, `${quarantined} are in quarantine`),
+          ...when(!ledger.balanced || ledger.gaps.missing > 0, `the ledger misses ${ledger.gaps.missing}`),
+        ],
+      };
+    } finally {
+      await ingest.stop();
+    }
+  };
+}
+
+function isStored({ readings: { received, inFlight, spooled } }: LedgerDocument, count: number): boolean {
+  return received >= count && inFlight + spooled === 0;
+}
+
+async function recordSteps(
+  { store, threads, seed, seconds, slo }: Setup,
+  workload: ReturnType<typeof readWorkload>,
+  { closers, signal }: BenchContext,
+): Promise<Measure> {
+  const k6 = await buildK6();
+  const api = await startApiProcess({ STORE: await provideStore(store, closers) });
+  closers.add(() => api.stop());
+  const client = new HttpClient(threads, null);
+  await makeTable(api.url, client, workload);
+  await load(recordItems(api.url, client, workload, seed), threads, signal);
+  client.close();
+  return async (rate) => {
+    const model = {
+      kind: 'open',
+      threads,
+      startRate: rate,
+      stages: [{ rate, durationMs: seconds * 1000 }],
+    } as const;
+    const plan: Plan = {
+      parts: [{ profile: 'records', workload, model }],
+      seed,
+      api: { url: api.url, token: null },
+      broker: null,
+      thresholds: {},
+    };
+    const cpu = cpuSeconds(api.pid);
+    const figures = await runK6(plan, { k6, script: 'records.ts', dashboardPort: null, signal });
+    const used = cpuSeconds(api.pid) - cpu;
+    const { runTimeMs, throughput, operations, dropped, failures } = summarize(figures, true);
+    const timed = Object.values(operations).flatMap(({ intended }) => intended ?? []);
+    // Types of operations differ; the objective is for each of them.
+    const p99Ms = Math.max(...timed.map(({ p99 }) => p99)) / 1000;
+    const p50Ms = Math.max(...timed.map(({ p50 }) => p50)) / 1000;
+    return {
+      offered: rate,
+      achieved: throughput,
+      p50Ms,
+      p99Ms,
+      cpu: (used * 1000) / runTimeMs,
+      broken: [...late(p99Ms, slo), ...when(dropped > 0, `${dropped} operations were dropped`), ...failures],
+    };
+  };
+}
+
+function late(p99Ms: number, slo: number): string[] {
+  return when(!(p99Ms <= slo), `p99 ${showNumber(p99Ms)} ms`);
+}
+
+function when(so: boolean, problem: string): string[] {
+  return so ? [problem] : [];
+}
+
+function print({ target, store, seconds, slo }: Setup, { curve, knee, beyond }: Saturation): void {
+  const what = target === 'ingest' ? 'readings over MQTT' : 'operations on records over HTTP';
+  process.stdout.write(
+    `\nSaturation: ${what}, ${maskUrl(store)}, ${seconds} s each, objective p99 <= ${showNumber(slo)} ms\n`,
+  );
+  process.stdout.write(
+    textTable([
+      ['offered', 'achieved', 'p50', 'p99', 'CPU', 'objective'],
+      ...curve.map(({ offered, achieved, p50Ms, p99Ms, cpu, broken }) => [
+        `${offered}/s`,
+        `${showNumber(achieved)}/s`,
+        `${showNumber(p50Ms)} ms`,
+        `${showNumber(p99Ms)} ms`,
+        `${(cpu * 100).toFixed(0)} %`,
+        broken.length === 0 ? 'held' : broken.join('; '),
+      ]),
+    ]),
+  );
+  if (knee === null) process.stdout.write('no rate held: begin lower with --from\n');
+  else if (beyond) process.stdout.write(`the knee is beyond ${knee.offered}/s: raise --to\n`);
+  else process.stdout.write(`knee: ${knee.offered}/s\n`);
+}

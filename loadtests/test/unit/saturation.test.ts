@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findSaturation, type Step } from '@tidegauge/loadtests/saturation';
+
+const SEARCH = { from: 100, to: 10_000, precision: 1.1 };
+
+function step(offered: number, holds: boolean): Step {
+  return { offered, achieved: offered, p50Ms: 1, p99Ms: 2, cpu: 0.1, broken: holds ? [] : ['too late'] };
+}
+
+/** Something that holds up to a rate, and the rates it was asked for. */
+function upTo(most: number) {
+  const asked: number[] = [];
+  const measure = async (rate: number): Promise<Step> => {
+    asked.push(rate);
+    return step(rate, rate <= most);
+  };
+  return { asked, measure };
+}
+
+test('the knee is found to the precision asked for', async () => {
+  for (const most of [100, 101, 777, 1599, 3200, 9999]) {
+    const { knee, beyond } = await findSaturation(SEARCH, upTo(most).measure);
+    assert.equal(beyond, false);
+    assert.ok(knee!.offered <= most && most < knee!.offered * SEARCH.precision, `${most}: ${knee!.offered}`);
+  }
+});
+
+test('rates double until one fails twice, and the curve has all of them by rate', async () => {
+  const { asked, measure } = upTo(500);
+  const { curve } = await findSaturation(SEARCH, measure);
+  assert.deepEqual(asked.slice(0, 5), [100, 200, 400, 800, 800]);
+  assert.deepEqual(
+    curve.map(({ offered }) => offered),
+    asked.toSorted((a, b) => a - b),
+  );
+});
+
+test('a knee beyond the highest rate is said to be there', async () => {
+  const { asked, measure } = upTo(Number.POSITIVE_INFINITY);
+  const { knee, beyond } = await findSaturation({ ...SEARCH, to: 500 }, measure);
+  assert.deepEqual(asked, [100, 200, 400, 500]);
+  assert.equal(knee!.offered, 500);
+  assert.equal(beyond, true);
+});
+
+test('where the first rate fails there is no knee', async () => {
+  const { asked, measure } = upTo(50);
+  const { knee, beyond } = await findSaturation(SEARCH, measure);
+  assert.equal(knee, null);
+  assert.equal(beyond, false);
+  assert.deepEqual(asked, [100, 100]);
+});
+
+test('a rate that fails once only has held', async () => {
+  const failing = new Set([200]);
+  const measure = async (rate: number) => step(rate, !failing.delete(rate));
+  const { knee, curve } = await findSaturation({ ...SEARCH, to: 400 }, measure);
+  assert.equal(knee!.offered, 400);
+  assert.deepEqual(
+    curve.map(({ offered, broken }) => [offered, broken.length]),
+    [
+      [100, 0],
+      [200, 1],
+      [200, 0],
+      [400, 0],
+    ],
+  );
+});
