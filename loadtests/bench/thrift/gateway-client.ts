@@ -65,8 +65,8 @@ export async function connectGateway(
   await promisify(execFile)(compiler, ['--gen', 'js:node,es6', '--out', GENERATED, IDL]);
   const require = createRequire(join(GENERATED, 'index.js'));
   const thrift = require('thrift') as Thrift;
-  const types = require('./rows_types.js') as Types;
-  const service = require('./THBaseService.js') as unknown;
+  const types = require(join(GENERATED, 'rows_types.js')) as Types;
+  const service = require(join(GENERATED, 'THBaseService.js')) as unknown;
 
   const open = Array.from({ length: connections }, () => {
     const options = { transport: thrift.TBufferedTransport, protocol: thrift.TBinaryProtocol };
