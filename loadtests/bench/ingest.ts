@@ -18,8 +18,8 @@ import { STORES, startStorePlaces } from '../src/store-places.ts';
 
 /**
  * `npm run bench:ingest`: broker → ingest → store beside ingest without a store and beside MQTT.js with
- * auto-ack and no store, on one broker and one publisher, in turns in one run; then latency at a fixed rate and
- * the cost of idling. Rates are from the first publish to the last acknowledgement by the consumer.
+ * auto-ack and no store, on one broker and one publisher, in turns in one run; then latency at a fixed rate (--rate,
+ * messages per second) and the cost of idling. Rates are from the first publish to the last acknowledgement by the consumer.
  */
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const { values: flags } = parseArgs({
@@ -28,6 +28,7 @@ const { values: flags } = parseArgs({
     messages: { type: 'string' },
     rounds: { type: 'string' },
     devices: { type: 'string', default: '500' },
+    rate: { type: 'string', default: '2000' },
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
   },
@@ -35,7 +36,7 @@ const { values: flags } = parseArgs({
 const messages = Number(flags.messages ?? (flags.quick ? 20_000 : 200_000));
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
 const devices = Number(flags.devices);
-const latencyRate = 2000;
+const latencyRate = Number(flags.rate);
 const latencySeconds = flags.quick ? 5 : 30;
 const IDLE_RATE = 50;
 const idleSeconds = flags.quick ? 5 : 30;
