@@ -76,7 +76,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
     {
       name: 'TidegaugeStoreErrors',
       severity: 'critical',
-      expr: `instance_backend:tidegauge_store_errors:ratio_rate5m > ${limit.storeErrorRatio}`,
+      expr: `instance_backend:tidegauge_store_errors:ratio_rate1m > ${limit.storeErrorRatio}`,
       forSeconds: 2 * MINUTE,
       summary: 'Calls to the store fail.',
       description:

@@ -24,11 +24,12 @@ export const RECORDING_RULES: readonly RecordingRule[] = [
       ' / sum by (job, instance) (rate(tidegauge_readings_received_total[5m]))',
   },
   {
-    // What a store refuses or does not support is the caller's doing, not the store's.
-    record: 'instance_backend:tidegauge_store_errors:ratio_rate5m',
+    // What a store refuses or does not support is the caller's doing, not the store's. A store that is away is
+    // asked seldom: against five minutes of work its few errors would not be seen.
+    record: 'instance_backend:tidegauge_store_errors:ratio_rate1m',
     expr:
-      'sum by (job, instance, backend) (rate(tidegauge_store_errors_total{kind!~"REJECTED|NOT_SUPPORTED"}[5m]))' +
-      ' / sum by (job, instance, backend) (rate(tidegauge_store_seconds_count[5m]))',
+      'sum by (job, instance, backend) (rate(tidegauge_store_errors_total{kind!~"REJECTED|NOT_SUPPORTED"}[1m]))' +
+      ' / sum by (job, instance, backend) (rate(tidegauge_store_seconds_count[1m]))',
   },
   {
     record: 'instance_stage:tidegauge_stage_seconds:p99_rate5m',
