@@ -2,7 +2,7 @@ import { startMosquitto } from '@tidegauge/lab';
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import type { Stage } from '@tidegauge/readings';
 import { type Config, defineConfig, integer, list, text } from '@tidegauge/service';
-import { createStore } from '@tidegauge/storage';
+import { createStore, openStore } from '@tidegauge/storage';
 import { startApiProcess } from '../src/api-process.ts';
 import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/bench.ts';
 import { Closers } from '../src/closers.ts';
@@ -10,9 +10,10 @@ import { startIngestProcess } from '../src/ingest-process.ts';
 import { mistake } from '../src/loadtest-settings.ts';
 import { quantile } from '../src/statistics.ts';
 import { STORES, startStorePlaces } from '../src/store-places.ts';
+import { type Estimate, estimate } from '../src/student.ts';
 import { showNumber, textTable } from '../src/table.ts';
 import { checkStore, provideFolder } from '../src/targets.ts';
-import { watchReadings } from '../src/visible.ts';
+import { watchReadings, writeAndRead } from '../src/visible.ts';
 
 /**
  * `npm run bench:visible`: how long after its publication a reading can be read: publish over MQTT, ingest, store, API. The API is
@@ -46,6 +47,10 @@ interface Result {
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
+  /** Median of a write and a read of one reading on the store itself, in turns with the others. */
+  readonly rawMs: number;
+  /** By how much the way through the application is longer. */
+  readonly addedMs: Estimate;
   /** Median of the reads that found the reading. */
   readonly readMs: number;
   /** Medians of ingest's own stages, milliseconds. */
@@ -113,7 +118,8 @@ async function measure(
   { rate, seed, quick, readings }: Settings,
   { closers, signal }: BenchContext,
 ): Promise<Omit<Result, 'nodes' | 'options'>> {
-  const { name: store } = await createStore(url);
+  const store = await openStore(url);
+  closers.add(() => store.close());
   const broker = await startMosquitto();
   closers.add(() => broker.stop());
   const run = `visible-${Date.now().toString(36)}`;
@@ -129,21 +135,27 @@ async function measure(
   const count = readings ?? (quick ? 20 : 500);
   const common = { broker: broker.url, api: api.url, rate, seed, signal };
   // The first ones pay for code that is not compiled and connections that are not there yet.
-  await watchReadings({ ...common, run: `${run}-warm-up`, readings: Math.ceil(count / 10) }, () => {});
-  let done = 0;
-  const sightings = await watchReadings({ ...common, run, readings: count }, () => {
-    done += 1;
-    if (done % 100 === 0) process.stderr.write(`${done}/${count}\n`);
+  await watchReadings({ ...common, run: `${run}-warm-up`, readings: Math.ceil(count / 10) }, async (seq) => {
+    await writeAndRead(store, `${run}-warm-up`, seq);
+  });
+  const raw: number[] = [];
+  const sightings = await watchReadings({ ...common, run, readings: count }, async (seq) => {
+    raw.push(await writeAndRead(store, run, seq));
+    if (raw.length % 100 === 0) process.stderr.write(`${raw.length}/${count}\n`);
   });
   const visible = sightings.flatMap(({ visibleMs }) => visibleMs ?? []);
   const { stages } = await ingest.ledger();
   return {
-    store,
+    store: store.name,
     published: count,
     seen: visible.length,
     p50Ms: quantile(visible, 0.5),
     p95Ms: quantile(visible, 0.95),
     p99Ms: quantile(visible, 0.99),
+    rawMs: quantile(raw, 0.5),
+    addedMs: estimate(
+      sightings.flatMap(({ visibleMs }, seq) => (visibleMs === null ? [] : visibleMs - raw[seq]!)),
+    ),
     readMs: quantile(
       sightings.map(({ lastReadMs }) => lastReadMs),
       0.5,
@@ -160,11 +172,12 @@ function print({ rate }: Settings, results: readonly Result[]): void {
   );
   process.stdout.write(
     textTable([
-      ['store', 'seen', 'p50', 'p95', 'p99', 'one read'],
+      ['store', 'seen', 'p50', 'p95', 'p99', 'one read', 'raw', 'added, mean'],
       ...results.map((result) => [
         nameOf(result),
         `${result.seen}/${result.published}`,
-        ...[result.p50Ms, result.p95Ms, result.p99Ms, result.readMs].map(showNumber),
+        ...[result.p50Ms, result.p95Ms, result.p99Ms, result.readMs, result.rawMs].map(showNumber),
+        `${showNumber(result.addedMs.mean)} [${showNumber(result.addedMs.low)}, ${showNumber(result.addedMs.high)}]`,
       ]),
     ]),
   );

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatTime, now } from '@tidegauge/readings';
+import { formatTime, now, type Reading } from '@tidegauge/readings';
+import type { Store } from '@tidegauge/storage';
 import { seeded } from '@tidegauge/workload';
 import { connectAsync } from 'mqtt';
 import { HttpClient } from './http-client.ts';
@@ -30,9 +31,13 @@ export interface Sighting {
  * Publishes readings one at a time (QoS 1), at times that keep no step with anything, and asks the API for each, again as soon as
  * it answers.
  *
+ * @param between is waited for before the next one
  * @throws {Error} when the API answers with an error
  */
-export async function watchReadings(options: VisibleOptions, onSighting: () => void): Promise<Sighting[]> {
+export async function watchReadings(
+  options: VisibleOptions,
+  between: (seq: number) => Promise<void>,
+): Promise<Sighting[]> {
   const { broker, api, run, readings, rate, seed, signal } = options;
   const random = seeded(seed);
   const publisher = await connectAsync(broker, { clientId: `${run}-publisher`, reconnectPeriod: 0 });
@@ -51,7 +56,7 @@ export async function watchReadings(options: VisibleOptions, onSighting: () => v
         },
       );
       sightings.push(await untilVisible(client, readingUrl(api, `${run}/probe`, time), begun));
-      onSighting();
+      await between(seq);
     }
   } finally {
     client.close();
@@ -82,4 +87,27 @@ async function untilVisible(client: HttpClient, url: string, begun: number): Pro
     if (!found && !late) continue;
     return { visibleMs: found ? answered - begun : null, reads, lastReadMs: answered - asked };
   }
+}
+
+/** The same without the application: writes a reading to the store itself and reads it, milliseconds. */
+export async function writeAndRead({ readings }: Store, run: string, seq: number): Promise<number> {
+  const time = now();
+  const reading: Reading = {
+    device: `${run}/raw`,
+    metric: 'temperature',
+    time,
+    value: seq,
+    received: time,
+    boot: run,
+    seq,
+    quality: 'ok',
+  };
+  const query = { device: reading.device, metric: reading.metric, from: time, to: time + 1, limit: 1 };
+  const begun = performance.now();
+  await readings.write([reading]);
+  let found = 0;
+  for await (const { value } of readings.range(query)) if (value === seq) found += 1;
+  const took = performance.now() - begun;
+  if (found !== 1) throw new Error(`${reading.device} at ${time} was written and is not there`);
+  return took;
 }

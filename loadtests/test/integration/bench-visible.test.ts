@@ -23,11 +23,12 @@ test('bench:visible --quick sees every reading that was published', { skip }, (c
   const json = join(folder, 'visible.json');
   const { status, stdout, stderr } = bench('--quick', '--readings', '10', '--rate', '50', '--json', json);
   assert.equal(status, 0, stderr);
-  const [{ store, published, seen, p50Ms, p95Ms, p99Ms, readMs, stagesMs }] = JSON.parse(
+  const [{ store, published, seen, p50Ms, p95Ms, p99Ms, readMs, rawMs, addedMs, stagesMs }] = JSON.parse(
     readFileSync(json, 'utf8'),
   ).results;
   assert.deepEqual([store, published, seen], ['sqlite', 10, 10]);
   assert.ok(0 < readMs && readMs <= p99Ms);
+  assert.ok(0 < rawMs && addedMs.low < addedMs.mean && addedMs.mean < addedMs.high);
   assert.ok(0 < p50Ms && p50Ms <= p95Ms && p95Ms <= p99Ms);
   assert.deepEqual(Object.keys(stagesMs), ['travel', 'queue', 'store', 'ack', 'end_to_end']);
   for (const [stage, millis] of Object.entries<number>(stagesMs)) assert.ok(millis >= 0, stage);
