@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig, integer, text } from '@tidegauge/service';
+import { type Config, defineConfig, integer, oneOf, text } from '@tidegauge/service';
+import { openStore } from '@tidegauge/storage';
 import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
 import { makeTable, recordItems } from './load-records.ts';
 import {
@@ -12,8 +13,12 @@ import {
   PHASE_SETTING,
   STORE_SETTINGS,
 } from './loadtest-settings.ts';
-import type { RecordsPart } from './plan.ts';
+import type { ClosedModel, RecordsPart } from './plan.ts';
 import type { Profile } from './profile.ts';
+import { RecordDriver } from './raw.ts';
+import { summarizeRaw } from './raw-summary.ts';
+import { rawTarget } from './record-target.ts';
+import type { Summary } from './summary.ts';
 import { checkApiTarget, fill, provideApi, provideClient, provideStore } from './targets.ts';
 
 const MAX_RECORDS = 2 ** 31 - 1;
@@ -29,6 +34,11 @@ const SETTINGS = defineConfig({
     help: 'The workload, one of ours or a file in the format of YCSB.',
   },
   records: { kind: integer(1, MAX_RECORDS), help: 'Records in the table; default: recordcount.' },
+  driver: {
+    kind: oneOf(['k6', 'raw']),
+    default: 'k6',
+    help: 'raw: the same operations on the store itself, in process, without API and k6 (closed model, --ops).',
+  },
 });
 
 /** YCSB's workloads over HTTP. */
@@ -39,6 +49,7 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   script: 'records.ts',
   check(config, properties) {
     checkApiTarget(config);
+    if (config.driver === 'raw') checkRaw(config);
     const workload = readWorkload(config.workload, {
       ...properties,
       ...(config.records === null ? {} : { recordcount: String(config.records) }),
@@ -47,14 +58,38 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   },
   async prepare(config, part, preparation) {
     const { closers } = preparation;
-    const api = config.api ?? (await provideApi(await provideStore(config.store, closers), closers));
+    const store = config.api === null ? await provideStore(config.store, closers) : '';
+    const api = config.api ?? (await provideApi(store, closers));
     const client = provideClient(config, closers);
     if (config.phase !== 'run') await makeTable(api, client, part.workload);
     await fill(recordItems(api, client, part.workload, config.seed), config, preparation);
     if (config.phase === 'load') return null;
-    return { parts: [part], api: { url: api, token: config.apiToken }, broker: null };
+    const prepared = { parts: [part], api: { url: api, token: config.apiToken }, broker: null };
+    return config.driver === 'raw'
+      ? { ...prepared, drive: () => driveRaw(store, part, config.seed) }
+      : prepared;
   },
 };
+
+function checkRaw({ api, model, rate, ramp, duration, threshold, dashboard }: Config<typeof SETTINGS>): void {
+  if (api !== null) throw mistake('--driver raw is about a store: give --store, not --api');
+  if (model === 'open' || rate !== null || ramp !== null || duration !== null) {
+    throw mistake('--driver raw takes --ops and --threads: no rate, no --duration, not the open model');
+  }
+  if (threshold !== null || dashboard)
+    throw mistake('--threshold and --dashboard are of k6: leave out --driver raw');
+}
+
+async function driveRaw(url: string, { workload, model }: RecordsPart, seed: number): Promise<Summary> {
+  const { threads, operations } = model as ClosedModel;
+  const store = await openStore(url);
+  try {
+    const driver = new RecordDriver(rawTarget(store, workload.table), workload, { seed, threads });
+    return summarizeRaw(await driver.run(operations!));
+  } finally {
+    await store.close();
+  }
+}
 
 /** One of ours by its letter, or a file in YCSB's format. */
 export function readWorkload(name: string, overrides: Readonly<Record<string, string>>): RecordWorkload {

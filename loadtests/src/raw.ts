@@ -15,7 +15,8 @@ export type MeasuredOperation = RecordOperation['type'];
 /** What a stretch of the streams came to. */
 export interface RecordBlock {
   readonly seconds: number;
-  readonly operations: number;
+  /** Operations that succeeded; a read-modify-write counts once. */
+  readonly done: number;
   /** Of those that succeeded, milliseconds, in the order in which they ended. */
   readonly latencies: ReadonlyMap<MeasuredOperation, readonly number[]>;
   readonly outcomes: ReadonlyMap<MeasuredOperation, ReadonlyMap<Outcome, number>>;
@@ -51,32 +52,40 @@ export class RecordDriver {
   async run(count: number): Promise<RecordBlock> {
     const meter = new Meter();
     const threads = this.#streams.length;
+    let done = 0;
     const begun = performance.now();
     await Promise.all(
       this.#streams.map(async (stream, thread) => {
         const share = Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
-        for (let done = 0; done < share; done += 1) await this.#perform(stream.next(), meter);
+        for (let number = 0; number < share; number += 1) {
+          const fine = await this.#perform(stream.next(), meter);
+          if (fine) done += 1;
+        }
       }),
     );
-    return meter.block((performance.now() - begun) / 1000, count);
+    return meter.block((performance.now() - begun) / 1000, done);
   }
 
-  async #perform(operation: RecordOperation, meter: Meter): Promise<void> {
+  /** Resolves to whether it succeeded. */
+  async #perform(operation: RecordOperation, meter: Meter): Promise<boolean> {
     const { type, key } = operation;
     const begun = performance.now();
-    if (type === 'read') return void (await this.#read(key, operation.fields, meter));
+    if (type === 'read') return this.#read(key, operation.fields, meter);
     if (type === 'readModifyWrite') {
       const found = await this.#read(key, operation.fields, meter);
       const between = performance.now();
       const updated = await this.#target.update(key, operation.values);
       meter.ended('update', updated, between);
-      return meter.ended(type, found && updated === 'OK' ? 'OK' : 'ERROR', begun);
+      const whole = found && updated === 'OK';
+      meter.ended(type, whole ? 'OK' : 'ERROR', begun);
+      return whole;
     }
     const outcome =
       type === 'scan'
         ? await this.#target.scan(key, operation.count, operation.fields)
         : await this.#target[type](key, operation.values);
     meter.ended(type, outcome, begun);
+    return outcome === 'OK';
   }
 
   async #read(key: string, fields: readonly string[] | null, meter: Meter): Promise<boolean> {
@@ -111,10 +120,10 @@ class Meter {
     if (!intact) this.#damaged += 1;
   }
 
-  block(seconds: number, count: number): RecordBlock {
+  block(seconds: number, done: number): RecordBlock {
     return {
       seconds,
-      operations: count,
+      done,
       latencies: this.#latencies,
       outcomes: this.#outcomes,
       verified: this.#verified,

@@ -103,6 +103,16 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
     ['ingest', '--ops', '1', '--driver', 'own', '--qos', '2'],
     /^--driver own publishes with QoS 1/,
   ],
+  [
+    'the raw driver on an API',
+    ['records', '--driver', 'raw', '--api', 'http://127.0.0.1:1'],
+    /^--driver raw is about a store: give --store, not --api$/,
+  ],
+  [
+    'the raw driver at a rate',
+    ['records', '--driver', 'raw', '--rate', '10'],
+    /^--driver raw takes --ops and --threads: /,
+  ],
   ['mixed without an end', ['mixed', '--ops', '10'], /^both parts of mixed end together: give --duration/],
   [
     'a store that is not loaded',
@@ -120,6 +130,18 @@ for (const [what, args, line] of MISTAKES) {
     assert.equal(stderr.trimEnd().split('\n').length, 1);
   });
 }
+
+test('the raw driver does the operations on the store itself, and checks what it reads', () => {
+  const args = ['--driver', 'raw', '--workload', 'f', '--records', '100', '--ops', '200', '--threads', '2'];
+  const { status, stdout, stderr } = loadtest('records', ...args, '-p', 'dataintegrity=true');
+  assert.equal(status, 0, stderr);
+  const found = figures(stdout);
+  assert.equal(found['READ Return=OK'], 200);
+  assert.equal(found['VERIFY Return=OK'], 200);
+  assert.ok(found['READ-MODIFY-WRITE Return=OK']! > 0);
+  assert.equal(found['UPDATE Return=OK'], found['READ-MODIFY-WRITE Return=OK']);
+  assert.ok(found['READ AverageLatency(us)']! > 0 && found['OVERALL Throughput(ops/sec)']! > 0);
+});
 
 const k6 = await startOrSkip('k6', buildK6);
 const skip = 'skip' in k6 ? k6.skip : false;

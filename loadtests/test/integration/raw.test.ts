@@ -38,6 +38,10 @@ test('two blocks are the operations of the streams, each once, all done and all 
     blocks.reduce((sum, { latencies }) => sum + (latencies.get(type)?.length ?? 0), 0);
   const { read = 0, update = 0, insert = 0, scan = 0, readModifyWrite = 0 } = expected;
   assert.deepEqual(blocks.flatMap(problemsOf), []);
+  assert.deepEqual(
+    blocks.map(({ done }) => done),
+    [100, 101],
+  );
   assert.equal(counted('insert'), insert);
   assert.equal(counted('scan'), scan);
   assert.equal(counted('readModifyWrite'), readModifyWrite);

@@ -8,7 +8,7 @@ function block(latencies: Record<string, readonly number[]>): RecordBlock {
   const entries = Object.entries(latencies) as [keyof RecordBlock['latencies'] & string, readonly number[]][];
   return {
     seconds: 1,
-    operations: 0,
+    done: 0,
     latencies: new Map(entries) as unknown as RecordBlock['latencies'],
     outcomes: new Map(),
     verified: 0,
