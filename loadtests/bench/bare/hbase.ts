@@ -12,7 +12,7 @@ export async function open(url: string): Promise<Bare> {
   const client = new HBaseClient({ zookeeper: hosts.map(({ host, port }) => `${host}:${port}`) });
   const name = `${path}:bare_readings`;
   const splitKeys = Array.from({ length: REGIONS - 1 }, (_, index) => Buffer.from([index + 1]));
-  const family = { bloomFilter: 'NONE', blockEncoding: 'FAST_DIFF' } as const;
+  const family = { bloomFilter: 'NONE', blockEncoding: 'ROW_INDEX_V1', compression: 'GZ' } as const;
   await client.admin.createTable(name, { families: { [FAMILY.toString()]: family }, splitKeys });
   const table = client.table(name);
   return {

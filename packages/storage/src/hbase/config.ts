@@ -23,9 +23,9 @@ export const HBASE_OPTIONS = {
     'readings expire so long after they were written, 0 never; when created',
   ),
   compression: choice(
-    ['none', 'gz', 'snappy', 'lz4', 'zstd'],
-    'none',
-    'compression of tables, when they are created; all but gz need a library on the servers',
+    ['gz', 'snappy', 'lz4', 'zstd', 'none'],
+    'gz',
+    'compression of tables, when they are created; snappy, lz4 and zstd need a library on the servers',
   ),
   durability: choice(
     ['sync', 'fsync'],

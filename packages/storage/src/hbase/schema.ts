@@ -103,8 +103,8 @@ function readingsTable(config: HbaseConfig): CreateTableOptions {
     ttlSeconds: config.ttl === 0 ? null : config.ttl,
     // Readings are scanned, never asked for by key: a bloom filter would only take memory.
     bloomFilter: 'NONE',
-    // Neighbours' keys differ in a few bytes of their times.
-    blockEncoding: 'FAST_DIFF',
+    // An index of rows in each block: without one, newest first takes five times as long as oldest first.
+    blockEncoding: 'ROW_INDEX_V1',
   } as const;
   return { families: { [FAMILY]: family }, splitKeys: saltSplits(config.presplit) };
 }

@@ -61,16 +61,18 @@ describe('hbase', { skip }, () => {
   });
 
   test('the options of the URL reach the tables', async () => {
-    const other = await openStore(url('options', '?presplit=5&ttl=3600&compression=gz'));
+    const other = await openStore(url('options', '?presplit=5&ttl=3600&compression=none'));
     await other.records.createTable('usertable', 10);
     await other.close();
     const [readings] = await client.admin.families('options:readings');
     assert.deepEqual(
       [readings?.ttlSeconds, readings?.compression, readings?.bloomFilter, readings?.blockEncoding],
-      [3600, 'GZ', 'NONE', 'FAST_DIFF'],
+      [3600, 'NONE', 'NONE', 'ROW_INDEX_V1'],
     );
     const [records] = await client.admin.families('options:usertable');
-    assert.deepEqual([records?.name, records?.ttlSeconds, records?.compression], ['family', null, 'GZ']);
+    assert.deepEqual([records?.name, records?.ttlSeconds, records?.compression], ['family', null, 'NONE']);
+    const [unasked] = await client.admin.families('facts:readings');
+    assert.deepEqual([unasked?.ttlSeconds, unasked?.compression], [null, 'GZ']);
     assert.equal((await client.admin.regions('options:readings')).length, 5);
     assert.equal((await client.admin.regions('options:usertable')).length, 5);
   });
