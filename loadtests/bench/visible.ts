@@ -101,7 +101,10 @@ async function measureNodes(config: Settings, nodes: number, context: BenchConte
     const closers = new Closers();
     try {
       const found = await measure(url, config, { ...context, closers });
-      results.push({ ...found, nodes: places === null ? null : nodes, options });
+      const result = { ...found, nodes: places === null ? null : nodes, options };
+      // At once: the next cluster may not come up.
+      process.stderr.write(`${nameOf(result)}: p50 ${showMillis(result.p50Ms)} ms\n`);
+      results.push(result);
     } finally {
       await closers.close();
     }
@@ -109,8 +112,13 @@ async function measureNodes(config: Settings, nodes: number, context: BenchConte
   return results;
 }
 
+/** Its own options stay, unless they are among these. */
 function withOptions(url: string, options: string | null): string {
-  return options === null ? url : `${url}${url.includes('?') ? '&' : '?'}${options}`;
+  if (options === null) return url;
+  const [base, own = ''] = url.split('?');
+  const query = new URLSearchParams(own);
+  for (const [name, value] of new URLSearchParams(options)) query.set(name, value);
+  return `${base}?${query}`;
 }
 
 async function measure(
