@@ -32,11 +32,11 @@ export class Cluster implements Caller {
   constructor(settings: Settings) {
     this.settings = settings;
     this.servers = new Servers(settings);
-    const { zookeeper, znodeParent, masters } = settings;
+    const { zookeeper, znodeParent, masters, tryTimeoutMs } = settings;
     this.registry =
       zookeeper.length > 0
-        ? new ZooKeeperRegistry(zookeeper, znodeParent, this.pauses.signal)
-        : new MasterRegistry(masters, this.servers);
+        ? new ZooKeeperRegistry(zookeeper, znodeParent, tryTimeoutMs, this.pauses.signal)
+        : new MasterRegistry(masters, tryTimeoutMs, this.servers);
     this.locations = new Locations(this.registry, (range, deadline) =>
       scanRows(this, { table: META_TABLE, ...metaPlan(range) }, this.settings.timeoutMs, deadline),
     );

@@ -26,3 +26,13 @@ export class Deadline {
     return at < this.at ? new Deadline(at) : this;
   }
 }
+
+/** Resolves when the promise has settled, however it did, or the deadline has passed. */
+export async function settled(promise: Promise<unknown>, deadline: Deadline): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.max(deadline.left, 0));
+  });
+  await Promise.race([promise.catch(() => {}), late]);
+  clearTimeout(timer);
+}

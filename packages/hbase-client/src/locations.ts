@@ -1,5 +1,5 @@
 import { EMPTY } from './cells.ts';
-import type { Deadline } from './deadline.ts';
+import { type Deadline, settled } from './deadline.ts';
 import { HBaseError } from './errors.ts';
 import { TABLE_STATES, TableState } from './messages.ts';
 import { META_TABLE, type MetaRow, metaRegion, type Region, readMetaRow } from './region.ts';
@@ -49,14 +49,12 @@ export class Locations {
     if (table === META_TABLE) return this.#locateMeta(deadline);
     const known = this.#tables.get(table)?.find(row, side);
     if (known !== undefined) return known;
-    for (let lookUp = this.#lookUps.get(table); lookUp !== undefined; lookUp = this.#lookUps.get(table)) {
-      await lookUp.catch(() => {});
+    for (let other = this.#lookUps.get(table); other !== undefined; other = this.#lookUps.get(table)) {
+      // Its deadline is not ours.
+      await settled(other, deadline);
       const found = this.#tables.get(table)?.find(row, side);
       if (found !== undefined) return found;
-      if (deadline.passed) {
-        // Not its own last word: the call may have reached a server before.
-        throw new HBaseError('TIMEOUT', `hbase:meta did not answer in time for ${table}`, { remedy: 'wait' });
-      }
+      if (deadline.passed) throw tooLate(table);
     }
     const lookUp = this.#lookUp(table, row, side, deadline);
     this.#lookUps.set(table, lookUp);
@@ -115,7 +113,10 @@ export class Locations {
       .finally(() => {
         this.#findingMeta = null;
       });
-    return this.#findingMeta;
+    const finding = this.#findingMeta;
+    await settled(finding, deadline);
+    if (deadline.passed && this.#meta === null) throw tooLate(META_TABLE);
+    return finding;
   }
 
   async #lookUp(table: string, row: Buffer, side: Side, deadline: Deadline): Promise<Region> {
@@ -169,6 +170,10 @@ export class Locations {
     }
     index.add(region);
   }
+}
+
+function tooLate(table: string): HBaseError {
+  return new HBaseError('TIMEOUT', `where ${table} is was not found out in time`, { remedy: 'wait' });
 }
 
 function covers({ start, end }: MetaRow, row: Buffer, side: Side): boolean {

@@ -29,10 +29,13 @@ export class ZooKeeperRegistry implements Registry {
   readonly place: string;
   readonly #hosts: readonly ZooKeeperHost[];
   readonly #parent: string;
+  readonly #tryMs: number;
   readonly #signal: AbortSignal;
   #isChecked = false;
 
-  constructor(hosts: readonly ZooKeeperHost[], parent: string, signal: AbortSignal) {
+  /** @param tryMs for one look-up, which may be one of many tries. */
+  constructor(hosts: readonly ZooKeeperHost[], parent: string, tryMs: number, signal: AbortSignal) {
+    this.#tryMs = tryMs;
     this.#hosts = hosts;
     this.#parent = parent;
     this.#signal = signal;
@@ -59,7 +62,7 @@ export class ZooKeeperRegistry implements Registry {
   async #checkVersion(server: ServerName, deadline: Deadline): Promise<void> {
     const { hostName, port, startCode } = server;
     const path = `${this.#parent}/rs/${hostName},${port},${toNumber(startCode)}`;
-    const [bytes] = await readZnodes(this.#hosts, [path], deadline, this.#signal);
+    const [bytes] = await this.#znodes([path], deadline);
     // Absent while it starts or dies.
     if (bytes == null) return;
     const { versionInfo } = RegionServerInfo.decode(withoutMagic(bytes, path));
@@ -67,9 +70,13 @@ export class ZooKeeperRegistry implements Registry {
     this.#isChecked = true;
   }
 
+  #znodes(paths: readonly string[], deadline: Deadline): Promise<(Buffer | null)[]> {
+    return readZnodes(this.#hosts, paths, deadline.within(this.#tryMs), this.#signal);
+  }
+
   async #read<T>(name: string, codec: Codec<T>, absence: string, deadline: Deadline): Promise<T> {
     const path = `${this.#parent}/${name}`;
-    const [bytes, parent] = await readZnodes(this.#hosts, [path, this.#parent], deadline, this.#signal);
+    const [bytes, parent] = await this.#znodes([path, this.#parent], deadline);
     if (bytes == null || bytes.length === 0) {
       const isForeign = parent == null;
       throw new HBaseError(
@@ -96,9 +103,11 @@ export class ZooKeeperRegistry implements Registry {
 export class MasterRegistry implements Registry {
   readonly place: string;
   readonly #masters: readonly ServerAddress[];
+  readonly #tryMs: number;
   readonly #servers: Servers;
 
-  constructor(masters: readonly ServerAddress[], servers: Servers) {
+  constructor(masters: readonly ServerAddress[], tryMs: number, servers: Servers) {
+    this.#tryMs = tryMs;
     this.#masters = masters;
     this.#servers = servers;
     this.place = `masters ${masters.map(({ host, port }) => `${host}:${port}`).join(',')}`;
@@ -124,9 +133,10 @@ export class MasterRegistry implements Registry {
     ask: (master: ServerAddress, share: Deadline) => Promise<ServerName | null>,
   ): Promise<ServerAddress> {
     const troubles: string[] = [];
+    const end = deadline.within(this.#tryMs);
     for (const [index, master] of this.#masters.entries()) {
       try {
-        const found = await ask(master, deadline.within(deadline.left / (this.#masters.length - index)));
+        const found = await ask(master, end.within(end.left / (this.#masters.length - index)));
         if (found !== null) return toAddress(found);
         troubles.push(absence);
       } catch (error) {
