@@ -27,12 +27,17 @@ export class Deadline {
   }
 }
 
-/** Resolves when the promise has settled, however it did, or the deadline has passed. */
-export async function settled(promise: Promise<unknown>, deadline: Deadline): Promise<void> {
+/** Resolves to true when the promise has settled, however it did, or to false at the deadline. */
+export async function settled(promise: Promise<unknown>, deadline: Deadline): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(deadline.left, 0));
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, Math.max(deadline.left, 0), false);
   });
-  await Promise.race([promise.catch(() => {}), late]);
+  const end = promise.then(
+    () => true,
+    () => true,
+  );
+  const isSettled = await Promise.race([end, late]);
   clearTimeout(timer);
+  return isSettled;
 }

@@ -51,10 +51,9 @@ export class Locations {
     if (known !== undefined) return known;
     for (let other = this.#lookUps.get(table); other !== undefined; other = this.#lookUps.get(table)) {
       // Its deadline is not ours.
-      await settled(other, deadline);
+      if (!(await settled(other, deadline))) throw tooLate(table);
       const found = this.#tables.get(table)?.find(row, side);
       if (found !== undefined) return found;
-      if (deadline.passed) throw tooLate(table);
     }
     const lookUp = this.#lookUp(table, row, side, deadline);
     this.#lookUps.set(table, lookUp);
@@ -114,8 +113,7 @@ export class Locations {
         this.#findingMeta = null;
       });
     const finding = this.#findingMeta;
-    await settled(finding, deadline);
-    if (deadline.passed && this.#meta === null) throw tooLate(META_TABLE);
+    if (!(await settled(finding, deadline))) throw tooLate(META_TABLE);
     return finding;
   }
 

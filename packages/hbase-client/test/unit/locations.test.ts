@@ -40,6 +40,6 @@ test('a table of which hbase:meta has nothing is not found', async () => {
 });
 
 test('settling is waited for no longer than the deadline, and failures are as good', async () => {
-  await settled(never, Deadline.after(10));
-  await settled(Promise.reject(new Error('no')), Deadline.after(60_000));
+  assert.equal(await settled(never, Deadline.after(10)), false);
+  assert.equal(await settled(Promise.reject(new Error('no')), Deadline.after(60_000)), true);
 });
