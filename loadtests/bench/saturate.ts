@@ -55,11 +55,15 @@ const SETTINGS = defineConfig({
     help: 'Records: the workload.',
   },
   records: { kind: integer(1, 10_000_000), help: 'Records in the table; default 10000, quick 500.' },
-  threads: { kind: integer(1, 10_000), default: '64', help: 'Records: operations at once, at most.' },
+  threads: {
+    kind: integer(1, 10_000),
+    help: 'Records: operations at once, at most; default: those under way if each took the objective, 64 to 1000.',
+  },
 });
 
 const STORED_MS = 30_000;
 const ASK_MS = 20;
+const LOADERS = 16;
 
 type Setup = Config<typeof SETTINGS> & { readonly seconds: number; readonly slo: number };
 
@@ -171,14 +175,15 @@ async function recordSteps(
   const k6 = await buildK6();
   const api = await startApiProcess({ STORE: await provideStore(store, closers) });
   closers.add(() => api.stop());
-  const client = new HttpClient(threads, null);
+  const client = new HttpClient(LOADERS, null);
   await makeTable(api.url, client, workload);
-  await load(recordItems(api.url, client, workload, seed), threads, signal);
+  await load(recordItems(api.url, client, workload, seed), LOADERS, signal);
   client.close();
   return async (rate) => {
+    const underWay = Math.ceil((rate * slo) / 1000);
     const model = {
       kind: 'open',
-      threads,
+      threads: threads ?? Math.min(1000, Math.max(64, underWay)),
       startRate: rate,
       stages: [{ rate, durationMs: seconds * 1000 }],
     } as const;
