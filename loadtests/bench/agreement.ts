@@ -1,0 +1,138 @@
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { buildK6 } from '@tidegauge/lab/k6';
+import { type Config, defineConfig, integer } from '@tidegauge/service';
+import type { RecordWorkload } from '@tidegauge/workload';
+import { startApiProcess } from '../src/api-process.ts';
+import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/bench.ts';
+import { runK6 } from '../src/k6-run.ts';
+import { readWorkload } from '../src/loadtest-records.ts';
+import { median } from '../src/statistics.ts';
+import { summarize } from '../src/summary.ts';
+import { showNumber, textTable } from '../src/table.ts';
+import { checkStore, provideStore } from '../src/targets.ts';
+import { runYcsb, type YcsbPhase } from '../src/ycsb.ts';
+
+/**
+ * `npm run bench:agreement`: YCSB's own client and our k6 profile in turns, through one API, on one table, with the same
+ * threads and the same target rate, so that a figure of the one can stand beside a figure of the other.
+ */
+const SETTINGS = defineConfig({
+  ...BENCH_SETTINGS,
+  threads: { kind: integer(1, 64), default: '4', help: 'Operations at once.' },
+  rate: { kind: integer(1, 100_000), default: '500', help: 'Operations per second, over all threads.' },
+  rounds: {
+    kind: integer(1, 100),
+    default: '5',
+    help: 'Runs of each; the first pair warms up and is left out.',
+  },
+});
+
+const WORKLOAD = 'a';
+const FILE = fileURLToPath(import.meta.resolve(`@tidegauge/workload/workloads/workload${WORKLOAD}`));
+const PERCENTILES = 'hdrhistogram.percentiles=50,95,99';
+
+/** One run; latencies in microseconds by `READ p50` and the like. */
+interface Trial {
+  readonly throughput: number;
+  readonly latencies: Readonly<Record<string, number>>;
+}
+
+await runBench({
+  name: 'bench:agreement',
+  summary: "YCSB's own client beside our k6 profile, through the same API.",
+  settings: SETTINGS,
+  check(config) {
+    checkStore(config.store, config);
+    const recordcount = config.quick ? '500' : '10000';
+    return readWorkload(WORKLOAD, { recordcount });
+  },
+  run,
+});
+
+async function run(
+  config: Config<typeof SETTINGS>,
+  workload: RecordWorkload,
+  { closers, signal }: BenchContext,
+): Promise<object> {
+  const { threads, rate, quick, seed } = config;
+  const rounds = quick ? 1 : config.rounds;
+  const seconds = quick ? 3 : 20;
+  const k6 = await buildK6();
+  const api = await startApiProcess({ STORE: await provideStore(config.store, closers) });
+  closers.add(() => api.stop());
+  const ycsb = (phase: YcsbPhase, operations: number) => {
+    const { recordCount: recordcount } = workload;
+    const properties = { 'tidegauge.url': api.url, recordcount, operationcount: operations };
+    const pairs = Object.entries(properties).map(([name, value]) => `${name}=${value}`);
+    const target = phase === 'run' ? ['-target', String(rate)] : [];
+    const args = [...pairs, 'measurementtype=hdrhistogram', PERCENTILES].flatMap((pair) => ['-p', pair]);
+    return runYcsb({ phase, args: ['-P', FILE, ...args, '-threads', String(threads), ...target] });
+  };
+  const byYcsb = async (): Promise<Trial> => {
+    const { throughput, operations, log } = await ycsb('run', rate * seconds);
+    const latencies: Record<string, number> = {};
+    for (const name of ['READ', 'UPDATE']) {
+      const { count, returns, figures } = operations[name] ?? { count: 0, returns: {}, figures: {} };
+      if (count === 0 || returns.OK !== count) throw new Error(`YCSB's ${name} failed: ${log}`);
+      latencies[`${name} mean`] = figures['AverageLatency(us)']!;
+      latencies[`${name} p50`] = figures['50thPercentileLatency(us)']!;
+      latencies[`${name} p95`] = figures['95thPercentileLatency(us)']!;
+      latencies[`${name} p99`] = figures['99thPercentileLatency(us)']!;
+    }
+    return { throughput, latencies };
+  };
+  const byK6 = async (): Promise<Trial> => {
+    const model = { kind: 'closed', threads, operations: rate * seconds, durationMs: null, rate } as const;
+    const plan = {
+      parts: [{ profile: 'records', workload, model }],
+      seed,
+      api: { url: api.url, token: null },
+      broker: null,
+      thresholds: {},
+    } as const;
+    const figures = await runK6(plan, { k6, script: 'records.ts', dashboardPort: null, signal });
+    const { throughput, operations, failures } = summarize(figures, false);
+    if (failures.length > 0) throw new Error(failures.join('\n'));
+    const latencies: Record<string, number> = {};
+    for (const name of ['READ', 'UPDATE']) {
+      const { mean, p50, p95, p99 } = operations[name]!.latency!;
+      for (const [figure, value] of Object.entries({ mean, p50, p95, p99 }))
+        latencies[`${name} ${figure}`] = value;
+    }
+    return { throughput, latencies };
+  };
+
+  await ycsb('load', 0);
+  const trials: { ycsb: Trial; k6: Trial }[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const [first, second] = round % 2 === 0 ? [byYcsb, byK6] : [byK6, byYcsb];
+    const pair = [await first(), await second()];
+    if (round > 0) trials.push({ ycsb: pair[round % 2]!, k6: pair[1 - (round % 2)]! });
+    process.stderr.write(`round ${round}/${rounds}\n`);
+  }
+  const rows = ['throughput', ...Object.keys(trials[0]!.k6.latencies)].map((name) => {
+    const of = (trial: Trial) => (name === 'throughput' ? trial.throughput : trial.latencies[name]!);
+    return {
+      name,
+      ycsb: median(trials.map((trial) => of(trial.ycsb))),
+      k6: median(trials.map((trial) => of(trial.k6))),
+      ratio: median(trials.map((trial) => of(trial.k6) / of(trial.ycsb))),
+    };
+  });
+  process.stdout.write(
+    `\nWorkload ${WORKLOAD.toUpperCase()} at ${rate}/s on ${threads} threads, ${availableParallelism()} cores, median of ${rounds}; latencies in us\n`,
+  );
+  process.stdout.write(
+    textTable([
+      ['', 'YCSB', 'k6', 'k6 / YCSB'],
+      ...rows.map(({ name, ycsb: theirs, k6: ours, ratio }) => [
+        name,
+        showNumber(theirs),
+        showNumber(ours),
+        ratio.toFixed(2),
+      ]),
+    ]),
+  );
+  return { workload: WORKLOAD, threads, rate, seconds, rounds, rows, trials };
+}
