@@ -1,6 +1,9 @@
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.FileReader;
 import java.io.PrintStream;
 import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -29,7 +32,9 @@ import site.ycsb.workloads.CoreWorkload;
  *   properties FILE                              what java.util.Properties reads: name, tab, value
  */
 public final class Reference {
-  private static final PrintStream OUT = new PrintStream(System.out, false);
+  /** In UTF-8, whatever the machine's locale is. */
+  private static final PrintStream OUT =
+      new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
 
   public static void main(String[] args) throws Exception {
     switch (args[0]) {
