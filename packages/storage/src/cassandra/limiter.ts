@@ -19,28 +19,3 @@ export class Limiter {
     }
   }
 }
-
-/** Calls `task` for every item, `width` at once; the first failure ends it when what is under way has ended. */
-export async function forEach<T>(
-  items: Iterable<T> | AsyncIterable<T>,
-  width: number,
-  task: (item: T) => Promise<void>,
-): Promise<void> {
-  const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-  let failed = false;
-  const work = async (): Promise<void> => {
-    while (!failed) {
-      const next = await iterator.next();
-      if (next.done === true) return;
-      try {
-        await task(next.value);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  const ends = await Promise.allSettled(Array.from({ length: width }, work));
-  const failure = ends.find((end) => end.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
-}

@@ -2,7 +2,7 @@ import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
-import { forEach } from './limiter.ts';
+import { forEach } from '../parallel.ts';
 import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
 import { type Partition, partition, requests } from './partition.ts';
 import { BUCKET_US } from './schema.ts';

@@ -1,8 +1,8 @@
 import { type Condition, type Filter, filters, type Table } from '@tidegauge/hbase-client';
 import { type Device, unknownDevice } from '@tidegauge/readings';
 import type { DeviceFilter, DevicePatch, DeviceQuery, DeviceStore } from '../contract.ts';
+import { forEach } from '../parallel.ts';
 import { DEVICE_MARK, FAMILY, fromFilter, fromPatch, toDevice } from './mapping.ts';
-import { forEach } from './parallel.ts';
 import type { Session } from './session.ts';
 
 const WIDTH = 32;

@@ -4,9 +4,9 @@ import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { type PageQuery, rangeOfSeries } from '../merge.ts';
+import { forEach } from '../parallel.ts';
 import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
-import { forEach } from './parallel.ts';
 import type { Session } from './session.ts';
 
 /** Calls that one latest or expire has under way at once. */

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { forEach } from '../parallel.ts';
 
 /**
  * Where a line stands in its file, in one number: byte offset (37 bits) x 2^16 + a code of its length.
@@ -35,22 +36,18 @@ export function lengthOf(place: Place): number {
 export async function readLines(handle: FileHandle, places: readonly Place[]): Promise<string[]> {
   const order = places.map((_, index) => index).sort((a, b) => places[a]! - places[b]!);
   const lines = new Array<string>(places.length);
-  const runs = runsOf(places, order);
-  const worker = async () => {
-    for (let run = runs.pop(); run !== undefined; run = runs.pop()) {
-      const start = offsetOf(places[run[0]!]!);
-      const last = places[run.at(-1)!]!;
-      const buffer = Buffer.allocUnsafe(offsetOf(last) + lengthOf(last) - start);
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, start);
-      for (const index of run) {
-        const from = offsetOf(places[index]!) - start;
-        const limit = Math.min(from + lengthOf(places[index]!), bytesRead);
-        const end = buffer.subarray(0, limit).indexOf(10, from);
-        lines[index] = buffer.toString('utf8', from, end === -1 ? limit : end);
-      }
+  await forEach(runsOf(places, order), READS_AT_ONCE, async (run) => {
+    const start = offsetOf(places[run[0]!]!);
+    const last = places[run.at(-1)!]!;
+    const buffer = Buffer.allocUnsafe(offsetOf(last) + lengthOf(last) - start);
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, start);
+    for (const index of run) {
+      const from = offsetOf(places[index]!) - start;
+      const limit = Math.min(from + lengthOf(places[index]!), bytesRead);
+      const end = buffer.subarray(0, limit).indexOf(10, from);
+      lines[index] = buffer.toString('utf8', from, end === -1 ? limit : end);
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(READS_AT_ONCE, runs.length) }, worker));
+  });
   return lines;
 }
 

@@ -2,12 +2,12 @@ import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { compareText } from '../merge.ts';
+import { forEach } from '../parallel.ts';
 import { Catalogue, type SeriesName } from './catalogue.ts';
 import { dayOf } from './day.ts';
 import { Days } from './days.ts';
 import { translated } from './errors.ts';
 import { fingerprintOf, listLogs } from './files.ts';
-import { eachInParallel } from './parallel.ts';
 import { dayName, dayNamed, type Layout } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
@@ -56,14 +56,14 @@ export class JsonReadings implements ReadingStore {
     return translated(this.#layout.readings, async () => {
       let stored = 0;
       let duplicate = 0;
-      await eachInParallel(
+      await forEach(
         Map.groupBy(batch, ({ time }) => dayOf(time)),
         DAYS_AT_ONCE,
         ([number, readings]) =>
           this.#days.use(number, async (day) => {
             const result = await day.write(readings);
             const steps = [() => day.durable(result.mark), () => this.#catalogue.ensure(number, readings)];
-            await eachInParallel(steps, steps.length, (step) => step());
+            await forEach(steps, steps.length, (step) => step());
             stored += result.stored;
             duplicate += result.duplicate;
           }),
