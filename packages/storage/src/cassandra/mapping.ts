@@ -1,8 +1,10 @@
 import { type Attributes, type Device, QUALITIES, type Reading } from '@tidegauge/readings';
 import type driver from 'cassandra-driver';
-import type { DevicePatch, RecordFields } from '../contract.ts';
+import type { RecordFields } from '../contract.ts';
 import { BUCKET_US } from './schema.ts';
 import type { Row } from './session.ts';
+
+export { fromPatch } from '../sql-mapping.ts';
 
 // `shape` says the quality and which columns count. A column that does not is left unset rather than null: a
 // null would be a tombstone in every row, and a correction leaves behind at most a cell that nobody looks at.
@@ -59,13 +61,6 @@ export function toDevice(row: Row): Device {
     year: row.year as number | null,
     attributes: JSON.parse((row.attributes as string | null) ?? '{}') as Attributes,
   };
-}
-
-/** Columns and values that a patch sets. */
-export function fromPatch(patch: DevicePatch): [column: string, value: string | number | null][] {
-  const { site, city, kind, year, attributes } = patch;
-  const columns = { site, city, kind, year, attributes: attributes && JSON.stringify(attributes) };
-  return Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
 }
 
 export function toFields(row: Row): RecordFields {
