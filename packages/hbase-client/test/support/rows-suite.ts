@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { Cluster } from '../../src/cluster.ts';
-import { filters, HBaseClient, HBaseError, type HBaseErrorCode, type Table } from '../../src/index.ts';
+import { filters, HBaseClient, type Table } from '../../src/index.ts';
 import { METHODS, type ScanRequest, type ScanResponse } from '../../src/messages.ts';
 import { readOptions } from '../../src/options.ts';
 import { Scanner, type ScanPlan } from '../../src/scanner.ts';
 import { atOnce, type Served, scanKeys } from './data-suite.ts';
+import { rejection } from './rejection.ts';
 
 const FAMILY = 'f';
 const ROWS = 35_000;
@@ -346,14 +347,4 @@ class WatchedCluster extends Cluster {
     const request = { scannerId: id, numberOfRows: 0, closeScanner: true };
     await this.servers.call(region.server, METHODS.scan, request, { deadline: this.deadline(5000) });
   }
-}
-
-async function rejection(promise: Promise<unknown>, code: HBaseErrorCode): Promise<HBaseError> {
-  const error = await promise.then(
-    () => assert.fail(`expected ${code}`),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof HBaseError, String(error));
-  assert.equal(error.code, code, error.message);
-  return error;
 }

@@ -1,29 +1,17 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { startMongodb } from '@tidegauge/lab/mongodb';
 import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { Binary, MongoClient } from 'mongodb';
 import { collect, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
-import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
+import { openStore, type Store } from '../../src/index.ts';
+import { refused, withSilentHost } from '../refused.ts';
 
 const started = await startOrSkip('mongodb', () => startMongodb());
 const server = 'server' in started ? started.server : null;
 const skip = 'skip' in started ? started.skip : false;
 after(() => server?.stop());
-
-/** Rejects with the code, naming the place, within the connect timeout and a little. */
-async function refused(url: string, code: StoreErrorCode, ms: number): Promise<StoreError> {
-  const start = performance.now();
-  const error = await rejection(openStore(url), code);
-  const took = performance.now() - start;
-  assert.ok(took < ms, `it took ${took} ms`);
-  assert.ok(error.message.includes(new URL(url).host), error.message);
-  assert.ok(error.hint);
-  return error;
-}
 
 describe('mongodb, without a server', () => {
   test('an unreachable host is UNAVAILABLE within the connect timeout', async () => {
@@ -33,13 +21,9 @@ describe('mongodb, without a server', () => {
   });
 
   test('a host that takes connections and never answers is UNAVAILABLE within the connect timeout', async () => {
-    const sockets = new Set<Socket>();
-    const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    await refused(`mongodb://127.0.0.1:${port}/db?connect=500`, 'UNAVAILABLE', 2500);
-    for (const socket of sockets) socket.destroy();
-    silent.close();
+    await withSilentHost((port) =>
+      refused(`mongodb://127.0.0.1:${port}/db?connect=500`, 'UNAVAILABLE', 2500),
+    );
   });
 
   test('a certificate authority that is not there is MISCONFIGURED and names the option', async () => {
