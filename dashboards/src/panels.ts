@@ -40,16 +40,23 @@ export interface PanelSpec {
 
 export type BuiltPanel = { build(): Panel };
 
-/** Lines over time. */
-export function lines(spec: PanelSpec): BuiltPanel {
-  const panel = new timeseries.PanelBuilder()
+type PanelBuilder = timeseries.PanelBuilder | stat.PanelBuilder | heatmap.PanelBuilder;
+
+/** With what every panel says of itself; sizes in columns and rows of the grid. */
+function begun<B extends PanelBuilder>(panel: B, spec: PanelSpec, width: number, height: number): B {
+  panel
     .title(spec.title)
     .description(spec.description)
     .unit(spec.unit)
     .datasource(DATASOURCE)
-    .span(spec.width ?? 8)
-    .height(8)
-    .min(0);
+    .span(spec.width ?? width)
+    .height(height);
+  return panel;
+}
+
+/** Lines over time. */
+export function lines(spec: PanelSpec): BuiltPanel {
+  const panel = begun(new timeseries.PanelBuilder(), spec, 8, 8).min(0);
   for (const [index, [legend, expr]] of Object.entries(spec.queries).entries())
     panel.withTarget(target(index, legend, expr));
   return panel;
@@ -57,13 +64,7 @@ export function lines(spec: PanelSpec): BuiltPanel {
 
 /** One number, the last, in colour. */
 export function number(spec: PanelSpec): BuiltPanel {
-  const panel = new stat.PanelBuilder()
-    .title(spec.title)
-    .description(spec.description)
-    .unit(spec.unit)
-    .datasource(DATASOURCE)
-    .span(spec.width ?? 4)
-    .height(4)
+  const panel = begun(new stat.PanelBuilder(), spec, 4, 4)
     .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']))
     .colorMode(BigValueColorMode.Value)
     .graphMode(BigValueGraphMode.Area)
@@ -75,13 +76,7 @@ export function number(spec: PanelSpec): BuiltPanel {
 
 /** A histogram over time; its one query gives the rate of each bucket `le`. */
 export function heat(spec: PanelSpec): BuiltPanel {
-  const panel = new heatmap.PanelBuilder()
-    .title(spec.title)
-    .description(spec.description)
-    .unit(spec.unit)
-    .datasource(DATASOURCE)
-    .span(spec.width ?? 8)
-    .height(8)
+  const panel = begun(new heatmap.PanelBuilder(), spec, 8, 8)
     .calculate(false)
     .yAxis(new heatmap.YAxisConfigBuilder().unit(spec.unit));
   for (const [index, expr] of Object.values(spec.queries).entries())
