@@ -21,6 +21,8 @@ const { thresholds: limit } = CONFIG;
 const ingest = (metric: string, labels = '') => `${metric}{job="ingest",instance="ingest:9464"${labels}}`;
 const broker = (metric: string) => `${metric}{job="broker",instance="broker:9465"}`;
 const node = (metric: string, labels = '') => `${metric}{job="node",instance="pi1:9100"${labels}}`;
+/** Alerts on boards tell their names. */
+const PI1: Series = { [node('node_uname_info', ',nodename="pi1"')]: '1x200' };
 /** A gauge that is well for 10 samples, bad for 60, well again. */
 const spell = (well: number | string, bad: number | string) => `${well}x9 ${bad}x59 ${well}x90`;
 const steady = (value: number | string) => `${value}x159`;
@@ -36,11 +38,11 @@ function level(
   return {
     alert,
     intervalSeconds: 15,
-    fault: { [series]: spell(well, bad) },
+    fault: { ...PI1, [series]: spell(well, bad) },
     quietAt: firesAt - 2,
     firesAt,
     clearedAt,
-    edge: { [series]: steady(edge) },
+    edge: { ...PI1, [series]: steady(edge) },
   };
 }
 
@@ -94,6 +96,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [ingest('tidegauge_readings_received_total')]: '0+100x200',
       [ingest('tidegauge_readings_quarantined_total', ',reason="malformed"')]: '0+1x200',
     },
+  },
+  {
+    alert: 'TidegaugeSpoolFilling',
+    intervalSeconds: 15,
+    fault: spool(spell(0, limit.spoolRatio * GB + 1)),
+    quietAt: 12,
+    firesAt: 14,
+    clearedAt: 72,
+    edge: spool(steady(limit.spoolRatio * GB)),
   },
   {
     alert: 'TidegaugeQuarantineDropping',
@@ -198,11 +209,16 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TidegaugeBoardClockWrong',
     intervalSeconds: 15,
-    fault: { [node('node_timex_sync_status')]: spell(1, 0), [node('node_timex_offset_seconds')]: steady(0) },
+    fault: {
+      ...PI1,
+      [node('node_timex_sync_status')]: spell(1, 0),
+      [node('node_timex_offset_seconds')]: steady(0),
+    },
     quietAt: 49,
     firesAt: 51,
     clearedAt: 72,
     edge: {
+      ...PI1,
       [node('node_timex_sync_status')]: steady(1),
       [node('node_timex_offset_seconds')]: steady(limit.boardClockOffsetSeconds),
     },
@@ -216,17 +232,21 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TidegaugeBoardUndervolted',
     intervalSeconds: 15,
-    fault: { [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: spell(0, 1) },
+    fault: {
+      ...PI1,
+      [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: spell(0, 1),
+    },
     quietAt: 9,
     firesAt: 10,
     clearedAt: 72,
-    edge: { [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: steady(0) },
+    edge: { ...PI1, [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: steady(0) },
   },
   {
     // 0.08 GB per four minutes is 1.2 GB an hour: 15 GB last half a day; then somebody makes room.
     alert: 'TidegaugeDiskFullSoon',
     intervalSeconds: 240,
     fault: {
+      ...PI1,
       [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.08 * GB}x99 ${28 * GB}x60`,
       [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
     },
@@ -235,6 +255,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     clearedAt: 110,
     // It would last a week.
     edge: {
+      ...PI1,
       [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.006 * GB}x159`,
       [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
     },
@@ -243,6 +264,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TidegaugeDiskNearlyFull',
     intervalSeconds: 15,
     fault: {
+      ...PI1,
       [node('node_filesystem_avail_bytes', DISK)]: spell(20 * GB, 3.1 * GB),
       [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
     },
@@ -250,6 +272,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firesAt: 31,
     clearedAt: 72,
     edge: {
+      ...PI1,
       [node('node_filesystem_avail_bytes', DISK)]: steady(limit.diskFreeRatio * 32 * GB),
       [node('node_filesystem_size_bytes', DISK)]: steady(32 * GB),
     },
@@ -258,6 +281,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TidegaugeBoardMemoryLow',
     intervalSeconds: 15,
     fault: {
+      ...PI1,
       [node('node_memory_MemAvailable_bytes')]: spell(0.5 * GB, 0.04 * GB),
       [node('node_memory_MemTotal_bytes')]: steady(GB),
     },
@@ -265,11 +289,20 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firesAt: 31,
     clearedAt: 72,
     edge: {
+      ...PI1,
       [node('node_memory_MemAvailable_bytes')]: steady(limit.memoryFreeRatio * GB),
       [node('node_memory_MemTotal_bytes')]: steady(GB),
     },
   },
 ];
+
+/** A spool of 1 GB at most. */
+function spool(bytes: string): Series {
+  return {
+    [ingest('tidegauge_spool_bytes')]: bytes,
+    [ingest('tidegauge_spool_limit_bytes')]: steady(GB),
+  };
+}
 
 /** What ingest's ledger says, but for what it received: 26 readings elsewhere, and two more per sample. */
 function books({ stored }: { readonly stored: string }): Series {

@@ -1,4 +1,5 @@
 import { CONFIG, type WatchConfig } from './config.ts';
+import { onBoard } from './promql.ts';
 
 export interface Alert {
   readonly name: string;
@@ -63,6 +64,15 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       summary: 'Many readings cannot be decoded or stored and go to quarantine.',
       description:
         '{{ $value | humanizePercentage }} of what {{ $labels.instance }} receives is quarantined.',
+    },
+    {
+      name: 'TidegaugeSpoolFilling',
+      severity: 'critical',
+      expr: `tidegauge_spool_bytes / tidegauge_spool_limit_bytes > ${limit.spoolRatio}`,
+      forSeconds: MINUTE,
+      summary: 'The spool fills while the store is away or too slow.',
+      description:
+        '{{ $value | humanizePercentage }} of the spool of {{ $labels.instance }} is taken; full, ingest holds the broker back.',
     },
     {
       name: 'TidegaugeQuarantineDropping',
@@ -160,56 +170,60 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
     {
       name: 'TidegaugeBoardClockWrong',
       severity: 'warning',
-      expr: `node_timex_sync_status == 0 or abs(node_timex_offset_seconds) > ${limit.boardClockOffsetSeconds}`,
+      expr: onBoard(
+        `node_timex_sync_status == 0 or abs(node_timex_offset_seconds) > ${limit.boardClockOffsetSeconds}`,
+      ),
       forSeconds: 10 * MINUTE,
       summary: 'The clock of a board is not kept by NTP, or is off.',
-      description: 'The clock of {{ $labels.instance }} cannot be trusted.',
+      description: 'The clock of {{ $labels.nodename }} cannot be trusted.',
     },
     {
       name: 'TidegaugeBoardHot',
       severity: 'warning',
-      expr: `max by (job, instance) (node_thermal_zone_temp) >= ${limit.boardCelsius}`,
+      expr: onBoard(`max by (job, instance) (node_thermal_zone_temp) >= ${limit.boardCelsius}`),
       forSeconds: 2 * MINUTE,
       summary: 'A board is so hot that it lowers its clock.',
-      description: '{{ $labels.instance }} is at {{ $value }} degrees Celsius.',
+      description: '{{ $labels.nodename }} is at {{ $value }} degrees Celsius.',
     },
     {
       name: 'TidegaugeBoardUndervolted',
       severity: 'warning',
-      expr: 'max by (job, instance) (node_hwmon_in_lcrit_alarm_volts) > 0',
+      expr: onBoard('max by (job, instance) (node_hwmon_in_lcrit_alarm_volts) > 0'),
       forSeconds: 0,
       summary: 'A board has too little voltage, and lowers its clock.',
-      description: '{{ $labels.instance }} says that its supply is too weak; SD cards suffer first.',
+      description: '{{ $labels.nodename }} says that its supply is too weak; SD cards suffer first.',
     },
     {
       name: 'TidegaugeDiskFullSoon',
       severity: 'warning',
-      expr:
+      expr: onBoard(
         `predict_linear(node_filesystem_avail_bytes{${DISKS}}[6h], ${limit.diskFullDays} * 86400) < 0` +
-        ` and node_filesystem_avail_bytes / node_filesystem_size_bytes < 0.5`,
+          ` and node_filesystem_avail_bytes / node_filesystem_size_bytes < 0.5`,
+      ),
       forSeconds: HOUR,
       summary: `A disk will be full within ${limit.diskFullDays} days.`,
       description:
-        '{{ $labels.mountpoint }} of {{ $labels.instance }} fills; see when on the dashboard Boards.',
+        '{{ $labels.mountpoint }} of {{ $labels.nodename }} fills; see when on the dashboard Boards.',
     },
     {
       name: 'TidegaugeDiskNearlyFull',
       severity: 'critical',
-      expr:
+      expr: onBoard(
         `node_filesystem_avail_bytes{${DISKS}} / node_filesystem_size_bytes{${DISKS}}` +
-        ` < ${limit.diskFreeRatio}`,
+          ` < ${limit.diskFreeRatio}`,
+      ),
       forSeconds: 5 * MINUTE,
       summary: 'A disk is nearly full.',
       description:
-        '{{ $value | humanizePercentage }} of {{ $labels.mountpoint }} on {{ $labels.instance }} is free.',
+        '{{ $value | humanizePercentage }} of {{ $labels.mountpoint }} on {{ $labels.nodename }} is free.',
     },
     {
       name: 'TidegaugeBoardMemoryLow',
       severity: 'warning',
-      expr: `node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes < ${limit.memoryFreeRatio}`,
+      expr: onBoard(`node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes < ${limit.memoryFreeRatio}`),
       forSeconds: 5 * MINUTE,
       summary: 'A board has little memory left.',
-      description: '{{ $value | humanizePercentage }} of the memory of {{ $labels.instance }} is available.',
+      description: '{{ $value | humanizePercentage }} of the memory of {{ $labels.nodename }} is available.',
     },
   ];
 }

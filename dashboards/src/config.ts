@@ -17,6 +17,8 @@ export interface WatchConfig {
 interface Thresholds {
   /** Age of the oldest reading that waits to be stored, seconds. */
   readonly oldestUnstoredSeconds: number;
+  /** Share of the spool's bound that is taken. */
+  readonly spoolRatio: number;
   /** Share of readings that end in quarantine. */
   readonly quarantinedRatio: number;
   /** Share of store calls that fail. */
@@ -47,6 +49,7 @@ export const CONFIG: WatchConfig = {
   jobs: { ingest: 'ingest', api: 'api', broker: 'broker', node: 'node' },
   thresholds: {
     oldestUnstoredSeconds: 60,
+    spoolRatio: 0.5,
     quarantinedRatio: 0.01,
     storeErrorRatio: 0.01,
     storeSeconds: 2,

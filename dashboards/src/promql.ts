@@ -37,3 +37,9 @@ export function selectorsOf(expression: string): Selector[] {
   }
   return found;
 }
+
+/** The same values with the name of their board as the label `nodename`; left out is what no board is known of. */
+export function onBoard(expression: string, matchers = ''): string {
+  const boards = `max by (instance, nodename) (node_uname_info${matchers === '' ? '' : `{${matchers}}`})`;
+  return `(${expression}) * on (instance) group_left (nodename) ${boards}`;
+}

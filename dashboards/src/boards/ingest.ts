@@ -71,9 +71,12 @@ export const ingest = board({
       lines({
         title: 'Spool',
         description:
-          'Bytes kept on this board while the store is away. Growing: mend the store before it is full.',
+          'Bytes kept on this board while the store is away. Growing: mend the store before it reaches its bound.',
         unit: 'bytes',
-        queries: { '{{instance}}': `sum by (instance) (tidegauge_spool_bytes{${CHOSEN}})` },
+        queries: {
+          '{{instance}}': `sum by (instance) (tidegauge_spool_bytes{${CHOSEN}})`,
+          'bound of {{instance}}': `sum by (instance) (tidegauge_spool_limit_bytes{${CHOSEN}})`,
+        },
       }),
       lines({
         title: 'Age of the spool',
