@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ServerProcess } from '../server-process.ts';
+import { atExit } from './at-exit.ts';
+import { endCgroup } from './cgroup.ts';
+import { startEngine } from './engine.ts';
+import { installDocker } from './install.ts';
+import { makeNetwork, removeNetwork, unplug } from './network.ts';
+
+const run = promisify(execFile);
+
+const COMMAND_MS = 120_000;
+const OUTPUT_BYTES = 64 * 2 ** 20;
+
+export interface BoardsOptions {
+  /** What the engine of a board and its containers may use together, bytes; Swarm sees a board of that size. */
+  readonly memory?: number;
+}
+
+export interface DockerOptions {
+  /** For its standard input. */
+  readonly input?: string | Buffer;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default two minutes. */
+  readonly timeoutMs?: number;
+}
+
+export interface Board {
+  /** Its host name, and so its name in a swarm: board-1, board-2, … */
+  readonly name: string;
+  /** Reachable from this machine and from the other boards. */
+  readonly address: string;
+  /** What DOCKER_HOST takes. */
+  readonly host: string;
+  /** What a docker client needs to speak to it, and nothing of this user's own settings. */
+  readonly env: Readonly<Record<string, string>>;
+  /**
+   * Runs a command of the docker client on it and resolves to what that wrote, without the last line end; rejects
+   * with what it complained of.
+   */
+  docker(args: readonly string[], options?: DockerOptions): Promise<string>;
+  /** Ends the engine and all its containers as a power cut would; its disk stays. */
+  kill(): Promise<void>;
+  /** Starts it again after `kill`, with the same address and disk. */
+  start(): Promise<void>;
+}
+
+export interface Boards {
+  readonly boards: readonly Board[];
+  /** Makes one swarm of all boards; the first is its manager, or the first few. */
+  swarm(options?: { readonly managers?: number }): Promise<void>;
+  /** Ends all boards and removes everything of them: processes, networks, rules, control groups, files. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Docker engines on this machine, each a board of its own: network namespace, address, host name, disk and
+ * memory. They share a bridge and reach what this machine reaches. They need root, and they end with this process;
+ * what a killed process leaves of them (no processes) is removed by whoever starts boards next.
+ */
+export async function startBoards(count: number, { memory }: BoardsOptions = {}): Promise<Boards> {
+  const client = await installDocker();
+  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-boards-'));
+  const network = makeNetwork(folder);
+  const { bridge, gateway } = network;
+  const remove = atExit(() => removeNetwork(bridge));
+  const stop = async (): Promise<void> => remove();
+
+  const makeBoard = (number: number): Board => {
+    const name = `board-${number}`;
+    const cgroup = `/${bridge}/${number}`;
+    const options = { name, folder: join(folder, name), bridge, gateway, cgroup, memory: memory ?? null };
+    const address = network.address(number);
+    const config = join(folder, name, 'client');
+    mkdirSync(config, { recursive: true });
+    const host = `unix://${join(folder, name, 'docker.sock')}`;
+    const env = { DOCKER_HOST: host, DOCKER_CONFIG: config };
+    let engine: ServerProcess | null = null;
+    return {
+      name,
+      address,
+      host,
+      env,
+      docker: (args, commandOptions) => runDocker(client, name, env, args, commandOptions),
+      async kill() {
+        endCgroup(cgroup);
+        unplug(bridge, number);
+        await engine?.kill();
+      },
+      async start() {
+        if (engine?.running) throw new Error(`${name} is running`);
+        engine = await startEngine({ ...options, address });
+      },
+    };
+  };
+  const boards = Array.from({ length: count }, (_, index) => makeBoard(index + 1));
+  const started = await Promise.allSettled(boards.map((board) => board.start()));
+  const failed = started.find((each) => each.status === 'rejected');
+  if (failed !== undefined) {
+    await stop();
+    throw failed.reason;
+  }
+  return { boards, swarm: ({ managers = 1 } = {}) => makeSwarm(boards, managers), stop };
+}
+
+async function makeSwarm(boards: readonly Board[], managers: number): Promise<void> {
+  const [first, ...others] = boards as [Board, ...Board[]];
+  const at = ({ address }: Board): string[] => ['--advertise-addr', address, '--listen-addr', address];
+  await first.docker(['swarm', 'init', ...at(first)]);
+  const token = (role: string): Promise<string> => first.docker(['swarm', 'join-token', '--quiet', role]);
+  const tokens = { manager: await token('manager'), worker: await token('worker') };
+  // One after the other: managers that join at once disturb each other's election.
+  for (const [index, board] of others.entries()) {
+    const role = index + 1 < managers ? 'manager' : 'worker';
+    await board.docker(['swarm', 'join', '--token', tokens[role], ...at(board), `${first.address}:2377`]);
+  }
+}
+
+async function runDocker(
+  client: string,
+  name: string,
+  boardEnv: Readonly<Record<string, string>>,
+  args: readonly string[],
+  { input, env, timeoutMs = COMMAND_MS }: DockerOptions = {},
+): Promise<string> {
+  const running = run(client, [...args], {
+    env: { ...process.env, ...boardEnv, ...env },
+    timeout: timeoutMs,
+    maxBuffer: OUTPUT_BYTES,
+  });
+  running.child.stdin?.on('error', () => {
+    // It ended without reading its input, and says why itself.
+  });
+  running.child.stdin?.end(input ?? '');
+  try {
+    return (await running).stdout.trimEnd();
+  } catch (error) {
+    const { killed, stderr, message } = error as Error & { killed: boolean; stderr: string };
+    const why = killed ? `no end within ${timeoutMs} ms` : stderr.trim() || message;
+    throw new Error(`docker ${args.join(' ')} on ${name}: ${why}`);
+  }
+}

@@ -1,0 +1,57 @@
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
+
+// Control groups of version 1: a tree per controller, in which a path is the same group.
+
+const ROOT = '/sys/fs/cgroup';
+const MEMORY = `${ROOT}/memory`;
+const GONE_MS = 20_000;
+const POLL_MS = 10;
+
+/** Makes a group that may use so many bytes of memory; null for no limit. */
+export function makeCgroup(path: string, memory: number | null): void {
+  mkdirSync(`${MEMORY}${path}`, { recursive: true });
+  if (memory !== null) writeFileSync(`${MEMORY}${path}/memory.limit_in_bytes`, String(memory));
+}
+
+/**
+ * Kills what runs in a group and in those below it, and removes them from every controller. It waits without letting
+ * anything else run, since it is called while the process exits.
+ */
+export function endCgroup(path: string): void {
+  const groups = `${MEMORY}${path}/{,**/}cgroup.procs`;
+  for (const deadline = Date.now() + GONE_MS; ; pause(POLL_MS)) {
+    const pids = globSync(groups).flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean));
+    if (pids.length === 0) break;
+    if (Date.now() > deadline) throw new Error(`${path}: processes ${pids.join(', ')} do not end`);
+    for (const pid of pids) kill(Number(pid));
+  }
+  for (const controller of readdirSync(ROOT)) removeTree(`${ROOT}/${controller}${path}`);
+}
+
+function removeTree(group: string): void {
+  if (!existsSync(group)) return;
+  for (const entry of readdirSync(group, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeTree(`${group}/${entry.name}`);
+  }
+  rmdirSync(group);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

@@ -1,0 +1,62 @@
+import { mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { launchServer, type ServerProcess } from '../server-process.ts';
+import { makeCgroup } from './cgroup.ts';
+
+const SCRIPT = fileURLToPath(new URL('board.sh', import.meta.url));
+// A second on its own; several start at once on a busy machine.
+const READY_MS = 60_000;
+
+/** What a board is to be. */
+export interface EngineOptions {
+  /** Its host name. */
+  readonly name: string;
+  /** Its files: `data`, which outlives the process, and `docker.sock`. */
+  readonly folder: string;
+  readonly bridge: string;
+  /** In the bridge's /24. */
+  readonly address: string;
+  readonly gateway: string;
+  /** Control group of the engine and all its containers, a path in every controller. */
+  readonly cgroup: string;
+  /** What they may use together, bytes; null for no limit. */
+  readonly memory: number | null;
+}
+
+/**
+ * Starts a Docker engine as a board: in namespaces of its own, so that its end, whatever the cause, is the end of
+ * everything on it. It ends with this process too, also when that is killed.
+ */
+export function startEngine(options: EngineOptions): Promise<ServerProcess> {
+  const { name, folder, bridge, address, gateway, cgroup, memory } = options;
+  mkdirSync(folder, { recursive: true });
+  makeCgroup(cgroup, memory);
+  const namespaces = ['--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];
+  return launchServer({
+    name: `the Docker engine of ${name}`,
+    command: 'setpriv',
+    args: [
+      ...['--pdeathsig', 'KILL', 'unshare', ...namespaces, 'sh', SCRIPT],
+      ...[name, folder, bridge, `${address}/24`, gateway, cgroup, String(memory ?? 'max')],
+    ],
+    ready: () => answersPing(join(folder, 'docker.sock')),
+    readyMs: READY_MS,
+  });
+}
+
+function answersPing(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path, timeout: 1000 });
+    const finish = (answered: boolean): void => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.on('connect', () => socket.write('GET /_ping HTTP/1.0\r\n\r\n'));
+    socket.on('data', (data) => finish(data.toString('latin1').includes(' 200 ')));
+    socket.on('timeout', () => finish(false));
+    socket.on('error', () => finish(false));
+    socket.on('close', () => finish(false));
+  });
+}

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from '../debian.ts';
+
+const run = promisify(execFile);
+
+const MEMORY_CONTROLLER = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
+
+/**
+ * Sees to it that Docker engines can be started on this machine (installs docker.io, iptables and iproute2 as root on
+ * Debian, without starting a service) and resolves to the path of the client to use.
+ *
+ * @throws {Error} that says what is missing
+ */
+export async function installDocker(): Promise<string> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    throw new Error('boards are Docker engines in namespaces of their own: that takes Linux and root');
+  }
+  if (!existsSync(MEMORY_CONTROLLER)) {
+    throw new Error(
+      `boards are limited by the memory controller of cgroup v1, and ${MEMORY_CONTROLLER} is not there`,
+    );
+  }
+  await findProgram('dockerd', 'docker.io');
+  await findProgram('iptables', 'iptables');
+  await findProgram('ip', 'iproute2');
+  return findClient();
+}
+
+/** The first client on the PATH that has `docker stack config` (23 and later), else the first. */
+async function findClient(): Promise<string> {
+  const paths = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'docker'));
+  const found = paths.filter((path) => existsSync(path));
+  for (const path of found) {
+    const hasConfig = await run(path, ['stack', 'config', '--help']).then(
+      ({ stdout }) => stdout.includes('stack config'),
+      () => false,
+    );
+    if (hasConfig) return path;
+  }
+  return found[0] ?? findProgram('docker', 'docker.io');
+}

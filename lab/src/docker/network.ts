@@ -1,0 +1,143 @@
+import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { identify, isRunning, type ProcessId } from '../processes.ts';
+import { endCgroup } from './cgroup.ts';
+
+// Of boards, their bridge is what makes them known: its name is the claim to a number, and so to a subnet; its alias
+// says whose it is and what goes with it, also to those who find it after its owner was killed. All calls wait, since
+// the last of them are made while the process exits.
+
+const FORWARD = '/proc/sys/net/ipv4/ip_forward';
+// Swarm hands out 10.0.x.0/24 from below; 10.255 is left to the machine.
+const FIRST_SUBNET = 128;
+const SUBNETS = 96;
+
+/** A bridge that is ours, with everything of boards that the machine keeps outside of their processes. */
+export interface BoardNetwork {
+  readonly bridge: string;
+  /** The machine's own address on it. */
+  readonly gateway: string;
+  /** Address of the nth board, from 1. */
+  address(board: number): string;
+}
+
+interface Owner {
+  readonly process: ProcessId;
+  /** Where its boards keep their files. */
+  readonly folder: string;
+  /** What /proc/sys/net/ipv4/ip_forward said before there were boards. */
+  readonly forwarded: string;
+}
+
+/** Claims a bridge with a free subnet, whose hosts reach each other, this machine and what it reaches. */
+export function makeNetwork(folder: string): BoardNetwork {
+  removeAbandoned();
+  const others = bridges().flatMap((bridge) => ownerOf(bridge) ?? []);
+  const forwarded = others[0]?.forwarded ?? readFileSync(FORWARD, 'utf8').trim();
+  const owner: Owner = { process: identify(process.pid)!, folder, forwarded };
+  for (let number = 0; number < SUBNETS; number += 1) {
+    const bridge = `tgb${number}`;
+    if (!claim(bridge)) continue;
+    ip('link', 'set', bridge, 'alias', JSON.stringify(owner));
+    const network = networkOf(number);
+    ip('address', 'add', `${network.gateway}/24`, 'dev', bridge);
+    ip('link', 'set', bridge, 'up');
+    for (const rule of rulesOf(network)) iptables('-I', rule);
+    writeFileSync(FORWARD, '1');
+    return network;
+  }
+  throw new Error(
+    `all ${SUBNETS} networks for boards are taken: "ip link show type bridge" lists tgb0, tgb1, …`,
+  );
+}
+
+/** Ends what runs on its boards, and removes a network with all that is left of them. */
+export function removeNetwork(bridge: string): void {
+  const owner = ownerOf(bridge);
+  endCgroup(`/${bridge}`);
+  const network = networkOf(Number(bridge.slice('tgb'.length)));
+  for (const rule of rulesOf(network)) attempt(() => iptables('-D', rule));
+  if (owner !== null) rmSync(owner.folder, { recursive: true, force: true });
+  // The kernel takes its time about a namespace that nobody is in any more, and so about its end of a cable.
+  for (const port of names(`${bridge}.`)) attempt(() => ip('link', 'delete', port));
+  // Last, since it is the claim.
+  attempt(() => ip('link', 'delete', bridge));
+  if (owner?.forwarded === '0' && bridges().length === 0) writeFileSync(FORWARD, '0');
+}
+
+/** Takes a board off the bridge. */
+export function unplug(bridge: string, board: number): void {
+  attempt(() => ip('link', 'delete', `${bridge}.${board}`));
+}
+
+/** What a killed process left: its boards died with it. */
+function removeAbandoned(): void {
+  for (const bridge of bridges()) {
+    const owner = ownerOf(bridge);
+    if (owner !== null && !isRunning(owner.process)) removeNetwork(bridge);
+  }
+}
+
+function networkOf(number: number): BoardNetwork {
+  const subnet = `10.${FIRST_SUBNET + number}.77`;
+  return {
+    bridge: `tgb${number}`,
+    gateway: `${subnet}.1`,
+    address: (board) => `${subnet}.${10 + board}`,
+  };
+}
+
+/** Table, then the rule. Bridged frames pass the FORWARD chain too where br_netfilter is loaded. */
+function rulesOf({ bridge, gateway }: BoardNetwork): string[][] {
+  const subnet = `${gateway}/24`;
+  return [
+    ['filter', 'FORWARD', '-i', bridge, '-j', 'ACCEPT'],
+    ['filter', 'FORWARD', '-o', bridge, '-j', 'ACCEPT'],
+    ['nat', 'POSTROUTING', '-s', subnet, '!', '-o', bridge, '-j', 'MASQUERADE'],
+  ];
+}
+
+function bridges(): string[] {
+  return names('tgb').filter((name) => /^tgb\d+$/.test(name));
+}
+
+/** Of network interfaces that begin so. */
+function names(prefix: string): string[] {
+  return readdirSync('/sys/class/net').filter((name) => name.startsWith(prefix));
+}
+
+/** Null for the moment between the claim and its alias. */
+function ownerOf(bridge: string): Owner | null {
+  const alias = attempt(() => readFileSync(`/sys/class/net/${bridge}/ifalias`, 'utf8').trim());
+  return alias ? (JSON.parse(alias) as Owner) : null;
+}
+
+/** False when somebody else has it. */
+function claim(bridge: string): boolean {
+  try {
+    ip('link', 'add', bridge, 'type', 'bridge');
+    return true;
+  } catch (error) {
+    if (bridges().includes(bridge)) return false;
+    throw error;
+  }
+}
+
+const QUIET: ExecFileSyncOptions = { stdio: ['ignore', 'pipe', 'pipe'], timeout: 20_000 };
+
+function ip(...args: string[]): void {
+  execFileSync('ip', args, QUIET);
+}
+
+function iptables(command: '-I' | '-D', [table, ...rule]: readonly string[]): void {
+  execFileSync('iptables', ['--wait', '10', '--table', table!, command, ...rule], QUIET);
+}
+
+function attempt<T>(act: () => T): T | null {
+  try {
+    return act();
+  } catch {
+    // It is gone already.
+    return null;
+  }
+}
