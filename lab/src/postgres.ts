@@ -14,6 +14,8 @@ const USER = 'tidegauge';
 const FOLDERS = ['/usr/lib/postgresql/15/bin'];
 
 export interface PostgresOptions {
+  /** Of loopback; default 127.0.0.1. */
+  readonly address?: string;
   /** Default: a free one. */
   readonly port?: number;
   /** Page cache in MiB; default 96, for a board of 1 GB. */
@@ -25,6 +27,7 @@ export interface PostgresOptions {
 }
 
 export interface Postgres {
+  readonly address: string;
   readonly port: number;
   readonly pid: number;
   /** A superuser. */
@@ -41,8 +44,11 @@ export interface Postgres {
   stop(): Promise<void>;
   /** Ends it as a power cut would. */
   kill(): Promise<void>;
-  /** Starts it again on the same port with its data, ended as an operator would if it still runs. */
-  restart(): Promise<void>;
+  /**
+   * Starts it again with its data, ended as an operator would if it still runs: where it was, or on the same port of
+   * another address, as a container that is rescheduled.
+   */
+  restart(address?: string): Promise<void>;
 }
 
 /**
@@ -54,7 +60,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const server = await findProgram('postgres', 'postgresql-15', FOLDERS);
   const client = await findProgram('psql', 'postgresql-client-15', FOLDERS);
   const account = await serverAccount();
-  const port = options.port ?? (await freePort());
+  let address = options.address ?? '127.0.0.1';
+  const port = options.port ?? (await freePort(address));
   const password = options.password ?? randomBytes(18).toString('base64url');
   const directory = temporaryDirectory('postgres');
   if (account !== null) await chown(directory.path, account.uid, account.gid);
@@ -64,7 +71,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   await writePrivate(passwords, `*:*:*:${USER}:${password}\n`, account);
 
   const query = async (sql: string, database = 'postgres'): Promise<string> => {
-    const place = ['--host=127.0.0.1', `--port=${port}`, `--username=${USER}`, `--dbname=${database}`];
+    const place = [`--host=${address}`, `--port=${port}`, `--username=${USER}`, `--dbname=${database}`];
     const form = ['--no-psqlrc', '--quiet', '--no-align', '--tuples-only', '--set=ON_ERROR_STOP=1'];
     const env = { ...process.env, PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' };
     const { stdout } = await run(client, [...place, ...form, '--command', sql], { env, timeout: 30_000 });
@@ -77,9 +84,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     );
   const launch = (): Promise<ServerProcess> =>
     launchServer({
-      name: `postgres on 127.0.0.1:${port}`,
+      name: `postgres on ${address}:${port}`,
       command: server,
-      args: serverOptions(data, port, options),
+      args: serverOptions(data, address, port, options),
       cwd: directory.path,
       ...(account ?? {}),
       // What a server of a cluster logs in with at the others.
@@ -92,13 +99,16 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   let running = await launch();
   let databases = 0;
   return {
+    get address() {
+      return address;
+    },
     port,
     get pid() {
       return running.pid;
     },
     user: USER,
     password,
-    url: (database, scheme = 'postgres') => `${scheme}://${USER}:${password}@127.0.0.1:${port}/${database}`,
+    url: (database, scheme = 'postgres') => `${scheme}://${USER}:${password}@${address}:${port}/${database}`,
     query,
     async createDatabase() {
       databases += 1;
@@ -115,8 +125,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       await running.kill();
       for (const child of children) killQuietly(child);
     },
-    async restart() {
+    async restart(elsewhere = address) {
       await running.stop();
+      address = elsewhere;
       running = await launch();
     },
   };
@@ -160,10 +171,15 @@ async function writePrivate(file: string, text: string, account: Account | null)
   if (account !== null) await chown(file, account.uid, account.gid);
 }
 
-function serverOptions(data: string, port: number, { sharedBuffers = 96, settings = [] }: PostgresOptions) {
+function serverOptions(
+  data: string,
+  address: string,
+  port: number,
+  { sharedBuffers = 96, settings = [] }: PostgresOptions,
+) {
   const lines = [
     `port=${port}`,
-    'listen_addresses=127.0.0.1',
+    `listen_addresses=${address}`,
     'unix_socket_directories=',
     `shared_buffers=${sharedBuffers}MB`,
     'effective_cache_size=256MB',
