@@ -36,7 +36,7 @@ process.exitCode = failed ? 1 : 0;
 function filesOf(suite: string): string[] {
   const patterns = [
     `{packages,services}/*/test/${suite}/*.test.ts`,
-    `{lab,loadtests,dashboards,scripts}/test/${suite}/*.test.ts`,
+    `{lab,loadtests,dashboards,stacks,scripts}/test/${suite}/*.test.ts`,
   ];
   const found = globSync(patterns, { cwd: ROOT }).toSorted();
   if (found.length === 0) throw new Error(`the ${suite} suite has no files`);
