@@ -1,0 +1,52 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { buildOnce } from '@tidegauge/lab/build-once';
+import { Builder, tagsOf } from './builder.ts';
+import { IMAGES, type ImageName } from './images.ts';
+import { keyOf, version } from './inputs.ts';
+
+/** A Docker engine to have images: a board of the lab, or this machine's own. */
+export interface Engine {
+  docker(args: readonly string[], options?: { readonly timeoutMs?: number }): Promise<string>;
+}
+
+const LOAD_MS = 300_000;
+
+/**
+ * Loads images into an engine, built first where the lab's cache does not have them; it can be asked for several
+ * engines at once. Resolves to the variables by which stack files name them; `tidegauge` is all services in Node.
+ */
+export async function buildImages(
+  engine: Engine,
+  names: readonly ImageName[],
+): Promise<Record<string, string>> {
+  const builder = new Builder();
+  try {
+    const archives = await Promise.all(names.map((name) => archiveOf(name, builder)));
+    for (const archive of archives) {
+      await engine.docker(['load', '--quiet', '--input', archive], { timeoutMs: LOAD_MS });
+    }
+  } finally {
+    await builder.stop();
+  }
+  return Object.assign({}, ...names.map(variablesOf));
+}
+
+/** The file with an image, and with it the only one of that image: older states go. */
+async function archiveOf(name: ImageName, builder: Builder): Promise<string> {
+  const folder = await buildOnce(`images/${name}-${keyOf(name)}`, async (directory) => {
+    await mkdir(directory);
+    await builder.save(name, join(directory, 'image.tar'));
+    for (const other of await readdir(dirname(directory))) {
+      const older = new RegExp(`^${name}-[0-9a-f]+$`).test(other);
+      if (older) await rm(join(dirname(directory), other), { recursive: true, force: true });
+    }
+  });
+  return join(folder, 'image.tar');
+}
+
+function variablesOf(name: ImageName): Record<string, string> {
+  const { targets, variable } = IMAGES[name];
+  if (targets !== undefined) return { TIDEGAUGE_REGISTRY: '', TIDEGAUGE_VERSION: version() };
+  return variable === undefined ? {} : { [variable]: tagsOf(name)[0]! };
+}

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { copyFile, cp, realpath, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from '@tidegauge/lab/debian';
+import { AUTHORITIES } from './rootfs.ts';
+
+// What images take from this machine: its Node, its npm, and where it has packages from.
+
+const run = promisify(execFile);
+
+/** Fills a context with this process's Node, this machine's npm, and that one's registry. */
+export async function fillNode(context: string): Promise<void> {
+  const npm = await findProgram('npm', 'npm');
+  // …/npm/bin/npm-cli.js
+  const folder = dirname(dirname(await realpath(npm)));
+  const { stdout } = await run(npm, ['config', 'get', 'registry']);
+  await copyFile(process.execPath, join(context, 'node'));
+  await cp(folder, join(context, 'npm'), { recursive: true });
+  await writeFile(join(context, 'npmrc'), `registry=${stdout.trim()}\ncafile=${AUTHORITIES}\n`);
+}
+
+/** Fills a context with where this machine's pip has packages from. */
+export async function fillPython(context: string): Promise<void> {
+  const { stdout } = await run('python3', ['-m', 'pip', 'config', 'list']);
+  const [, index] = /^\S*\.index-url='(.*)'$/m.exec(stdout) ?? [];
+  const lines = [
+    '[global]',
+    `cert = ${AUTHORITIES}`,
+    ...(index === undefined ? [] : [`index-url = ${index}`]),
+  ];
+  await writeFile(join(context, 'pip.conf'), `${lines.join('\n')}\n`);
+}
