@@ -1,0 +1,71 @@
+import { Client, type ClientConfig } from 'pg';
+import type { Sighting } from './decide.ts';
+import { GROUP, WHO } from './sql.ts';
+
+const CONNECT_MS = 3000;
+const QUERY_MS = 3000;
+const AT_ONCE = 8;
+
+/** How to log in at a node. */
+export interface Login {
+  readonly user: string;
+  readonly password: string | null;
+  readonly database: string;
+}
+
+export interface Probed {
+  readonly sightings: readonly Sighting[];
+  /** Why an address did not answer as a worker. */
+  readonly failures: ReadonlyMap<string, string>;
+}
+
+/** What `pg` connects with; nothing waits without an end. */
+export function clientConfig({ user, password, database }: Login, host: string, port: number): ClientConfig {
+  return {
+    ...{ host, port, user, database, application_name: 'tidegauge-citus-membership' },
+    ...(password === null ? {} : { password }),
+    connectionTimeoutMillis: CONNECT_MS,
+  };
+}
+
+/** Asks each address who is there, at most 8 at once and 6 s each; a new connection, so that nobody old answers. */
+export async function probe(
+  addresses: readonly string[],
+  port: number,
+  login: Login,
+  coordinatorVersion: string,
+): Promise<Probed> {
+  const sightings: Sighting[] = [];
+  const failures = new Map<string, string>();
+  const queue = [...addresses];
+  const ask = async (): Promise<void> => {
+    for (let address = queue.shift(); address !== undefined; address = queue.shift()) {
+      try {
+        sightings.push(await look(address, port, login, coordinatorVersion));
+      } catch (error) {
+        failures.set(address, (error as Error).message || String((error as NodeJS.ErrnoException).code));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, ask));
+  return { sightings, failures };
+}
+
+async function look(address: string, port: number, login: Login, wanted: string): Promise<Sighting> {
+  const client = new Client({ ...clientConfig(login, address, port), query_timeout: QUERY_MS });
+  // A connection that breaks between two queries fails the second one.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ identity: string; citus: string | null }>(WHO);
+    const { identity, citus } = rows[0]!;
+    if (citus === null) {
+      return { address, identity, group: 0, unfit: `has no citus extension in database ${login.database}` };
+    }
+    const groups = await client.query<{ group: number }>(GROUP);
+    const unfit = citus === wanted ? null : `has Citus ${citus}, the coordinator ${wanted}`;
+    return { address, identity, group: groups.rows[0]?.group ?? 0, unfit };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

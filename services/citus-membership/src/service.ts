@@ -1,0 +1,75 @@
+import {
+  type Config,
+  ConfigError,
+  checkToken,
+  createLogger,
+  listen,
+  Metrics,
+  type Running,
+} from '@tidegauge/service';
+import { createApp } from './app.ts';
+import { measure } from './measure.ts';
+import { Membership } from './membership.ts';
+import { resolver } from './resolve.ts';
+import type { settings } from './settings.ts';
+
+// Rounds that wait for time limits are longer than the interval.
+const STALE_SECONDS = 60;
+const DEFAULT_PORT = 5432;
+
+/** Starts HTTP at once, and rounds that go on whatever fails: coordinator, workers and DNS may all come later. */
+export async function startCitusMembership(config: Config<typeof settings>): Promise<Running> {
+  const { httpListen, httpToken, metricsPort, interval } = config;
+  checkToken(httpListen, httpToken, 'HTTP_TOKEN');
+  const place = readCoordinator(config.coordinator);
+  const logger = createLogger('citus-membership', config.logLevel);
+  const membership = new Membership(
+    {
+      ...place,
+      login: { ...place.login, password: config.password },
+      workerPort: config.workerPort,
+      resolve: resolver(config.workers, config.dnsServers),
+      intervalSeconds: interval,
+      bounds: {
+        lostAfterSeconds: config.lostAfter,
+        settleSeconds: config.settle,
+        founders: config.founders,
+      },
+      rebalance: config.rebalance,
+    },
+    logger,
+  );
+  const metrics = new Metrics();
+  measure(membership, metrics);
+  const staleSeconds = STALE_SECONDS + interval;
+  const app = createApp({ membership, metrics, logger, listen: httpListen, token: httpToken, staleSeconds });
+  const http = await listen(app, httpListen, metricsPort, 'METRICS_PORT (--metrics-port)');
+  const stopping = new AbortController();
+  const rounds = membership.run(stopping.signal);
+  logger.info(
+    { http: http.url, coordinator: place.host, workers: config.workers },
+    'citus-membership is ready',
+  );
+  return {
+    async stop() {
+      stopping.abort();
+      await rounds;
+      await http.close();
+    },
+  };
+}
+
+function readCoordinator(text: string) {
+  const { hostname, port, username, password, pathname } = new URL(text);
+  const database = decodeURIComponent(pathname.slice(1));
+  if (hostname === '' || username === '' || password !== '' || database === '') {
+    throw new ConfigError([
+      'COORDINATOR takes postgres://administrator@host:port/database; the password goes into PASSWORD_FILE',
+    ]);
+  }
+  return {
+    host: hostname,
+    port: port === '' ? DEFAULT_PORT : Number(port),
+    login: { user: decodeURIComponent(username), database },
+  };
+}
