@@ -11,8 +11,10 @@ export class Accounts {
   stored = 0;
   duplicate = 0;
   inFlight = 0;
-  /** No spool yet: it stays 0 and is counted all the same, so that the identity does not change its form. */
+  /** In the spool now. */
   spooled = 0;
+  /** Put into the spool since the start. */
+  spooledEver = 0;
   messages = 0;
   retainedSkipped = 0;
   readonly quarantinedByReason = new Map<string, number>();
@@ -32,6 +34,24 @@ export class Accounts {
     this.stored += stored;
     this.duplicate += duplicate;
     this.inFlight -= stored + duplicate;
+  }
+
+  spool(readings: number): void {
+    this.spooled += readings;
+    this.spooledEver += readings;
+    this.inFlight -= readings;
+  }
+
+  /** Taken out of the spool, on the way into the store. */
+  unspool(readings: number): void {
+    this.spooled -= readings;
+    this.inFlight += readings;
+  }
+
+  /** Found in the spool at the start: an earlier process received and acknowledged them. */
+  recover(readings: number): void {
+    this.received += readings;
+    this.spooled += readings;
   }
 
   quarantine(reason: string, readings: number): void {

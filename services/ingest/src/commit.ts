@@ -14,6 +14,9 @@ export interface CommitResult {
 
 const NONE: Rejections = new Map();
 
+/** The store has refused or not answered writes for longer than the caller wanted to wait. */
+export class StoreAway extends Error {}
+
 /**
  * Brings a batch into the store, whatever it takes: waits while the store is away, and isolates rows that it
  * refuses. Resolves when every row is durable or known to be refused. Rejects only when waiting is pointless
@@ -26,6 +29,7 @@ export class Committer {
   readonly #signal: AbortSignal;
   readonly #known = new Set<string>();
   #failing: string | null = null;
+  #failingSince = 0;
 
   constructor(store: Store, logger: Logger, signal: AbortSignal) {
     this.#store = store;
@@ -38,16 +42,24 @@ export class Committer {
     return this.#failing;
   }
 
-  async commit(batch: readonly Reading[]): Promise<CommitResult> {
-    await this.#register(batch);
+  /**
+   * @param patienceMs how long the store may have been away, counted from its first failure to any caller
+   * @throws {StoreAway} when that has passed; the outcome of the batch is unknown
+   */
+  async commit(
+    batch: readonly Reading[],
+    patienceMs: number = Number.POSITIVE_INFINITY,
+  ): Promise<CommitResult> {
+    await this.#register(batch, patienceMs);
     try {
-      const { stored, duplicate } = await this.#retry(() => this.#store.readings.write(batch));
+      const write = () => this.#store.readings.write(batch);
+      const { stored, duplicate } = await this.#retry(write, patienceMs);
       return { stored, duplicate, rejected: NONE };
     } catch (error) {
       if (!isRejection(error)) throw error;
       const rejected = new Map<number, StoreError>();
       const all = batch.map((reading, index) => ({ reading, index }));
-      const counts = await this.#isolate(all, error, rejected);
+      const counts = await this.#isolate(all, error, rejected, patienceMs);
       return { ...counts, rejected };
     }
   }
@@ -60,18 +72,18 @@ export class Committer {
     rows: readonly { readonly reading: Reading; readonly index: number }[],
     refusal: StoreError,
     rejected: Map<number, StoreError>,
+    patienceMs: number,
   ): Promise<{ stored: number; duplicate: number }> {
     const total = { stored: 0, duplicate: 0 };
     for (const part of split(rows, refusal, rejected)) {
       try {
-        const { stored, duplicate } = await this.#retry(() =>
-          this.#store.readings.write(part.map((row) => row.reading)),
-        );
+        const write = () => this.#store.readings.write(part.map((row) => row.reading));
+        const { stored, duplicate } = await this.#retry(write, patienceMs);
         total.stored += stored;
         total.duplicate += duplicate;
       } catch (error) {
         if (!isRejection(error)) throw error;
-        const { stored, duplicate } = await this.#isolate(part, error, rejected);
+        const { stored, duplicate } = await this.#isolate(part, error, rejected, patienceMs);
         total.stored += stored;
         total.duplicate += duplicate;
       }
@@ -80,7 +92,7 @@ export class Committer {
   }
 
   /** A device is registered before its first reading is stored. */
-  async #register(batch: readonly Reading[]): Promise<void> {
+  async #register(batch: readonly Reading[], patienceMs: number): Promise<void> {
     let unseen: Set<string> | null = null;
     for (const { device } of batch) {
       if (this.#known.has(device)) continue;
@@ -89,7 +101,8 @@ export class Committer {
     }
     if (unseen === null) return;
     const names = [...unseen];
-    await this.#retry(() => this.#store.devices.register(names)).catch((error: unknown) => {
+    const register = () => this.#store.devices.register(names);
+    await this.#retry(register, patienceMs).catch((error: unknown) => {
       // The readings count more than the registration; a name the store refuses shows up there again.
       if (!isRejection(error)) throw error;
     });
@@ -97,7 +110,7 @@ export class Committer {
     for (const name of names) this.#known.add(name);
   }
 
-  async #retry<T>(call: () => Promise<T>): Promise<T> {
+  async #retry<T>(call: () => Promise<T>, patienceMs: number): Promise<T> {
     const backoff = new Backoff();
     for (;;) {
       try {
@@ -112,8 +125,12 @@ export class Committer {
         }
         if (error instanceof StoreError && !isRetryable(error)) throw error;
         const message = (error as Error).message;
-        if (this.#failing === null) this.#logger.warn({ err: error }, 'store refuses writes, retrying');
+        if (this.#failing === null) {
+          this.#logger.warn({ err: error }, 'store refuses writes, retrying');
+          this.#failingSince = performance.now();
+        }
         this.#failing = message;
+        if (performance.now() - this.#failingSince >= patienceMs) throw new StoreAway(message);
         await backoff.wait(this.#signal);
       }
     }

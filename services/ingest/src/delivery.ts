@@ -3,7 +3,7 @@ import type { DeliveryDocument, Reading } from '@tidegauge/readings';
 /** Where a delivery came from. */
 export interface Origin {
   /**
-   * Told once, when every reading of the delivery is stored or quarantined. `outcome` is null when the
+   * Told once, when every reading of the delivery is stored, spooled or quarantined. `outcome` is null when the
    * delivery shared its batch with others, whose counts cannot be told apart.
    */
   settled(delivery: Delivery, outcome: DeliveryDocument | null): void;
@@ -22,4 +22,8 @@ export interface Delivery {
   readonly token: unknown;
   /** Written in a batch of its own, because its origin wants its own counts. */
   readonly alone: boolean;
+  /** May be acknowledged once it is in the spool. */
+  readonly spoolable: boolean;
+  /** Comes out of the spool: its sequence numbers were seen when it went in. */
+  readonly revived: boolean;
 }

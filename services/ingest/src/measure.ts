@@ -55,8 +55,8 @@ export function measure(
       REASONS.map((reason) => ({ labels: { reason }, value: accounts.quarantinedByReason.get(reason) ?? 0 })),
     ['reason'],
   );
-  metrics.counter('tidegauge_readings_spooled_total', 'Readings kept in the local spool', () => [
-    { value: accounts.spooled },
+  metrics.counter('tidegauge_readings_spooled_total', 'Readings put into the local spool', () => [
+    { value: accounts.spooledEver },
   ]);
   metrics.counter('tidegauge_retained_skipped_total', 'Retained messages skipped', () => [
     { value: accounts.retainedSkipped },
@@ -68,13 +68,23 @@ export function measure(
   metrics.gauge('tidegauge_in_flight_readings', 'Readings received and not settled yet', () => [
     { value: accounts.inFlight },
   ]);
-  metrics.gauge('tidegauge_spool_bytes', 'Size of the local spool', () => [{ value: 0 }]);
+  metrics.gauge('tidegauge_spool_readings', 'Readings in the local spool', () => [
+    { value: accounts.spooled },
+  ]);
+  metrics.gauge('tidegauge_spool_bytes', 'Size of the local spool', () => [
+    { value: pipeline.spool?.bytes ?? 0 },
+  ]);
+  metrics.gauge('tidegauge_spool_limit_bytes', 'Size that the local spool may have', () => [
+    { value: pipeline.spool?.maxBytes ?? 0 },
+  ]);
   metrics.gauge('tidegauge_spool_oldest_seconds', 'Age of the oldest reading in the spool', () => [
-    { value: 0 },
+    { value: pipeline.spooledSeconds },
   ]);
-  metrics.gauge('tidegauge_oldest_unstored_seconds', 'Age of the oldest message that is not settled', () => [
-    { value: pipeline.oldestUnstoredSeconds },
-  ]);
+  metrics.gauge(
+    'tidegauge_oldest_unstored_seconds',
+    'Age of the oldest message that is not in the store or in quarantine',
+    () => [{ value: pipeline.oldestUnstoredSeconds }],
+  );
   metrics.gauge('tidegauge_mqtt_connected', 'Whether the broker session is up', () => [
     { value: broker().connected ? 1 : 0 },
   ]);

@@ -10,11 +10,15 @@ import { LiveFeed } from './live-feed.ts';
 import type { Poison, Quarantine } from './quarantine.ts';
 import type { Router } from './routes.ts';
 import { SequenceLedger } from './sequence-ledger.ts';
+import type { Spool } from './spool.ts';
+import { Spooler } from './spooler.ts';
 
 export interface PipelineOptions {
   readonly store: Store;
   readonly router: Router;
   readonly quarantine: Quarantine;
+  /** Where messages wait while the store is away; null lets the broker wait. */
+  readonly spool: Spool | null;
   readonly logger: Logger;
   /** Readings, at most, in one write. */
   readonly maxBatch: number;
@@ -54,6 +58,8 @@ interface Condemned {
 const NONE: readonly Reading[] = [];
 const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
 const UNREADABLE: DeliveryDocument = { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
+/** For how long a bound must have been reached before the store is taken to be too slow. */
+const OVERLOAD_MS = 5000;
 /** The origin of what was acknowledged on arrival. */
 const NOBODY: Origin = { settled() {} };
 
@@ -61,7 +67,8 @@ const NOBODY: Origin = { settled() {} };
  * From a message to a commit. A message is resolved to a route, decoded and put into a lane; lanes write
  * natural batches; what cannot be decoded or stored goes to quarantine through a lane of its own, so that
  * poison is batched like anything else. The origin is told after the commit, never before (but for
- * `ack: received`). Messages of one device keep their order, because corrections rely on it.
+ * `ack: received`, and for what the spool keeps meanwhile). Messages of one device keep their order, because
+ * corrections rely on it.
  */
 export class Pipeline {
   readonly accounts = new Accounts();
@@ -83,10 +90,12 @@ export class Pipeline {
   readonly #committer: Committer;
   readonly #lanes: readonly Lane<Delivery>[];
   readonly #condemned: Lane<Condemned>;
+  readonly #spooler: Spooler | null;
   readonly #broken = Promise.withResolvers<void>();
   #lastReceived = 0;
   #bytes = 0;
   #full = false;
+  #fullSince = 0;
   #quarantineTrouble: string | null = null;
 
   constructor(options: PipelineOptions) {
@@ -106,7 +115,7 @@ export class Pipeline {
           maxBatch,
           paceMs: options.paceMs,
           alone: (delivery) => delivery.alone,
-          write: (batch) => this.#store(batch),
+          write: (batch) => this.#spooler?.write(batch) ?? this.#store(batch),
           onBroken,
         }),
     );
@@ -117,6 +126,11 @@ export class Pipeline {
       write: (batch) => this.#keep(batch),
       onBroken,
     });
+    this.#spooler = options.spool === null ? null : this.#openSpool(options.spool, maxBatch, onBroken);
+  }
+
+  get spool(): Spool | null {
+    return this.#options.spool;
   }
 
   /** Why readings cannot be settled at present; null while they can. */
@@ -134,7 +148,15 @@ export class Pipeline {
     let oldest = this.#condemned.oldest?.delivery.arrived ?? Number.POSITIVE_INFINITY;
     for (const lane of this.#lanes)
       oldest = Math.min(oldest, lane.oldest?.arrived ?? Number.POSITIVE_INFINITY);
-    return oldest === Number.POSITIVE_INFINITY ? 0 : (performance.now() - oldest) / 1000;
+    oldest = Math.min(oldest, this.#spooler?.oldest?.arrived ?? Number.POSITIVE_INFINITY);
+    const waiting = oldest === Number.POSITIVE_INFINITY ? 0 : (performance.now() - oldest) / 1000;
+    return Math.max(waiting, this.spooledSeconds);
+  }
+
+  /** Age of the oldest message in the spool, seconds. */
+  get spooledSeconds(): number {
+    const since = this.#options.spool?.since ?? null;
+    return since === null ? 0 : Math.max(0, (now() - since) / 1e6);
   }
 
   /** Takes a message of the broker; never throws. */
@@ -158,6 +180,8 @@ export class Pipeline {
       origin: early ? NOBODY : origin,
       token: message,
       alone: false,
+      spoolable: route?.ack !== 'stored',
+      revived: false,
     };
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
@@ -178,6 +202,8 @@ export class Pipeline {
         origin: { settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
         token: null,
         alone: true,
+        spoolable: false,
+        revived: false,
       };
       this.#enter(delivery, decoded, received);
     });
@@ -186,13 +212,35 @@ export class Pipeline {
   /** Resolves when nothing is in flight, or nothing can be done about it. */
   idle(): Promise<void> {
     const stored = Promise.all(this.#lanes.map((lane) => lane.idle()));
-    return Promise.race([stored.then(() => this.#condemned.idle()), this.#broken.promise]);
+    const apart = stored.then(() => this.#spooler?.idle());
+    return Promise.race([apart.then(() => this.#condemned.idle()), this.#broken.promise]);
   }
 
   /** Stops waiting for a store that is away; what is in flight stays unacknowledged. */
   abort(): void {
     this.#abort.abort();
     this.feed.close();
+  }
+
+  #openSpool(spool: Spool, maxBatch: number, onBroken: (error: unknown) => void): Spooler {
+    return new Spooler({
+      spool,
+      router: this.#options.router,
+      accounts: this.accounts,
+      maxBatch,
+      paceMs: this.#options.paceMs,
+      signal: this.#abort.signal,
+      isSlow: () => this.#full && performance.now() - this.#fullSince > OVERLOAD_MS,
+      store: (batch, patienceMs) => this.#store(batch, patienceMs),
+      condemn: (delivery, error, received) => {
+        this.#bytes += delivery.payload.length;
+        this.#condemn(delivery, error, received);
+      },
+      quarantined: () => this.#condemned.idle(),
+      onKept: (readings) => this.#recordSequences(readings),
+      onSpooled: (delivery) => this.#settle(delivery, null),
+      onBroken,
+    });
   }
 
   /**
@@ -215,17 +263,21 @@ export class Pipeline {
       this.#laneOf(delivery).push(delivery);
     } else {
       this.accounts.receive(1);
-      const { topic, payload, format } = delivery;
-      const { reason, message, position } = decoded;
-      const poison = { topic, payload, format, received, reason, detail: message, position, readings: 1 };
-      this.#condemned.push({ poison, delivery, outcome: UNREADABLE });
+      this.#condemn(delivery, decoded, received);
     }
     this.#bytes += delivery.payload.length;
     const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
     if (!this.#full && (this.accounts.inFlight >= maxInFlight || this.#bytes >= maxInFlightBytes)) {
       this.#full = true;
+      this.#fullSince = performance.now();
       onFull(true);
     }
+  }
+
+  #condemn(delivery: Delivery, { reason, message, position }: DecodeError, received: number): void {
+    const { topic, payload, format } = delivery;
+    const poison = { topic, payload, format, received, reason, detail: message, position, readings: 1 };
+    this.#condemned.push({ poison, delivery, outcome: UNREADABLE });
   }
 
   #observeClock({ time, received, quality }: Reading): void {
@@ -242,7 +294,7 @@ export class Pipeline {
     return lanes[(hash >>> 0) % lanes.length]!;
   }
 
-  async #store(batch: readonly Delivery[]): Promise<void> {
+  async #store(batch: readonly Delivery[], patienceMs?: number): Promise<void> {
     const begun = performance.now();
     const readings: Reading[] = [];
     for (const delivery of batch) {
@@ -250,7 +302,8 @@ export class Pipeline {
       this.stages.queue.observe((begun - delivery.arrived) / 1000, delivery.readings.length);
     }
     this.batchReadings.observe(readings.length);
-    const { stored, duplicate, rejected } = await this.#committer.commit(readings);
+    const { stored, duplicate, rejected } = await this.#committer.commit(readings, patienceMs);
+    if (batch[0]!.revived) this.#leaveSpool(batch, readings.length);
     const committed = performance.now();
     this.stages.store.observe((committed - begun) / 1000, readings.length);
     this.accounts.store(stored, duplicate);
@@ -271,19 +324,32 @@ export class Pipeline {
     this.stages.ack.observe((performance.now() - committed) / 1000, readings.length);
   }
 
-  /** Sequence numbers and latency of what was stored; a message's readings of one device share a number at times. */
-  #account(delivery: Delivery, first: number, rejected: Rejections, finished: number): void {
-    const { readings } = delivery;
+  /** What comes from the spool counts as spooled until the store has it. */
+  #leaveSpool(batch: readonly Delivery[], readings: number): void {
+    this.accounts.unspool(readings);
+    for (const { payload } of batch) this.#bytes += payload.length;
+  }
+
+  /** Sequence numbers and latency of what was stored. */
+  #account({ readings, revived }: Delivery, first: number, rejected: Rejections, finished: number): void {
+    if (!revived) {
+      const isStored = (_: Reading, index: number) => !rejected.has(first + index);
+      this.#recordSequences(rejected.size === 0 ? readings : readings.filter(isStored));
+    }
+    const { time, quality } = readings[0]!;
+    if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
+  }
+
+  /** A message's readings of one device share a number at times. */
+  #recordSequences(readings: readonly Reading[]): void {
     for (let index = 0; index < readings.length; index++) {
       const { device, boot, seq } = readings[index]!;
-      if (boot === null || seq === null || (rejected.size > 0 && rejected.has(first + index))) continue;
+      if (boot === null || seq === null) continue;
       const before = readings[index - 1];
       if (before !== undefined && before.seq === seq && before.boot === boot && before.device === device)
         continue;
       this.sequences.record(device, boot, seq);
     }
-    const { time, quality } = readings[0]!;
-    if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
   }
 
   async #keep(batch: readonly Condemned[]): Promise<void> {

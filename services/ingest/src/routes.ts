@@ -9,7 +9,10 @@ import {
 import { ConfigError } from '@tidegauge/service';
 import { parse } from 'yaml';
 
-/** When a message is acknowledged: `durable` and `stored` after commit, `received` at once (at most once). */
+/**
+ * When a message is acknowledged: `stored` after the commit; `durable` likewise, or while the store is away after
+ * an fsync of the spool; `received` at once (at most once).
+ */
 export const ACK_POLICIES = ['durable', 'stored', 'received'] as const;
 export type AckPolicy = (typeof ACK_POLICIES)[number];
 

@@ -5,6 +5,7 @@ import {
   ConfigError,
   checkToken,
   createLogger,
+  type Logger,
   listen,
   Metrics,
   observeStore,
@@ -18,6 +19,7 @@ import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { defaultRoutes, loadRoutes, Router } from './routes.ts';
 import type { settings } from './settings.ts';
+import { Spool } from './spool.ts';
 
 const HEALTH_MS = 2000;
 
@@ -51,11 +53,14 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => quarantine.close());
     const store = await openStore(config.store, { logger, observe: observeStore(metrics, backend) });
     undo.push(() => store.close());
+    const spool = openSpool(config, logger);
+    undo.push(() => spool?.close());
     const source = new BrokerSource(config, router.routes, logger.child({ component: 'mqtt' }));
     const pipeline = new Pipeline({
       store,
       router,
       quarantine,
+      spool,
       logger,
       maxBatch: config.maxBatch,
       paceMs: config.pace * 1000,
@@ -101,6 +106,12 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     }
     throw error;
   }
+}
+
+function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {
+  if (config.spoolMaxBytes === 0) return null;
+  const directory = join(config.spoolDir ?? join(config.dataDir, 'spool'), config.clientId);
+  return new Spool(directory, config.spoolMaxBytes, logger.child({ component: 'spool' }));
 }
 
 /** What the store says is wrong with it; silence for too long is wrong as well. */

@@ -53,7 +53,7 @@ export const settings = defineConfig({
   ack: {
     kind: oneOf(ACK_POLICIES),
     default: 'durable',
-    help: 'When a message is acknowledged, where its route does not say: durable and stored after the commit, received at once (can lose what is in flight).',
+    help: 'When a message is acknowledged, where its route does not say: durable after the commit, or while the store is away once it is fsynced in the spool; stored after the commit only; received at once (can lose what is in flight).',
   },
   routes: {
     kind: text('a file name'),
@@ -62,7 +62,16 @@ export const settings = defineConfig({
   dataDir: {
     kind: text('a directory'),
     default: './data',
-    help: 'Where ingest keeps what is its own: the quarantine.',
+    help: 'Where ingest keeps what is its own: the quarantine, and the spool unless SPOOL_DIR says otherwise.',
+  },
+  spoolDir: {
+    kind: text('a directory'),
+    help: 'Where messages wait while the store is away; each client id has its own part of it. DATA_DIR/spool by default.',
+  },
+  spoolMaxBytes: {
+    kind: bytes(0, 2 ** 40),
+    default: '256MiB',
+    help: 'Size of the spool; beyond it the broker has to wait. 0 does without: then the broker waits at once.',
   },
   httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'Address of the HTTP port.' },
   metricsPort: {

@@ -1,0 +1,224 @@
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError, type Logger } from '@tidegauge/service';
+import { decodeEntries, encodeEntry, type SpoolEntry } from './spool-entry.ts';
+
+const NAME = /^\d{12}\.spool$/;
+/** A segment is deleted as a whole, and read as a whole: small enough for memory, large enough to be few. */
+const SEGMENT_BYTES = 4 * 1024 * 1024;
+
+export interface Segment {
+  readonly file: string;
+  readonly bytes: number;
+  /** Receive time of its first entry, microseconds since the epoch. */
+  readonly since: number;
+}
+
+interface Append {
+  readonly data: Buffer;
+  readonly since: number;
+  readonly done: (kept: boolean) => void;
+}
+
+/**
+ * Messages that wait on this machine's disk for their store: segment files in order, appended to with one fsync
+ * for all who wait (group commit), deleted when all of a segment is stored. Bounded in bytes: what does not
+ * fit is refused, never dropped.
+ */
+export class Spool {
+  readonly #directory: string;
+  readonly #maxBytes: number;
+  readonly #logger: Logger;
+  readonly #sealed: Segment[] = [];
+  #active: { handle: FileHandle; file: string; bytes: number; since: number } | null = null;
+  #next = 0;
+  #bytes = 0;
+  #waiting: Append[] = [];
+  #waitingBytes = 0;
+  /** What touches files does it one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #trouble: string | null = null;
+
+  constructor(directory: string, maxBytes: number, logger: Logger) {
+    this.#directory = directory;
+    this.#maxBytes = maxBytes;
+    this.#logger = logger;
+  }
+
+  /**
+   * Opens the spool, and gives what an earlier process left in it, in order. A tail torn by a power loss is cut at
+   * the last whole entry; the cut bytes are kept beside it, as `….damaged`, and reported. To be read to its end
+   * before anything else is asked.
+   *
+   * @throws {ConfigError} when the directory cannot be used
+   */
+  *recover(): Generator<SpoolEntry> {
+    try {
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      const names = readdirSync(this.#directory).filter((name) => NAME.test(name));
+      for (const name of names.toSorted()) yield* this.#recoverSegment(name);
+    } catch (error) {
+      throw new ConfigError([
+        `the spool ${this.#directory} cannot be opened: ${(error as Error).message}: see SPOOL_DIR`,
+      ]);
+    }
+  }
+
+  /** Bytes of all segments. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get maxBytes(): number {
+    return this.#maxBytes;
+  }
+
+  get empty(): boolean {
+    return this.#sealed.length === 0 && this.#active === null && this.#waiting.length === 0;
+  }
+
+  /** Receive time of the oldest message, microseconds since the epoch; null when there is none. */
+  get since(): number | null {
+    return this.#sealed[0]?.since ?? this.#active?.since ?? null;
+  }
+
+  /** Why nothing can be written at present; null while it can. */
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  /** Keeps messages, all or none. @returns true once they are fsynced; false when there is no room or no disk. */
+  append(entries: readonly SpoolEntry[]): Promise<boolean> {
+    const data = Buffer.concat(entries.map(encodeEntry));
+    if (this.#bytes + this.#waitingBytes + data.length > this.#maxBytes) return Promise.resolve(false);
+    return new Promise((done) => {
+      this.#waiting.push({ data, since: entries[0]!.received, done });
+      this.#waitingBytes += data.length;
+      if (this.#waiting.length === 1) void this.#inTurn(() => this.#write());
+    });
+  }
+
+  /** The oldest segment, to be read and then removed; null when there is none. */
+  oldest(): Promise<Segment | null> {
+    return this.#inTurn(async () => {
+      if (this.#sealed.length === 0) await this.#seal();
+      return this.#sealed[0] ?? null;
+    });
+  }
+
+  /** @throws when the segment is not as it was written; at the next start what is whole of it is recovered. */
+  async read({ file, bytes }: Segment): Promise<readonly SpoolEntry[]> {
+    const data = await readFile(join(this.#directory, file));
+    const { entries, sound } = decodeEntries(data.subarray(0, bytes));
+    if (sound < bytes) throw new Error(`the spool's segment ${file} is damaged at byte ${sound}`);
+    return entries;
+  }
+
+  /** Forgets the oldest segment, all of which is settled. */
+  remove(segment: Segment): Promise<void> {
+    return this.#inTurn(async () => {
+      await unlink(join(this.#directory, segment.file));
+      // A segment that came back after a power loss would write old values over their corrections.
+      await this.#syncDirectory();
+      this.#sealed.shift();
+      this.#bytes -= segment.bytes;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#inTurn(() => this.#seal());
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  async #write(): Promise<void> {
+    const group = this.#waiting;
+    this.#waiting = [];
+    const data = Buffer.concat(group.map((append) => append.data));
+    this.#waitingBytes -= data.length;
+    let kept = false;
+    try {
+      this.#active ??= await this.#create(group[0]!.since);
+      const { handle, bytes } = this.#active;
+      const { bytesWritten } = await handle.write(data, 0, data.length, bytes);
+      if (bytesWritten < data.length) throw new Error('the disk took a part only');
+      await handle.datasync();
+      kept = true;
+      this.#active.bytes += data.length;
+      this.#bytes += data.length;
+      if (this.#trouble !== null) this.#logger.info('the spool can be written again');
+      this.#trouble = null;
+      if (this.#active.bytes >= SEGMENT_BYTES) await this.#seal();
+    } catch (error) {
+      if (this.#trouble === null) this.#logger.error({ err: error }, 'the spool cannot be written');
+      this.#trouble = `the spool cannot be written: ${(error as Error).message}`;
+      // After a failed fsync nobody knows what the file holds behind its last good entry: a new one is begun.
+      if (!kept) await this.#seal().catch(() => {});
+    }
+    for (const { done } of group) done(kept);
+  }
+
+  async #create(since: number) {
+    const file = `${String(this.#next++).padStart(12, '0')}.spool`;
+    const handle = await open(join(this.#directory, file), 'wx', 0o600);
+    try {
+      await this.#syncDirectory();
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return { handle, file, bytes: 0, since };
+  }
+
+  /** Ends the active segment. */
+  async #seal(): Promise<void> {
+    const active = this.#active;
+    if (active === null) return;
+    this.#active = null;
+    const { handle, file, bytes, since } = active;
+    if (bytes > 0) this.#sealed.push({ file, bytes, since });
+    try {
+      await handle.truncate(bytes);
+    } finally {
+      await handle.close();
+    }
+    if (bytes === 0) await unlink(join(this.#directory, file));
+  }
+
+  async #syncDirectory(): Promise<void> {
+    const directory = await open(this.#directory, 'r');
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  }
+
+  #recoverSegment(file: string): readonly SpoolEntry[] {
+    this.#next = Number.parseInt(file, 10) + 1;
+    const data = readFileSync(join(this.#directory, file));
+    const { entries, sound } = decodeEntries(data);
+    if (sound < data.length) {
+      this.#damaged(file, data, sound);
+      truncateSync(join(this.#directory, file), sound);
+    }
+    // One without a whole entry stays until it is its turn to be removed: it may hold nothing that was acknowledged.
+    this.#sealed.push({ file, bytes: sound, since: entries[0]?.received ?? Date.now() * 1000 });
+    this.#bytes += sound;
+    return entries;
+  }
+
+  #damaged(file: string, data: Buffer, sound: number): void {
+    const kept = `${file}.damaged`;
+    writeFileSync(join(this.#directory, kept), data.subarray(sound), { mode: 0o600 });
+    this.#logger.error(
+      { file: kept, bytes: data.length - sound },
+      'the end of a spool segment cannot be read: it is torn by a power loss, or damaged, and set aside',
+    );
+  }
+}
