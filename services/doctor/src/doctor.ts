@@ -1,0 +1,253 @@
+import { existsSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '@tidegauge/service';
+import { askBroker, type Broker, checkBroker } from './broker.ts';
+import {
+  type BrokerLimits,
+  checkCeiling,
+  checkLimits,
+  type Flow,
+  parseMosquittoConf,
+} from './broker-limits.ts';
+import { type Comparison, checkClock, readClock } from './clock.ts';
+import { checkDirectories } from './directories.ts';
+import { checkDisk, type Disk } from './disk.ts';
+import { DockerApi, DockerError } from './docker-api.ts';
+import { type Engine, readEngine } from './engine.ts';
+import { error, type Finding, ok, passes, unknown } from './finding.ts';
+import { measureDisk } from './fsync.ts';
+import { type HostFiles, hostFiles } from './host-files.ts';
+import { askIngest, type IngestReport } from './ingest.ts';
+import { checkKernel, readKernel } from './kernel.ts';
+import { checkMemory, readMemory } from './memory.ts';
+import { checkMtu, checkReach, findUnderlay, reachBoards } from './network.ts';
+import { checkPorts, readPorts } from './ports.ts';
+import { checkProcessor, type MongodbImage, mongodbImage, readProcessor } from './processor.ts';
+import type { Report } from './report.ts';
+import type { settings } from './settings.ts';
+import { askNtp } from './sntp.ts';
+import { readStack, type Stack, StackError } from './stack.ts';
+import { checkStore, pingStore, type StorePing } from './store.ts';
+import { checkSwarm, type Plan } from './swarm.ts';
+import { dockerSize } from './units.ts';
+import { checkVersions } from './versions.ts';
+
+type Settings = Config<typeof settings>;
+
+const HERE = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Looks at everything it was asked to look at; each look is bounded in time, and none changes anything. */
+export async function examine(config: Settings): Promise<Report> {
+  const files = hostFiles(config.root);
+  const store = config.store?.split(':')[0] ?? null;
+  const { stack, findings: stackFindings } = loadStack(config, store);
+  const mongodb = mongodbOf(store, stack);
+  const plan: Plan = { store, profile: config.profile, stack, mongodb };
+
+  const [engine, disk, ingest, broker, ping] = await Promise.all([
+    lookAt(config.dockerHost === 'none' ? null : config.dockerHost, (host) =>
+      readEngine(new DockerApi(host)),
+    ),
+    measureDisk(files, join(config.root, config.data), config.diskTime),
+    lookAt(config.ingest, askIngest),
+    lookAt(config.broker, (url) =>
+      askBroker({ url, user: config.brokerUser, password: config.brokerPassword, ca: config.brokerCa }),
+    ),
+    lookAt(config.store?.includes(':') ? config.store : null, pingStore),
+  ]);
+  const there = engine !== null && !('why' in engine) ? engine : null;
+  const findings = [
+    ...checkProcessor(readProcessor(files, { arch: process.arch, machine: os.machine() }), mongodb),
+    ...checkMemory(readMemory(files), config.profile, there?.info.MemoryLimit ?? null),
+    ...checkKernel(readKernel(files, os.release()), store, mongodb),
+    ...checkClock(...(await compareClocks(files, config, there, ingest))),
+    ...checkDisk(disk),
+    ...stackFindings,
+    ...(engine === null ? [] : await examineEngine(files, engine, plan, config)),
+    ...checkStore(ping),
+    ...checkIngest(config.ingest, ingest),
+    ...examineBroker(config, stack, broker, commitOf(ingest, ping, disk)),
+  ];
+  return {
+    host: os.hostname(),
+    passed: passes(findings, config.strict),
+    findings,
+    notAsked: notAsked(config),
+  };
+}
+
+/** The answer, or why there is none, as a value: one thing that is away must not hide the others. */
+async function lookAt<A, T>(what: A | null, look: (what: A) => Promise<T>): Promise<T | Failure | null> {
+  if (what === null) return null;
+  try {
+    return await look(what);
+  } catch (failure) {
+    const { message } = failure as Error;
+    return { why: message, mend: failure instanceof DockerError ? failure.mend : null };
+  }
+}
+
+export interface Failure {
+  readonly why: string;
+  readonly mend: string | null;
+}
+
+function loadStack(
+  { files: directory, profile }: Settings,
+  store: string | null,
+): { stack: Stack | null; findings: Finding[] } {
+  const check = 'stack.files';
+  const root = directory ?? HERE;
+  const extra = store === null || store === 'json' || store === 'null' ? [] : [`stacks/${store}.yml`];
+  const files = ['docker-stack.yml', ...extra];
+  try {
+    // Without a profile its variables would complain; the smallest asks for least.
+    const stack = readStack(root, files, profile ?? '1gb', process.env);
+    return { stack, findings: [ok(check, `${files.join(' and ')} ask for what follows`)] };
+  } catch (failure) {
+    if (!(failure instanceof StackError)) throw failure;
+    const mend = 'say where docker-stack.yml and stacks/ are: --files DIR';
+    return { stack: null, findings: [(directory === null ? unknown : error)(check, failure.message, mend)] };
+  }
+}
+
+function mongodbOf(store: string | null, stack: Stack | null): MongodbImage | null {
+  if (store !== 'mongodb') return null;
+  return mongodbImage(stack?.variables.MONGODB_IMAGE ?? 'the image of MongoDB');
+}
+
+async function compareClocks(
+  files: HostFiles,
+  { ntp, dockerHost }: Settings,
+  engine: Engine | null,
+  ingest: IngestReport | Failure | null,
+): Promise<[ReturnType<typeof readClock>, Comparison[]]> {
+  const clock = readClock(files);
+  const server = ntp ?? clock.server;
+  const comparisons = server === null ? [] : [await askNtp(server)];
+  if (engine !== null && !dockerHost.startsWith('unix:')) {
+    const offset = (Date.parse(engine.info.SystemTime) - engine.readAt) / 1000;
+    comparisons.push({
+      source: `the engine on ${engine.info.Name}`,
+      offset,
+      uncertainty: engine.tookSeconds,
+    });
+  }
+  if (ingest !== null && 'clock' in ingest) comparisons.push(ingest.clock);
+  return [clock, comparisons];
+}
+
+async function examineEngine(
+  files: HostFiles,
+  engine: Engine | Failure,
+  plan: Plan,
+  { stack: name }: Settings,
+): Promise<Finding[]> {
+  if ('why' in engine)
+    return [error('docker.engine', engine.why, engine.mend ?? 'look into journalctl -u docker')];
+  const { swarm, info } = engine;
+  const nodes = swarm !== null && 'nodes' in swarm ? swarm.nodes : [];
+  const underlay = findUnderlay(files, os.networkInterfaces(), info.Swarm.NodeAddr);
+  const own = existsSync('/.dockerenv') && os.hostname() !== info.Name;
+  return [
+    ...checkVersions(engine, plan.stack, name),
+    ...checkSwarm(engine, plan),
+    ...(info.Swarm.LocalNodeState === 'active' ? checkMtu(underlay, engine, plan.stack) : []),
+    ...checkReach(await reachBoards(nodes, info.Swarm.NodeID)),
+    ...(plan.stack === null ? [] : checkPorts(own ? null : readPorts(files, plan.stack, engine), name)),
+    ...(plan.stack === null ? [] : checkDirectories(files, plan.stack, engine)),
+  ];
+}
+
+function checkIngest(url: string | null, ingest: IngestReport | Failure | null): Finding[] {
+  if (ingest === null || url === null) return [];
+  if (!('why' in ingest)) return [];
+  return [
+    error('ingest.metrics', `${url} does not answer: ${ingest.why}`, 'check its address and METRICS_PORT'),
+  ];
+}
+
+/** The best figure there is of one commit: ingest's own, else what the disk and the way to the store take. */
+function commitOf(
+  ingest: IngestReport | Failure | null,
+  ping: StorePing | Failure | null,
+  { fsync }: Disk,
+): Flow['commit'] {
+  if (ingest !== null && 'commit' in ingest && ingest.commit !== null) {
+    return { seconds: ingest.commit, source: 'mean of the running ingest' };
+  }
+  if ('why' in fsync) return null;
+  if (ping !== null && 'seconds' in ping) {
+    return { seconds: fsync.p50 + ping.seconds, source: 'fsync here and the way to the store; at least' };
+  }
+  return { seconds: fsync.p50, source: 'fsync alone; a store adds to it' };
+}
+
+function examineBroker(
+  config: Settings,
+  stack: Stack | null,
+  broker: Broker | Failure | null,
+  commit: Flow['commit'],
+): Finding[] {
+  const flow = flowOf(config, stack, commit);
+  const { limits, findings } = loadLimits(config, stack);
+  const reached = broker !== null && !('why' in broker) ? broker : null;
+  return [
+    ...(broker === null || config.broker === null ? [] : checkBroker(config.broker, broker)),
+    ...findings,
+    ...(limits !== null
+      ? checkLimits(reached === null ? limits : { ...limits, inflight: reached.inflight }, flow)
+      : reached !== null
+        ? [checkCeiling(reached.inflight, flow)]
+        : []),
+  ];
+}
+
+function loadLimits(
+  { mosquittoConf, files }: Settings,
+  stack: Stack | null,
+): { limits: BrokerLimits | null; findings: Finding[] } {
+  const path = mosquittoConf ?? join(files ?? HERE, 'stacks/mosquitto/mosquitto.conf');
+  if (mosquittoConf === null && stack === null) return { limits: null, findings: [] };
+  const service = stack?.services.find(({ name }) => name === 'mosquitto');
+  try {
+    const text = readFileSync(path, 'utf8');
+    return {
+      limits: parseMosquittoConf(text, mosquittoConf === null ? (service?.environment ?? {}) : {}),
+      findings: [],
+    };
+  } catch (failure) {
+    const says = `${path} cannot be read: ${(failure as Error).message}`;
+    return { limits: null, findings: [error('broker.conf', says, 'name it: --mosquitto-conf FILE')] };
+  }
+}
+
+function flowOf({ rate, messageBytes }: Settings, stack: Stack | null, commit: Flow['commit']): Flow {
+  const service = (wanted: string) => stack?.services.find(({ name }) => name === wanted);
+  const ingest = service('ingest');
+  const { PACE = '3ms', MAX_IN_FLIGHT = '8000' } = ingest?.environment ?? {};
+  const [, pace = '3', unit = 'ms'] = /^([\d.]+)(ms|s)$/.exec(PACE) ?? [];
+  return {
+    rate,
+    messageBytes,
+    replicas: ingest?.replicas ?? 1,
+    pace: Number(pace) / (unit === 's' ? 1 : 1000),
+    maxInFlight: Number(MAX_IN_FLIGHT),
+    commit,
+    memory: service('mosquitto')?.limit ?? dockerSize(stack?.variables.MOSQUITTO_MEMORY ?? ''),
+  };
+}
+
+function notAsked({ store, profile, rate, broker, ingest, dockerHost }: Settings): string[] {
+  const questions: [asked: boolean, what: string][] = [
+    [store !== null, 'what a store needs (--store NAME)'],
+    [profile !== null, 'whether memory suits (--profile 1gb)'],
+    [rate !== null, 'whether the broker’s limits carry the load (--rate MESSAGES_PER_SECOND)'],
+    [broker !== null, 'the running broker (--broker URL)'],
+    [ingest !== null, 'commits as ingest sees them (--ingest URL)'],
+    [dockerHost !== 'none', 'Docker and the swarm (--docker-host)'],
+  ];
+  return questions.filter(([asked]) => !asked).map(([, what]) => what);
+}

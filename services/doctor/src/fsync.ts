@@ -1,0 +1,62 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { open, rm, statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type Disk, findMedium, findMount } from './disk.ts';
+import type { HostFiles } from './host-files.ts';
+
+const BLOCK = 4096;
+const MOST_WRITES = 1000;
+const LEAST_WRITES = 3;
+
+/** Measures the disk below `directory`, in `seconds` or a little more; leaves nothing behind. */
+export async function measureDisk(files: HostFiles, directory: string, seconds: number): Promise<Disk> {
+  let measured = resolve(directory);
+  while (!existsSync(measured)) measured = dirname(measured);
+  const mount = findMount(files, realpathSync(measured));
+  return {
+    directory: resolve(directory),
+    measured,
+    mount,
+    medium: mount === null ? null : findMedium(files, mount),
+    free: await freeSpace(measured),
+    fsync: await measureFsync(measured, seconds).catch((error: Error) => ({ why: error.message })),
+  };
+}
+
+async function freeSpace(directory: string): Promise<Disk['free']> {
+  try {
+    const { bavail, blocks, bsize, files, ffree } = await statfs(directory);
+    return { bytes: bavail * bsize, total: blocks * bsize, inodes: files === 0 ? null : ffree };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Appends blocks of 4 KiB, each followed by fdatasync, as a database's log does. A card that stalls for longer than
+ * `seconds` is waited for: three writes are done at least.
+ */
+export async function measureFsync(
+  directory: string,
+  seconds: number,
+): Promise<{ p50: number; p99: number; writes: number }> {
+  const path = join(directory, `.tidegauge-doctor-${process.pid}`);
+  const file = await open(path, 'wx', 0o600);
+  const times: number[] = [];
+  try {
+    const block = Buffer.alloc(BLOCK, 0x74);
+    for (const end = performance.now() + seconds * 1000; times.length < MOST_WRITES; ) {
+      const from = performance.now();
+      if (from > end && times.length >= LEAST_WRITES) break;
+      await file.write(block);
+      await file.datasync();
+      times.push((performance.now() - from) / 1000);
+    }
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
+  }
+  times.sort((a, b) => a - b);
+  const quantile = (share: number): number => times[Math.ceil(share * times.length) - 1]!;
+  return { p50: quantile(0.5), p99: quantile(0.99), writes: times.length };
+}

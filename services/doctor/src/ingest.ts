@@ -1,0 +1,48 @@
+import type { Comparison } from './clock.ts';
+
+const ANSWER_MS = 5000;
+
+/** What a running ingest says of its commits. */
+export interface IngestReport {
+  /** Mean of a batch's write, seconds; null before the first. */
+  readonly commit: number | null;
+  readonly writes: number;
+  readonly clock: Comparison;
+}
+
+/** Reads /metrics of a running ingest; rejects with why when it does not answer within 5 s. */
+export async function askIngest(url: string): Promise<IngestReport> {
+  const from = Date.now();
+  const response = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+    (error: Error) => {
+      throw new Error(error.cause instanceof Error ? error.cause.message : error.message);
+    },
+  );
+  const text = await response.text();
+  if (!response.ok) throw new Error(`it answers ${response.status}`);
+  const took = (Date.now() - from) / 1000;
+  const { sum, count } = totals(text);
+  return {
+    commit: count === 0 ? null : sum / count,
+    writes: count,
+    clock: fromDate(`ingest at ${new URL(url).host}`, response.headers.get('date'), from / 1000, took),
+  };
+}
+
+/** Of `tidegauge_store_seconds{op="readings.write"}`, over all backends. */
+export function totals(text: string): { sum: number; count: number } {
+  const total = { sum: 0, count: 0 };
+  for (const [, which, labels, value] of text.matchAll(
+    /^tidegauge_store_seconds_(sum|count)\{(.*)\} (\S+)$/gm,
+  )) {
+    if (labels!.includes('op="readings.write"')) total[which as 'sum' | 'count'] += Number(value);
+  }
+  return total;
+}
+
+/** A Date header is cut to the second: the middle of that second, give or take half of it and of the way. */
+export function fromDate(source: string, date: string | null, asked: number, took: number): Comparison {
+  const seconds = Date.parse(date ?? '') / 1000;
+  if (!Number.isFinite(seconds)) return { source, offset: null, uncertainty: 0, why: 'it sends no Date' };
+  return { source, offset: seconds + 0.5 - (asked + took / 2), uncertainty: 0.5 + took / 2 };
+}

@@ -1,0 +1,155 @@
+import { error, type Finding, ok, unknown } from './finding.ts';
+import { type HostFiles, match } from './host-files.ts';
+
+/** What this Node and its kernel say of the machine: `process.arch` and `uname -m`. */
+export interface Platform {
+  readonly arch: string;
+  readonly machine: string;
+}
+
+export interface Processor extends Platform {
+  readonly model: string | null;
+  /** Name of the core, where its part id is known. */
+  readonly core: string | null;
+  /** ARM architecture as [version, minor], at least; null on other machines, and where nothing tells. */
+  readonly arm: readonly [number, number] | null;
+  readonly avx: boolean;
+  /** Whether the system's programs are 32-bit, whatever its kernel is. */
+  readonly userland32: boolean;
+}
+
+/** CPU part ids of implementer 0x41 (ARM's Technical Reference Manuals, MIDR_EL1) on boards that are used here. */
+const CORES: Readonly<
+  Record<string, readonly [name: string, boards: string, arm: readonly [number, number]]>
+> = {
+  '0xb76': ['ARM1176', 'Raspberry Pi 1 and Zero', [6, 0]],
+  '0xc07': ['Cortex-A7', 'Raspberry Pi 2 v1.1', [7, 0]],
+  '0xd03': ['Cortex-A53', 'Raspberry Pi 2 v1.2, 3 and Zero 2', [8, 0]],
+  '0xd04': ['Cortex-A35', 'small boards', [8, 0]],
+  '0xd05': ['Cortex-A55', 'Rockchip boards', [8, 2]],
+  '0xd07': ['Cortex-A57', 'Jetson boards', [8, 0]],
+  '0xd08': ['Cortex-A72', 'Raspberry Pi 4 and 400', [8, 0]],
+  '0xd09': ['Cortex-A73', 'Odroid boards', [8, 0]],
+  '0xd0a': ['Cortex-A75', 'larger boards', [8, 2]],
+  '0xd0b': ['Cortex-A76', 'Raspberry Pi 5 and 500', [8, 2]],
+  '0xd0c': ['Neoverse-N1', 'servers', [8, 2]],
+  '0xd41': ['Cortex-A78', 'larger boards', [8, 2]],
+};
+
+/** Features that /proc/cpuinfo lists and that an architecture makes mandatory (Linux, arm64/elf_hwcaps). */
+const FEATURES: readonly (readonly [feature: string, arm: readonly [number, number]])[] = [
+  ['dit', [8, 4]],
+  ['jscvt', [8, 3]],
+  ['dcpop', [8, 2]],
+  ['atomics', [8, 1]],
+  ['asimd', [8, 0]],
+];
+
+export function readProcessor(files: HostFiles, { arch, machine }: Platform): Processor {
+  const cpu = (key: string) => match(files, '/proc/cpuinfo', new RegExp(`^${key}\\s*: (.+)$`, 'm'))?.trim();
+  const features = new Set((cpu('Features') ?? cpu('flags') ?? '').split(' '));
+  const core = cpu('CPU implementer') === '0x41' ? CORES[cpu('CPU part') ?? ''] : undefined;
+  const mandatory = FEATURES.find(([feature]) => features.has(feature))?.[1];
+  const isArm = /^(arm|aarch64)/.test(machine);
+  return {
+    arch,
+    machine,
+    model:
+      cpu('Model') ??
+      files.text('/proc/device-tree/model')?.replaceAll('\0', '') ??
+      cpu('model name') ??
+      null,
+    core: core === undefined ? null : `${core[0]} (${core[1]})`,
+    arm: isArm ? atLeast(core?.[2], mandatory) : null,
+    avx: features.has('avx'),
+    userland32: arch === 'arm' || (isArm && !has(files, 'aarch64.so.1') && has(files, 'armhf.so.3')),
+  };
+}
+
+/** Checks the machine's kind: whether our images and the store's image run on it at all. */
+export function checkProcessor(processor: Processor, mongodb: MongodbImage | null): Finding[] {
+  const { machine, model, core, arm } = processor;
+  const name = [model, core].filter((part) => part !== null).join(', ') || 'a processor that is not named';
+  const level = arm === null ? machine : `${machine}, ARMv${arm[0]}${arm[1] === 0 ? '' : `.${arm[1]}`}`;
+  return [
+    kind(processor, `${name}: ${level}`),
+    ...(mongodb === null ? [] : [checkMongodb(processor, mongodb)]),
+  ];
+}
+
+function kind({ machine, userland32, arm }: Processor, says: string): Finding {
+  const check = 'processor.kind';
+  if (userland32) {
+    const [kernel, mend] =
+      machine === 'aarch64'
+        ? ['its kernel is 64-bit, but its programs, Docker among them, are 32-bit', FLASH]
+        : ['its kernel and programs are 32-bit', arm !== null && arm[0] < 8 ? REPLACE : FLASH];
+    return error(
+      check,
+      `${says}; ${kernel}: images are for arm64 and amd64, and Node 24, MongoDB, MariaDB and Citus have none for armv7`,
+      mend,
+    );
+  }
+  if (machine !== 'aarch64' && machine !== 'x86_64') {
+    return error(check, `${says}; images are for arm64 and amd64 only`, REPLACE);
+  }
+  return ok(check, says);
+}
+
+const FLASH = 'flash Raspberry Pi OS Lite (64-bit) and join the board again';
+const REPLACE = 'use a board with a 64-bit processor: Raspberry Pi 3 or newer';
+
+/** The image that is to run, and its version as [major, minor]; null when its tag does not say. */
+export interface MongodbImage {
+  readonly image: string;
+  readonly version: readonly [number, number, number] | null;
+}
+
+/** `mongo:4.4.29` and the like. */
+export function mongodbImage(image: string): MongodbImage {
+  const [, major, minor, patch = '0'] = /:(\d+)\.(\d+)(?:\.(\d+))?/.exec(image) ?? [];
+  return {
+    image,
+    version: major === undefined ? null : [Number(major), Number(minor), Number(patch)],
+  };
+}
+
+// MongoDB Manual, production notes, "Platform Support": 5.0 and later need ARMv8.2-A, or AVX on x86.
+function checkMongodb({ machine, arm, avx }: Processor, { image, version }: MongodbImage): Finding {
+  const check = 'processor.mongodb';
+  const pin =
+    'set MONGODB_IMAGE to a mongo:4.4 tag in stacks/versions.env, or place MongoDB on a Raspberry Pi 5';
+  if (version === null) {
+    return unknown(
+      check,
+      `${image} does not tell its version, and MongoDB from 5 on needs ARMv8.2 or AVX`,
+      pin,
+    );
+  }
+  const [major] = version;
+  if (major < 5) return ok(check, `${image} runs on this processor`);
+  if (machine === 'x86_64') {
+    return avx
+      ? ok(check, `${image} runs on this processor`)
+      : error(check, `${image} needs AVX, which is missing`, pin);
+  }
+  if (arm === null) return unknown(check, `${image} needs ARMv8.2, and nothing tells what this is`, pin);
+  const enough = arm[0] > 8 || (arm[0] === 8 && arm[1] >= 2);
+  if (enough) return ok(check, `${image} runs on this processor`);
+  return error(
+    check,
+    `${image} needs ARMv8.2 and dies of an illegal instruction on ARMv${arm[0]}.${arm[1]}`,
+    pin,
+  );
+}
+
+function atLeast(
+  ...levels: readonly (readonly [number, number] | undefined)[]
+): readonly [number, number] | null {
+  const known = levels.filter((level) => level !== undefined);
+  return known.toSorted((a, b) => b[0] - a[0] || b[1] - a[1])[0] ?? null;
+}
+
+function has(files: HostFiles, loader: string): boolean {
+  return files.list('/lib')?.includes(`ld-linux-${loader}`) ?? false;
+}

@@ -1,0 +1,213 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { dockerSize } from './units.ts';
+
+type Json = null | string | number | boolean | readonly Json[] | { readonly [key: string]: Json };
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A service of the deploy, as far as the doctor looks at it. */
+export interface StackService {
+  readonly name: string;
+  readonly image: string | null;
+  /** How many tasks; null for one on every board that its constraints allow. */
+  readonly replicas: number | null;
+  /** Labels that a board needs to run it: `tidegauge.postgres` → `true`. */
+  readonly labels: ReadonlyMap<string, string>;
+  readonly ports: readonly number[];
+  /** Bytes; null where there is none. */
+  readonly limit: number | null;
+  readonly reserved: number | null;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Directories of the board that it keeps its data in; a task does not start without. */
+  readonly directories: readonly string[];
+}
+
+/** What a deploy needs, from the very files that will be deployed. */
+export interface Stack {
+  readonly files: readonly string[];
+  readonly services: readonly StackService[];
+  /** Secrets that have to be there before. */
+  readonly secrets: readonly string[];
+  readonly networks: readonly { readonly name: string; readonly mtu: number | null }[];
+  readonly variables: Variables;
+}
+
+/** A file of the stack that is missing or not understood; the message is for people. */
+export class StackError extends Error {
+  override readonly name = 'StackError';
+}
+
+/**
+ * Reads docker-stack.yml, the store's file and `more`, with the variables of stacks/versions.env and the profile,
+ * as `docker stack deploy` would.
+ *
+ * @throws {StackError} when a file is missing, is not YAML, or asks for a variable that nothing sets
+ */
+export function readStack(
+  directory: string,
+  files: readonly string[],
+  profile: string | null,
+  environment: Variables,
+): Stack {
+  let variables = environment;
+  for (const file of [
+    'stacks/versions.env',
+    ...(profile === null ? [] : [`stacks/profiles/${profile}.env`]),
+  ]) {
+    variables = { ...variables, ...parseEnv(readText(directory, file), variables) };
+  }
+  const merged = files
+    .map((file) => substitute(readYaml(directory, file), variables, file))
+    .reduce((whole, part) => merge(whole, part), {});
+  return {
+    files,
+    services: Object.entries(map(at(merged, 'services'))).map(([name, service]) =>
+      readService(name, service),
+    ),
+    secrets: externals(at(merged, 'secrets')),
+    networks: Object.entries(map(at(merged, 'networks'))).map(([name, network]) => ({
+      name,
+      mtu: numberOf(at(network, 'driver_opts', 'com.docker.network.driver.mtu')),
+    })),
+    variables,
+  };
+}
+
+function readText(directory: string, file: string): string {
+  try {
+    return readFileSync(join(directory, file), 'utf8');
+  } catch (error) {
+    throw new StackError(`${join(directory, file)} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function readYaml(directory: string, file: string): Json {
+  try {
+    return parse(readText(directory, file), { merge: true }) as Json;
+  } catch (error) {
+    if (error instanceof StackError) throw error;
+    throw new StackError(`${file} is not YAML: ${(error as Error).message}`);
+  }
+}
+
+/** NAME=value lines as a shell reads them with `set -a; . FILE`, as far as our files go. */
+export function parseEnv(text: string, variables: Variables): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [, name, quoted, plain] of text.matchAll(
+    /^\s*(?:export\s+)?(\w+)=(?:'([^']*)'|"?([^"#\n]*?)"?)\s*(?:#.*)?$/gm,
+  )) {
+    found[name!] = quoted ?? interpolate(plain!, { ...variables, ...found }, name!);
+  }
+  return found;
+}
+
+/** `$NAME`, `${NAME}`, with `:-` `-` for a default and `:?` `?` for a complaint; `$$` is a dollar. */
+export function interpolate(text: string, variables: Variables, where: string): string {
+  return text.replaceAll(
+    /\$(?:(\$)|(\w+)|\{(\w+)(?:(:?[-?])([^}]*))?\})/g,
+    (_, dollar?: string, short?: string, name?: string, operator?: string, rest = '') => {
+      if (dollar !== undefined) return '$';
+      const value = variables[short ?? name!];
+      if (value !== undefined && (value !== '' || operator?.startsWith(':') !== true)) return value;
+      if (operator?.endsWith('?') === true) throw new StackError(`${where} needs ${name}: ${rest}`);
+      return rest as string;
+    },
+  );
+}
+
+function substitute(value: Json, variables: Variables, where: string): Json {
+  if (typeof value === 'string') return interpolate(value, variables, where);
+  if (Array.isArray(value)) return value.map((item: Json) => substitute(item, variables, where));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, substitute(item, variables, where)]),
+  );
+}
+
+/** Maps are merged, lists appended, anything else replaced. */
+function merge(whole: Json, part: Json): Json {
+  if (Array.isArray(whole) && Array.isArray(part)) return [...whole, ...part];
+  if (!isMap(whole) || !isMap(part)) return part;
+  const both = { ...whole };
+  for (const [key, value] of Object.entries(part)) {
+    const old = both[key];
+    both[key] = old === undefined ? value : merge(old, value);
+  }
+  return both;
+}
+
+function readService(name: string, service: Json): StackService {
+  const deploy = at(service, 'deploy');
+  const replicas = numberOf(at(deploy, 'replicas')) ?? 1;
+  const amount = (kind: string) => dockerSize(String(at(deploy, 'resources', kind, 'memory') ?? ''));
+  return {
+    name,
+    image: text(at(service, 'image')),
+    replicas: at(deploy, 'mode') === 'global' ? null : replicas,
+    labels: new Map(list(at(deploy, 'placement', 'constraints')).flatMap(labelOf)),
+    ports: list(at(service, 'ports')).flatMap(publishedPort),
+    limit: amount('limits'),
+    reserved: amount('reservations'),
+    environment: environmentOf(at(service, 'environment')),
+    directories: list(at(service, 'volumes')).flatMap(boundDirectory),
+  };
+}
+
+function labelOf(constraint: Json): [string, string][] {
+  const [, label, value] = /^\s*node\.labels\.(\S+)\s*==\s*(\S+)\s*$/.exec(String(constraint)) ?? [];
+  return label === undefined ? [] : [[label, value!]];
+}
+
+/** `8080:8080`, `127.0.0.1:1883:1883/tcp`, or the long form; a port that Docker chooses is none. */
+function publishedPort(port: Json): number[] {
+  const published = isMap(port)
+    ? numberOf(port.published)
+    : numberOf(/(?:^|:)(\d+):\d+(?:\/\w+)?$/.exec(String(port))?.[1] ?? null);
+  return published === null || published === 0 ? [] : [published];
+}
+
+function boundDirectory(volume: Json): string[] {
+  const source = isMap(volume)
+    ? volume.type === 'bind' && text(volume.source ?? null)
+    : /^(\/[^:]+):/.exec(String(volume))?.[1];
+  return source ? [source] : [];
+}
+
+function environmentOf(environment: Json): Record<string, string> {
+  const pairs = Array.isArray(environment)
+    ? environment.map((line: Json) => /^([^=]+)=?(.*)$/s.exec(String(line))!.slice(1, 3))
+    : Object.entries(map(environment)).map(([name, value]) => [name, String(value ?? '')]);
+  return Object.fromEntries(pairs) as Record<string, string>;
+}
+
+function externals(secrets: Json): string[] {
+  return Object.entries(map(secrets))
+    .filter(([, secret]) => at(secret, 'external') !== null && at(secret, 'external') !== false)
+    .map(([name, secret]) => text(at(secret, 'name')) ?? name);
+}
+
+function isMap(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function map(value: Json): { readonly [key: string]: Json } {
+  return isMap(value) ? value : {};
+}
+
+function list(value: Json): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function at(value: Json, ...path: readonly string[]): Json {
+  return path.reduce<Json>((inner, key) => map(inner)[key] ?? null, value);
+}
+
+function text(value: Json): string | null {
+  return value === null ? null : String(value);
+}
+
+function numberOf(value: Json | undefined): number | null {
+  const number = value === null || value === undefined || value === '' ? Number.NaN : Number(value);
+  return Number.isFinite(number) ? number : null;
+}
