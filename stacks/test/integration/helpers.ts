@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { findProgram, freePort, launchServer, temporaryDirectory } from '@tidegauge/lab';
+
+const run = promisify(execFile);
+
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const READY_MS = 30_000;
+
+/** The shipped broker, run from the shipped files. */
+export interface ShippedBroker {
+  readonly url: string;
+  readonly ca: string;
+  readonly pid: number;
+  /** Password of a user of the stack. */
+  password(user: string): Promise<string>;
+  /** The file of sensors' users, each line `name:password` until it is hashed. */
+  readonly sensors: string;
+  /** Runs the container's health check; rejects when it fails. */
+  health(): Promise<string>;
+  log(): string;
+  /** Ends it and starts it again. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface BrokerBounds {
+  readonly queuedMessages: number;
+  readonly queuedBytes: number;
+}
+
+/**
+ * Starts Debian's mosquitto by start.sh with mosquitto.conf and acl as they are shipped, but for their paths, and
+ * with what stacks/bin/secrets makes.
+ */
+export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedBroker> {
+  await findProgram('mosquitto', 'mosquitto');
+  await findProgram('mosquitto_sub', 'mosquitto-clients');
+  const { path, remove } = temporaryDirectory('shipped-broker');
+  const port = await freePort();
+  const secrets = join(path, 'secrets');
+  await run(join(ROOT, 'stacks/bin/secrets'), ['sqlite', '--directory', secrets]);
+  const mounts = { '/run/mosquitto': 'run', '/mosquitto/config': 'config', '/mosquitto/data': 'data' };
+  for (const folder of Object.values(mounts)) await mkdir(join(path, folder));
+  for (const name of ['mosquitto.conf', 'acl', 'start.sh']) {
+    let text = await readFile(join(ROOT, 'stacks/mosquitto', name), 'utf8');
+    text = text.replaceAll('/run/secrets/', `${secrets}/tidegauge_`);
+    for (const [from, to] of Object.entries(mounts)) text = text.replaceAll(from, join(path, to));
+    text = text.replaceAll('8883', String(port));
+    // Ends with its script, which is killed when this process exits.
+    text = text.replace(/^mosquitto -c/m, 'setpriv --pdeathsig KILL mosquitto -c');
+    // As root it would drop to the user mosquitto, who cannot read what root made.
+    if (name === 'mosquitto.conf' && process.getuid?.() === 0) text += '\nuser root\n';
+    await writeFile(join(path, 'config', name), text);
+  }
+  const start = join(path, 'config/start.sh');
+  const health = async (): Promise<string> => (await run('sh', [start, 'health'])).stdout;
+  const launch = () =>
+    launchServer({
+      name: `start.sh on port ${port}`,
+      command: 'sh',
+      args: [start],
+      env: {
+        MAX_QUEUED_MESSAGES: String(bounds.queuedMessages),
+        MAX_QUEUED_BYTES: String(bounds.queuedBytes),
+      },
+      ready: () =>
+        health().then(
+          () => true,
+          () => false,
+        ),
+      readyMs: READY_MS,
+    });
+  let server = await launch();
+  return {
+    url: `mqtts://localhost:${port}`,
+    ca: await readFile(join(secrets, 'tidegauge_ca'), 'utf8'),
+    get pid() {
+      return server.pid;
+    },
+    async password(user) {
+      const lines = await readFile(join(secrets, 'tidegauge_mosquitto_passwords'), 'utf8');
+      const [, password] = new RegExp(`^${user}:(.*)$`, 'm').exec(lines) ?? [];
+      if (password === undefined) throw new Error(`stacks/bin/secrets makes no user ${user}`);
+      return password;
+    },
+    sensors: join(path, 'data/sensors'),
+    health,
+    log: () => server.log(),
+    async restart() {
+      await server.stop();
+      server = await launch();
+    },
+    async stop() {
+      await server.stop();
+      remove();
+    },
+  };
+}
+
+/** Replaces the file of sensors' users as stacks/bin/sensor does: hashed, then renamed. */
+export async function writeSensors(file: string, users: Readonly<Record<string, string>>): Promise<void> {
+  const next = `${file}.new`;
+  const lines = Object.entries(users).map(([name, password]) => `${name}:${password}\n`);
+  await writeFile(next, lines.join(''));
+  if (lines.length > 0) await run('mosquitto_passwd', ['-U', next]);
+  await cp(next, `${file}.hashed`);
+  await run('mv', [`${file}.hashed`, file]);
+}
