@@ -39,8 +39,14 @@ export function findMount(files: HostFiles, path: string): Mount | null {
     if (path !== plain && !path.startsWith(plain.endsWith('/') ? plain : `${plain}/`)) continue;
     // The same point twice: the later mount covers the earlier one.
     if (found !== null && found.point.length > plain.length) continue;
-    const all = new Set([...options!.split(','), ...more!.split(',')]);
-    found = { point: plain, type: type!, options: [...all], device: device! };
+    // A container may see it read-only; whether the file system itself is, its own options say.
+    const own = options!.split(',').filter((option) => option !== 'ro' && option !== 'rw');
+    found = {
+      point: plain,
+      type: type!,
+      options: [...new Set([...more!.split(','), ...own])],
+      device: device!,
+    };
   }
   return found;
 }

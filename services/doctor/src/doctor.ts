@@ -65,7 +65,10 @@ export async function examine(config: Settings): Promise<Report> {
     ...checkClock(...(await compareClocks(files, config, there, ingest))),
     ...checkDisk(disk),
     ...stackFindings,
-    ...(engine === null ? [] : await examineEngine(files, engine, plan, config)),
+    ...(engine === null ? [] : await examineEngine(files, engine, plan, config.stack)),
+    ...(stack === null
+      ? []
+      : checkPorts(seesBoard(there) ? readPorts(files, stack, there) : null, config.stack)),
     ...checkStore(ping),
     ...checkIngest(config.ingest, ingest),
     ...examineBroker(config, stack, broker, commitOf(ingest, ping, disk)),
@@ -143,22 +146,25 @@ async function examineEngine(
   files: HostFiles,
   engine: Engine | Failure,
   plan: Plan,
-  { stack: name }: Settings,
+  name: string,
 ): Promise<Finding[]> {
   if ('why' in engine)
     return [error('docker.engine', engine.why, engine.mend ?? 'look into journalctl -u docker')];
   const { swarm, info } = engine;
   const nodes = swarm !== null && 'nodes' in swarm ? swarm.nodes : [];
   const underlay = findUnderlay(files, os.networkInterfaces(), info.Swarm.NodeAddr);
-  const own = existsSync('/.dockerenv') && os.hostname() !== info.Name;
   return [
     ...checkVersions(engine, plan.stack, name),
     ...checkSwarm(engine, plan),
     ...(info.Swarm.LocalNodeState === 'active' ? checkMtu(underlay, engine, plan.stack) : []),
     ...checkReach(await reachBoards(nodes, info.Swarm.NodeID)),
-    ...(plan.stack === null ? [] : checkPorts(own ? null : readPorts(files, plan.stack, engine), name)),
     ...(plan.stack === null ? [] : checkDirectories(files, plan.stack, engine)),
   ];
+}
+
+/** Whether this process has the board's network: a container has its own, with its own name, unless asked otherwise. */
+function seesBoard(engine: Engine | null): boolean {
+  return !existsSync('/.dockerenv') || os.hostname() === engine?.info.Name;
 }
 
 function checkIngest(url: string | null, ingest: IngestReport | Failure | null): Finding[] {

@@ -78,7 +78,10 @@ function readText(directory: string, file: string): string {
   try {
     return readFileSync(join(directory, file), 'utf8');
   } catch (error) {
-    throw new StackError(`${join(directory, file)} cannot be read: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new StackError(
+      `${join(directory, file)} ${code === 'ENOENT' ? 'is not there' : `cannot be read: ${message}`}`,
+    );
   }
 }
 

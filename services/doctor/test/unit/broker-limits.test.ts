@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkBroker } from '../../src/broker.ts';
+import { type BrokerLimits, checkLimits, type Flow, parseMosquittoConf } from '../../src/broker-limits.ts';
+import { totals } from '../../src/ingest.ts';
+import { only } from '../support/findings.ts';
+
+const FLOW: Flow = {
+  rate: 1000,
+  messageBytes: 100,
+  replicas: 1,
+  pace: 0.003,
+  maxInFlight: 8000,
+  commit: { seconds: 0.017, source: 'measured' },
+  memory: 128 * 2 ** 20,
+};
+const LIMITS: BrokerLimits = {
+  inflight: 0,
+  queuedMessages: 1_000_000,
+  queuedBytes: 67_108_864,
+  persistence: true,
+};
+
+test('a mosquitto.conf is read with mosquitto’s own defaults, and what its service adds at start', () => {
+  assert.deepEqual(parseMosquittoConf('listener 1883\n# max_inflight_messages 5\n', {}), {
+    inflight: 20,
+    queuedMessages: 1000,
+    queuedBytes: 0,
+    persistence: false,
+  });
+  const conf = 'max_inflight_messages 0\npersistence true\nmax_queued_messages 5\n';
+  assert.deepEqual(
+    parseMosquittoConf(conf, { MAX_QUEUED_MESSAGES: '100000', MAX_QUEUED_BYTES: '33554432' }),
+    {
+      inflight: 0,
+      queuedMessages: 100_000,
+      queuedBytes: 33_554_432,
+      persistence: true,
+    },
+  );
+});
+
+test('the window over batch and commit is the ceiling: mosquitto’s 20 do not carry 1,000 messages/s', () => {
+  const findings = checkLimits({ ...LIMITS, inflight: 20 }, { ...FLOW, rate: 1001 });
+  const finding = only(findings, 'broker.ceiling', 'error');
+  assert.match(
+    finding.says,
+    /allows 1,000 messages\/s: 20 in flight \(max_inflight_messages\) \/ \(3\.0 ms batch \+ 17 ms commit/,
+  );
+  assert.match(finding.mend!, /max_inflight_messages 0 \(or 41\)/);
+});
+
+test('room to catch up is asked for, replicas add up, and a wide window is ingest’s own', () => {
+  only(checkLimits({ ...LIMITS, inflight: 30 }, FLOW), 'broker.ceiling', 'warning');
+  only(checkLimits({ ...LIMITS, inflight: 30 }, { ...FLOW, replicas: 2 }), 'broker.ceiling', 'ok');
+  const wide = only(checkLimits(LIMITS, { ...FLOW, rate: 500_000 }), 'broker.ceiling', 'error');
+  assert.match(wide.says, /8,000 in flight \(MAX_IN_FLIGHT of ingest\)/);
+  only(checkLimits(LIMITS, { ...FLOW, rate: null }), 'broker.ceiling', 'ok');
+  only(checkLimits(LIMITS, { ...FLOW, commit: null }), 'broker.ceiling', 'unknown');
+});
+
+test('a queue is told as the time that it survives, by messages and by bytes', () => {
+  const small = only(checkLimits({ ...LIMITS, queuedMessages: 1000 }, FLOW), 'broker.queue', 'error');
+  assert.match(small.says, /1\.0 s at 1,000\/s, then mosquitto drops/);
+  assert.match(small.mend!, /raise max_queued_messages to 600000 .*MOSQUITTO_QUEUED_MESSAGES/);
+  const bytes = only(checkLimits({ ...LIMITS, queuedBytes: 20_000_000 }, FLOW), 'broker.queue', 'warning');
+  assert.match(bytes.mend!, /raise max_queued_bytes to 60000000/);
+  only(checkLimits(LIMITS, FLOW), 'broker.queue', 'ok');
+  only(checkLimits({ ...LIMITS, queuedMessages: 0, queuedBytes: 0 }, FLOW), 'broker.queue', 'error');
+});
+
+test('a queue that does not fit the broker’s memory is refused', () => {
+  only(checkLimits(LIMITS, FLOW), 'broker.memory', 'error');
+  const shipped = { ...LIMITS, queuedMessages: 100_000, queuedBytes: 33_554_432 };
+  assert.match(
+    only(checkLimits(shipped, FLOW), 'broker.memory', 'ok').says,
+    /75 MiB of the broker’s 128 MiB/,
+  );
+  only(checkLimits(shipped, { ...FLOW, replicas: 3 }), 'broker.memory', 'error');
+});
+
+test('what a broker says of itself is judged: drops, shared subscriptions, silence', () => {
+  const said = {
+    inflight: 0,
+    sharedSubscriptions: true,
+    maximumPacketSize: null,
+    version: 'mosquitto version 2.0.22',
+  };
+  only(checkBroker('mqtt://b', { ...said, dropped: 0 }), 'broker.dropped', 'ok');
+  only(checkBroker('mqtt://b', { ...said, dropped: 7 }), 'broker.dropped', 'warning');
+  only(checkBroker('mqtt://b', { ...said, dropped: null }), 'broker.dropped', 'unknown');
+  only(
+    checkBroker('mqtt://b', { ...said, dropped: 0, sharedSubscriptions: false }),
+    'broker.shared',
+    'error',
+  );
+  only(checkBroker('mqtt://b', { why: 'ECONNREFUSED' }), 'broker.connection', 'error');
+});
+
+test('ingest’s commits are its writes of readings, not its other calls to the store', () => {
+  const text = [
+    'tidegauge_store_seconds_sum{backend="postgres",op="readings.write"} 3.5',
+    'tidegauge_store_seconds_count{backend="postgres",op="readings.write"} 700',
+    'tidegauge_store_seconds_sum{backend="postgres",op="health"} 9',
+    'tidegauge_store_seconds_count{backend="postgres",op="health"} 9',
+    'tidegauge_store_seconds_bucket{backend="postgres",op="readings.write",le="0.1"} 700',
+  ].join('\n');
+  assert.deepEqual(totals(text), { sum: 3.5, count: 700 });
+});

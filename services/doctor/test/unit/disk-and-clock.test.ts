@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkClock, readClock } from '../../src/clock.ts';
+import { checkDisk, type Disk, findMedium, findMount } from '../../src/disk.ts';
+import { fromDate } from '../../src/ingest.ts';
+import { PI_3B, recorded } from '../support/board-files.ts';
+import { only } from '../support/findings.ts';
+
+function disk(path: string, change: Partial<Disk> = {}): Disk {
+  const mount = findMount(PI_3B, path);
+  return {
+    directory: path,
+    measured: path,
+    mount,
+    medium: mount === null ? null : findMedium(PI_3B, mount),
+    free: { bytes: 20 * 2 ** 30, total: 30 * 2 ** 30, inodes: 1_000_000 },
+    fsync: { p50: 0.008, p99: 0.09, writes: 300 },
+    ...change,
+  };
+}
+
+test('a directory lies on the longest mount point above it, and its device is told by its place in /sys', () => {
+  assert.deepEqual(disk('/var/lib/docker').medium, 'SD card');
+  assert.equal(findMount(PI_3B, '/var/lib/tidegauge/postgres')?.type, 'vfat');
+  assert.equal(findMount(PI_3B, '/var/lib/tidegauge-2')?.type, 'ext4');
+  assert.equal(disk('/var/lib/tidegauge').medium, 'USB');
+  assert.equal(findMount(PI_3B, '/mnt/my disk/data')?.device, '8:17');
+});
+
+test('a card is warned of, FAT and a disk without barriers are refused', () => {
+  only(checkDisk(disk('/srv')), 'disk.directory', 'warning');
+  only(checkDisk(disk('/srv')), 'disk.filesystem', 'ok');
+  only(checkDisk(disk('/var/lib/tidegauge')), 'disk.directory', 'ok');
+  assert.match(only(checkDisk(disk('/var/lib/tidegauge')), 'disk.filesystem', 'error').mend!, /mkfs\.ext4/);
+  assert.match(only(checkDisk(disk('/mnt/my disk')), 'disk.filesystem', 'error').says, /barriers/);
+  only(checkDisk(disk('/srv', { mount: null, medium: null })), 'disk.filesystem', 'unknown');
+});
+
+test('what a container sees read-only is not called broken, a read-only file system is', () => {
+  const seen = (options: string, own: string) =>
+    findMount(
+      recorded({ '/proc/self/mountinfo': `9 8 8:2 / /host ${options} - ext4 /dev/sda2 ${own}\n` }),
+      '/host',
+    );
+  assert.ok(!seen('ro,relatime', 'rw')!.options.includes('ro'));
+  const mount = seen('rw,relatime', 'ro,errors=remount-ro');
+  only(checkDisk(disk('/srv', { mount, medium: 'USB' })), 'disk.filesystem', 'error');
+});
+
+test('the cost of a commit is said in words, and where it hurts it is a warning', () => {
+  const fine = only(checkDisk(disk('/srv')), 'disk.fsync', 'ok');
+  assert.match(fine.says, /8\.0 ms \(p99 90 ms.*at most 125 commits\/s/);
+  only(checkDisk(disk('/srv', { fsync: { p50: 0.03, p99: 0.8, writes: 90 } })), 'disk.fsync', 'warning');
+  const lies = only(
+    checkDisk(disk('/srv', { fsync: { p50: 1e-5, p99: 2e-5, writes: 1000 } })),
+    'disk.fsync',
+    'warning',
+  );
+  assert.match(lies.says, /confirms before it has stored/);
+  only(checkDisk(disk('/srv', { fsync: { why: 'EACCES' } })), 'disk.fsync', 'unknown');
+});
+
+test('free space and inodes are judged by what is left and by the size of the disk', () => {
+  const free = (bytes: number, inodes: number | null, level: 'ok' | 'warning' | 'error') =>
+    only(checkDisk(disk('/srv', { free: { bytes, total: 30 * 2 ** 30, inodes } })), 'disk.free', level);
+  free(20 * 2 ** 30, null, 'ok');
+  free(2.5 * 2 ** 30, 500_000, 'warning');
+  free(100 * 2 ** 20, 500_000, 'error');
+  free(20 * 2 ** 30, 900, 'error');
+});
+
+test('a directory that is not there yet is measured above, and that is said', () => {
+  const finding = only(checkDisk(disk('/srv', { directory: '/srv/tidegauge' })), 'disk.directory', 'warning');
+  assert.match(finding.says, /\/srv\/tidegauge does not exist; \/srv is measured/);
+});
+
+const SYNCED = recorded({
+  '/run/systemd/timesync/synchronized': '',
+  '/etc/systemd/timesyncd.conf': '[Time]\n#NTP=\nNTP=ntp.example.org backup.example.org\n',
+});
+
+test('timesyncd says whether it has the time; the first server it is told to ask is the one compared with', () => {
+  assert.deepEqual(readClock(SYNCED), { keeper: 'timesyncd', synchronised: true, server: 'ntp.example.org' });
+  only(checkClock(readClock(SYNCED), []), 'clock.synchronised', 'ok');
+  const lost = recorded({ '/run/systemd/timesync/other': '' });
+  only(checkClock(readClock(lost), []), 'clock.synchronised', 'error');
+});
+
+test('a clock that nothing vouches for is unknown, until another clock agrees', () => {
+  const chrony = readClock(
+    recorded({
+      '/run/chrony/chronyd.sock': '',
+      '/etc/chrony/chrony.conf': 'pool 2.debian.pool.ntp.org iburst\n',
+    }),
+  );
+  assert.equal(chrony.server, '2.debian.pool.ntp.org');
+  only(checkClock(chrony, []), 'clock.synchronised', 'unknown');
+  const agrees = [{ source: 'NTP server a', offset: 0.004, uncertainty: 0.01 }];
+  only(checkClock(chrony, agrees), 'clock.synchronised', 'ok');
+  only(checkClock(readClock(recorded({})), agrees), 'clock.synchronised', 'warning');
+  only(checkClock(readClock(recorded({})), []), 'clock.synchronised', 'unknown');
+});
+
+test('an offset counts beyond what the measurement can be off by, and past a minute readings suffer', () => {
+  const offset = (seconds: number | null, level: 'ok' | 'warning' | 'error' | 'unknown') =>
+    only(
+      checkClock(readClock(SYNCED), [{ source: 'x', offset: seconds, uncertainty: 0.6 }]),
+      'clock.offset',
+      level,
+    ).says;
+  assert.match(offset(0.9, 'ok'), /agrees with x/);
+  assert.match(offset(-5, 'warning'), /5\.0 s ahead of x/);
+  assert.match(offset(1_209_600, 'error'), /336 h behind x: readings are marked skewed/);
+  offset(null, 'unknown');
+});
+
+test('a Date header is the middle of its second', () => {
+  const date = fromDate(
+    'x',
+    'Sat, 21 Nov 2026 12:00:00 GMT',
+    Date.parse('2026-11-21T12:00:00.200Z') / 1000,
+    0.2,
+  );
+  assert.ok(Math.abs(date.offset! - 0.2) < 1e-6);
+  assert.equal(date.uncertainty, 0.6);
+  assert.equal(fromDate('x', null, 0, 0).offset, null);
+});

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Finding } from '../../src/finding.ts';
+import type { HostFiles } from '../../src/host-files.ts';
+import { checkKernel, readKernel } from '../../src/kernel.ts';
+import { checkMemory, type Profile, readMemory } from '../../src/memory.ts';
+import { checkProcessor, mongodbImage, readProcessor } from '../../src/processor.ts';
+import { CELERON, PI_3B, PI_3B_32BIT, PI_4, PI_4_MIXED, PI_5, recorded } from '../support/board-files.ts';
+import { only } from '../support/findings.ts';
+
+function processor(
+  files: HostFiles,
+  machine: string,
+  arch = 'arm64',
+  image: string | null = null,
+): Finding[] {
+  return checkProcessor(readProcessor(files, { arch, machine }), image === null ? null : mongodbImage(image));
+}
+
+test('boards are told by name, core and the ARM architecture that their features prove', () => {
+  const said = (files: HostFiles) => only(processor(files, 'aarch64'), 'processor.kind', 'ok').says;
+  assert.match(said(PI_3B), /Raspberry Pi 3 Model B Rev 1\.2, Cortex-A53 .*: aarch64, ARMv8$/);
+  assert.match(said(PI_4), /Raspberry Pi 4 .*Cortex-A72.*ARMv8$/);
+  assert.match(said(PI_5), /Raspberry Pi 5 .*Cortex-A76.*ARMv8\.2$/);
+});
+
+test('a core that is not in the table is judged by its features', () => {
+  const files = recorded({
+    '/proc/cpuinfo': 'Features\t: fp asimd atomics dcpop jscvt\nCPU implementer\t: 0x61\nCPU part\t: 0x022\n',
+  });
+  assert.deepEqual(readProcessor(files, { arch: 'arm64', machine: 'aarch64' }).arm, [8, 3]);
+});
+
+test('MongoDB from 5 on is refused below ARMv8.2 and without AVX, and 4.4 is not', () => {
+  const check = 'processor.mongodb';
+  const refused = only(processor(PI_4, 'aarch64', 'arm64', 'mongo:8.0.12'), check, 'error');
+  assert.match(refused.says, /mongo:8\.0\.12 needs ARMv8\.2/);
+  assert.match(refused.mend!, /MONGODB_IMAGE.*4\.4/);
+  only(processor(PI_4, 'aarch64', 'arm64', 'mongo:4.4.29'), check, 'ok');
+  only(processor(PI_3B, 'aarch64', 'arm64', 'registry.local:5000/mongo:5.0.31'), check, 'error');
+  only(processor(PI_5, 'aarch64', 'arm64', 'mongo:7.0.5'), check, 'ok');
+  only(processor(CELERON, 'x86_64', 'x64', 'mongo:7.0.5'), check, 'error');
+  only(processor(PI_5, 'aarch64', 'arm64', 'mongo:latest'), check, 'unknown');
+});
+
+test('a 32-bit system is refused, whatever its kernel is, and told whether the board can do better', () => {
+  const old = only(processor(PI_3B_32BIT, 'armv7l', 'arm'), 'processor.kind', 'error');
+  assert.match(old.says, /kernel and programs are 32-bit.*armv7/);
+  assert.match(old.mend!, /64-bit/);
+  const mixed = only(processor(PI_4_MIXED, 'aarch64'), 'processor.kind', 'error');
+  assert.match(mixed.says, /its kernel is 64-bit, but its programs/);
+  const a7 = recorded({
+    '/proc/cpuinfo': 'CPU implementer\t: 0x41\nCPU part\t: 0xc07\nFeatures\t: half thumb neon\n',
+  });
+  assert.match(only(processor(a7, 'armv7l', 'arm'), 'processor.kind', 'error').mend!, /use a board/);
+});
+
+test('a processor that says nothing of itself is not called anything', () => {
+  const finding = only(processor(recorded({}), 'riscv64', 'riscv64'), 'processor.kind', 'error');
+  assert.match(finding.says, /not named: riscv64; images are for arm64 and amd64 only/);
+});
+
+function memory(files: HostFiles, profile: Profile | null = null, docker: boolean | null = null): Finding[] {
+  return checkMemory(readMemory(files), profile, docker);
+}
+
+test('memory is set beside the profile, allowing for what firmware keeps', () => {
+  only(memory(PI_3B, '1gb'), 'memory.total', 'ok');
+  only(memory(PI_5, '8gb'), 'memory.total', 'ok');
+  assert.match(only(memory(PI_3B, '2gb'), 'memory.total', 'error').mend!, /1gb\.env/);
+  assert.match(only(memory(PI_4, '1gb'), 'memory.total', 'warning').mend!, /4gb\.env/);
+  assert.match(only(memory(PI_4), 'memory.total', 'ok').says, /profile 4gb/);
+  const zero2 = recorded({ '/proc/meminfo': 'MemTotal:         427000 kB\n' });
+  only(memory(zero2, '1gb'), 'memory.total', 'error');
+  only(memory(recorded({})), 'memory.total', 'unknown');
+});
+
+test('the memory cgroup that Raspberry Pi OS turns off is found in both versions, and by the engine', () => {
+  const check = 'memory.cgroup';
+  assert.match(only(memory(PI_3B), check, 'error').mend!, /cgroup_enable=memory/);
+  only(memory(PI_5), check, 'error');
+  only(memory(PI_4), check, 'ok');
+  only(memory(PI_4, null, false), check, 'error');
+  only(memory(recorded({})), check, 'unknown');
+});
+
+test('swap on a card is warned of, swap in memory is not, and no swap only on small boards', () => {
+  assert.match(only(memory(PI_3B), 'memory.swap', 'warning').says, /\/var\/swap \(100 MiB\)/);
+  only(memory(PI_4), 'memory.swap', 'ok');
+  only(memory(PI_5), 'memory.swap', 'ok');
+  only(memory(recorded({ '/proc/meminfo': 'MemTotal: 929104 kB\n' })), 'memory.swap', 'warning');
+});
+
+test('a limit on this process is told, and "no limit" is not taken for one', () => {
+  assert.equal(readMemory(PI_4).limit, 2 ** 30);
+  const v1 = recorded({
+    '/proc/self/cgroup': '4:memory:/docker/abc\n',
+    '/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes': '9223372036854771712\n',
+  });
+  assert.equal(readMemory(v1).limit, null);
+});
+
+function kernel(
+  files: HostFiles,
+  release: string,
+  store: string | null = null,
+  image = 'mongo:4.4.29',
+): Finding[] {
+  return checkKernel(readKernel(files, release), store, mongodbImage(image));
+}
+
+test('pages of 16 KiB concern the stores that they break', () => {
+  const check = 'kernel.page-size';
+  only(kernel(PI_3B, '6.1.21-v8+'), check, 'ok');
+  assert.match(
+    only(kernel(PI_5, '6.12.47+rpt-rpi-2712', 'mongodb'), check, 'error').mend!,
+    /kernel=kernel8\.img/,
+  );
+  only(kernel(PI_5, '6.12.47+rpt-rpi-2712', 'postgres'), check, 'warning');
+  only(kernel(PI_5, '6.12.47+rpt-rpi-2712', 'sqlite'), check, 'ok');
+  only(kernel(PI_4, '6.12.47'), check, 'unknown');
+});
+
+test('modules count when loaded, built in or there to be loaded; without any list they are unknown', () => {
+  const pi = kernel(PI_3B, '6.1.21-v8+');
+  only(pi, 'kernel.overlay', 'ok');
+  only(pi, 'kernel.vxlan', 'ok');
+  assert.doesNotMatch(only(pi, 'kernel.ipvs', 'ok').says, /no IPVS/);
+  const bare = recorded({ '/lib/modules/5.15.0-raspi/modules.builtin': 'kernel/fs/overlayfs/overlay.ko\n' });
+  only(kernel(bare, '5.15.0-raspi'), 'kernel.overlay', 'ok');
+  assert.match(
+    only(kernel(bare, '5.15.0-raspi'), 'kernel.vxlan', 'error').mend!,
+    /linux-modules-extra-raspi/,
+  );
+  only(kernel(recorded({}), '6.1.0'), 'kernel.vxlan', 'unknown');
+});
+
+test('kernels that are too old, or too new for MongoDB 8, are refused', () => {
+  only(kernel(recorded({}), '4.14.98-v7+'), 'kernel.release', 'error');
+  only(kernel(recorded({}), '4.19.97-v7l+'), 'kernel.release', 'ok');
+  only(kernel(recorded({}), '6.19.2', 'mongodb', 'mongo:8.0.12'), 'kernel.release', 'error');
+  only(kernel(recorded({}), '6.19.2', 'mongodb', 'mongo:7.0.5'), 'kernel.release', 'ok');
+});
