@@ -16,7 +16,8 @@ export async function fillNode(context: string): Promise<void> {
   const folder = dirname(dirname(await realpath(npm)));
   const { stdout } = await run(npm, ['config', 'get', 'registry']);
   await copyFile(process.execPath, join(context, 'node'));
-  await cp(folder, join(context, 'npm'), { recursive: true });
+  const isProgram = (path: string): boolean => !/^\/(docs|man)(\/|$)/.test(path.slice(folder.length));
+  await cp(folder, join(context, 'npm'), { recursive: true, filter: isProgram });
   await writeFile(join(context, 'npmrc'), `registry=${stdout.trim()}\ncafile=${AUTHORITIES}\n`);
 }
 

@@ -24,6 +24,10 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
   python: { folder: 'debian/python', fill: fillPython },
   mosquitto: { folder: 'debian/mosquitto', variable: 'MOSQUITTO_IMAGE' },
   postgres: { folder: 'debian/postgres', variable: 'POSTGRES_IMAGE' },
-  tidegauge: { folder: 'tidegauge', base: 'node', targets: ['ingest', 'api', 'broker-metrics'] },
+  tidegauge: {
+    folder: 'tidegauge',
+    base: 'node',
+    targets: ['ingest', 'api', 'broker-metrics', 'citus-membership', 'doctor'],
+  },
   'sensors-sim': { folder: 'sensors-sim', base: 'python', targets: ['sensors-sim'] },
 };
