@@ -30,6 +30,8 @@ export interface CassandraOptions {
   readonly commitlog?: 'batch' | 'periodic';
   /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
   readonly identity?: string;
+  /** Further arguments of each JVM, such as an agent's; one that listens suits one node only. */
+  readonly jvm?: readonly string[];
 }
 
 export interface CassandraNode {
@@ -64,7 +66,7 @@ export interface Cassandra {
  * Downloads it by Maven once. Rejects when that fails or a node does not answer a query within 2 minutes.
  */
 export async function startCassandra(options: CassandraOptions = {}): Promise<Cassandra> {
-  const { nodes: count = 1, commitlog = 'batch', identity = null } = options;
+  const { nodes: count = 1, commitlog = 'batch', identity = null, jvm = [] } = options;
   if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NODES)) {
     throw new TypeError(`nodes is 1 to ${MAX_NODES}`);
   }
@@ -86,7 +88,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
       return launchServer({
         name: `cassandra on ${host}:${port}`,
         command: java,
-        args: [...jvmOptions(folder, jars, count), 'org.apache.cassandra.service.CassandraDaemon'],
+        args: [...jvmOptions(folder, jars, count), ...jvm, 'org.apache.cassandra.service.CassandraDaemon'],
         ready: () => answers({ host, port, ...login }),
         readyMs: READY_MS,
       });

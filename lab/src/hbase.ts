@@ -13,6 +13,8 @@ export interface HbaseOptions {
   readonly version?: HbaseVersion;
   /** Only the user of this process may do everything; others what they are granted. Default false. */
   readonly checksRights?: boolean;
+  /** Further arguments of the JVM, such as an agent's. */
+  readonly jvm?: readonly string[];
 }
 
 export interface Hbase {
@@ -36,7 +38,7 @@ export interface Hbase {
  * put is answered within 2 minutes.
  */
 export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
-  const { version = '2.6.1', checksRights = false } = options;
+  const { version = '2.6.1', checksRights = false, jvm = [] } = options;
   const java = await findProgram('java', 'default-jre-headless');
   const jars = await hbaseJars(version);
   const [port, masterPort, regionServerPort] = [await freePort(), await freePort(), await freePort()];
@@ -47,7 +49,7 @@ export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
     launchServer({
       name: `hbase ${version} on 127.0.0.1:${port}`,
       command: java,
-      args: [...jvmOptions(folder, jars, JVM), 'org.apache.hadoop.hbase.master.HMaster', 'start'],
+      args: [...jvmOptions(folder, jars, JVM), ...jvm, 'org.apache.hadoop.hbase.master.HMaster', 'start'],
       ready: async (log) => SAYS.takesOrders.test(log),
       readyMs: READY_MS,
     });

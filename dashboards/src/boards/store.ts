@@ -62,7 +62,10 @@ export const store = board({
         title: 'Connections to PostgreSQL',
         description: 'Near max_connections: lower the pools of the services, or raise it.',
         unit: 'short',
-        queries: { '{{instance}}': `sum by (instance) (pg_stat_database_numbackends{${CHOSEN}})` },
+        queries: {
+          '{{instance}}': `sum by (instance) (pg_stat_database_numbackends{${CHOSEN}})`,
+          'most {{instance}}': `max by (instance) (pg_settings_max_connections{${CHOSEN}})`,
+        },
       }),
       lines({
         title: 'Found in memory',
@@ -99,7 +102,10 @@ export const store = board({
         title: 'Connections to MariaDB',
         description: 'Near max_connections: lower the pools of the services, or raise it.',
         unit: 'short',
-        queries: { '{{instance}}': `sum by (instance) (mysql_global_status_threads_connected{${CHOSEN}})` },
+        queries: {
+          '{{instance}}': `sum by (instance) (mysql_global_status_threads_connected{${CHOSEN}})`,
+          'most {{instance}}': `max by (instance) (mysql_global_variables_max_connections{${CHOSEN}})`,
+        },
       }),
       lines({
         title: 'Reads that miss the buffer pool',
@@ -112,8 +118,26 @@ export const store = board({
             ` / ${rate('mysql_global_status_innodb_buffer_pool_read_requests', 'instance')}`,
         },
       }),
+      lines({
+        title: 'Redo log in use',
+        description:
+          'Share of it. Near 1 writes wait for pages to be written: a larger innodb_log_file_size.',
+        unit: 'percentunit',
+        queries: {
+          '{{instance}}':
+            `max by (instance) (mysql_global_status_innodb_checkpoint_age{${CHOSEN}}` +
+            ` / mysql_global_status_innodb_checkpoint_max_age{${CHOSEN}})`,
+        },
+      }),
     ],
     'MongoDB (mongodb_exporter)': [
+      lines({
+        title: 'MongoDB answers',
+        description:
+          "0: the exporter cannot reach it, or its login is refused; the exporter's log says which.",
+        unit: 'short',
+        queries: { '{{instance}}': `min by (instance) (mongodb_up{${CHOSEN}})` },
+      }),
       lines({
         title: 'Operations',
         description: 'Per second by type. Commands far above the rest: clients reconnect all the time.',
@@ -129,7 +153,98 @@ export const store = board({
         },
       }),
     ],
-    'Cassandra and HBase (JMX exporter)': [
+    'Cassandra (JMX exporter)': [
+      lines({
+        title: 'Requests at Cassandra',
+        description:
+          'Per second, by the node that coordinates. One node far above the rest: clients know no other.',
+        unit: 'reqps',
+        queries: {
+          '{{request}} {{instance}}': rate('cassandra_client_requests_total', 'request, instance'),
+        },
+      }),
+      lines({
+        title: 'Duration of requests (p99)',
+        description:
+          'Slow writes: the disk of the commit log. Slow reads alone: compactions that wait, or wide ranges.',
+        unit: 's',
+        queries: {
+          '{{request}} {{instance}}': `max by (request, instance) (cassandra_client_request_seconds{${CHOSEN}, quantile="0.99"})`,
+        },
+      }),
+      lines({
+        title: 'Requests that fail',
+        description:
+          'Unavailables: fewer nodes are up than the consistency level asks. Timeouts: they are too slow; see Boards.',
+        unit: 'ops',
+        queries: {
+          '{{request}} {{kind}}': rate('cassandra_client_request_errors_total', 'request, kind'),
+        },
+      }),
+      lines({
+        title: 'Messages between nodes dropped',
+        description: 'Any for long: a node cannot keep up, and copies differ until they are repaired.',
+        unit: 'ops',
+        queries: { '{{message}}': rate('cassandra_dropped_messages_total', 'message') },
+      }),
+      lines({
+        title: 'Compactions and hints that wait',
+        description: 'Compactions growing for hours: the disk is too slow. Hints: a node is away.',
+        unit: 'short',
+        queries: {
+          'compactions {{instance}}': `max by (instance) (cassandra_compaction_pending_tasks{${CHOSEN}})`,
+          'hints {{instance}}': `max by (instance) (cassandra_hints_in_progress{${CHOSEN}})`,
+        },
+      }),
+      lines({
+        title: 'Data of each node',
+        description:
+          'Bytes. Compaction needs as much again at its worst: above half of the disk, add a node.',
+        unit: 'bytes',
+        queries: { '{{instance}}': `max by (instance) (cassandra_storage_load_bytes{${CHOSEN}})` },
+      }),
+    ],
+    'HBase (JMX exporter)': [
+      lines({
+        title: 'Requests at region servers',
+        description: 'Per second. One far above the rest: too few regions; presplit in STORE.',
+        unit: 'reqps',
+        queries: {
+          '{{request}} {{instance}}': rate('hbase_region_server_requests_total', 'request, instance'),
+        },
+      }),
+      lines({
+        title: 'Queues of region servers',
+        description:
+          'Calls: no handler or CPU is free. Flushes, compactions: the disk is too slow; writes will be held back.',
+        unit: 'short',
+        queries: {
+          '{{queue}} {{instance}}': `max by (queue, instance) (hbase_region_server_queue_length{${CHOSEN}})`,
+          'calls {{instance}}': `max by (instance) (hbase_region_server_calls_waiting{${CHOSEN}})`,
+        },
+      }),
+      lines({
+        title: 'Memory and files of region servers',
+        description: 'Bytes. A memstore near 0.4 of the heap: writes wait for flushes; see the queues.',
+        unit: 'bytes',
+        queries: {
+          'memstore {{instance}}': `max by (instance) (hbase_region_server_memstore_bytes{${CHOSEN}})`,
+          'files {{instance}}': `max by (instance) (hbase_region_server_store_file_bytes{${CHOSEN}})`,
+        },
+      }),
+      lines({
+        title: 'Region servers and regions',
+        description:
+          'Dead ones: see their log. Regions in transition for minutes cannot be read: see the log of the master.',
+        unit: 'short',
+        queries: {
+          servers: `max(hbase_master_region_servers{${CHOSEN}})`,
+          dead: `max(hbase_master_dead_region_servers{${CHOSEN}})`,
+          'regions in transition': `max(hbase_master_regions_in_transition{${CHOSEN}})`,
+        },
+      }),
+    ],
+    'JVMs of Cassandra and HBase (JMX exporter)': [
       lines({
         title: 'Heap',
         description: 'A saw is well. A line near the top: give the JVM more, or the node fewer tables.',

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Prometheus } from '@tidegauge/lab/prometheus';
+import { BOARDS } from '../src/boards.ts';
+import { expressionsOf, withEverythingChosen } from '../src/lint.ts';
+
+export const WAIT_MS = 90_000;
+
+export async function until(what: string, done: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + WAIT_MS; !(await done()); await sleep(200)) {
+    assert.ok(Date.now() < deadline, `not so within ${WAIT_MS} ms: ${what}`);
+  }
+}
+
+const firing = async (prometheus: Prometheus, alert: string) =>
+  (await prometheus.query(`ALERTS{alertname="${alert}", alertstate="firing"}`)).length > 0;
+
+/** Waits until each of the alerts fires. */
+export async function fires(prometheus: Prometheus, ...alerts: string[]): Promise<void> {
+  await Promise.all(alerts.map((alert) => until(`${alert} fires`, () => firing(prometheus, alert))));
+}
+
+/** Waits until none of the alerts fires. */
+export async function clears(prometheus: Prometheus, ...alerts: string[]): Promise<void> {
+  await Promise.all(
+    alerts.map((alert) => until(`${alert} clears`, async () => !(await firing(prometheus, alert)))),
+  );
+}
+
+/** A query of a panel, and where it stands. */
+export interface PanelQuery {
+  readonly board: string;
+  readonly row: string;
+  readonly panel: string;
+  readonly expression: string;
+}
+
+/** Every query of every panel, as Grafana sends it when everything is chosen and the last minute is shown. */
+export function panelQueries(rateInterval: string): PanelQuery[] {
+  return BOARDS.flatMap((board) => {
+    let row = '';
+    return (board.panels ?? []).flatMap((panel) => {
+      if (panel.type === 'row') row = panel.title ?? '';
+      if (panel.type === 'row') return [];
+      return expressionsOf(panel).map((expression) => ({
+        board: board.uid!,
+        row,
+        panel: panel.title!,
+        expression: withEverythingChosen(expression, rateInterval, '1m'),
+      }));
+    });
+  });
+}
+
+/** Those that give no data, or are refused: `row / panel: query`. */
+export async function emptyOf(prometheus: Prometheus, queries: readonly PanelQuery[]): Promise<string[]> {
+  const empty: string[] = [];
+  for (const { board, row, panel, expression } of queries) {
+    const samples = await prometheus.query(expression);
+    if (samples.length === 0) empty.push(`${board} / ${row} / ${panel}: ${expression}`);
+  }
+  return empty;
+}

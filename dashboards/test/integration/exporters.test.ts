@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { freePort } from '@tidegauge/lab';
+import { startCassandra } from '@tidegauge/lab/cassandra';
+import { startExporter, startNodeExporterWithDisk } from '@tidegauge/lab/exporters';
+import { startHbase } from '@tidegauge/lab/hbase';
+import { type JmxAgent, jmxAgent } from '@tidegauge/lab/jmx-agent';
+import { startMariadb } from '@tidegauge/lab/mariadb';
+import { startMongodb } from '@tidegauge/lab/mongodb';
+import { startPostgres } from '@tidegauge/lab/postgres';
+import { type Prometheus, startPrometheus } from '@tidegauge/lab/prometheus';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { CONFIG } from '../../src/config.ts';
+import { alertsFile } from '../../src/rule-files.ts';
+import { clears, emptyOf, fires, panelQueries, until } from '../alert-watch.ts';
+
+const MONITORING = join(import.meta.dirname, '..', '..', '..', 'stacks', 'monitoring');
+const DISK_MEGABYTES = 16;
+
+/** Virtual machines have neither; a disk that does not fill has no date. */
+const PHYSICAL = new Set(['Temperature', 'Clock of the CPU against its most', 'Too little voltage']);
+const FILLING = 'Time until the disk is full';
+/** The server that stands in for MongoDB does not tell its diagnostic data. */
+const DIAGNOSTIC = new Set(['Operations', 'Connections to MongoDB']);
+
+async function watch(
+  context: TestContext,
+  targets: Readonly<Record<string, string>>,
+  ruleFiles: readonly string[] = [],
+): Promise<Prometheus> {
+  const prometheus = await startPrometheus({
+    targets: Object.fromEntries(Object.entries(targets).map(([job, target]) => [job, [target]])),
+    scrapeMs: 500,
+    ruleFiles,
+  });
+  context.after(() => prometheus.stop());
+  return prometheus;
+}
+
+/** Waits until every query of the panels gives data, or says which do not. */
+async function allTell(prometheus: Prometheus, chosen: ReturnType<typeof panelQueries>): Promise<void> {
+  assert.ok(chosen.length > 0);
+  let empty: string[] = [];
+  const told = async () => {
+    empty = await emptyOf(prometheus, chosen);
+    return empty.length === 0;
+  };
+  await until('every panel has data', told).catch(() => assert.deepEqual(empty, []));
+}
+
+const inRow = (row: RegExp) =>
+  panelQueries('10s').filter((query) => query.board === 'tidegauge-store' && row.test(query.row));
+
+/** Null where it cannot be had, and then the test is skipped by name. */
+async function have<S extends { stop(): Promise<void> }>(
+  context: TestContext,
+  name: string,
+  start: () => Promise<S>,
+): Promise<S | null> {
+  const started = await startOrSkip(name, start);
+  if ('skip' in started) context.skip(started.skip);
+  else context.after(() => started.server.stop());
+  return 'server' in started ? started.server : null;
+}
+
+// They wait for scrapes most of the time.
+describe('what exporters tell', { concurrency: 2 }, () => {
+  test('the panels of PostgreSQL are told by its exporter', async (context) => {
+    const postgres = await have(context, 'postgres', () => startPostgres());
+    if (postgres === null) return;
+    const exporter = await have(context, 'postgres-exporter', () =>
+      startExporter('postgres', {
+        env: {
+          DATA_SOURCE_URI: `127.0.0.1:${postgres.port}/postgres?sslmode=disable`,
+          DATA_SOURCE_USER: postgres.user,
+          DATA_SOURCE_PASS: postgres.password,
+        },
+      }),
+    );
+    if (exporter === null) return;
+    const prometheus = await watch(context, { postgres: exporter.target });
+    await allTell(prometheus, inRow(/postgres_exporter/));
+  });
+
+  test('the panels of MariaDB are told by its exporter', async (context) => {
+    const mariadb = await have(context, 'mariadb', () => startMariadb());
+    if (mariadb === null) return;
+    const exporter = await have(context, 'mariadb-exporter', () =>
+      startExporter('mariadb', {
+        args: [`--mysqld.address=127.0.0.1:${mariadb.port}`, `--mysqld.username=${mariadb.user}`],
+        env: { MYSQLD_EXPORTER_PASSWORD: mariadb.password },
+      }),
+    );
+    if (exporter === null) return;
+    const prometheus = await watch(context, { mariadb: exporter.target });
+    await allTell(prometheus, inRow(/mysqld_exporter/));
+  });
+
+  test('the panels of MongoDB are told by its exporter, as far as the server tells it', async (context) => {
+    const mongodb = await have(context, 'mongodb', () => startMongodb());
+    if (mongodb === null) return;
+    const exporter = await have(context, 'mongodb-exporter', () =>
+      startExporter('mongodb', {
+        args: ['--collector.diagnosticdata'],
+        env: { MONGODB_URI: mongodb.url('admin') },
+      }),
+    );
+    if (exporter === null) return;
+    const prometheus = await watch(context, { mongodb: exporter.target });
+    const queries = inRow(/mongodb_exporter/);
+    const stand = mongodb.server === 'FerretDB';
+    await allTell(
+      prometheus,
+      queries.filter(({ panel }) => !(stand && DIAGNOSTIC.has(panel))),
+    );
+  });
+
+  for (const [name, start] of [
+    ['cassandra', (agent: JmxAgent) => startCassandra({ jvm: [agent.argument] })],
+    ['hbase', (agent: JmxAgent) => startHbase({ jvm: [agent.argument] })],
+  ] as const) {
+    test(`the panels of ${name} and of its JVM are told by the JMX exporter`, async (context) => {
+      const configuration = join(MONITORING, `jmx-${name}.yml`);
+      const found = await startOrSkip('jmx-agent', async () => jmxAgent(await freePort(), configuration));
+      if ('skip' in found) return context.skip(found.skip);
+      const server = await have<{ stop(): Promise<void> }>(context, name, () => start(found.server));
+      if (server === null) return;
+      const prometheus = await watch(context, { [name]: found.server.target });
+      await allTell(prometheus, inRow(new RegExp(`^(${name}|JVMs) .*\\(JMX exporter\\)`, 'i')));
+    });
+  }
+
+  test('the panels of boards are told by the node exporter, and a disk that fills is told in time', {
+    skip: process.getuid?.() === 0 ? false : 'only root can mount a disk',
+  }, async (context) => {
+    const node = await have(context, 'node-exporter', () => startNodeExporterWithDisk(DISK_MEGABYTES));
+    if (node === null) return;
+    const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
+    context.after(() => rm(directory, { recursive: true }));
+    const rules = join(directory, 'alerts.yml');
+    // Seconds for hours: the disk fills as fast.
+    await writeFile(rules, alertsFile({ ...CONFIG, patience: 0.001 }));
+    const prometheus = await watch(context, { node: node.target }, [rules]);
+    const boards = panelQueries('10s').filter(({ board }) => board === 'tidegauge-boards');
+    await allTell(
+      prometheus,
+      boards.filter(({ panel }) => panel !== FILLING && !PHYSICAL.has(panel)),
+    );
+
+    const { bavail, bsize } = await statfs(node.disk);
+    const fill = (share: number) =>
+      writeFile(join(node.disk, 'fill'), Buffer.alloc(Math.floor(share * bavail) * bsize));
+    await fill(0.6);
+    await fires(prometheus, 'TidegaugeDiskFullSoon');
+    await allTell(
+      prometheus,
+      boards.filter(({ panel }) => panel === FILLING),
+    );
+    await fill(0.95);
+    await fires(prometheus, 'TidegaugeDiskNearlyFull');
+    await rm(join(node.disk, 'fill'));
+    await clears(prometheus, 'TidegaugeDiskFullSoon', 'TidegaugeDiskNearlyFull');
+  });
+});

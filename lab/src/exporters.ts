@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { buildOnce } from './build-once.ts';
+import { findProgram } from './debian.ts';
+import { go } from './go.ts';
+import { freePort, launchServer, temporaryDirectory } from './server-process.ts';
+
+const run = promisify(execFile);
+
+const READY_MS = 30_000;
+
+/** The exporters that stacks/monitoring deploys, at its versions, by the databases they are for. */
+export const EXPORTERS = {
+  postgres: exporter(
+    'github.com/prometheus-community/postgres_exporter',
+    'v0.17.1',
+    './cmd/postgres_exporter',
+  ),
+  mariadb: exporter('github.com/prometheus/mysqld_exporter', 'v0.16.0', '.'),
+  mongodb: exporter('github.com/percona/mongodb_exporter', 'v0.43.1', '.'),
+} as const;
+
+interface ExporterModule {
+  readonly module: string;
+  readonly version: string;
+  readonly main: string;
+}
+
+/** A process that shows Prometheus what another says of itself. */
+export interface Exporter {
+  /** `host:port` for Prometheus to scrape. */
+  readonly target: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the exporter of a database on loopback. Built from its Go module when it is not there: 5 to 40 seconds.
+ * Where the database is it learns from `args` (flags) and `env` (passwords belong there).
+ */
+export async function startExporter(
+  database: keyof typeof EXPORTERS,
+  options: Pick<Launch, 'args' | 'env'>,
+): Promise<Exporter> {
+  return launch(`${database} exporter`, await build(database), options);
+}
+
+/** Starts Debian's node exporter on loopback. */
+export async function startNodeExporter(): Promise<Exporter> {
+  return launch('node exporter', await nodeExporter());
+}
+
+/** A node exporter that sees one disk more than this machine has. */
+export interface NodeExporterWithDisk extends Exporter {
+  /** The disk's folder as this process reaches it. */
+  readonly disk: string;
+}
+
+/**
+ * Starts Debian's node exporter with a small disk mounted (ext4 in a file), which nobody else sees and which goes
+ * with it. Needs root and a free loop device.
+ */
+export async function startNodeExporterWithDisk(megabytes: number): Promise<NodeExporterWithDisk> {
+  const mkfs = await findProgram('mkfs.ext4', 'e2fsprogs');
+  const directory = temporaryDirectory('disk');
+  const image = join(directory.path, 'image');
+  const folder = join(directory.path, 'disk');
+  await mkdir(folder);
+  try {
+    await run('truncate', ['--size', `${megabytes}M`, image]);
+    await run(mkfs, ['-q', '-m', '0', image]);
+    // A process space of its own, since the exporter asks process 1 what is mounted.
+    const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const script = 'mount -o loop "$1" "$2"; shift 2; exec "$@"';
+    const command = ['sh', '-ec', script, 'sh', image, folder, await nodeExporter()];
+    // unshare does not pass on a wish to end; its own end is the exporter's.
+    const server = await launch('node exporter', 'unshare', {
+      args: [...alone, ...command],
+      stopSignal: 'SIGKILL',
+    });
+    const children = await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8');
+    return {
+      ...server,
+      disk: join('/proc', children.trim(), 'root', folder),
+      async stop() {
+        await server.stop();
+        directory.remove();
+      },
+    };
+  } catch (error) {
+    directory.remove();
+    throw error;
+  }
+}
+
+function nodeExporter(): Promise<string> {
+  return findProgram('prometheus-node-exporter', 'prometheus-node-exporter');
+}
+
+interface Launch {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stopSignal?: NodeJS.Signals;
+}
+
+/** `args` come before the address to listen on, so that the command may be a wrapper of the exporter. */
+async function launch(name: string, command: string, options: Launch = {}): Promise<Exporter> {
+  const target = `127.0.0.1:${await freePort()}`;
+  const server = await launchServer({
+    ...options,
+    name: `${name} on ${target}`,
+    command,
+    args: [...(options.args ?? []), `--web.listen-address=${target}`],
+    ready: () => answers(`http://${target}/`),
+    readyMs: READY_MS,
+  });
+  return { target, pid: server.pid, stop: () => server.stop() };
+}
+
+async function build(database: keyof typeof EXPORTERS): Promise<string> {
+  const { module, version, main } = EXPORTERS[database];
+  const directory = await buildOnce(`exporters/${database}-${version}`, async (target) => {
+    process.stderr.write(`Building ${module} ${version} (once)...\n`);
+    const { Dir: source } = JSON.parse(await go(['mod', 'download', '-json', `${module}@${version}`])) as {
+      Dir: string;
+    };
+    await mkdir(target);
+    await go(['build', '-ldflags=-s -w', '-o', join(target, 'exporter'), main], { cwd: source });
+  });
+  return join(directory, 'exporter');
+}
+
+function exporter(module: string, version: string, main: string): ExporterModule {
+  return { module, version, main };
+}
+
+function answers(url: string): Promise<boolean> {
+  return fetch(url, { signal: AbortSignal.timeout(2000) }).then(
+    async (response) => {
+      await response.body?.cancel();
+      return response.ok;
+    },
+    () => false,
+  );
+}
