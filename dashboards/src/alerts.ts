@@ -50,7 +50,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         ' - sum by (job, instance) (tidegauge_readings_stored_total)' +
         ' - sum by (job, instance) (tidegauge_readings_duplicate_total)' +
         ' - sum by (job, instance) (tidegauge_readings_quarantined_total)' +
-        ' - sum by (job, instance) (tidegauge_readings_spooled_total)' +
+        ' - sum by (job, instance) (tidegauge_spool_readings)' +
         ' - sum by (job, instance) (tidegauge_in_flight_readings)) > 0',
       forSeconds: MINUTE,
       summary: 'What ingest received and where it says it is differ.',

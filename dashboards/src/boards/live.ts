@@ -60,10 +60,10 @@ export const live = board({
         queries: {
           nowhere:
             `abs(sum(tidegauge_readings_received_total{${CHOSEN}})` +
-            ['stored_total', 'duplicate_total', 'quarantined_total', 'spooled_total']
+            ['stored_total', 'duplicate_total', 'quarantined_total']
               .map((name) => ` - sum(tidegauge_readings_${name}{${CHOSEN}})`)
               .join('') +
-            ` - sum(tidegauge_in_flight_readings{${CHOSEN}}))`,
+            ` - sum(tidegauge_spool_readings{${CHOSEN}}) - sum(tidegauge_in_flight_readings{${CHOSEN}}))`,
         },
       }),
     ],
