@@ -81,7 +81,7 @@ export function checkCeiling(inflight: number, { rate, replicas, pace, maxInFlig
   const many = replicas === 1 ? '' : `${replicas} x `;
   if (commit === null) {
     const says = `${count(window)} messages in flight (${bound}); the ceiling is ${many}${count(window)} / (${duration(pace)} + commit), and no commit was measured`;
-    return unknown(check, says, 'say --ingest URL of a running ingest, or --data DIR of the store’s disk');
+    return unknown(check, says, "say --ingest URL of a running ingest, or --data DIR of the store's disk");
   }
   const ceiling = (replicas * window) / (pace + commit.seconds);
   const says =
@@ -137,7 +137,7 @@ function checkQueueMemory({ queuedMessages, queuedBytes }: BrokerLimits, flow: F
     ? `${replicas === 1 ? 'a full queue takes' : `${replicas} full queues take`} about ${size(bytes)}`
     : 'a queue without bound takes any memory';
   if (memory === null) return ok(check, says);
-  const limit = `${says} of the broker’s ${size(memory)}`;
+  const limit = `${says} of the broker's ${size(memory)}`;
   const mend = 'raise MOSQUITTO_MEMORY, or lower MOSQUITTO_QUEUED_MESSAGES, in the profile';
   return bytes > memory * 0.8
     ? error(check, `${limit}: the kernel ends it before it drops, with every queue`, mend)

@@ -120,14 +120,14 @@ function* checkMount({ mount, medium, measured }: Disk): Iterable<Finding> {
   } else if (type === 'overlay') {
     yield warning(
       check,
-      'it is a container’s own layer, or a read-only root with a layer in memory',
+      "it is a container's own layer, or a read-only root with a layer in memory",
       'mount the data directory into the container, or a disk over it',
     );
   } else if (medium === 'network') {
     yield warning(
       check,
       `${type}: a commit waits for the network, and locks may not hold`,
-      'use a disk of the board’s own',
+      "use a disk of the board's own",
     );
   } else if (options.some((option) => option === 'nobarrier' || option === 'barrier=0')) {
     yield error(

@@ -250,7 +250,7 @@ function notAsked({ store, profile, rate, broker, ingest, dockerHost }: Settings
   const questions: [asked: boolean, what: string][] = [
     [store !== null, 'what a store needs (--store NAME)'],
     [profile !== null, 'whether memory suits (--profile 1gb)'],
-    [rate !== null, 'whether the broker’s limits carry the load (--rate MESSAGES_PER_SECOND)'],
+    [rate !== null, "whether the broker's limits carry the load (--rate MESSAGES_PER_SECOND)"],
     [broker !== null, 'the running broker (--broker URL)'],
     [ingest !== null, 'commits as ingest sees them (--ingest URL)'],
     [dockerHost !== 'none', 'Docker and the swarm (--docker-host)'],

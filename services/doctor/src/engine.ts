@@ -41,7 +41,10 @@ export interface SwarmService {
     readonly Labels?: Readonly<Record<string, string>>;
     readonly TaskTemplate: { readonly ContainerSpec?: { readonly Image: string } };
     readonly EndpointSpec?: {
-      readonly Ports?: readonly { readonly PublishedPort?: number; readonly Protocol: string }[];
+      readonly Ports?: readonly {
+        readonly PublishedPort?: number;
+        readonly PublishMode: 'host' | 'ingress';
+      }[];
     };
   };
 }
@@ -49,7 +52,7 @@ export interface SwarmService {
 export interface Container {
   readonly Names: readonly string[];
   readonly Labels: Readonly<Record<string, string>>;
-  readonly Ports: readonly { readonly PublicPort?: number; readonly Type: string }[];
+  readonly Ports: readonly { readonly PublicPort?: number }[];
 }
 
 export interface Network {

@@ -35,7 +35,7 @@ export function findUnderlay(
 export function checkMtu(underlay: Underlay | null, engine: Engine, stack: Stack | null): Finding[] {
   const check = 'network.mtu';
   if (underlay === null) {
-    const says = `the interface with ${engine.info.Swarm.NodeAddr || 'this board’s address'} is not seen from here`;
+    const says = `the interface with ${engine.info.Swarm.NodeAddr || 'the address of this board'} is not seen from here`;
     return [
       unknown(check, `${says}: overlay MTU not compared`, 'in a container, run it with --network host'),
     ];

@@ -38,35 +38,36 @@ export interface PortUse {
   readonly holder: { readonly name: string; readonly stack: string | null } | null;
 }
 
-/** Who has each port that the stack publishes; null when this process sees another network than the board's. */
+/** Who has each port that the stack publishes; null when the kernel does not tell who listens. */
 export function readPorts(files: HostFiles, stack: Stack, engine: Engine | null): readonly PortUse[] | null {
   const listening = listeningPorts(files);
   if (listening === null) return null;
   return stack.services.flatMap(({ name, ports }) =>
     ports.map((port) => {
       const inode = listening.get(port);
-      const docker = engine === null ? null : publisher(engine, port);
-      const program = inode === undefined || docker !== null ? null : holderOf(files, inode);
+      const publisher = engine === null ? null : publisherOf(engine, port, inode !== undefined);
+      const program = inode === undefined || publisher !== null ? null : holderOf(files, inode);
       return {
         port,
         service: name,
-        taken: inode !== undefined || docker !== null,
-        holder: docker ?? (program === null ? null : { name: program, stack: null }),
+        taken: inode !== undefined || publisher !== null,
+        holder: publisher ?? (program === null ? null : { name: program, stack: null }),
       };
     }),
   );
 }
 
-function publisher({ containers, swarm }: Engine, port: number): PortUse['holder'] {
+/** A container of this board, or a service: one in ingress mode has its port everywhere, in host mode where it runs. */
+function publisherOf({ containers, swarm }: Engine, port: number, listening: boolean): PortUse['holder'] {
   const services = swarm !== null && 'services' in swarm ? swarm.services : [];
   const service = services.find(({ Spec }) =>
-    Spec.EndpointSpec?.Ports?.some(({ PublishedPort }) => PublishedPort === port),
+    Spec.EndpointSpec?.Ports?.some(
+      ({ PublishedPort, PublishMode }) => PublishedPort === port && (listening || PublishMode === 'ingress'),
+    ),
   );
   if (service !== undefined) {
-    return {
-      name: `service ${service.Spec.Name}`,
-      stack: service.Spec.Labels?.['com.docker.stack.namespace'] ?? null,
-    };
+    const { Name, Labels } = service.Spec;
+    return { name: `service ${Name}`, stack: Labels?.['com.docker.stack.namespace'] ?? null };
   }
   const container = containers.find(({ Ports }) => Ports.some(({ PublicPort }) => PublicPort === port));
   if (container === undefined) return null;
@@ -81,7 +82,7 @@ export function checkPorts(uses: readonly PortUse[] | null, stackName: string): 
     return [
       unknown(
         'ports.free',
-        'this container has a network of its own, so the board’s ports are not seen from here',
+        "this container has a network of its own, so the board's ports are not seen from here",
         'run it with --network host',
       ),
     ];
@@ -100,6 +101,6 @@ export function checkPorts(uses: readonly PortUse[] | null, stackName: string): 
     ...(free.length === 0 ? [] : [ok('ports.free', `free: ${free.join(', ')}`)]),
     ...(ours.length === 0
       ? []
-      : [ok('ports.ours', `${stackName}’s own: ${ours.map(({ port }) => port).join(', ')}`)]),
+      : [ok('ports.ours', `${stackName}'s own: ${ours.map(({ port }) => port).join(', ')}`)]),
   ];
 }

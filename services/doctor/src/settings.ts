@@ -24,7 +24,7 @@ export const settings = defineConfig({
     help: 'The memory profile of the deploy: stacks/profiles/<profile>.env.',
   },
   rate: { kind: integer(1, 10_000_000), help: 'Messages per second that are wanted.' },
-  messageBytes: { kind: integer(1, 268_435_456), default: '100', help: 'Size of a message’s payload.' },
+  messageBytes: { kind: integer(1, 268_435_456), default: '100', help: "Size of a message's payload." },
   data: {
     kind: text('a directory'),
     default: '/var/lib/tidegauge',
@@ -43,7 +43,7 @@ export const settings = defineConfig({
   },
   mosquittoConf: {
     kind: text('a file name'),
-    help: 'The mosquitto.conf to judge; without one, the stack’s with what its service adds.',
+    help: "The mosquitto.conf to judge; without one, the stack's with what its service adds.",
   },
   ingest: { kind: url('http'), help: 'A running ingest, to learn how long commits take.' },
   ntp: {
@@ -63,7 +63,7 @@ export const settings = defineConfig({
   root: {
     kind: text('a directory'),
     default: '/',
-    help: 'Where the board’s root is seen: in a container, with --volume /:/host:ro, it is /host.',
+    help: "Where the board's root is seen: in a container, with --volume /:/host:ro, it is /host.",
   },
   strict: { kind: boolean(), default: 'false', help: 'Let warnings and what stays unknown fail too.' },
   json: { kind: boolean(), default: 'false', help: 'Print one JSON document instead of lines.' },

@@ -21,7 +21,7 @@ const LIMITS: BrokerLimits = {
   persistence: true,
 };
 
-test('a mosquitto.conf is read with mosquitto’s own defaults, and what its service adds at start', () => {
+test("a mosquitto.conf is read with mosquitto's own defaults, and what its service adds at start", () => {
   assert.deepEqual(parseMosquittoConf('listener 1883\n# max_inflight_messages 5\n', {}), {
     inflight: 20,
     queuedMessages: 1000,
@@ -40,7 +40,7 @@ test('a mosquitto.conf is read with mosquitto’s own defaults, and what its ser
   );
 });
 
-test('the window over batch and commit is the ceiling: mosquitto’s 20 do not carry 1,000 messages/s', () => {
+test("the window over batch and commit is the ceiling: mosquitto's 20 do not carry 1,000 messages/s", () => {
   const findings = checkLimits({ ...LIMITS, inflight: 20 }, { ...FLOW, rate: 1001 });
   const finding = only(findings, 'broker.ceiling', 'error');
   assert.match(
@@ -50,7 +50,7 @@ test('the window over batch and commit is the ceiling: mosquitto’s 20 do not c
   assert.match(finding.mend!, /max_inflight_messages 0 \(or 41\)/);
 });
 
-test('room to catch up is asked for, replicas add up, and a wide window is ingest’s own', () => {
+test("room to catch up is asked for, replicas add up, and a wide window is ingest's own", () => {
   only(checkLimits({ ...LIMITS, inflight: 30 }, FLOW), 'broker.ceiling', 'warning');
   only(checkLimits({ ...LIMITS, inflight: 30 }, { ...FLOW, replicas: 2 }), 'broker.ceiling', 'ok');
   const wide = only(checkLimits(LIMITS, { ...FLOW, rate: 500_000 }), 'broker.ceiling', 'error');
@@ -69,12 +69,12 @@ test('a queue is told as the time that it survives, by messages and by bytes', (
   only(checkLimits({ ...LIMITS, queuedMessages: 0, queuedBytes: 0 }, FLOW), 'broker.queue', 'error');
 });
 
-test('a queue that does not fit the broker’s memory is refused', () => {
+test("a queue that does not fit the broker's memory is refused", () => {
   only(checkLimits(LIMITS, FLOW), 'broker.memory', 'error');
   const shipped = { ...LIMITS, queuedMessages: 100_000, queuedBytes: 33_554_432 };
   assert.match(
     only(checkLimits(shipped, FLOW), 'broker.memory', 'ok').says,
-    /75 MiB of the broker’s 128 MiB/,
+    /75 MiB of the broker's 128 MiB/,
   );
   only(checkLimits(shipped, { ...FLOW, replicas: 3 }), 'broker.memory', 'error');
 });
@@ -97,7 +97,7 @@ test('what a broker says of itself is judged: drops, shared subscriptions, silen
   only(checkBroker('mqtt://b', { why: 'ECONNREFUSED' }), 'broker.connection', 'error');
 });
 
-test('ingest’s commits are its writes of readings, not its other calls to the store', () => {
+test("ingest's commits are its writes of readings, not its other calls to the store", () => {
   const text = [
     'tidegauge_store_seconds_sum{backend="postgres",op="readings.write"} 3.5',
     'tidegauge_store_seconds_count{backend="postgres",op="readings.write"} 700',

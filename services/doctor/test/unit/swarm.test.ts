@@ -133,7 +133,7 @@ test('each missing label comes with the command that adds it, spread over the bo
   ]);
 });
 
-test('a board keeps the value that a label has: Cassandra’s second kind goes to another board', () => {
+test("a board keeps the value that a label has: Cassandra's second kind goes to another board", () => {
   const services = ['seed', 'node'].map((value) =>
     service(value, { labels: new Map([['tidegauge.cassandra', value]]) }),
   );
@@ -183,7 +183,7 @@ test('a board alone carries all of it, and what does not fit is said', () => {
   assert.match(only(alone(906, { ...PLAN, profile: '4gb' }), 'swarm.memory', 'error').mend!, /1gb\.env/);
 });
 
-test('what a swarm does not tell of another board’s processor is unknown', () => {
+test("what a swarm does not tell of another board's processor is unknown", () => {
   const nodes = [
     node(1, { labels: { 'tidegauge.mongodb': '1' } }),
     node(2, { labels: { 'tidegauge.mongodb': '2' } }),
@@ -192,7 +192,7 @@ test('what a swarm does not tell of another board’s processor is unknown', () 
   assert.match(only(checkSwarm(engine({ nodes }), plan), 'swarm.mongodb', 'unknown').says, /board-2/);
 });
 
-test('an overlay network that counts on larger packets than the boards’ network takes is refused', () => {
+test("an overlay network that counts on larger packets than the boards' network takes is refused", () => {
   const files = recorded({ '/sys/class/net/eth0/mtu': '1400\n', '/sys/class/net/lo/mtu': '65536\n' });
   const address = { address: '10.0.0.1', family: 'IPv4', internal: false } as never;
   const underlay = findUnderlay(files, { lo: [], eth0: [address] }, '10.0.0.1');
@@ -217,7 +217,7 @@ test('a port is taken by who listens on it, not by who is connected', () => {
   assert.equal(listeningPorts(recorded({})), null);
 });
 
-test('a taken port names its holder: a program, a container, another stack; the stack’s own is fine', () => {
+test("a taken port names its holder: a program, a container, another stack; the stack's own is fine", () => {
   const files = recorded({
     '/proc/net/tcp': TCP,
     '/proc/812/fd/7': '->socket:[4711]',
@@ -234,7 +234,7 @@ test('a taken port names its holder: a program, a container, another stack; the 
       Name: `${stack}_mosquitto`,
       Labels: { 'com.docker.stack.namespace': stack },
       TaskTemplate: {},
-      EndpointSpec: { Ports: [{ PublishedPort: 8883, Protocol: 'tcp' }] },
+      EndpointSpec: { Ports: [{ PublishedPort: 8883, PublishMode: 'host' }] },
     },
   });
   only(look(engine({ services: [published('tidegauge')] })), 'ports.ours', 'ok');
@@ -242,7 +242,7 @@ test('a taken port names its holder: a program, a container, another stack; the 
     only(look(engine({ services: [published('other')] })), 'ports.taken', 'error').says,
     /service other_mosquitto/,
   );
-  const container: Container = { Names: ['/broker'], Labels: {}, Ports: [{ PublicPort: 8883, Type: 'tcp' }] };
+  const container: Container = { Names: ['/broker'], Labels: {}, Ports: [{ PublicPort: 8883 }] };
   assert.match(
     only(look(engine(null, { containers: [container] })), 'ports.taken', 'error').says,
     /container broker/,
@@ -250,7 +250,7 @@ test('a taken port names its holder: a program, a container, another stack; the 
   only(checkPorts(null, 'tidegauge'), 'ports.free', 'unknown');
 });
 
-test('directories that this board’s labels ask for have to exist', () => {
+test("directories that this board's labels ask for have to exist", () => {
   const nodes = [node(1, { labels: LABELS })];
   const missing = checkDirectories(recorded({}), STACK, engine({ nodes }));
   assert.match(
