@@ -21,6 +21,7 @@ const USAGE = `Real servers on this machine: loopback, ports of the system's cho
   npm run lab -- status        what runs, its memory and how to connect
   npm run lab -- logs NAME     the end of what it wrote
   npm run lab -- down NAME     stop it and remove its data; "down all" for every one
+  npm run lab -- boards N      a Docker swarm of N boards with 1 GiB each, until Ctrl-C
 
 Servers:
 ${names.map((name) => `  ${name.padEnd(width)}  ${CATALOGUE[name]!.summary}`).join('\n')}
@@ -39,6 +40,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[], flags: Flags) 
   status,
   logs,
   down,
+  boards,
 };
 
 interface Flags extends StartFlags {
@@ -193,6 +195,25 @@ async function down([name, ...more]: readonly string[]): Promise<void> {
   for (const server of name === 'all' ? findAll() : [requireUp(name)]) {
     await takeDown(server);
     process.stdout.write(`${server.name} is down\n`);
+  }
+}
+
+async function boards([count = '1', ...more]: readonly string[]): Promise<void> {
+  if (!/^([1-9]|1[0-5])$/.test(count) || more.length > 0)
+    throw new UsageError('boards takes a number, 1 to 15');
+  const { startBoards } = await import('./docker/boards.ts');
+  const started = await startBoards(Number(count), { memory: 2 ** 30 });
+  const asked = Promise.withResolvers<void>();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked.resolve());
+  try {
+    await started.swarm();
+    for (const { name, address, host } of started.boards) {
+      process.stdout.write(`${name}, ${address}: export DOCKER_HOST=${host}\n`);
+    }
+    process.stdout.write('Ctrl-C ends them and removes all they hold.\n');
+    await asked.promise;
+  } finally {
+    await started.stop();
   }
 }
 
