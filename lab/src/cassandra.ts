@@ -71,7 +71,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
     throw new TypeError(`nodes is 1 to ${MAX_NODES}`);
   }
   const java = await findProgram('java', 'default-jre-headless');
-  const jars = await download();
+  const jars = await cassandraJars();
   const hosts = Array.from({ length: count }, (_, index) => `127.0.0.${index + 1}`);
   const [port, storagePort] = [await commonPort(hosts), await commonPort(hosts)];
   const password = randomBytes(18).toString('base64url');
@@ -195,7 +195,7 @@ function answers(login: Parameters<typeof runCql>[0]): Promise<boolean> {
 }
 
 /** The folder with Cassandra's jars, filled by Maven when it is not there. */
-async function download(): Promise<string> {
+export async function cassandraJars(): Promise<string> {
   const folder = join(CACHE, CASSANDRA_VERSION);
   if (existsSync(folder)) return folder;
   const maven = await findProgram('mvn', 'maven');

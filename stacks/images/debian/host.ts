@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, cp, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { cassandraJars } from '@tidegauge/lab/cassandra';
 import { findProgram } from '@tidegauge/lab/debian';
 import { AUTHORITIES } from './rootfs.ts';
 
@@ -31,4 +32,9 @@ export async function fillPython(context: string): Promise<void> {
     ...(index === undefined ? [] : [`index-url = ${index}`]),
   ];
   await writeFile(join(context, 'pip.conf'), `${lines.join('\n')}\n`);
+}
+
+/** Fills a context with Cassandra's jars, as the lab runs them. */
+export async function fillCassandra(context: string): Promise<void> {
+  await cp(await cassandraJars(), join(context, 'lib'), { recursive: true });
 }
