@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { findProgram, temporaryDirectory } from '@tidegauge/lab';
+import { buildOnce } from '@tidegauge/lab/build-once';
+import { go } from '@tidegauge/lab/go';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { parse } from 'yaml';
+import { fillIn, PROFILES, ROOT, STORES, type Variables, variablesOf } from '../stack-files.ts';
+import { problemsOf, type Stack, tooMuchFor } from './stack-rules.ts';
+
+const run = promisify(execFile);
+
+/** The loader and the schema of docker compose. */
+const COMPOSE_GO = '2.16.2';
+
+const folder = temporaryDirectory('stack-config');
+after(() => folder.remove());
+
+const client = await startOrSkip('docker-stack-config', async () => {
+  const docker = await findProgram('docker', 'docker.io');
+  const { stdout } = await run(docker, ['stack', 'config', '--help']).catch(() => ({ stdout: '' }));
+  if (!stdout.includes('stack config'))
+    throw new Error(`${docker} has no \`stack config\`: it takes 23 or later`);
+  return docker;
+});
+const loader = await startOrSkip('compose-go', async () => {
+  const directory = await buildOnce(`compose-go/v${COMPOSE_GO}`, async (target) => {
+    await mkdir(target);
+    await go(['install', `github.com/compose-spec/compose-go/v2/cmd@v${COMPOSE_GO}`], {
+      env: { GOBIN: target },
+    });
+    await rename(join(target, 'cmd'), join(target, 'compose-go'));
+  });
+  return join(directory, 'compose-go');
+});
+
+interface Combination {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly profile: (typeof PROFILES)[number];
+  readonly variables: Variables;
+}
+
+const COMBINATIONS: Combination[] = STORES.flatMap((store) =>
+  [[], ['monitoring']].flatMap((more) =>
+    PROFILES.map((profile) => ({
+      name: `${[store, ...more].join(' with ')} on ${profile}`,
+      files: ['docker-stack.yml', ...[store, ...more].map((name) => `stacks/${name}.yml`)],
+      profile,
+      variables: variablesOf(profile),
+    })),
+  ),
+);
+
+/** Of docker's command, without an engine. */
+async function stackConfig({ files, variables }: Combination): Promise<string> {
+  const args = files.flatMap((file) => ['-c', file]);
+  const env = { PATH: process.env.PATH, HOME: folder.path, ...variables };
+  const { stdout } = await run('server' in client ? client.server : '', ['stack', 'config', ...args], {
+    cwd: ROOT,
+    env,
+  });
+  return stdout;
+}
+
+/** What compose makes of files together; rejects with what it cannot take. */
+async function compose(files: readonly string[]): Promise<Stack> {
+  if (!('server' in loader)) throw new Error(loader.skip);
+  const { stdout } = await run(loader.server, ['--no-interpolation', ...files], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 24,
+  });
+  return parse(stdout);
+}
+
+test('docker stack config takes every store, with and without monitoring, for boards of every size', {
+  skip: 'skip' in client ? client.skip : false,
+}, async () => {
+  for (const combination of COMBINATIONS) {
+    const stack: Stack = parse(await stackConfig(combination));
+    assert.deepEqual(problemsOf(stack, combination.variables), [], combination.name);
+    assert.deepEqual(tooMuchFor(combination.profile, stack), [], combination.name);
+  }
+});
+
+test('what docker makes of it keeps to the schema of the Compose specification', {
+  skip: 'skip' in client ? client.skip : 'skip' in loader ? loader.skip : false,
+}, async () => {
+  const merged = join(folder.path, 'merged.yml');
+  for (const combination of COMBINATIONS.filter(({ profile }) => profile === '1gb')) {
+    await writeFile(merged, await stackConfig(combination));
+    await compose([merged]);
+  }
+});
+
+test('docker compose takes the same files with the override', {
+  skip: 'skip' in loader ? loader.skip : false,
+}, async () => {
+  for (const { name, files, profile, variables } of COMBINATIONS) {
+    if (profile !== '1gb') continue;
+    const filled: string[] = [];
+    for (const file of [...files, 'stacks/compose.yml']) {
+      // Beside the original, since paths in it are relative to the project.
+      const path = join(folder.path, file.replace('/', '-'));
+      await writeFile(path, fillIn(file, { ...variables, TIDEGAUGE_SECRETS: '/etc/tidegauge/secrets' }));
+      filled.push(path);
+    }
+    const stack = await compose(filled);
+    for (const [secret, { external, file }] of Object.entries(stack.secrets ?? {})) {
+      assert.ok(
+        external !== true && file === `/etc/tidegauge/secrets/${secret}`,
+        `${name}: secret ${secret}`,
+      );
+    }
+    for (const [network, { driver }] of Object.entries(stack.networks ?? {})) {
+      assert.equal(driver, 'bridge', `${name}: network ${network}`);
+    }
+    await rm(filled[0]!);
+  }
+});

@@ -1,0 +1,51 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+const NO_STORES = new Set(['compose', 'monitoring']);
+
+/** Stores that can be deployed: a file each. */
+export const STORES: readonly string[] = globSync('stacks/*.yml', { cwd: ROOT })
+  .map((path) => basename(path, '.yml'))
+  .filter((name) => !NO_STORES.has(name))
+  .toSorted();
+
+export const PROFILES = ['1gb', '2gb', '4gb', '8gb'] as const;
+
+export type Variables = Readonly<Record<string, string>>;
+
+/** Variables of a file that the shell reads, which has nothing but plain assignments. */
+export function readVariables(path: string): Variables {
+  const variables: Record<string, string> = {};
+  for (const line of readFileSync(join(ROOT, path), 'utf8').split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    const [, name, quoted, plain] = /^([A-Z][A-Z0-9_]*)=(?:'([^']*)'|([\w./:@%+,=-]*))$/.exec(line) ?? [];
+    if (name === undefined) throw new Error(`${path}: ${line} is no plain assignment`);
+    variables[name] = quoted ?? plain!;
+  }
+  return variables;
+}
+
+/** All that stack files are given for boards of one size. */
+export function variablesOf(profile: (typeof PROFILES)[number]): Variables {
+  return { ...readVariables('stacks/versions.env'), ...readVariables(`stacks/profiles/${profile}.env`) };
+}
+
+/** A file with its variables filled in, as docker does it; `$$` stays. */
+export function fillIn(path: string, variables: Variables): string {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  return text.replace(/(?<!\$)\$\{(\w+)(?:(:-|\?)([^}]*))?\}/g, (_, name: string, how, rest: string) => {
+    const value = variables[name] ?? (how === ':-' ? rest : undefined);
+    if (value === undefined) throw new Error(`${path}: ${name} is not set: ${rest}`);
+    return value;
+  });
+}
+
+/** Bytes of a size as stack files write it: 128M, 1G, 1048576. */
+export function bytesOf(size: string | number): number {
+  const [, number, unit] = /^(\d+)([kmg]?)b?$/i.exec(String(size)) ?? [];
+  if (number === undefined) throw new Error(`${size} is no size`);
+  return Number(number) * 1024 ** ['', 'k', 'm', 'g'].indexOf(unit!.toLowerCase());
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CONFIG } from '@tidegauge/dashboards/config';
+import { PROFILES, ROOT, readVariables, STORES, variablesOf } from '../stack-files.ts';
+
+const FILES = ['docker-stack.yml', ...STORES.map((store) => `stacks/${store}.yml`), 'stacks/monitoring.yml'];
+
+test('every profile sets the same variables', () => {
+  const [first, ...others] = PROFILES.map((name) =>
+    Object.keys(readVariables(`stacks/profiles/${name}.env`)),
+  );
+  for (const other of others) assert.deepEqual(other.toSorted(), first!.toSorted());
+});
+
+test('a larger board never gets less', () => {
+  const profiles = PROFILES.map((name) => readVariables(`stacks/profiles/${name}.env`));
+  const units: Record<string, number> = {
+    '': 1,
+    K: 2 ** 10,
+    M: 2 ** 20,
+    MB: 2 ** 20,
+    G: 2 ** 30,
+    GB: 2 ** 30,
+  };
+  for (const name of Object.keys(profiles[0]!).filter((key) => /_(MEMORY|RESERVED)$/.test(key))) {
+    if (name === 'TIDEGAUGE_BOARD_MEMORY') continue;
+    const sizes = profiles.map((profile) => {
+      const [, number, unit] = /^(\d+)([A-Z]*)$/.exec(profile[name]!) ?? [];
+      return Number(number) * units[unit!]!;
+    });
+    assert.deepEqual(
+      sizes.toSorted((a, b) => a - b),
+      sizes,
+      name,
+    );
+  }
+});
+
+test('stack files take no variable that nobody sets, and none is set for nothing', () => {
+  const set = new Set(Object.keys(variablesOf('1gb')));
+  const used = new Set<string>();
+  for (const file of FILES) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    for (const [, name, preset] of text.matchAll(/(?<!\$)\$\{(\w+)(:-)?/g)) {
+      used.add(name!);
+      assert.ok(set.has(name!) || preset !== undefined, `${file} takes ${name}, which no file sets`);
+    }
+  }
+  // Bases of images that are built, and what the profile is called.
+  const elsewhere = /^(NODE|PYTHON|JAVA|DEBIAN|TEMURIN|.*_BASE)_IMAGE$|^TIDEGAUGE_BOARD_MEMORY$/;
+  assert.deepEqual(
+    [...set].filter((name) => !used.has(name) && !elsewhere.test(name)),
+    [],
+  );
+});
+
+test('the broker queues more than the alert on its queue waits for', () => {
+  for (const profile of PROFILES) {
+    const queued = Number(variablesOf(profile).MOSQUITTO_QUEUED_MESSAGES);
+    assert.ok(queued >= 2 * CONFIG.thresholds.brokerQueuedMessages, `${profile}: ${queued}`);
+  }
+});
+
+test('the override for one board has a file for every secret of every store', () => {
+  const override = readFileSync(join(ROOT, 'stacks/compose.yml'), 'utf8');
+  for (const file of FILES) {
+    for (const [, name] of readFileSync(join(ROOT, file), 'utf8').matchAll(
+      /^ {2}(tidegauge_\w+): \{ external/gm,
+    )) {
+      assert.ok(override.includes(`/${name}' }`), `${file}: ${name} is not in stacks/compose.yml`);
+    }
+  }
+});
+
+test('what a missing variable says has no hyphen, behind which docker would see a default', () => {
+  for (const file of FILES) {
+    for (const [, text] of readFileSync(join(ROOT, file), 'utf8').matchAll(/\$\{\w+\?([^}]*)\}/g)) {
+      assert.ok(!text!.includes('-') && !text!.includes('$'), `${file}: ${text}`);
+    }
+  }
+});
