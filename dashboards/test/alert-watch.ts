@@ -12,18 +12,22 @@ export async function until(what: string, done: () => Promise<boolean>): Promise
   }
 }
 
-const firing = async (prometheus: Prometheus, alert: string) =>
-  (await prometheus.query(`ALERTS{alertname="${alert}", alertstate="firing"}`)).length > 0;
+/** An alert by its name, or of one thing: `TidegaugeDiskNearlyFull{mountpoint="/mnt"}`. */
+async function isFiring(prometheus: Prometheus, alert: string): Promise<boolean> {
+  const [, name, matchers = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(alert) ?? [];
+  const samples = await prometheus.query(`ALERTS{alertname="${name}", alertstate="firing", ${matchers}}`);
+  return samples.length > 0;
+}
 
 /** Waits until each of the alerts fires. */
 export async function fires(prometheus: Prometheus, ...alerts: string[]): Promise<void> {
-  await Promise.all(alerts.map((alert) => until(`${alert} fires`, () => firing(prometheus, alert))));
+  await Promise.all(alerts.map((alert) => until(`${alert} fires`, () => isFiring(prometheus, alert))));
 }
 
 /** Waits until none of the alerts fires. */
 export async function clears(prometheus: Prometheus, ...alerts: string[]): Promise<void> {
   await Promise.all(
-    alerts.map((alert) => until(`${alert} clears`, async () => !(await firing(prometheus, alert)))),
+    alerts.map((alert) => until(`${alert} clears`, async () => !(await isFiring(prometheus, alert)))),
   );
 }
 

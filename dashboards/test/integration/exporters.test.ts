@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ import { startMongodb } from '@tidegauge/lab/mongodb';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { type Prometheus, startPrometheus } from '@tidegauge/lab/prometheus';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { parse } from 'yaml';
 import { CONFIG } from '../../src/config.ts';
 import { alertsFile } from '../../src/rule-files.ts';
 import { clears, emptyOf, fires, panelQueries, until } from '../alert-watch.ts';
@@ -33,7 +35,8 @@ async function watch(
 ): Promise<Prometheus> {
   const prometheus = await startPrometheus({
     targets: Object.fromEntries(Object.entries(targets).map(([job, target]) => [job, [target]])),
-    scrapeMs: 500,
+    // An exporter on a busy machine takes its time; later than this it counts as down.
+    scrapeMs: 2000,
     ruleFiles,
   });
   context.after(() => prometheus.stop());
@@ -54,6 +57,15 @@ async function allTell(prometheus: Prometheus, chosen: ReturnType<typeof panelQu
 const inRow = (row: RegExp) =>
   panelQueries('10s').filter((query) => query.board === 'tidegauge-store' && row.test(query.row));
 
+/** What the stack tells an exporter, but for where its database is and where it listens. */
+function shippedFlags(database: string): string[] {
+  const { services } = parse(readFileSync(join(MONITORING, `${database}.yml`), 'utf8')) as {
+    services: Readonly<Record<string, { command: string[] }>>;
+  };
+  const { command } = services[`${database}-exporter`]!;
+  return command.filter((flag) => !/^--(web\.listen-address|mysqld\.|mongodb\.uri)/.test(flag));
+}
+
 /** Null where it cannot be had, and then the test is skipped by name. */
 async function have<S extends { stop(): Promise<void> }>(
   context: TestContext,
@@ -71,12 +83,15 @@ describe('what exporters tell', { concurrency: 2 }, () => {
   test('the panels of PostgreSQL are told by its exporter', async (context) => {
     const postgres = await have(context, 'postgres', () => startPostgres());
     if (postgres === null) return;
+    // As stacks/postgres/init.sh leaves it.
+    await postgres.query("create role tidegauge_store login password 'known'");
+    await postgres.query('create database tidegauge owner tidegauge_store');
+    await postgres.query('revoke all on database postgres, template1, tidegauge from public');
     const exporter = await have(context, 'postgres-exporter', () =>
       startExporter('postgres', {
+        args: shippedFlags('postgres'),
         env: {
-          DATA_SOURCE_URI: `127.0.0.1:${postgres.port}/postgres?sslmode=disable`,
-          DATA_SOURCE_USER: postgres.user,
-          DATA_SOURCE_PASS: postgres.password,
+          DATA_SOURCE_NAME: `postgres://tidegauge_store:known@127.0.0.1:${postgres.port}/tidegauge?sslmode=disable`,
         },
       }),
     );
@@ -88,10 +103,18 @@ describe('what exporters tell', { concurrency: 2 }, () => {
   test('the panels of MariaDB are told by its exporter', async (context) => {
     const mariadb = await have(context, 'mariadb', () => startMariadb());
     if (mariadb === null) return;
+    // As stacks/mariadb/init.sh leaves it.
+    await mariadb.query(
+      "create database tidegauge; create user tidegauge_store@'%' identified by 'known'; grant all on tidegauge.* to tidegauge_store@'%'",
+    );
     const exporter = await have(context, 'mariadb-exporter', () =>
       startExporter('mariadb', {
-        args: [`--mysqld.address=127.0.0.1:${mariadb.port}`, `--mysqld.username=${mariadb.user}`],
-        env: { MYSQLD_EXPORTER_PASSWORD: mariadb.password },
+        args: [
+          ...shippedFlags('mariadb'),
+          `--mysqld.address=127.0.0.1:${mariadb.port}`,
+          '--mysqld.username=tidegauge_store',
+        ],
+        env: { MYSQLD_EXPORTER_PASSWORD: 'known' },
       }),
     );
     if (exporter === null) return;
@@ -154,14 +177,17 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     const fill = (share: number) =>
       writeFile(join(node.disk, 'fill'), Buffer.alloc(Math.floor(share * bavail) * bsize));
     await fill(0.6);
-    await fires(prometheus, 'TidegaugeDiskFullSoon');
+    // This machine's own disks may well fill.
+    const soon = 'TidegaugeDiskFullSoon{mountpoint=~".*/disk"}';
+    const nearly = 'TidegaugeDiskNearlyFull{mountpoint=~".*/disk"}';
+    await fires(prometheus, soon);
     await allTell(
       prometheus,
       boards.filter(({ panel }) => panel === FILLING),
     );
     await fill(0.95);
-    await fires(prometheus, 'TidegaugeDiskNearlyFull');
+    await fires(prometheus, nearly);
     await rm(join(node.disk, 'fill'));
-    await clears(prometheus, 'TidegaugeDiskFullSoon', 'TidegaugeDiskNearlyFull');
+    await clears(prometheus, soon, nearly);
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -49,7 +50,11 @@ const COMBINATIONS: Combination[] = STORES.flatMap((store) =>
   [[], ['monitoring']].flatMap((more) =>
     PROFILES.map((profile) => ({
       name: `${[store, ...more].join(' with ')} on ${profile}`,
-      files: ['docker-stack.yml', ...[store, ...more].map((name) => `stacks/${name}.yml`)],
+      files: [
+        'docker-stack.yml',
+        ...[store, ...more].map((name) => `stacks/${name}.yml`),
+        ...more.map((name) => `stacks/${name}/${store}.yml`).filter((file) => existsSync(join(ROOT, file))),
+      ],
       profile,
       variables: variablesOf(profile),
     })),
@@ -105,7 +110,7 @@ test('docker compose takes the same files with the override', {
     const filled: string[] = [];
     for (const file of [...files, 'stacks/compose.yml']) {
       // Beside the original, since paths in it are relative to the project.
-      const path = join(folder.path, file.replace('/', '-'));
+      const path = join(folder.path, file.replaceAll('/', '-'));
       await writeFile(path, fillIn(file, { ...variables, TIDEGAUGE_SECRETS: '/etc/tidegauge/secrets' }));
       filled.push(path);
     }

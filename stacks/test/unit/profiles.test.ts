@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CONFIG } from '@tidegauge/dashboards/config';
 import { PROFILES, ROOT, readVariables, STORES, variablesOf } from '../stack-files.ts';
 
-const FILES = ['docker-stack.yml', ...STORES.map((store) => `stacks/${store}.yml`), 'stacks/monitoring.yml'];
+const FILES = [
+  'docker-stack.yml',
+  ...STORES.map((store) => `stacks/${store}.yml`),
+  'stacks/monitoring.yml',
+  ...globSync('stacks/monitoring/*.yml', { cwd: ROOT }),
+];
 
 test('every profile sets the same variables', () => {
   const [first, ...others] = PROFILES.map((name) =>
@@ -49,7 +54,7 @@ test('stack files take no variable that nobody sets, and none is set for nothing
     }
   }
   // Bases of images that are built, and what the profile is called.
-  const elsewhere = /^(NODE|PYTHON|JAVA|DEBIAN|TEMURIN|.*_BASE)_IMAGE$|^TIDEGAUGE_BOARD_MEMORY$/;
+  const elsewhere = /^(MAVEN|NODE|PYTHON|JAVA|DEBIAN|TEMURIN|.*_BASE)_IMAGE$|^TIDEGAUGE_BOARD_MEMORY$/;
   assert.deepEqual(
     [...set].filter((name) => !used.has(name) && !elsewhere.test(name)),
     [],
