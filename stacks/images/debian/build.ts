@@ -26,6 +26,9 @@ export async function buildImages(
     for (const archive of archives) {
       await engine.docker(['load', '--quiet', '--input', archive], { timeoutMs: LOAD_MS });
     }
+    for (const tag of names.filter(isOurs).flatMap(tagsOf)) {
+      await engine.docker(['tag', tag, tag.replace(/:.*/, `:${version()}`)]);
+    }
   } finally {
     await builder.stop();
   }
@@ -45,8 +48,12 @@ async function archiveOf(name: ImageName, builder: Builder): Promise<string> {
   return join(folder, 'image.tar');
 }
 
+function isOurs(name: ImageName): boolean {
+  return IMAGES[name].targets !== undefined;
+}
+
 function variablesOf(name: ImageName): Record<string, string> {
-  const { targets, variable } = IMAGES[name];
-  if (targets !== undefined) return { TIDEGAUGE_REGISTRY: '', TIDEGAUGE_VERSION: version() };
+  if (isOurs(name)) return { TIDEGAUGE_REGISTRY: '', TIDEGAUGE_VERSION: version() };
+  const { variable } = IMAGES[name];
   return variable === undefined ? {} : { [variable]: tagsOf(name)[0]! };
 }

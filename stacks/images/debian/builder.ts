@@ -4,7 +4,7 @@ import { buildOnce } from '@tidegauge/lab/build-once';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { temporaryDirectory } from '@tidegauge/lab/server-process';
 import { IMAGES, type ImageName } from './images.ts';
-import { FOLDERS, keyOf, ROOT, rootKey } from './inputs.ts';
+import { contextFiles, FOLDERS, keyOf, ROOT, rootKey } from './inputs.ts';
 import { makeRootFileSystem } from './rootfs.ts';
 
 const BUILD_MS = 900_000;
@@ -54,34 +54,43 @@ export class Builder {
   }
 
   async #buildImage(name: ImageName): Promise<string> {
-    const { folder, base, targets, fill } = IMAGES[name];
+    const { base, targets } = IMAGES[name];
     const board = await this.#board();
     const parent = await this.#build(base ?? 'root');
     process.stderr.write(`Building the image ${name} (once for this state of its sources)...\n`);
-    const dockerfile = join(FOLDERS, folder, 'Dockerfile');
-    const args = ['--build-arg', `BASE_IMAGE=${parent}`, '--file'];
-    const run = (tag: string, ...more: string[]) =>
-      board.docker(['build', '--quiet', '--tag', tag, ...args, ...more], {
-        env: { DOCKER_BUILDKIT: '0' },
-        timeoutMs: BUILD_MS,
-      });
-    const tags = tagsOf(name);
-    if (targets !== undefined) {
-      for (const [index, target] of targets.entries()) {
-        await run(tags[index]!, dockerfile, '--target', target, ROOT);
+    const context = temporaryDirectory(`image-${name}`);
+    try {
+      const dockerfile = await fillContext(name, context.path);
+      const tags = tagsOf(name);
+      for (const [index, tag] of tags.entries()) {
+        const target = targets === undefined ? [] : ['--target', targets[index]!];
+        const base = ['--build-arg', `BASE_IMAGE=${parent}`];
+        await board.docker(
+          ['build', '--quiet', '--tag', tag, '--file', dockerfile, ...base, ...target, context.path],
+          {
+            // This engine's client may have no BuildKit.
+            env: { DOCKER_BUILDKIT: '0' },
+            timeoutMs: BUILD_MS,
+          },
+        );
       }
-    } else {
-      const context = temporaryDirectory(`image-${name}`);
-      try {
-        await cp(join(FOLDERS, folder), context.path, { recursive: true });
-        await fill?.(context.path);
-        await run(tags[0]!, join(context.path, 'Dockerfile'), context.path);
-      } finally {
-        context.remove();
-      }
+      return tags[0]!;
+    } finally {
+      context.remove();
     }
-    return tags[0]!;
   }
+}
+
+/** Copies what an image is built from, so that all its targets see the same; resolves to its Dockerfile. */
+async function fillContext(name: ImageName, context: string): Promise<string> {
+  const { folder, sources, fill } = IMAGES[name];
+  const place = sources === undefined ? context : join(context, 'stacks/images', folder);
+  for (const path of sources === undefined ? [] : contextFiles(sources)) {
+    await cp(join(ROOT, path), join(context, path));
+  }
+  await cp(join(FOLDERS, folder), place, { recursive: true });
+  await fill?.(place);
+  return join(place, 'Dockerfile');
 }
 
 /** What an image is called: one name, or one for each target. */

@@ -1,4 +1,5 @@
-import { fillNode, fillPython } from './host.ts';
+import { CASSANDRA_VERSION } from '@tidegauge/lab/cassandra';
+import { fillCassandra, fillNode, fillPython } from './host.ts';
 
 /** An image that is built on a Debian root file system made here. */
 export interface Image {
@@ -8,15 +9,24 @@ export interface Image {
   readonly base?: ImageName;
   /** What stack files call it; bases have no such name. */
   readonly variable?: string;
-  /** Ours, by TIDEGAUGE_VERSION: built with the project's root as context, an image tidegauge-<target> each. */
+  /** Ours, by TIDEGAUGE_VERSION: an image tidegauge-<target> each. */
   readonly targets?: readonly string[];
+  /** What of the project's root is its context, as far as .dockerignore leaves it in; default its folder alone. */
+  readonly sources?: readonly string[];
   /** Puts files beside the Dockerfile, in a copy of the folder. */
   readonly fill?: (context: string) => Promise<void>;
   /** Version of what `fill` brings: another one makes another image. */
   readonly contents?: string;
 }
 
-export type ImageName = 'node' | 'python' | 'mosquitto' | 'postgres' | 'tidegauge' | 'sensors-sim';
+export type ImageName =
+  | 'node'
+  | 'python'
+  | 'mosquitto'
+  | 'postgres'
+  | 'cassandra'
+  | 'tidegauge'
+  | 'sensors-sim';
 
 /** To add one: a folder with a Dockerfile, and an entry here. */
 export const IMAGES: Readonly<Record<ImageName, Image>> = {
@@ -24,10 +34,23 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
   python: { folder: 'debian/python', fill: fillPython },
   mosquitto: { folder: 'debian/mosquitto', variable: 'MOSQUITTO_IMAGE' },
   postgres: { folder: 'debian/postgres', variable: 'POSTGRES_IMAGE' },
+  cassandra: {
+    folder: 'debian/cassandra',
+    base: 'python',
+    variable: 'CASSANDRA_IMAGE',
+    fill: fillCassandra,
+    contents: CASSANDRA_VERSION,
+  },
   tidegauge: {
     folder: 'tidegauge',
     base: 'node',
     targets: ['ingest', 'api', 'broker-metrics', 'citus-membership', 'doctor'],
+    sources: ['package.json', 'package-lock.json', 'packages', 'services', 'stacks'],
   },
-  'sensors-sim': { folder: 'sensors-sim', base: 'python', targets: ['sensors-sim'] },
+  'sensors-sim': {
+    folder: 'sensors-sim',
+    base: 'python',
+    targets: ['sensors-sim'],
+    sources: ['sensors-sim'],
+  },
 };

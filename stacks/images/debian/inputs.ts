@@ -11,15 +11,13 @@ const KEY_CHARACTERS = 12;
 
 /** What stands for everything that an image is made of: the same inputs, the same key. */
 export function keyOf(name: ImageName): string {
-  const { targets } = IMAGES[name];
-  // Stack files have one version for all images of ours.
-  return targets === undefined ? digest(inputsOf(name)) : version();
+  return digest(inputsOf(name));
 }
 
-/** What TIDEGAUGE_VERSION is for images built here. */
+/** What TIDEGAUGE_VERSION is for images built here: stack files have one for all that is ours. */
 export function version(): string {
   const ours = (Object.keys(IMAGES) as ImageName[]).filter((name) => IMAGES[name].targets !== undefined);
-  return digest([...ours.flatMap(inputsOf), ...read(ROOT, contextFiles())]);
+  return digest(ours.map(keyOf));
 }
 
 /** The root file system's key. */
@@ -27,14 +25,16 @@ export function rootKey(): string {
   return digest(filesOf(FOLDERS, ['debian/rootfs.ts']));
 }
 
-/** Files that images of ours are built from: what .dockerignore leaves in, later lines over earlier ones. */
-export function contextFiles(): string[] {
+/** Files of some sources that .dockerignore leaves in; later lines of it over earlier ones. */
+export function contextFiles(sources: readonly string[]): string[] {
   const text = readFileSync(join(ROOT, '.dockerignore'), 'utf8');
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const kept = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
   const isLeftIn = (path: string): boolean =>
     lines.findLast((line) => matches(path, line.replace(/^!/, '')))?.startsWith('!') === true;
-  return globSync(kept.flatMap(withContents), { cwd: ROOT }).filter(isLeftIn);
+  const isWanted = (path: string): boolean => sources.some((source) => matches(path, source));
+  const paths = globSync(kept.flatMap(withContents), { cwd: ROOT });
+  return paths.filter((path) => isWanted(path) && isLeftIn(path) && isFile(ROOT, path));
 }
 
 function matches(path: string, pattern: string): boolean {
@@ -47,20 +47,28 @@ function withContents(pattern: string): string[] {
 }
 
 function inputsOf(name: ImageName): string[] {
-  const { folder, base, contents = '' } = IMAGES[name];
+  const { folder, base, sources, contents = '' } = IMAGES[name];
   const below = base === undefined ? [rootKey()] : inputsOf(base);
-  return [name, contents, ...below, ...filesOf(FOLDERS, [folder])];
+  const context = sources === undefined ? [] : read(ROOT, contextFiles(sources));
+  return [name, contents, ...below, ...filesOf(FOLDERS, [folder]), ...context];
 }
 
 /** The files of folders, and of all in them. */
 function filesOf(directory: string, folders: readonly string[]): string[] {
-  return read(directory, globSync(folders.flatMap(withContents), { cwd: directory }));
+  const paths = globSync(folders.flatMap(withContents), { cwd: directory });
+  return read(
+    directory,
+    paths.filter((path) => isFile(directory, path)),
+  );
 }
 
 /** Path and contents of files, in an order of their own. */
-function read(directory: string, paths: readonly string[]): string[] {
-  const files = paths.filter((path) => statSync(join(directory, path)).isFile());
+function read(directory: string, files: readonly string[]): string[] {
   return files.toSorted().flatMap((path) => [path, readFileSync(join(directory, path), 'latin1')]);
+}
+
+function isFile(directory: string, path: string): boolean {
+  return statSync(join(directory, path)).isFile();
 }
 
 function digest(parts: readonly string[]): string {

@@ -10,8 +10,10 @@ const run = promisify(execFile);
 export const SUITE = 'bookworm';
 
 const MAKE = { timeout: 600_000, maxBuffer: 64 * 2 ** 20 };
-/** The certificate authorities that this machine trusts, and so do its images. */
-export const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
+/** Where images have the certificate authorities that this machine trusts; a package would replace the usual file. */
+export const AUTHORITIES = '/etc/ssl/host-authorities.crt';
+
+const HOST_AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 // Documents are no use in an image; a file system that is thrown away needs no care for power cuts.
 const DPKG = ['man', 'doc', 'info', 'locale', 'lintian'].map((name) => `path-exclude=/usr/share/${name}/*`);
 
@@ -24,7 +26,8 @@ export async function makeRootFileSystem(archive: string): Promise<void> {
   const options = [
     ...[...DPKG, 'force-unsafe-io'].map((option) => `--dpkgopt=${option}`),
     '--aptopt=Acquire::Languages "none"',
-    `--customize-hook=install -D -m 644 ${AUTHORITIES} "$1${AUTHORITIES}"`,
+    `--customize-hook=install -D -m 644 ${HOST_AUTHORITIES} "$1${AUTHORITIES}"`,
+    `--customize-hook=echo 'Acquire::https::CaInfo "${AUTHORITIES}";' >"$1/etc/apt/apt.conf.d/authorities"`,
   ];
   // Twice as fast in memory, of which it takes 300 MB.
   const env = { ...process.env, TMPDIR: existsSync('/dev/shm') ? '/dev/shm' : tmpdir() };
