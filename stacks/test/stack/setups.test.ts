@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { temporaryDirectory } from '@tidegauge/lab';
+import { type Boards, startBoards } from '@tidegauge/lab/docker/boards';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { ROOT, readVariables } from '../stack-files.ts';
+
+const started = await startOrSkip('docker', () => startBoards(1));
+const skip = 'skip' in started ? started.skip : false;
+const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
+const board = boards?.[0];
+const folder = temporaryDirectory('setups');
+const data = join(folder.path, 'data');
+after(async () => {
+  await stop?.();
+  folder.remove();
+});
+
+interface Outcome {
+  readonly status: number | null;
+  readonly output: string;
+  /** What it complained of, a line each. */
+  readonly findings: readonly string[];
+}
+
+/** Runs a script of stacks/bin on the board, as its operator would. */
+function script(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Outcome {
+  const { status, stdout, stderr } = spawnSync(join(ROOT, 'stacks/bin', name), args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...board!.env, TIDEGAUGE_DATA: data, ...env },
+  });
+  const findings = stderr.split('\n').filter((line) => line !== '');
+  return { status, output: stdout, findings };
+}
+
+test('without an engine, and without a swarm, a deploy says how to get one', { skip }, async () => {
+  const nowhere = script('deploy', ['postgres'], { DOCKER_HOST: 'unix:///nobody/listens.sock' });
+  assert.equal(nowhere.status, 1);
+  assert.match(
+    nowhere.findings.join(),
+    /^deploy: no Docker engine answers: start it \(systemctl start docker\)/,
+  );
+  const alone = script('deploy', ['postgres']);
+  assert.equal(alone.status, 1);
+  assert.deepEqual(alone.findings, [
+    'deploy: this board is in no swarm: docker swarm init --advertise-addr ITS-ADDRESS',
+  ]);
+  await swarm();
+});
+
+test('a store or a profile that is not there is refused by name', { skip }, () => {
+  for (const args of [['oracle'], ['compose'], ['postgres', '--profile', '16gb'], ['postgres', 'mariadb']]) {
+    const { status, findings } = script('deploy', args);
+    assert.equal(status, 1, args.join(' '));
+    assert.equal(findings.length, 1, findings.join('\n'));
+  }
+});
+
+test('secrets, labels and images that are missing are named, each with what mends it', { skip }, () => {
+  const { status, findings } = script('deploy', ['postgres', '--check']);
+  assert.equal(status, 1);
+  assert.match(
+    findings[0]!,
+    /no secret .*tidegauge_ca .*tidegauge_postgres_store_url .*: stacks\/bin\/secrets postgres$/,
+  );
+  for (const role of ['broker', 'postgres']) {
+    const finding = findings.find((line) => line.includes(`label tidegauge.${role}=true`));
+    assert.match(finding ?? '', /docker node update --label-add/);
+  }
+  for (const service of ['ingest', 'api', 'broker-metrics']) {
+    assert.ok(findings.some((line) => line.includes(`no image tidegauge-${service}:`)));
+  }
+  assert.match(findings.at(-1)!, /6 to mend; nothing was deployed/);
+});
+
+test('what the findings say to do mends them', { skip }, async () => {
+  const { output } = script('board', ['broker', 'postgres']);
+  assert.equal(statSync(join(data, 'postgres')).uid, 999);
+  assert.equal(statSync(join(data, 'mosquitto')).mode & 0o777, 0o700);
+  const [, label] = /^On a manager: docker (.*)$/m.exec(output) ?? [];
+  await board!.docker(label!.split(' '));
+  assert.deepEqual(script('secrets', ['postgres', '--host', board!.address]).findings, []);
+  const { TIDEGAUGE_VERSION: version } = readVariables('stacks/versions.env');
+  for (const service of ['ingest', 'api', 'broker-metrics']) {
+    await board!.docker(['import', '-', `tidegauge-${service}:${version}`], { input: Buffer.alloc(10_240) });
+  }
+  const ready = script('deploy', ['postgres', '--check']);
+  assert.deepEqual(ready, { status: 0, output: 'postgres can be deployed\n', findings: [] });
+});
+
+test('the authority’s certificate can be had for sensors', { skip }, () => {
+  const { output } = script('secrets', ['--ca']);
+  assert.match(output, /^-----BEGIN CERTIFICATE-----\n[^-]*-----END CERTIFICATE-----\n$/);
+});
+
+test('a board too old for the images is named', { skip }, () => {
+  // The engine's own answers, but for what the board is.
+  const client = join(folder.path, 'docker');
+  const path = process.env.PATH!;
+  writeFileSync(client, `#!/bin/sh\nPATH='${path}' docker "$@" | sed 's/ x86_64 / armv7l /'\n`);
+  chmodSync(client, 0o755);
+  const { findings } = script('deploy', ['postgres', '--check'], { PATH: `${folder.path}:${path}` });
+  assert.match(
+    findings[0] ?? '',
+    /^deploy: board-1\(armv7l\) cannot run the images, .* give it a 64-bit system/,
+  );
+});
+
+test('a sensor’s name that is none, or the stack’s own, is refused', { skip }, () => {
+  for (const name of ['site/3', '#', '+', 'ingest', 'health', '']) {
+    const { status, findings, output } = script('sensor', ['add', name]);
+    assert.equal(status, 1, name);
+    assert.equal(findings.length, 1, name);
+    assert.equal(output, '');
+  }
+});
