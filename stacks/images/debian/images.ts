@@ -25,6 +25,7 @@ export type ImageName =
   | 'mosquitto'
   | 'postgres'
   | 'cassandra'
+  | 'monitoring'
   | 'tidegauge'
   | 'sensors-sim';
 
@@ -41,6 +42,8 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
     fill: fillCassandra,
     contents: CASSANDRA_VERSION,
   },
+  // Prometheus, Alertmanager and node exporter: whoever takes it names the latter two himself.
+  monitoring: { folder: 'debian/monitoring', variable: 'PROMETHEUS_IMAGE' },
   tidegauge: {
     folder: 'tidegauge',
     base: 'node',
