@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 // A batch over several shards is a two-phase commit; what a killed coordinator leaves of one is resolved soon.
 // Nodes talk without TLS on loopback; each database has a maintenance process, each shard on the move a slot.
-const SETTINGS = [
+export const CITUS_SETTINGS: readonly string[] = [
   'shared_preload_libraries=citus',
   'max_prepared_transactions=120',
   'max_worker_processes=48',
@@ -54,7 +54,7 @@ export async function startCitus({ workers: count = 2 } = {}): Promise<Citus> {
   const password = randomBytes(18).toString('base64url');
   const nodes: Postgres[] = [];
   const startNode = async (): Promise<Postgres> => {
-    const node = await startPostgres({ password, sharedBuffers: 48, settings: SETTINGS });
+    const node = await startPostgres({ password, sharedBuffers: 48, settings: CITUS_SETTINGS });
     nodes.push(node);
     return node;
   };

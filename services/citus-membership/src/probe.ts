@@ -35,20 +35,21 @@ export async function probe(
   login: Login,
   coordinatorVersion: string,
 ): Promise<Probed> {
-  const sightings: Sighting[] = [];
+  const found = new Map<string, Sighting>();
   const failures = new Map<string, string>();
   const queue = [...addresses];
   const ask = async (): Promise<void> => {
     for (let address = queue.shift(); address !== undefined; address = queue.shift()) {
       try {
-        sightings.push(await look(address, port, login, coordinatorVersion));
+        found.set(address, await look(address, port, login, coordinatorVersion));
       } catch (error) {
         failures.set(address, (error as Error).message || String((error as NodeJS.ErrnoException).code));
       }
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, ask));
-  return { sightings, failures };
+  // In the order asked, so that the same workers join in the same order.
+  return { sightings: addresses.flatMap((address) => found.get(address) ?? []), failures };
 }
 
 async function look(address: string, port: number, login: Login, wanted: string): Promise<Sighting> {

@@ -3,8 +3,11 @@
  * in its manual (docs.citusdata.com/en/stable), pg_control_system in PostgreSQL's, section "Control Data Functions".
  */
 
-/** Held by the one that acts, for as long as its session lives: an update may run two for a moment. */
-export const TAKE_TURN = 'select pg_try_advisory_lock(7431265010) as mine';
+/**
+ * Held by the one that acts, for as long as its session lives: an update may run two for a moment. Of two numbers, so
+ * that it is none of the store's, which have one.
+ */
+export const TAKE_TURN = 'select pg_try_advisory_lock(7431265, 1) as mine';
 
 /** Who a server is: made by initdb, kept with the data through every restart, upgrade of minors and move. */
 export const WHO = `
