@@ -1,0 +1,91 @@
+# All images of ours, for both architectures, from the root:
+#   set -a; . stacks/versions.env; set +a
+#   docker buildx bake -f stacks/images/docker-bake.hcl --push        one of them: … ingest
+# A builder for several architectures comes from: docker buildx create --use --bootstrap; on a machine that is no arm64,
+# with emulation: docker run --privileged --rm tonistiigi/binfmt --install arm64
+# Names and versions are those of stacks/versions.env and of nowhere else.
+
+variable "TIDEGAUGE_REGISTRY" {}
+variable "TIDEGAUGE_VERSION" {}
+variable "NODE_IMAGE" {}
+variable "PYTHON_IMAGE" {}
+variable "MAVEN_IMAGE" {}
+variable "JRE_IMAGE" {}
+# The commit that is built, for a label.
+variable "REVISION" {
+  default = "unknown"
+}
+
+group "default" {
+  targets = ["services", "sensors-sim", "hbase"]
+}
+
+group "services" {
+  targets = ["ingest", "api", "broker-metrics", "citus-membership", "doctor"]
+}
+
+target "image" {
+  context   = "."
+  platforms = ["linux/arm64", "linux/amd64"]
+}
+
+target "service" {
+  inherits   = ["image"]
+  dockerfile = "stacks/images/tidegauge/Dockerfile"
+  args = {
+    BASE_IMAGE = NODE_IMAGE
+    VERSION    = TIDEGAUGE_VERSION
+    REVISION   = REVISION
+  }
+}
+
+target "ingest" {
+  inherits = ["service"]
+  target   = "ingest"
+  tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-ingest:${TIDEGAUGE_VERSION}"]
+}
+
+target "api" {
+  inherits = ["service"]
+  target   = "api"
+  tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-api:${TIDEGAUGE_VERSION}"]
+}
+
+target "broker-metrics" {
+  inherits = ["service"]
+  target   = "broker-metrics"
+  tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-broker-metrics:${TIDEGAUGE_VERSION}"]
+}
+
+target "citus-membership" {
+  inherits = ["service"]
+  target   = "citus-membership"
+  tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-citus-membership:${TIDEGAUGE_VERSION}"]
+}
+
+target "doctor" {
+  inherits = ["service"]
+  target   = "doctor"
+  tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-doctor:${TIDEGAUGE_VERSION}"]
+}
+
+target "sensors-sim" {
+  inherits   = ["image"]
+  dockerfile = "stacks/images/sensors-sim/Dockerfile"
+  args = {
+    BASE_IMAGE = PYTHON_IMAGE
+    VERSION    = TIDEGAUGE_VERSION
+    REVISION   = REVISION
+  }
+  tags = ["${TIDEGAUGE_REGISTRY}tidegauge-sensors-sim:${TIDEGAUGE_VERSION}"]
+}
+
+target "hbase" {
+  inherits = ["image"]
+  context  = "stacks/images/hbase"
+  args = {
+    BUILD_IMAGE = MAVEN_IMAGE
+    BASE_IMAGE  = JRE_IMAGE
+  }
+  tags = ["${TIDEGAUGE_REGISTRY}tidegauge-hbase:${TIDEGAUGE_VERSION}"]
+}
