@@ -35,9 +35,6 @@ interface Deploy {
   readonly update_config?: { readonly order?: string };
 }
 
-/** Exemptions, each with its reason. */
-const EXEMPT: Readonly<Record<string, readonly string[]>> = {};
-
 const OURS = /^tidegauge-[a-z-]+$/;
 
 /** Each way in which a merged stack breaks what all our services keep to. */
@@ -45,7 +42,7 @@ export function problemsOf(stack: Stack, variables: Variables): string[] {
   const problems: string[] = [];
   for (const [name, service] of Object.entries(stack.services)) {
     for (const [rule, kept] of Object.entries(rulesOf(service, variables))) {
-      if (!kept && !EXEMPT[name]?.includes(rule)) problems.push(`${name}: ${rule}`);
+      if (!kept) problems.push(`${name}: ${rule}`);
     }
   }
   return problems;
@@ -53,7 +50,8 @@ export function problemsOf(stack: Stack, variables: Variables): string[] {
 
 function rulesOf(service: Service, variables: Variables): Record<string, boolean> {
   const { image = '', user = '', healthcheck, logging, ports = [], deploy = {}, environment = {} } = service;
-  const job = deploy.mode?.endsWith('-job') === true;
+  // It has one thing to do, and ends when that is done.
+  const job = deploy.restart_policy?.condition === 'on-failure';
   return {
     'its image is named in versions.env': namedIn(variables, image),
     'its image has a version that stays': /:[^/:]+$/.test(image) && !image.endsWith(':latest'),
@@ -66,9 +64,9 @@ function rulesOf(service: Service, variables: Variables): Record<string, boolean
     'its log is bounded':
       logging?.options?.['max-size'] !== undefined && logging.options['max-file'] !== undefined,
     'its memory is limited': deploy.resources?.limits?.memory !== undefined,
-    'memory is reserved for it': deploy.resources?.reservations?.memory !== undefined,
+    'memory is reserved for it': job || deploy.resources?.reservations?.memory !== undefined,
     'it is started again': job || deploy.restart_policy?.condition === 'any',
-    'its old task stops first': deploy.update_config?.order === 'stop-first',
+    'its old task stops first': job || deploy.update_config?.order === 'stop-first',
     'it has no virtual address': deploy.endpoint_mode === 'dnsrr',
     'its ports are the board’s own': ports.every(({ mode }) => mode === 'host'),
     'no secret is in its environment': Object.entries(environment).every(
