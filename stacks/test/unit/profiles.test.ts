@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CONFIG } from '@tidegauge/dashboards/config';
-import { PROFILES, ROOT, readVariables, STORES, variablesOf } from '../stack-files.ts';
+import { bytesOf, PROFILES, ROOT, readVariables, STORES, variablesOf } from '../stack-files.ts';
 
 const FILES = [
   'docker-stack.yml',
@@ -65,6 +65,19 @@ test('the broker queues more than the alert on its queue waits for', () => {
   for (const profile of PROFILES) {
     const queued = Number(variablesOf(profile).MOSQUITTO_QUEUED_MESSAGES);
     assert.ok(queued >= 2 * CONFIG.thresholds.brokerQueuedMessages, `${profile}: ${queued}`);
+  }
+});
+
+test('the broker’s memory holds two full queues', () => {
+  // Measured: 10 MB empty, 383 bytes for each message beside its payload.
+  for (const profile of PROFILES) {
+    const {
+      MOSQUITTO_QUEUED_MESSAGES: messages,
+      MOSQUITTO_QUEUED_BYTES: bytes,
+      ...rest
+    } = variablesOf(profile);
+    const full = 10e6 + 2 * (Number(messages) * 383 + Number(bytes));
+    assert.ok(full <= bytesOf(rest.MOSQUITTO_MEMORY!), `${profile}: ${full} bytes`);
   }
 });
 
