@@ -128,6 +128,11 @@ export class Coordinator {
     }
   }
 
+  /** Ends the session at once; the server undoes what it was doing. */
+  cut(): void {
+    this.#client.connection.stream.destroy();
+  }
+
   async close(): Promise<void> {
     await this.#client.end().catch(() => {});
   }

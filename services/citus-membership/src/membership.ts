@@ -103,6 +103,11 @@ export class Membership {
     await this.rebalance.stop();
   }
 
+  /** Ends a statement under way by ending its session, so that it is undone. */
+  cut(): void {
+    this.#session?.cut();
+  }
+
   /** One look, and what follows from it. Rejects when the coordinator cannot be asked. */
   async round(): Promise<void> {
     const addresses = await this.#addresses();
@@ -137,7 +142,7 @@ export class Membership {
     }
     this.#tell(waiting);
     this.view = { members, waiting, lacking: state.lacking, job: state.job };
-    if (this.#rebalanceDue && members.length > 0 && waiting.size === 0) {
+    if (this.#rebalanceDue && members.length > 0) {
       this.#rebalanceDue = this.startRebalance() !== null;
     }
   }

@@ -16,6 +16,8 @@ import type { settings } from './settings.ts';
 // Rounds that wait for time limits are longer than the interval.
 const STALE_SECONDS = 60;
 const DEFAULT_PORT = 5432;
+/** What a round under way gets to end by itself; probes take 6 s. */
+const LAST_ROUND_MS = 8000;
 
 /** Starts HTTP at once, and rounds that go on whatever fails: coordinator, workers and DNS may all come later. */
 export async function startCitusMembership(config: Config<typeof settings>): Promise<Running> {
@@ -53,7 +55,8 @@ export async function startCitusMembership(config: Config<typeof settings>): Pro
   return {
     async stop() {
       stopping.abort();
-      await rounds;
+      const late = setTimeout(() => membership.cut(), LAST_ROUND_MS);
+      await rounds.finally(() => clearTimeout(late));
       await http.close();
     },
   };

@@ -44,7 +44,10 @@ export const WORKERS = `
    where n.groupid <> 0 and n.noderole = 'primary'
    order by n.nodeid`;
 
-export const IDENTIFY = 'insert into tidegauge_membership.worker (node, identity) values ($1, $2)';
+// Who was taken out of the list by a person, and joins again, is another node with the same data.
+export const IDENTIFY = `
+  insert into tidegauge_membership.worker (node, identity) values ($1, $2)
+  on conflict (identity) do update set node = excluded.node, disabled = null`;
 
 /** Replicates reference tables later, on its own; shards only come by a rebalance. */
 export const ADD = 'select citus_add_node($1, $2) as id';
