@@ -57,7 +57,9 @@ function setUser(admin) {
   const [, password, name] =
     /^mongodb:\/\/tidegauge:([\w-]+)@[^/]+\/(\w+)/.exec(read(`${secrets}/store_url`)) || [];
   if (name === undefined) {
-    throw new Error('the secret tidegauge_mongodb_store_url is not like mongodb://tidegauge:<letters and digits>@hosts/database');
+    throw new Error(
+      'the secret tidegauge_mongodb_store_url is not like mongodb://tidegauge:<letters and digits>@hosts/database',
+    );
   }
   const database = admin.getSiblingDB(name);
   const user = { pwd: password, roles: [{ role: 'readWrite', db: name }] };
