@@ -4,12 +4,14 @@
 set -eu
 
 from_file() {
+  file=
   eval "file=\${$1_FILE:-}"
   test -z "$file" || eval "$1=\$(cat \"\$file\")"
 }
 
 run_scripts() {
   for script in /docker-entrypoint-initdb.d/*; do
+    # shellcheck disable=SC1090 # the stack's own
     case $script in
       *.sh) if test -x "$script"; then "$script"; else . "$script"; fi ;;
       *.sql) query --file="$script" ;;
@@ -34,7 +36,8 @@ make_database() {
   # Nobody else may come in before all is made.
   pg_ctl --wait --options="-c listen_addresses=''" start
   if test "$POSTGRES_DB" != postgres; then
-    POSTGRES_DB=postgres query --set=name="$POSTGRES_DB" <<'SQL'
+    name=$POSTGRES_DB
+    POSTGRES_DB=postgres query --set=name="$name" <<'SQL'
 create database :"name";
 SQL
   fi
@@ -57,7 +60,7 @@ if test "${1:-}" = postgres; then
   : "${POSTGRES_DB:=$POSTGRES_USER}"
   export POSTGRES_USER POSTGRES_DB
   export PGHOST=/var/run/postgresql
-  test -s "$PGDATA/PG_VERSION" || make_database
+  test -s "$PGDATA/PG_VERSION" || make_database "$@"
   unset PGHOST POSTGRES_PASSWORD
 fi
 exec "$@"
