@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { configTable } from '@tidegauge/service';
 import { API_SCHEMA } from '../services/api/src/config.ts';
 import { settings as brokerMetricsSettings } from '../services/broker-metrics/src/settings.ts';
+import { settings as citusMembershipSettings } from '../services/citus-membership/src/settings.ts';
+import { settings as doctorSettings } from '../services/doctor/src/settings.ts';
 import { settings } from '../services/ingest/src/settings.ts';
 import { ROOT } from './setup.js';
 
@@ -39,6 +41,16 @@ ${configTable(API_SCHEMA)}
 ## Exporter of the broker's $SYS topics
 
 ${configTable(brokerMetricsSettings)}
+
+## Membership of Citus
+
+${configTable(citusMembershipSettings)}
+
+## Doctor
+
+What it looks at is in [its README](../services/doctor/README.md).
+
+${configTable(doctorSettings)}
 `;
 }
 

@@ -48,7 +48,7 @@ export function expectedLoads(nodes: readonly SwarmNode[], services: readonly St
   });
 }
 
-/** A label that a service asks for and no usable node carries, and the node that suits it best. */
+/** A label that a service cannot do without and no usable node carries, and the node that suits it best. */
 export interface MissingLabel {
   readonly label: string;
   readonly value: string;
@@ -63,8 +63,8 @@ export function missingLabels(
 ): MissingLabel[] {
   const usable = nodes.filter(isUsable);
   const wanted = new Map<string, { label: string; value: string; services: string[] }>();
-  for (const { name, labels, replicas } of services) {
-    if (replicas === 0) continue;
+  for (const { name, labels, replicas, optional } of services) {
+    if (replicas === 0 || optional) continue;
     for (const [label, value] of labels) {
       if (usable.some((node) => node.Spec.Labels?.[label] === value)) continue;
       const key = `${label}=${value}`;

@@ -120,10 +120,14 @@ function checkQueue({ queuedMessages, queuedBytes }: BrokerLimits, { rate, messa
   if (rate === null) return ok(check, `${held}; ${drops}`);
   const seconds = messages / rate;
   const says = `${held}: ${duration(seconds)} at ${count(rate)}/s, ${drops}`;
-  const which =
-    queuedBytes !== 0 && queuedBytes / messageBytes <= messages ? 'max_queued_bytes' : 'max_queued_messages';
-  const wanted = Math.ceil(COMFORTABLE_SECONDS * rate * (which === 'max_queued_bytes' ? messageBytes : 1));
-  const mend = `raise ${which} to ${wanted} for ten minutes (MOSQUITTO_${which.slice(4).toUpperCase()} in the profile), as memory allows`;
+  const wanted = Math.ceil(COMFORTABLE_SECONDS * rate);
+  const byBytes = queuedBytes !== 0 && queuedBytes / messageBytes <= messages;
+  const [setting, value] = byBytes
+    ? ['max_queued_bytes', wanted * messageBytes]
+    : ['max_queued_messages', wanted];
+  const mend =
+    `for ten minutes raise ${setting} to ${value} (MOSQUITTO_${setting.slice(4).toUpperCase()} in the profile), ` +
+    `which takes about ${size(wanted * (messageBytes + PER_MESSAGE))} of the broker's memory`;
   if (seconds < SHORT_SECONDS) return error(check, `${says}; a restart of a store takes longer`, mend);
   return seconds < COMFORTABLE_SECONDS ? warning(check, says, mend) : ok(check, says);
 }

@@ -50,7 +50,7 @@ export async function examine(config: Settings): Promise<Report> {
     lookAt(config.dockerHost === 'none' ? null : config.dockerHost, (host) =>
       readEngine(new DockerApi(host)),
     ),
-    measureDisk(files, join(config.root, config.data), config.diskTime),
+    measureDisk(files, config.root, config.data, config.diskTime),
     lookAt(config.ingest, askIngest),
     lookAt(config.broker, (url) =>
       askBroker({ url, user: config.brokerUser, password: config.brokerPassword, ca: config.brokerCa }),
@@ -98,27 +98,33 @@ export interface Failure {
 }
 
 function loadStack(
-  { files: directory, profile }: Settings,
+  { files: directory, profile, monitoring }: Settings,
   store: string | null,
 ): { stack: Stack | null; findings: Finding[] } {
   const check = 'stack.files';
   const root = directory ?? HERE;
-  const extra = store === null || store === 'json' || store === 'null' ? [] : [`stacks/${store}.yml`];
-  const files = ['docker-stack.yml', ...extra];
+  // As stacks/bin/deploy puts them together; these two stores have no service of their own.
+  const names = store === null || store === 'json' || store === 'null' ? [] : [store];
+  const exporter = `monitoring/${store}`;
+  if (monitoring) names.push('monitoring');
+  if (monitoring && existsSync(join(root, `stacks/${exporter}.yml`))) names.push(exporter);
+  const files = ['docker-stack.yml', ...names.map((name) => `stacks/${name}.yml`)];
   try {
-    // Without a profile its variables would complain; the smallest asks for least.
+    // Without a profile its variables would be missing; the smallest asks for least.
     const stack = readStack(root, files, profile ?? '1gb', process.env);
-    return { stack, findings: [ok(check, `${files.join(' and ')} ask for what follows`)] };
+    return { stack, findings: [ok(check, `read ${files.join(', ')} with profile ${profile ?? '1gb'}`)] };
   } catch (failure) {
     if (!(failure instanceof StackError)) throw failure;
-    const mend = 'say where docker-stack.yml and stacks/ are: --files DIR';
-    return { stack: null, findings: [(directory === null ? unknown : error)(check, failure.message, mend)] };
+    const isHere = directory !== null || existsSync(join(root, 'docker-stack.yml'));
+    return { stack: null, findings: [(isHere ? error : unknown)(check, failure.message, failure.mend)] };
   }
 }
 
 function mongodbOf(store: string | null, stack: Stack | null): MongodbImage | null {
   if (store !== 'mongodb') return null;
-  return mongodbImage(stack?.variables.MONGODB_IMAGE ?? 'the image of MongoDB');
+  const { MONGODB_IMAGE = 'the image of MongoDB', MONGODB_IMAGE_ARMV8_0 = 'mongo:4.4.18' } =
+    stack?.variables ?? {};
+  return mongodbImage(MONGODB_IMAGE, MONGODB_IMAGE_ARMV8_0);
 }
 
 async function compareClocks(

@@ -8,14 +8,24 @@ const BLOCK = 4096;
 const MOST_WRITES = 1000;
 const LEAST_WRITES = 3;
 
-/** Measures the disk below `directory`, in `seconds` or a little more; leaves nothing behind. */
-export async function measureDisk(files: HostFiles, directory: string, seconds: number): Promise<Disk> {
-  let measured = resolve(directory);
-  while (!existsSync(measured)) measured = dirname(measured);
+/**
+ * Measures the disk below `directory`, in `seconds` or a little more; leaves nothing behind.
+ *
+ * @param root where the board's root is seen, as for `hostFiles`
+ */
+export async function measureDisk(
+  files: HostFiles,
+  root: string,
+  directory: string,
+  seconds: number,
+): Promise<Disk> {
+  let there = resolve(directory);
+  while (!existsSync(join(root, there))) there = dirname(there);
+  const measured = join(root, there);
   const mount = findMount(files, realpathSync(measured));
   return {
     directory: resolve(directory),
-    measured,
+    measured: there,
     mount,
     medium: mount === null ? null : findMedium(files, mount),
     free: await freeSpace(measured),

@@ -52,7 +52,7 @@ function available(files: HostFiles, release: string, module: string, option: st
 export function checkKernel(kernel: Kernel, store: string | null, mongodb: MongodbImage | null): Finding[] {
   return [
     checkRelease(kernel, mongodb),
-    checkPageSize(kernel, store),
+    checkPageSize(kernel, store, mongodb),
     checkModule(
       'kernel.overlay',
       kernel.overlay,
@@ -88,14 +88,18 @@ function checkRelease({ release }: Kernel, mongodb: MongodbImage | null): Findin
 const FOUR_KIB =
   'add "kernel=kernel8.img" to /boot/firmware/config.txt and reboot: the same system with pages of 4 KiB';
 
-function checkPageSize({ pageSize }: Kernel, store: string | null): Finding {
+function checkPageSize({ pageSize }: Kernel, store: string | null, mongodb: MongodbImage | null): Finding {
   const check = 'kernel.page-size';
   if (pageSize === null) return unknown(check, '/proc/self/auxv cannot be read', 'run: getconf PAGESIZE');
   const kib = `pages of ${pageSize / 1024} KiB`;
   if (pageSize === 4096) return ok(check, kib);
   const says = `${kib}, as a Raspberry Pi 5 boots by default: programs built with jemalloc for 4 KiB end with "Unsupported system page size"`;
-  if (store === 'mongodb') {
-    return error(check, `${says}, and MongoDB from 8.0.5 on is reported to crash`, FOUR_KIB);
+  if ((mongodb?.version?.[0] ?? 0) >= 8) {
+    return error(
+      check,
+      `${says}, and MongoDB is reported to crash from 8.0.5 on (docker-library/mongo issue 762)`,
+      FOUR_KIB,
+    );
   }
   if (store === 'sqlite' || store === 'json') return ok(check, `${kib}: Node and SQLite run with any`);
   return warning(

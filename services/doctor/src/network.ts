@@ -93,7 +93,12 @@ export function checkReach(reaches: readonly Reach[]): Finding[] {
   const lost = reaches.filter(({ why }) => why !== null);
   if (reaches.length === 0) return [];
   if (lost.length === 0)
-    return [ok(check, `${reaches.map(({ node }) => hostname(node)).join(', ')} answer on port ${GOSSIP}`)];
+    return [
+      ok(
+        check,
+        `${reaches.map(({ node }) => hostname(node)).join(', ')} ${reaches.length === 1 ? 'answers' : 'answer'} on port ${GOSSIP}`,
+      ),
+    ];
   return lost.map(({ node, why }) =>
     warning(
       check,

@@ -99,48 +99,48 @@ function kind({ machine, userland32, arm }: Processor, says: string): Finding {
 const FLASH = 'flash Raspberry Pi OS Lite (64-bit) and join the board again';
 const REPLACE = 'use a board with a 64-bit processor: Raspberry Pi 3 or newer';
 
-/** The image that is to run, and its version as [major, minor]; null when its tag does not say. */
+/** The image that is to run. */
 export interface MongodbImage {
   readonly image: string;
-  readonly version: readonly [number, number, number] | null;
+  /** Of its tag; null when that does not say. */
+  readonly version: readonly [major: number, minor: number, patch: number] | null;
+  /** The image for older boards. */
+  readonly older: string;
 }
 
-/** `mongo:4.4.29` and the like. */
-export function mongodbImage(image: string): MongodbImage {
+/** Reads `mongo:4.4.18` and the like. */
+export function mongodbImage(image: string, older: string): MongodbImage {
   const [, major, minor, patch = '0'] = /:(\d+)\.(\d+)(?:\.(\d+))?/.exec(image) ?? [];
-  return {
-    image,
-    version: major === undefined ? null : [Number(major), Number(minor), Number(patch)],
-  };
+  const version = major === undefined ? null : ([Number(major), Number(minor), Number(patch)] as const);
+  return { image, version, older };
 }
 
-// MongoDB Manual, production notes, "Platform Support": 5.0 and later need ARMv8.2-A, or AVX on x86.
-function checkMongodb({ machine, arm, avx }: Processor, { image, version }: MongodbImage): Finding {
+/** From 4.4.19 on it is built for ARMv8.2-A, from 5.0 on for AVX (MongoDB Manual, production notes). */
+export function isDemanding({ version }: MongodbImage, machine: string): boolean {
+  const [major, minor, patch] = version ?? [0, 0, 0];
+  return major >= 5 || (machine !== 'x86_64' && major === 4 && minor === 4 && patch >= 19);
+}
+
+function checkMongodb({ machine, arm, avx }: Processor, mongodb: MongodbImage): Finding {
   const check = 'processor.mongodb';
-  const pin =
-    'set MONGODB_IMAGE to a mongo:4.4 tag in stacks/versions.env, or place MongoDB on a Raspberry Pi 5';
+  const { image, version, older } = mongodb;
+  const pin = `set MONGODB_IMAGE=${older} in stacks/versions.env, on all boards of the set`;
   if (version === null) {
     return unknown(
       check,
-      `${image} does not tell its version, and MongoDB from 5 on needs ARMv8.2 or AVX`,
+      `${image} does not tell its version; from 4.4.19 on it needs ARMv8.2, from 5.0 on AVX`,
       pin,
     );
   }
-  const [major] = version;
-  if (major < 5) return ok(check, `${image} runs on this processor`);
-  if (machine === 'x86_64') {
-    return avx
-      ? ok(check, `${image} runs on this processor`)
-      : error(check, `${image} needs AVX, which is missing`, pin);
+  if (!isDemanding(mongodb, machine)) return ok(check, `${image} runs on any 64-bit processor`);
+  const needs = machine === 'x86_64' ? 'AVX' : 'ARMv8.2';
+  if (machine !== 'x86_64' && arm === null) {
+    return unknown(check, `${image} needs ARMv8.2, and nothing tells what this is`, pin);
   }
-  if (arm === null) return unknown(check, `${image} needs ARMv8.2, and nothing tells what this is`, pin);
-  const enough = arm[0] > 8 || (arm[0] === 8 && arm[1] >= 2);
-  if (enough) return ok(check, `${image} runs on this processor`);
-  return error(
-    check,
-    `${image} needs ARMv8.2 and dies of an illegal instruction on ARMv${arm[0]}.${arm[1]}`,
-    pin,
-  );
+  const [major, minor] = arm ?? [0, 0];
+  const enough = machine === 'x86_64' ? avx : major > 8 || (major === 8 && minor >= 2);
+  if (enough) return ok(check, `${image} has the ${needs} that it needs`);
+  return error(check, `${image} needs ${needs}, which is missing: it dies of an illegal instruction`, pin);
 }
 
 function atLeast(

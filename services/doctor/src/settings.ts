@@ -2,12 +2,14 @@ import { boolean, defineConfig, duration, integer, oneOf, text, url } from '@tid
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { PROFILES } from './memory.ts';
 
-/** A store as its word or its URL, kept as text. */
+const STANDALONE = 'hbase-standalone';
+
+/** A store as the word of its stack or as its URL, kept as text. */
 const store = {
-  takes: `${STORE_SCHEMES.join(', ')}, or a URL that begins with one of them`,
+  takes: `${STORE_SCHEMES.join(', ')}, ${STANDALONE}, or a URL that begins with one of the first`,
   parse(value: string): string {
     const [scheme] = value.split(':');
-    if (STORE_SCHEMES.includes(scheme!)) return value;
+    if (STORE_SCHEMES.includes(scheme!) || value === STANDALONE) return value;
     throw new Error(`there is no store ${JSON.stringify(scheme)}`);
   },
 };
@@ -19,9 +21,14 @@ export const settings = defineConfig({
     secret: 'url',
     help: 'The store that is meant to run; with a URL it is asked whether it would take a write, and how fast.',
   },
+  monitoring: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Monitoring is meant to run too: stacks/monitoring.yml.',
+  },
   profile: {
     kind: oneOf(PROFILES),
-    help: 'The memory profile of the deploy: stacks/profiles/<profile>.env.',
+    help: 'The memory profile of the deploy: a file of stacks/profiles.',
   },
   rate: { kind: integer(1, 10_000_000), help: 'Messages per second that are wanted.' },
   messageBytes: { kind: integer(1, 268_435_456), default: '100', help: "Size of a message's payload." },

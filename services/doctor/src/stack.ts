@@ -14,6 +14,8 @@ export interface StackService {
   readonly replicas: number | null;
   /** Labels that a board needs to run it: `tidegauge.postgres` → `true`. */
   readonly labels: ReadonlyMap<string, string>;
+  /** Boards with its labels may be missing: a second member, a further node. */
+  readonly optional: boolean;
   readonly ports: readonly number[];
   /** Bytes; null where there is none. */
   readonly limit: number | null;
@@ -36,11 +38,17 @@ export interface Stack {
 /** A file of the stack that is missing or not understood; the message is for people. */
 export class StackError extends Error {
   override readonly name = 'StackError';
+  readonly mend: string;
+
+  constructor(message: string, mend: string) {
+    super(message);
+    this.mend = mend;
+  }
 }
 
 /**
- * Reads docker-stack.yml, the store's file and `more`, with the variables of stacks/versions.env and the profile,
- * as `docker stack deploy` would.
+ * Reads stack files with the variables of stacks/versions.env and the profile, as stacks/bin/deploy does: what the
+ * environment says wins.
  *
  * @throws {StackError} when a file is missing, is not YAML, or asks for a variable that nothing sets
  */
@@ -50,13 +58,14 @@ export function readStack(
   profile: string | null,
   environment: Variables,
 ): Stack {
-  let variables = environment;
+  let variables: Variables = {};
   for (const file of [
     'stacks/versions.env',
     ...(profile === null ? [] : [`stacks/profiles/${profile}.env`]),
   ]) {
-    variables = { ...variables, ...parseEnv(readText(directory, file), variables) };
+    variables = { ...variables, ...parseEnv(readText(directory, file), { ...variables, ...environment }) };
   }
+  variables = { ...variables, ...environment };
   const merged = files
     .map((file) => substitute(readYaml(directory, file), variables, file))
     .reduce((whole, part) => merge(whole, part), {});
@@ -81,6 +90,7 @@ function readText(directory: string, file: string): string {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new StackError(
       `${join(directory, file)} ${code === 'ENOENT' ? 'is not there' : `cannot be read: ${message}`}`,
+      'say where docker-stack.yml and stacks/ are: --files DIR',
     );
   }
 }
@@ -90,7 +100,7 @@ function readYaml(directory: string, file: string): Json {
     return parse(readText(directory, file), { merge: true }) as Json;
   } catch (error) {
     if (error instanceof StackError) throw error;
-    throw new StackError(`${file} is not YAML: ${(error as Error).message}`);
+    throw new StackError(`${file} is not YAML: ${(error as Error).message}`, 'restore it: git checkout');
   }
 }
 
@@ -113,7 +123,11 @@ export function interpolate(text: string, variables: Variables, where: string): 
       if (dollar !== undefined) return '$';
       const value = variables[short ?? name!];
       if (value !== undefined && (value !== '' || operator?.startsWith(':') !== true)) return value;
-      if (operator?.endsWith('?') === true) throw new StackError(`${where} needs ${name}: ${rest}`);
+      if (operator?.endsWith('?') === true)
+        throw new StackError(
+          `${where} needs ${name}: ${rest}`,
+          `set ${name} in stacks/versions.env or in the profile`,
+        );
       return rest as string;
     },
   );
@@ -143,12 +157,15 @@ function merge(whole: Json, part: Json): Json {
 function readService(name: string, service: Json): StackService {
   const deploy = at(service, 'deploy');
   const replicas = numberOf(at(deploy, 'replicas')) ?? 1;
+  const constraints = list(at(deploy, 'placement', 'constraints')).map(String);
   const amount = (kind: string) => dockerSize(String(at(deploy, 'resources', kind, 'memory') ?? ''));
   return {
     name,
     image: text(at(service, 'image')),
     replicas: at(deploy, 'mode') === 'global' ? null : replicas,
-    labels: new Map(list(at(deploy, 'placement', 'constraints')).flatMap(labelOf)),
+    labels: new Map(constraints.flatMap(labelOf)),
+    // The files write it without blanks, so that stacks/bin/deploy does not ask for it.
+    optional: constraints.some((constraint) => /^node\.labels\.\S+==\S+$/.test(constraint)),
     ports: list(at(service, 'ports')).flatMap(publishedPort),
     limit: amount('limits'),
     reserved: amount('reservations'),
@@ -157,8 +174,8 @@ function readService(name: string, service: Json): StackService {
   };
 }
 
-function labelOf(constraint: Json): [string, string][] {
-  const [, label, value] = /^\s*node\.labels\.(\S+)\s*==\s*(\S+)\s*$/.exec(String(constraint)) ?? [];
+function labelOf(constraint: string): [string, string][] {
+  const [, label, value] = /^\s*node\.labels\.([^\s=]+)\s*==\s*(\S+)\s*$/.exec(constraint) ?? [];
   return label === undefined ? [] : [[label, value!]];
 }
 

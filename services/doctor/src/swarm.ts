@@ -3,7 +3,7 @@ import { DockerError } from './docker-api.ts';
 import type { Engine, Swarm, SwarmNode } from './engine.ts';
 import { error, type Finding, ok, unknown, warning } from './finding.ts';
 import { fits, type Profile, profileFor } from './memory.ts';
-import type { MongodbImage } from './processor.ts';
+import { isDemanding, type MongodbImage } from './processor.ts';
 import type { Stack } from './stack.ts';
 import { plural, size } from './units.ts';
 
@@ -83,7 +83,7 @@ function checkEngines(nodes: readonly SwarmNode[], self: string, mongodb: Mongod
   const small = nodes.filter(({ Description }) =>
     /^(armv|arm$|i\d86)/.test(Description.Platform.Architecture),
   );
-  const needy = (mongodb?.version?.[0] ?? 0) >= 5;
+  const needy = mongodb !== null && isDemanding(mongodb, 'aarch64');
   const untold = nodes.filter(
     ({ ID, Description, Spec }) =>
       ID !== self &&
@@ -109,7 +109,7 @@ function checkEngines(nodes: readonly SwarmNode[], self: string, mongodb: Mongod
       ? [
           unknown(
             'swarm.mongodb',
-            `${mongodb!.image} needs ARMv8.2, and a swarm does not tell what ${untold.map(hostname).join(', ')} have`,
+            `${mongodb.image} needs ARMv8.2, and a swarm does not tell what ${untold.map(hostname).join(', ')} have`,
             'run the doctor on each of them',
           ),
         ]
@@ -141,20 +141,28 @@ function checkLabels(nodes: readonly SwarmNode[], { services }: Stack): Finding[
   }
   const placed = services
     .filter(({ labels, replicas }) => labels.size > 0 && replicas !== 0)
-    .map((service) => {
-      const boards = nodes.filter((node) => isUsable(node) && allows(node, service)).map(hostname);
-      return `${service.name} on ${boards.join(' or ')}`;
-    });
+    .map((service) => ({
+      name: service.name,
+      boards: nodes.filter((node) => isUsable(node) && allows(node, service)).map(hostname),
+    }))
+    .filter(({ boards }) => boards.length > 0)
+    .map(({ name, boards }) => `${name} on ${boards.join(', ')}`);
   return placed.length === 0 ? [] : [ok(check, placed.join('; '))];
 }
 
-function checkSecrets(present: readonly string[], { secrets }: Stack, store: string | null): Finding[] {
+function checkSecrets(
+  present: readonly string[],
+  { secrets, files }: Stack,
+  store: string | null,
+): Finding[] {
   const check = 'swarm.secrets';
   const missing = secrets.filter((name) => !present.includes(name));
   if (secrets.length === 0) return [];
   if (missing.length === 0) return [ok(check, `all ${secrets.length} are there`)];
   const says = `${missing.length} of ${secrets.length} are missing: ${missing.join(', ')}`;
-  return [error(check, says, `stacks/bin/secrets ${store ?? 'STORE'} (it keeps those that are there)`)];
+  const monitoring = files.includes('stacks/monitoring.yml') ? ', stacks/bin/secrets monitoring' : '';
+  const mend = `stacks/bin/secrets ${store ?? 'STORE'}${monitoring} (those that are there are kept)`;
+  return [error(check, says, mend)];
 }
 
 function checkMemory(nodes: readonly SwarmNode[], { services }: Stack, profile: Profile | null): Finding[] {

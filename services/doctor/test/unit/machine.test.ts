@@ -14,7 +14,10 @@ function processor(
   arch = 'arm64',
   image: string | null = null,
 ): Finding[] {
-  return checkProcessor(readProcessor(files, { arch, machine }), image === null ? null : mongodbImage(image));
+  return checkProcessor(
+    readProcessor(files, { arch, machine }),
+    image === null ? null : mongodbImage(image, 'mongo:4.4.18'),
+  );
 }
 
 test('boards are told by name, core and the ARM architecture that their features prove', () => {
@@ -31,12 +34,13 @@ test('a core that is not in the table is judged by its features', () => {
   assert.deepEqual(readProcessor(files, { arch: 'arm64', machine: 'aarch64' }).arm, [8, 3]);
 });
 
-test('MongoDB from 5 on is refused below ARMv8.2 and without AVX, and 4.4 is not', () => {
+test('MongoDB from 4.4.19 on is refused below ARMv8.2, and from 5 on without AVX', () => {
   const check = 'processor.mongodb';
   const refused = only(processor(PI_4, 'aarch64', 'arm64', 'mongo:8.0.12'), check, 'error');
   assert.match(refused.says, /mongo:8\.0\.12 needs ARMv8\.2/);
-  assert.match(refused.mend!, /MONGODB_IMAGE.*4\.4/);
-  only(processor(PI_4, 'aarch64', 'arm64', 'mongo:4.4.29'), check, 'ok');
+  assert.match(refused.mend!, /MONGODB_IMAGE=mongo:4\.4\.18/);
+  only(processor(PI_4, 'aarch64', 'arm64', 'mongo:4.4.19'), check, 'error');
+  only(processor(PI_4, 'aarch64', 'arm64', 'mongo:4.4.18'), check, 'ok');
   only(processor(PI_3B, 'aarch64', 'arm64', 'registry.local:5000/mongo:5.0.31'), check, 'error');
   only(processor(PI_5, 'aarch64', 'arm64', 'mongo:7.0.5'), check, 'ok');
   only(processor(CELERON, 'x86_64', 'x64', 'mongo:7.0.5'), check, 'error');
@@ -104,16 +108,16 @@ function kernel(
   files: HostFiles,
   release: string,
   store: string | null = null,
-  image = 'mongo:4.4.29',
+  image = 'mongo:4.4.18',
 ): Finding[] {
-  return checkKernel(readKernel(files, release), store, mongodbImage(image));
+  return checkKernel(readKernel(files, release), store, mongodbImage(image, 'mongo:4.4.18'));
 }
 
 test('pages of 16 KiB concern the stores that they break', () => {
   const check = 'kernel.page-size';
   only(kernel(PI_3B, '6.1.21-v8+'), check, 'ok');
   assert.match(
-    only(kernel(PI_5, '6.12.47+rpt-rpi-2712', 'mongodb'), check, 'error').mend!,
+    only(kernel(PI_5, '6.12.47+rpt-rpi-2712', 'mongodb', 'mongo:8.0.15'), check, 'error').mend!,
     /kernel=kernel8\.img/,
   );
   only(kernel(PI_5, '6.12.47+rpt-rpi-2712', 'postgres'), check, 'warning');

@@ -31,6 +31,19 @@ test('what the project ships is read whole: ports, labels, secrets, memory, dire
   assert.ok(Number(service('mosquitto').environment.MAX_QUEUED_MESSAGES) > 0);
 });
 
+test('a member that may be missing is told from one that may not, as stacks/bin/deploy does', () => {
+  const { services } = readStack(ROOT, ['docker-stack.yml', 'stacks/mongodb.yml'], '1gb', {});
+  const optional = (name: string) => services.find((each) => each.name === name)!.optional;
+  assert.deepEqual(['mongodb-1', 'mongodb-2', 'mongodb-3'].map(optional), [false, true, true]);
+});
+
+test('what the environment says wins', () => {
+  const image = (environment: Record<string, string>) =>
+    readStack(ROOT, ['stacks/postgres.yml'], '1gb', environment).services[0]!.image;
+  assert.equal(image({ POSTGRES_IMAGE: 'mine:1' }), 'mine:1');
+  assert.notEqual(image({}), 'mine:1');
+});
+
 test('every way to write a port, a label, a volume, an environment', () => {
   write('stacks/versions.env', 'TAG=1.2\n');
   write(

@@ -47,7 +47,15 @@ function node(number: number, options: NodeOptions = {}): SwarmNode {
 }
 
 function service(name: string, change: Partial<StackService> = {}): StackService {
-  const none = { image: null, replicas: 1, labels: new Map(), ports: [], limit: null, reserved: null };
+  const none = {
+    image: null,
+    replicas: 1,
+    labels: new Map(),
+    optional: false,
+    ports: [],
+    limit: null,
+    reserved: null,
+  };
   return { name, ...none, environment: {}, directories: [], ...change };
 }
 
@@ -147,6 +155,15 @@ test("a board keeps the value that a label has: Cassandra's second kind goes to 
   );
 });
 
+test('a further member is placed where its label is, and not missed where none has it', () => {
+  const labels = new Map([['tidegauge.mongodb', '2']]);
+  const second = service('mongodb-2', { labels, optional: true, replicas: null });
+  assert.deepEqual(missingLabels([node(1)], [second]), []);
+  const nodes = [node(1, { labels: LABELS, mib: 1900 }), node(2, { labels: { 'tidegauge.mongodb': '2' } })];
+  const plan = { ...PLAN, stack: { ...STACK, services: [...STACK.services, second] } };
+  assert.match(only(checkSwarm(engine({ nodes }), plan), 'swarm.labels', 'ok').says, /mongodb-2 on board-2/);
+});
+
 test('missing secrets are named, with the command that makes them', () => {
   const finding = only(checkSwarm(engine({ secrets: ['tidegauge_ca'] }), PLAN), 'swarm.secrets', 'error');
   assert.match(finding.says, /1 of 2 are missing: tidegauge_postgres_password/);
@@ -188,7 +205,12 @@ test("what a swarm does not tell of another board's processor is unknown", () =>
     node(1, { labels: { 'tidegauge.mongodb': '1' } }),
     node(2, { labels: { 'tidegauge.mongodb': '2' } }),
   ];
-  const plan: Plan = { store: 'mongodb', profile: '1gb', stack: null, mongodb: mongodbImage('mongo:7.0.5') };
+  const plan: Plan = {
+    store: 'mongodb',
+    profile: '1gb',
+    stack: null,
+    mongodb: mongodbImage('mongo:7.0.5', 'mongo:4.4.18'),
+  };
   assert.match(only(checkSwarm(engine({ nodes }), plan), 'swarm.mongodb', 'unknown').says, /board-2/);
 });
 
