@@ -12,8 +12,12 @@ echo 0 >"/sys/fs/cgroup/memory$cgroup/cgroup.procs"
 # What engines share by default: sockets and network namespaces, the key they are known by, containerd's programs.
 resolver=$(readlink -m /etc/resolv.conf)
 cp "$resolver" "$folder/resolv.conf"
-for place in /run /etc/docker /opt; do mount -t tmpfs tmpfs "$place"; done
+for place in /run /etc/docker; do mount -t tmpfs tmpfs "$place"; done
 test -e "$resolver" || install -D -m 644 "$folder/resolv.conf" "$resolver"
+mkdir -p "$folder/opt" "$folder/opt.work" "$folder/mnt"
+mount -t overlay -o "lowerdir=/opt,upperdir=$folder/opt,workdir=$folder/opt.work" overlay /opt
+# Its disk for data.
+mount --bind "$folder/mnt" /mnt
 
 # The network namespace is in the private /run: it goes with the board.
 ip netns add board
@@ -36,5 +40,6 @@ exec nsenter --net=/run/netns/board sh -eu -c '
     mount --bind /run/meminfo /proc/meminfo
   fi
   # Not in place of the shell: process 1 has to wait for the orphans of containers.
-  dockerd --host "unix://$3/docker.sock" --data-root "$3/data" --storage-driver overlay2 --cgroup-parent "$5" &
+  dockerd --host "unix://$3/docker.sock" --host unix:///run/docker.sock --data-root "$3/data" \
+    --storage-driver overlay2 --cgroup-parent "$5" &
   wait "$!"' sh "$address" "$gateway" "$folder" "$memory" "$cgroup"

@@ -1,37 +1,23 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ServerProcess } from '../server-process.ts';
 import { atExit } from './at-exit.ts';
 import { endCgroup } from './cgroup.ts';
+import { type CommandOptions, runCommand } from './command.ts';
 import { startEngine } from './engine.ts';
 import { installDocker } from './install.ts';
 import { makeNetwork, removeNetwork, unplug } from './network.ts';
-
-const run = promisify(execFile);
-
-const COMMAND_MS = 120_000;
-const OUTPUT_BYTES = 64 * 2 ** 20;
 
 export interface BoardsOptions {
   /** What the engine of a board and its containers may use together, bytes; Swarm sees a board of that size. */
   readonly memory?: number;
 }
 
-export interface DockerOptions {
-  /** For its standard input. */
-  readonly input?: string | Buffer;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Default two minutes. */
-  readonly timeoutMs?: number;
-}
-
 export interface Board {
   /** Its host name, and so its name in a swarm: board-1, board-2, … */
   readonly name: string;
-  /** Reachable from this machine and from the other boards. */
+  /** Reachable from this machine and from the other boards. Its disk for data is in /mnt, for itself alone. */
   readonly address: string;
   /** What DOCKER_HOST takes. */
   readonly host: string;
@@ -41,8 +27,13 @@ export interface Board {
    * Runs a command of the docker client on it and resolves to what that wrote, without the last line end; rejects
    * with what it complained of.
    */
-  docker(args: readonly string[], options?: DockerOptions): Promise<string>;
-  /** Ends the engine and all its containers as a power cut would; its disk stays. */
+  docker(args: readonly string[], options?: CommandOptions): Promise<string>;
+  /**
+   * Runs a program as somebody who is logged in there, so with its name, network, processes and docker, in this
+   * process's directory; the rest as in `docker`.
+   */
+  run(command: readonly string[], options?: CommandOptions): Promise<string>;
+  /** Ends the engine and all its containers as a power cut would; its disks stay. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, with the same address and disk. */
   start(): Promise<void>;
@@ -84,7 +75,13 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
       address,
       host,
       env,
-      docker: (args, commandOptions) => runDocker(client, name, env, args, commandOptions),
+      docker: (args, { env: more, ...rest } = {}) =>
+        runCommand(`docker ${args.join(' ')} on ${name}`, [client, ...args], {
+          ...rest,
+          env: { ...env, ...more },
+        }),
+      run: async (command, commandOptions) =>
+        runCommand(`${command.join(' ')} on ${name}`, [...enter(name, engine), ...command], commandOptions),
       async kill() {
         endCgroup(cgroup);
         unplug(bridge, number);
@@ -119,27 +116,10 @@ async function makeSwarm(boards: readonly Board[], managers: number): Promise<vo
   }
 }
 
-async function runDocker(
-  client: string,
-  name: string,
-  boardEnv: Readonly<Record<string, string>>,
-  args: readonly string[],
-  { input, env, timeoutMs = COMMAND_MS }: DockerOptions = {},
-): Promise<string> {
-  const running = run(client, [...args], {
-    env: { ...process.env, ...boardEnv, ...env },
-    timeout: timeoutMs,
-    maxBuffer: OUTPUT_BYTES,
-  });
-  running.child.stdin?.on('error', () => {
-    // It ended without reading its input, and says why itself.
-  });
-  running.child.stdin?.end(input ?? '');
-  try {
-    return (await running).stdout.trimEnd();
-  } catch (error) {
-    const { killed, stderr, message } = error as Error & { killed: boolean; stderr: string };
-    const why = killed ? `no end within ${timeoutMs} ms` : stderr.trim() || message;
-    throw new Error(`docker ${args.join(' ')} on ${name}: ${why}`);
-  }
+/** What a program of a board is run with: its shell's namespaces, and this directory, which entering loses. */
+function enter(name: string, engine: ServerProcess | null): string[] {
+  if (!engine?.running) throw new Error(`${name} is not running`);
+  const shell = readFileSync(`/proc/${engine.pid}/task/${engine.pid}/children`, 'utf8').trim();
+  const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid'];
+  return ['nsenter', '--target', shell, ...namespaces, 'sh', '-c', 'cd "$0"; exec "$@"', process.cwd()];
 }

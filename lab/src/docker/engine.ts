@@ -13,7 +13,7 @@ const READY_MS = 60_000;
 export interface EngineOptions {
   /** Its host name. */
   readonly name: string;
-  /** Its files: `data`, which outlives the process, and `docker.sock`. */
+  /** Its files: disks, which outlive the process, and `docker.sock`. */
   readonly folder: string;
   readonly bridge: string;
   /** In the bridge's /24. */

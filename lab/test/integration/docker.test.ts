@@ -151,6 +151,15 @@ test('what ran on a board that lost its power runs on another; it is back with i
   await until('the task of its own', async () => (await hear(lost.address).catch(() => '')) === lost.name);
 });
 
+test('a command on a board has its name, its engine and its disk for data', { skip }, async () => {
+  const [first, second] = boards as [Board, Board];
+  await second.run(['sh', '-c', 'cat >/mnt/file'], { input: 'of the second' });
+  const look = 'cat /proc/sys/kernel/hostname; docker info --format "{{.Name}}"; cat /mnt/file';
+  assert.equal(await second.run(['sh', '-c', look]), 'board-2\nboard-2\nof the second');
+  await assert.rejects(first.run(['cat', '/mnt/file']), /^Error: cat \/mnt\/file on board-1: .*No such file/);
+  assert.equal(await first.run(['pwd']), process.cwd());
+});
+
 test('a board has the memory it was given, its engine included', { skip }, async () => {
   const [first] = boards as [Board];
   assert.equal(await first.docker(['info', '--format', '{{.MemTotal}}']), String(2 ** 29));
