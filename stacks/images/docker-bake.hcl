@@ -6,7 +6,12 @@
 # Names and versions are those of stacks/versions.env and of nowhere else.
 
 variable "TIDEGAUGE_REGISTRY" {}
-variable "TIDEGAUGE_VERSION" {}
+variable "TIDEGAUGE_VERSION" {
+  validation {
+    condition     = TIDEGAUGE_VERSION != ""
+    error_message = "read stacks/versions.env first: set -a; . stacks/versions.env; set +a"
+  }
+}
 variable "NODE_IMAGE" {}
 variable "PYTHON_IMAGE" {}
 variable "MAVEN_IMAGE" {}

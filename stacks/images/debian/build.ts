@@ -1,9 +1,6 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { buildOnce } from '@tidegauge/lab/build-once';
 import { Builder, tagsOf } from './builder.ts';
 import { IMAGES, type ImageName } from './images.ts';
-import { keyOf, version } from './inputs.ts';
+import { version } from './inputs.ts';
 
 /** A Docker engine to have images: a board of the lab, or this machine's own. */
 export interface Engine {
@@ -22,7 +19,7 @@ export async function buildImages(
 ): Promise<Record<string, string>> {
   const builder = new Builder();
   try {
-    const archives = await Promise.all(names.map((name) => archiveOf(name, builder)));
+    const archives = await Promise.all(names.map((name) => builder.archive(name)));
     for (const archive of archives) {
       await engine.docker(['load', '--quiet', '--input', archive], { timeoutMs: LOAD_MS });
     }
@@ -33,19 +30,6 @@ export async function buildImages(
     await builder.stop();
   }
   return Object.assign({}, ...names.map(variablesOf));
-}
-
-/** The file with an image, and with it the only one of that image: older states go. */
-async function archiveOf(name: ImageName, builder: Builder): Promise<string> {
-  const folder = await buildOnce(`images/${name}-${keyOf(name)}`, async (directory) => {
-    await mkdir(directory);
-    await builder.save(name, join(directory, 'image.tar'));
-    for (const other of await readdir(dirname(directory))) {
-      const older = new RegExp(`^${name}-[0-9a-f]+$`).test(other);
-      if (older) await rm(join(dirname(directory), other), { recursive: true, force: true });
-    }
-  });
-  return join(folder, 'image.tar');
 }
 
 function isOurs(name: ImageName): boolean {

@@ -1,5 +1,5 @@
-import { cp, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { buildOnce } from '@tidegauge/lab/build-once';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { temporaryDirectory } from '@tidegauge/lab/server-process';
@@ -8,17 +8,31 @@ import { contextFiles, FOLDERS, keyOf, ROOT, rootKey } from './inputs.ts';
 import { makeRootFileSystem } from './rootfs.ts';
 
 const BUILD_MS = 900_000;
+const ARCHIVE = 'image.tar';
+/** Others may still be loading what is no longer the state of the sources. */
+const KEEP_MS = 3_600_000;
 
-/** Builds images on an engine of its own, started when there is something to build. */
+/** Builds images on an engine of its own, started when there is something to build, into the lab's cache. */
 export class Builder {
   #boards: Promise<Boards> | null = null;
-  readonly #built = new Map<ImageName | 'root', Promise<string>>();
+  #root: Promise<string> | null = null;
+  readonly #archives = new Map<ImageName, Promise<string>>();
+  readonly #present = new Set<ImageName>();
 
-  /** Builds an image, bases first, and writes it to a file that `docker load` reads. */
-  async save(name: ImageName, archive: string): Promise<void> {
-    const board = await this.#board();
-    await this.#build(name);
-    await board.docker(['save', '--output', archive, ...tagsOf(name)], { timeoutMs: BUILD_MS });
+  /** The file with an image for `docker load`; it is built, bases first, when the cache does not have it. */
+  archive(name: ImageName): Promise<string> {
+    const known = this.#archives.get(name);
+    if (known !== undefined) return known;
+    const archive = buildOnce(`images/${name}-${keyOf(name)}`, async (directory) => {
+      await mkdir(directory);
+      await this.#build(name);
+      const board = await this.#board();
+      const to = ['--output', join(directory, ARCHIVE)];
+      await board.docker(['save', ...to, ...tagsOf(name)], { timeoutMs: BUILD_MS });
+      await removeOlder(dirname(directory), name);
+    }).then((folder) => join(folder, ARCHIVE));
+    this.#archives.set(name, archive);
+    return archive;
   }
 
   async stop(): Promise<void> {
@@ -30,13 +44,45 @@ export class Builder {
     return (await this.#boards).boards[0]!;
   }
 
-  /** Resolves to the tag that others build on. */
-  #build(name: ImageName | 'root'): Promise<string> {
-    const known = this.#built.get(name);
-    if (known !== undefined) return known;
-    const building = name === 'root' ? this.#importRoot() : this.#buildImage(name);
-    this.#built.set(name, building);
-    return building;
+  async #build(name: ImageName): Promise<void> {
+    const { base, targets } = IMAGES[name];
+    const [board, parent] = await Promise.all([this.#board(), this.#base(base)]);
+    process.stderr.write(`Building the image ${name} (once for this state of its sources)...\n`);
+    const context = temporaryDirectory(`image-${name}`);
+    try {
+      const dockerfile = await fillContext(name, context.path);
+      for (const [index, tag] of tagsOf(name).entries()) {
+        const target = targets === undefined ? [] : ['--target', targets[index]!];
+        const options = [
+          '--quiet',
+          '--tag',
+          tag,
+          '--file',
+          dockerfile,
+          '--build-arg',
+          `BASE_IMAGE=${parent}`,
+        ];
+        // Debian's client has no BuildKit.
+        const env = { DOCKER_BUILDKIT: '0' };
+        await board.docker(['build', ...options, ...target, context.path], { env, timeoutMs: BUILD_MS });
+      }
+    } finally {
+      context.remove();
+    }
+    this.#present.add(name);
+  }
+
+  /** Has a base on the engine; resolves to its tag. */
+  async #base(name: ImageName | undefined): Promise<string> {
+    if (name === undefined) {
+      this.#root ??= this.#importRoot();
+      return this.#root;
+    }
+    const archive = await this.archive(name);
+    if (!this.#present.has(name)) {
+      await (await this.#board()).docker(['load', '--quiet', '--input', archive], { timeoutMs: BUILD_MS });
+    }
+    return tagsOf(name)[0]!;
   }
 
   async #importRoot(): Promise<string> {
@@ -52,32 +98,13 @@ export class Builder {
     await board.docker(['import', ...settings, join(folder, 'root.tar'), tag], { timeoutMs: BUILD_MS });
     return tag;
   }
+}
 
-  async #buildImage(name: ImageName): Promise<string> {
-    const { base, targets } = IMAGES[name];
-    const board = await this.#board();
-    const parent = await this.#build(base ?? 'root');
-    process.stderr.write(`Building the image ${name} (once for this state of its sources)...\n`);
-    const context = temporaryDirectory(`image-${name}`);
-    try {
-      const dockerfile = await fillContext(name, context.path);
-      const tags = tagsOf(name);
-      for (const [index, tag] of tags.entries()) {
-        const target = targets === undefined ? [] : ['--target', targets[index]!];
-        const base = ['--build-arg', `BASE_IMAGE=${parent}`];
-        await board.docker(
-          ['build', '--quiet', '--tag', tag, '--file', dockerfile, ...base, ...target, context.path],
-          {
-            // This engine's client may have no BuildKit.
-            env: { DOCKER_BUILDKIT: '0' },
-            timeoutMs: BUILD_MS,
-          },
-        );
-      }
-      return tags[0]!;
-    } finally {
-      context.remove();
-    }
+async function removeOlder(cache: string, name: ImageName): Promise<void> {
+  for (const entry of await readdir(cache)) {
+    const path = join(cache, entry);
+    if (!new RegExp(`^${name}-[0-9a-f]+$`).test(entry)) continue;
+    if ((await stat(path)).mtimeMs < Date.now() - KEEP_MS) await rm(path, { recursive: true, force: true });
   }
 }
 

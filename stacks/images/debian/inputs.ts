@@ -9,9 +9,16 @@ export const FOLDERS = join(ROOT, 'stacks/images');
 
 const KEY_CHARACTERS = 12;
 
-/** What stands for everything that an image is made of: the same inputs, the same key. */
+const keys = new Map<ImageName, string>();
+
+/**
+ * What stands for everything that an image is made of: the same inputs, the same key. It is looked at once, so that
+ * sources that change meanwhile make no second image.
+ */
 export function keyOf(name: ImageName): string {
-  return digest(inputsOf(name));
+  const key = keys.get(name) ?? digest(inputsOf(name));
+  keys.set(name, key);
+  return key;
 }
 
 /** What TIDEGAUGE_VERSION is for images built here: stack files have one for all that is ours. */
