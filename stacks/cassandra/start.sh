@@ -8,9 +8,11 @@ set -eu
 
 DATA=/var/lib/cassandra
 RUN=/run/cassandra
+# There since the node first took clients: its data is a part of the cluster's.
+MEMBER=$DATA/member
 OTHERS=tasks.cassandra
 SEED=tasks.cassandra-seed
-WAIT_S=120
+WAIT_S=600
 FIRST_START_S=900
 
 say() { echo "start.sh: $*"; }
@@ -97,8 +99,11 @@ jvm() {
   # What the server must reach in Java 17 is in its own list; heap and collector are the profile's.
   modules=$(grep -h '^--add-' "${CASSANDRA_CONF:-$CASSANDRA_HOME/conf}/jvm17-server.options")
   young=${CASSANDRA_YOUNG:+-Xmn$CASSANDRA_YOUNG}
+  # Of an image with the JMX exporter, in a stack with monitoring.
   agent=
-  if [ -e /opt/jmx/agent.jar ]; then agent=-javaagent:/opt/jmx/agent.jar=9404:/etc/tidegauge/jmx.yml; fi
+  if [ -e /opt/jmx/agent.jar ] && [ -e /etc/tidegauge/jmx.yml ]; then
+    agent=-javaagent:/opt/jmx/agent.jar=9404:/etc/tidegauge/jmx.yml
+  fi
   # shellcheck disable=SC2086 # options, to be split
   exec java $modules $young $agent \
     "-Xms$CASSANDRA_HEAP" "-Xmx$CASSANDRA_HEAP" "-XX:+Use${CASSANDRA_COLLECTOR}GC" -Xss256k \
@@ -133,7 +138,8 @@ first_start() {
   keyspace=$(echo "$url" | sed -n 's,^[^?]*/\([a-z][a-z0-9_]*\)\(?.*\)\{0\,1\}$,\1,p')
   copies=$(echo "$url" | sed -n 's,.*[?&]rf=\([1-9]\).*,\1,p')
   [ -n "$password" ] || keyspace=
-  [ -n "$keyspace" ] || fail 'the secret tidegauge_cassandra_store_url is not like cassandra://tidegauge:<letters and digits>@hosts/keyspace?rf=1'
+  [ -n "$keyspace" ] ||
+    fail 'tidegauge_cassandra_store_url is not like cassandra://tidegauge:<letters and digits>@hosts/keyspace?rf=1'
   say 'a new cluster: makes its roles before anybody can log in'
   # Alone and for a minute: nobody to wait for, and nothing worth compiling well.
   (jvm "$own" 127.0.0.1 -Dcassandra.superuser_setup_delay_ms=0 -Dcassandra.skip_wait_for_gossip_to_settle=0 \
@@ -155,9 +161,10 @@ CREATE ROLE IF NOT EXISTS admin WITH SUPERUSER = true AND LOGIN = true AND PASSW
 CQL
     sleep 2
   done
-  cql "$RUN/.cassandra/credentials" <<CQL || fail 'could not make the roles, see above; if the data is not wanted, empty the folder and start again'
+  cql "$RUN/.cassandra/credentials" <<CQL || fail 'could not make the roles, see above; where the data is not wanted, empty the folder'
 DROP ROLE IF EXISTS cassandra;
-CREATE KEYSPACE IF NOT EXISTS $keyspace WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': ${copies:-1}};
+CREATE KEYSPACE IF NOT EXISTS $keyspace
+  WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': ${copies:-1}};
 CREATE ROLE IF NOT EXISTS tidegauge WITH LOGIN = true AND PASSWORD = '$password';
 GRANT CREATE ON KEYSPACE $keyspace TO tidegauge;
 GRANT ALTER ON KEYSPACE $keyspace TO tidegauge;
@@ -169,16 +176,18 @@ CQL
   kill "$server"
   wait "$server" || true
   trap - TERM INT
-  : >"$DATA/has-roles"
+  : >"$MEMBER"
 }
 
 if [ "${1:-}" = health ]; then
   answers "$(cat "$RUN/address")"
+  [ -e "$MEMBER" ] || : >"$MEMBER"
   exit
 fi
 
 umask 077
-mkdir -p "$DATA/tmp" "$RUN/.cassandra" 2>/dev/null || fail "may not write to $DATA: on the board, stacks/bin/board cassandra"
+mkdir -p "$DATA/tmp" "$RUN/.cassandra" 2>/dev/null ||
+  fail "may not write to $DATA: on the board, stacks/bin/board cassandra=$CASSANDRA_ROLE"
 own=$(address)
 echo "$own" >"$RUN/address"
 # `docker exec` of cqlsh is the administrator's; HOME is this folder.
@@ -186,7 +195,7 @@ credentials admin "$(cat /run/secrets/password)" >"$RUN/.cassandra/credentials"
 printf '[connection]\nhostname = %s\n' "$own" >"$RUN/.cassandra/cqlshrc"
 
 if [ "$CASSANDRA_ROLE" = seed ]; then
-  if [ ! -e "$DATA/has-roles" ]; then
+  if [ ! -e "$MEMBER" ]; then
     # A seed takes no data over: it would answer for rows that it does not have.
     resolves "$OTHERS" && fail 'this board has no data, and others have: label it node, and one of those seed'
     first_start
@@ -201,16 +210,19 @@ else
   waited=0
   while [ -z "$seeds" ]; do
     if resolves "$SEED"; then seeds=$SEED
-    elif [ -e "$DATA/has-roles" ] && resolves "$OTHERS"; then seeds=$OTHERS
+    elif [ -e "$MEMBER" ] && resolves "$OTHERS"; then seeds=$OTHERS
     fi
-    [ "$waited" -lt "$WAIT_S" ] || fail "no seed: label a board that has data, docker node update --label-add tidegauge.cassandra=seed BOARD"
+    [ "$waited" -lt "$WAIT_S" ] ||
+      fail "no seed after $WAIT_S s: docker node update --label-add tidegauge.cassandra=seed BOARD, one with data"
     sleep 1
     waited=$((waited + 1))
   done
+  # New boards that were labelled at once must not choose their tokens at the same moment: only who can see another
+  # join is refused, and comes again.
+  [ -e "$MEMBER" ] || sleep "$(($(od -An -N2 -tu2 /dev/urandom) % (CASSANDRA_JOIN_SPREAD + 1)))"
   set --
   # Written by hand on a board with a new disk that takes the place of a node that is gone.
   if [ -e "$DATA/replace" ]; then set -- "-Dcassandra.replace_address_first_boot=$(cat "$DATA/replace")"; fi
-  : >"$DATA/has-roles"
 fi
 say "address $own, seeds $seeds"
 jvm "$seeds" "$own" "$@"
