@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { cassandraJars } from '@tidegauge/lab/cassandra';
 import { findProgram } from '@tidegauge/lab/debian';
+import { hbaseJars } from '@tidegauge/lab/hbase-jars';
 import { AUTHORITIES } from './rootfs.ts';
 
 // What images take from this machine: its Node, its npm, and where it has packages from.
@@ -37,4 +38,10 @@ export async function fillPython(context: string): Promise<void> {
 /** Fills a context with Cassandra's jars, as the lab runs them. */
 export async function fillCassandra(context: string): Promise<void> {
   await cp(await cassandraJars(), join(context, 'lib'), { recursive: true });
+}
+
+/** Fills a context with HBase's jars, as the lab runs them; the image takes none but those of its list. */
+export async function fillHbase(context: string): Promise<void> {
+  const isWanted = (path: string): boolean => !path.endsWith('.xml');
+  await cp(await hbaseJars('2.6.1'), context, { recursive: true, filter: isWanted });
 }

@@ -1,5 +1,5 @@
 import { CASSANDRA_VERSION } from '@tidegauge/lab/cassandra';
-import { fillCassandra, fillNode, fillPython } from './host.ts';
+import { fillCassandra, fillHbase, fillNode, fillPython } from './host.ts';
 
 /** An image that is built on a Debian root file system made here. */
 export interface Image {
@@ -22,17 +22,20 @@ export interface Image {
 export type ImageName =
   | 'node'
   | 'python'
+  | 'java'
   | 'mosquitto'
   | 'postgres'
   | 'cassandra'
   | 'monitoring'
   | 'tidegauge'
-  | 'sensors-sim';
+  | 'sensors-sim'
+  | 'hbase';
 
 /** To add one: a folder with a Dockerfile, and an entry here. */
 export const IMAGES: Readonly<Record<ImageName, Image>> = {
   node: { folder: 'debian/node', fill: fillNode, contents: process.version },
   python: { folder: 'debian/python', fill: fillPython },
+  java: { folder: 'debian/java' },
   mosquitto: { folder: 'debian/mosquitto', variable: 'MOSQUITTO_IMAGE' },
   postgres: { folder: 'debian/postgres', variable: 'POSTGRES_IMAGE' },
   cassandra: {
@@ -56,4 +59,5 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
     targets: ['sensors-sim'],
     sources: ['sensors-sim'],
   },
+  hbase: { folder: 'hbase', base: 'java', targets: ['hbase'], fill: fillHbase },
 };
