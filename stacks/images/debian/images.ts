@@ -25,6 +25,7 @@ export type ImageName =
   | 'java'
   | 'mosquitto'
   | 'postgres'
+  | 'mariadb'
   | 'cassandra'
   | 'monitoring'
   | 'tidegauge'
@@ -38,6 +39,7 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
   java: { folder: 'debian/java' },
   mosquitto: { folder: 'debian/mosquitto', variable: 'MOSQUITTO_IMAGE' },
   postgres: { folder: 'debian/postgres', variable: 'POSTGRES_IMAGE' },
+  mariadb: { folder: 'debian/mariadb', variable: 'MARIADB_IMAGE' },
   cassandra: {
     folder: 'debian/cassandra',
     base: 'python',
