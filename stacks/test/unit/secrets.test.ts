@@ -43,6 +43,15 @@ test('another store adds its own, and leaves the others', () => {
   assert.ok(!read('mariadb_store_url').includes(read('mariadb_password')));
 });
 
+test('a store with copies is told how many, and Citus’s membership has a token of its own', () => {
+  secrets('citus', '--copies', '2');
+  assert.match(
+    read('citus_store_url'),
+    /^citus:\/\/tidegauge:[0-9a-f]{48}@citus-coordinator\/tidegauge\?rf=2&shards=16$/,
+  );
+  assert.match(read('citus_token'), /^[0-9a-f]{48}$/);
+});
+
 test('the broker’s certificate is signed by the authority, for every name it has', () => {
   const [ca, certificate] = ['ca', 'mosquitto_cert'].map((name) => new X509Certificate(read(name)));
   assert.ok(certificate!.verify(ca!.publicKey));
