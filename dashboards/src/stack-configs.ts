@@ -7,13 +7,15 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const CONFIG = /\{ file: (\S+), name: (\w+)_[0-9a-f]{8} \}/g;
 
 /**
- * The stack files that mount what is made here, by path from this folder. A Docker config cannot be changed, so its
- * name carries a digest of what is in it.
+ * The stack files that mount files, by path from this folder. A Docker config cannot be changed, so its name carries
+ * a digest of what is in it, and a deploy after a change makes another.
  *
  * @param made text of files that may not be on disk yet, by path from this folder
  */
 export function stackFiles(made: ReadonlyMap<string, string>): Map<string, string> {
-  const files = globSync(['stacks/monitoring.yml', 'stacks/monitoring/*.yml'], { cwd: ROOT }).toSorted();
+  const files = globSync(['docker-stack.yml', 'stacks/*.yml', 'stacks/monitoring/*.yml'], {
+    cwd: ROOT,
+  }).toSorted();
   return new Map(
     files.flatMap((file): [string, string][] => {
       const text = readFileSync(join(ROOT, file), 'utf8');
