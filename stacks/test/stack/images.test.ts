@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { temporaryDirectory } from '@tidegauge/lab';
+import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { buildImages } from '../../images/debian/build.ts';
+import { ROOT } from '../stack-files.ts';
+
+const WAIT_MS = 120_000;
+const GRACE_SECONDS = 20;
+const TOKEN = 'sixteen characters';
+const PASSWORD = 'of this test';
+const MESSAGES = 40;
+
+const started = await startOrSkip('docker', () => startBoards(1));
+const skip = 'skip' in started ? started.skip : false;
+const { boards, stop } = ('server' in started ? started.server : {}) as Boards;
+const board = boards?.[0] as Board;
+const folder = temporaryDirectory('images');
+after(async () => {
+  await stop?.();
+  folder.remove();
+});
+
+const variables = skip ? {} : await buildImages(board, ['tidegauge', 'sensors-sim', 'mosquitto', 'postgres']);
+const ours = (name: string): string => `tidegauge-${name}:${variables.TIDEGAUGE_VERSION}`;
+
+function file(name: string, text: string, mode = 0o644): string {
+  const path = join(folder.path, name);
+  writeFileSync(path, text, { mode });
+  return path;
+}
+
+interface Service {
+  readonly image: string;
+  readonly user: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further arguments of docker run. */
+  readonly more?: readonly string[];
+  /** The image has no health check of its own. */
+  readonly health?: string;
+}
+
+const SERVICES: Readonly<Record<string, Service>> = {
+  mosquitto: {
+    image: variables.MOSQUITTO_IMAGE ?? '',
+    user: '1883',
+    more: [
+      ...['--user', '1883:1883', '--tmpfs', '/mosquitto/data:uid=1883', '--volume'],
+      `${file('mosquitto.conf', 'listener 1883\nallow_anonymous true\n')}:/mosquitto/config/mosquitto.conf:ro`,
+    ],
+    health: "mosquitto_sub -t '$SYS/broker/uptime' -C 1 -W 5",
+  },
+  postgres: {
+    image: variables.POSTGRES_IMAGE ?? '',
+    user: '999',
+    env: {
+      POSTGRES_PASSWORD_FILE: '/run/password',
+      POSTGRES_DB: 'tides',
+      POSTGRES_INITDB_ARGS: '-E UTF8 -k',
+    },
+    more: [
+      ...['--user', '999:999', '--tmpfs', '/var/run/postgresql:uid=999'],
+      ...['--tmpfs', '/var/lib/postgresql/data:uid=999,mode=700'],
+      ...['--volume', `${file('password', PASSWORD)}:/run/password:ro`],
+      '--volume',
+      `${file('init.sql', 'create table made (by_script int);')}:/docker-entrypoint-initdb.d/init.sql:ro`,
+    ],
+    health: 'pg_isready -q -h 127.0.0.1 -U postgres -d tides',
+  },
+  ingest: {
+    image: ours('ingest'),
+    user: '1000',
+    env: {
+      STORE: `postgres://postgres:${encodeURIComponent(PASSWORD)}@postgres/tides`,
+      BROKER: 'mqtt://mosquitto:1883',
+      HTTP_TOKEN: TOKEN,
+    },
+    more: ['--volume', 'ingest:/data'],
+  },
+  api: {
+    image: ours('api'),
+    user: '1000',
+    env: {
+      STORE: `postgres://postgres:${encodeURIComponent(PASSWORD)}@postgres/tides`,
+      INGEST: 'http://ingest:9464',
+      API_TOKEN: TOKEN,
+    },
+  },
+  'broker-metrics': {
+    image: ours('broker-metrics'),
+    user: '1000',
+    env: { BROKER: 'mqtt://mosquitto:1883' },
+  },
+  'citus-membership': {
+    image: ours('citus-membership'),
+    user: '1000',
+    env: { COORDINATOR: 'postgres://postgres@postgres/tides', PASSWORD, HTTP_TOKEN: TOKEN },
+  },
+};
+
+/** Runs a service as stacks do, with what they take away from it. */
+async function start(name: string): Promise<void> {
+  const { image, env = {}, more = [], health } = SERVICES[name]!;
+  const bounds = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--init'];
+  const check = ['--health-interval', '1s', ...(health === undefined ? [] : ['--health-cmd', health])];
+  const settings = Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]);
+  const place = ['--name', name, '--network', 'stack', '--tmpfs', '/tmp'];
+  await board.docker(['run', '--detach', ...place, ...bounds, ...check, ...settings, ...more, image]);
+  for (const deadline = Date.now() + WAIT_MS; ; await delay(200)) {
+    const state = await board.docker([
+      'inspect',
+      '--format',
+      '{{.State.Status}} {{.State.Health.Status}}',
+      name,
+    ]);
+    if (state === 'running healthy') return;
+    if (state.startsWith('running') && Date.now() < deadline) continue;
+    assert.fail(`${name} is ${state}: ${await board.docker(['logs', '--tail', '20', name])}`);
+  }
+}
+
+/** Files of an image, by find(1)'s arguments, seen by root. */
+async function find(image: string, ...args: string[]): Promise<string[]> {
+  const run = ['run', '--rm', '--network', 'none', '--user', '0', '--entrypoint', 'find', image, ...args];
+  return (await board.docker(run)).split('\n').filter(Boolean);
+}
+
+test('every service starts and answers its health check, on a read-only root, as a user without rights', {
+  skip,
+}, async () => {
+  await board.docker(['network', 'create', 'stack']);
+  await Promise.all(['mosquitto', 'postgres'].map(start));
+  await Promise.all(['ingest', 'api', 'broker-metrics', 'citus-membership'].map(start));
+  for (const [name, { user }] of Object.entries(SERVICES)) {
+    assert.equal(await board.docker(['exec', name, 'id', '-u']), user, name);
+    await assert.rejects(board.docker(['exec', name, 'touch', '/etc/written']), /Read-only/, name);
+  }
+});
+
+test('the stand-in for postgres makes the database it was asked for, with its password', {
+  skip,
+}, async () => {
+  const query = ['psql', '-h', '127.0.0.1', '-U', 'postgres', '-d', 'tides', '-tAc'];
+  const made = await board.docker(['exec', 'postgres', ...query, 'show data_checksums; table made']);
+  assert.equal(made, 'on');
+  const host = await board.docker(['exec', 'postgres', 'hostname', '-i']);
+  const from = (password: string) =>
+    board.docker([
+      'exec',
+      '--env',
+      `PGPASSWORD=${password}`,
+      'postgres',
+      'psql',
+      '-h',
+      host,
+      ...query.slice(3),
+      'select 1',
+    ]);
+  assert.equal(await from(PASSWORD), '1');
+  await assert.rejects(from('wrong'), /password authentication failed/);
+});
+
+test('what the simulator publishes is stored, and the simulator ends', { skip }, async () => {
+  const bounds = ['--read-only', '--cap-drop', 'ALL', '--network', 'stack', '--init'];
+  const args = ['--broker', 'mqtt://mosquitto:1883', '--until-count', String(MESSAGES), '--rate', '200'];
+  await board.docker(['run', '--rm', ...bounds, ours('sensors-sim'), ...args, '--quiet']);
+  const ledger = [
+    'exec',
+    'api',
+    'bash',
+    '-c',
+    `${REQUEST} 'GET /v1/ledger HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`,
+  ];
+  for (const deadline = Date.now() + WAIT_MS; ; await delay(200)) {
+    const [, stored] = /"stored":(\d+)/.exec(await board.docker(ledger)) ?? [];
+    if (Number(stored) === MESSAGES) break;
+    assert.ok(Date.now() < deadline, `${stored} of ${MESSAGES} are stored`);
+  }
+});
+
+const REQUEST = 'exec 3<>/dev/tcp/127.0.0.1/8080; printf';
+
+test('every service stops within its grace when it is asked to, with nothing to complain of', {
+  skip,
+}, async () => {
+  for (const name of Object.keys(SERVICES).toReversed()) {
+    const asked = performance.now();
+    await board.docker(['stop', '--time', String(GRACE_SECONDS), name]);
+    const seconds = (performance.now() - asked) / 1000;
+    assert.equal(await board.docker(['inspect', '--format', '{{.State.ExitCode}}', name]), '0', name);
+    assert.ok(seconds < GRACE_SECONDS, `${name} took ${seconds} s`);
+  }
+});
+
+test('images of ours have what their service needs, and nothing that is for development or secret', {
+  skip,
+}, async () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+  const isForDevelopment = (path: string): boolean => packages[path]?.dev === true;
+  for (const [name, rooms] of Object.entries(ROOMS)) {
+    const image = ours(name);
+    const paths = await find(image, '/app', '/root', '/home', '-not', '-path', '/app/.cache/*', '-type', 'f');
+    const installed = new Set(
+      paths.flatMap((path) => /^\/app\/(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
+    );
+    assert.deepEqual([...installed].filter(isForDevelopment), [], name);
+    const code = new Set(
+      paths.flatMap((path) => /^\/app\/((?:packages|services)\/[^/]+)\/src\//.exec(path)?.[1] ?? []),
+    );
+    assert.deepEqual([...code].toSorted(), rooms, name);
+    const foreign = /\/\.git(\/|$)|\/\.(npmrc|env)$|\.(pem|key|p12)$|\.test\.ts$|\/_logs\//;
+    assert.deepEqual(
+      paths.filter((path) => foreign.test(path)),
+      [],
+      name,
+    );
+  }
+  const drivers = await find(ours('broker-metrics'), '/app/node_modules', '-name', 'cassandra-driver');
+  assert.deepEqual(drivers, []);
+  assert.deepEqual(await find(ours('ingest'), '/app/node_modules', '-maxdepth', '1', '-name', 'mqtt'), []);
+});
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+}
+
+const STORE = ['packages/hbase-client', 'packages/readings', 'packages/service', 'packages/storage'];
+/** Our own code by image. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  ingest: ['packages/hbase-client', 'packages/mqtt-session', ...STORE.slice(1), 'services/ingest'],
+  api: [...STORE, 'services/api'],
+  'broker-metrics': ['packages/service', 'services/broker-metrics'],
+  'citus-membership': ['packages/service', 'services/citus-membership'],
+  doctor: [...STORE, 'services/doctor'],
+};
+
+test('images of ours name a user by number, and say what they are', { skip }, async () => {
+  for (const name of [...Object.keys(ROOMS), 'sensors-sim']) {
+    const [user, title] = JSON.parse(
+      await board.docker([
+        ...['image', 'inspect', ours(name), '--format'],
+        '[{{json .Config.User}}, {{json (index .Config.Labels "org.opencontainers.image.title")}}]',
+      ]),
+    );
+    assert.equal(user, '1000:1000', name);
+    assert.equal(title, `tidegauge-${name}`);
+  }
+});
+
+test('a service finds its code compiled', { skip }, async () => {
+  const run = ['run', '--rm', '--read-only', '--env', 'NODE_DEBUG_NATIVE=COMPILE_CACHE'];
+  for (const name of Object.keys(ROOMS)) {
+    const said = await board.docker([
+      ...run,
+      '--entrypoint',
+      'sh',
+      ours(name),
+      '-c',
+      SHOW,
+      'sh',
+      `services/${name}`,
+    ]);
+    assert.match(said, new RegExp(`services/${name}/src/main.ts.*accepted`), said.slice(0, 2000));
+  }
+});
+
+const SHOW = 'node --max-semi-space-size=8 "$1/src/main.ts" --help 2>&1 | grep main.ts';
