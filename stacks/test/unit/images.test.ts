@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import hcl from 'hcl2-parser';
+import { IMAGES, type ImageName } from '../../images/debian/images.ts';
+import { contextFiles, keyOf } from '../../images/debian/inputs.ts';
+import { ROOT, readVariables } from '../stack-files.ts';
+
+const DOCKERFILES = globSync('stacks/**/Dockerfile', { cwd: ROOT });
+/** Images that are shipped; the others stand in for some that their makers publish. */
+const SHIPPED = DOCKERFILES.filter((path) => !path.startsWith('stacks/images/debian/'));
+
+/** Instructions of a Dockerfile, continued lines joined, comments left out. */
+function instructions(path: string): string[] {
+  const lines = readFileSync(join(ROOT, path), 'utf8').split('\n');
+  const text = lines.filter((line) => !/^\s*#/.test(line)).join('\n');
+  return text
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .filter(Boolean);
+}
+
+/** What follows an instruction's name, each time. */
+function all(path: string, name: string): string[] {
+  return instructions(path).flatMap((line) =>
+    line.startsWith(`${name} `) ? [line.slice(name.length + 1)] : [],
+  );
+}
+
+function stages(path: string): string[] {
+  return all(path, 'FROM').flatMap((from) => / AS (\S+)$/.exec(from)?.[1] ?? []);
+}
+
+test('an image is built on one that a build argument names, or on a stage of its own', () => {
+  assert.ok(DOCKERFILES.length > 5);
+  for (const path of DOCKERFILES) {
+    const declared = all(path, 'ARG').map((arg) => arg.replace(/=.*/, ''));
+    for (const from of all(path, 'FROM')) {
+      const [, argument, stage] = /^(?:\$\{(\w+)\}|(\S+))/.exec(from)!;
+      const known = argument === undefined ? stages(path).includes(stage!) : declared.includes(argument);
+      assert.ok(known, `${path}: FROM ${from}`);
+    }
+  }
+});
+
+test('an image that is shipped runs as a user named by number', () => {
+  for (const path of SHIPPED.filter((each) => each.startsWith('stacks/images/'))) {
+    const users = all(path, 'USER');
+    assert.ok(
+      users.length > 0 && users.every((user) => /^[1-9]\d*:[1-9]\d*$/.test(user)),
+      `${path}: ${users}`,
+    );
+  }
+});
+
+test('nothing is fetched unseen: no ADD, and packages of Debian without what they recommend', () => {
+  for (const path of DOCKERFILES) {
+    assert.deepEqual(all(path, 'ADD'), [], path);
+    for (const run of all(path, 'RUN').filter((command) => command.includes('apt-get install'))) {
+      const installs = run.match(/apt-get install/g)!.length;
+      assert.equal(run.match(/apt-get install --yes --no-install-recommends /g)?.length, installs, path);
+      assert.match(run, /rm -rf \/var\/lib\/apt\/lists\/\*/, path);
+    }
+  }
+});
+
+interface Target {
+  readonly inherits?: readonly string[];
+  readonly context?: string;
+  readonly dockerfile?: string;
+  readonly target?: string;
+  readonly args?: Readonly<Record<string, string>>;
+  readonly tags?: readonly string[];
+  readonly platforms?: readonly string[];
+}
+
+interface Bake {
+  readonly variable: Readonly<Record<string, readonly { readonly default?: string }[]>>;
+  readonly group: Readonly<Record<string, readonly { readonly targets: readonly string[] }[]>>;
+  readonly target: Readonly<Record<string, readonly Target[]>>;
+}
+
+const BAKE = hcl.parseToObject(readFileSync(join(ROOT, 'stacks/images/docker-bake.hcl'), 'utf8'))[0] as Bake;
+
+/** A target with what it inherits, as bake merges them. */
+function target(name: string): Target {
+  const own = BAKE.target[name]![0]!;
+  const merged: Target = Object.assign({}, ...(own.inherits ?? []).map(target));
+  return { ...merged, ...own, args: { ...merged.args, ...own.args } };
+}
+
+/** Targets behind a name, which may be a group's. */
+function targetsOf(name: string): string[] {
+  return BAKE.group[name]?.[0]?.targets.flatMap(targetsOf) ?? [name];
+}
+
+test('bake builds every image of ours for both architectures, from files that are there', () => {
+  const names = targetsOf('default');
+  const ours = Object.values(IMAGES).flatMap(({ targets = [] }) => targets);
+  assert.deepEqual(names.toSorted(), ours.toSorted());
+  for (const name of names) {
+    const { context, dockerfile, target: stage, args = {}, tags, platforms } = target(name);
+    // A Dockerfile that is not named is the context's.
+    const path = dockerfile ?? join(context!, 'Dockerfile');
+    assert.ok(existsSync(join(ROOT, path)), `${name}: ${path}`);
+    assert.ok(stage === undefined || stages(path).includes(stage), `${name}: ${path} has no stage ${stage}`);
+    const declared = all(path, 'ARG').map((arg) => arg.replace(/=.*/, ''));
+    for (const arg of Object.keys(args)) assert.ok(declared.includes(arg), `${path} declares no ${arg}`);
+    assert.deepEqual(tags, [`\${TIDEGAUGE_REGISTRY}tidegauge-${name}:\${TIDEGAUGE_VERSION}`]);
+    assert.deepEqual(platforms, ['linux/arm64', 'linux/amd64']);
+  }
+});
+
+test('bake has its names and versions from versions.env', () => {
+  const known = Object.keys(readVariables('stacks/versions.env'));
+  const wanted = Object.entries(BAKE.variable).filter(([, [variable]]) => variable?.default === undefined);
+  assert.deepEqual(
+    wanted.map(([name]) => name).filter((name) => !known.includes(name)),
+    [],
+  );
+});
+
+test('an image is made of the sources it needs, and of no test, secret or generated file', () => {
+  const files = (name: ImageName): string[] => contextFiles(IMAGES[name].sources!);
+  const services = files('tidegauge');
+  for (const path of [
+    'package-lock.json',
+    'services/api/public/index.html',
+    'packages/storage/src/registry.ts',
+  ]) {
+    assert.ok(services.includes(path), path);
+  }
+  for (const path of [...services, ...files('sensors-sim')]) {
+    assert.doesNotMatch(path, /(^|\/)(test|node_modules|__pycache__|\.git|data)(\/|$)/);
+  }
+  assert.ok(files('sensors-sim').every((path) => path.startsWith('sensors-sim/')));
+});
+
+test('each image has a key of its own', () => {
+  const names = Object.keys(IMAGES) as ImageName[];
+  assert.equal(new Set(names.map(keyOf)).size, names.length);
+});
