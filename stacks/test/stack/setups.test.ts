@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/lab';
 import { type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { buildImages } from '../../images/debian/build.ts';
 import { ROOT, readVariables } from '../stack-files.ts';
 
 const started = await startOrSkip('docker', () => startBoards(1));
@@ -116,4 +117,27 @@ test('a sensor’s name that is none, or the stack’s own, is refused', { skip 
     assert.equal(findings.length, 1, name);
     assert.equal(output, '');
   }
+});
+
+test('a sensor’s password is shown once and kept as a hash; a sensor can be listed and removed', {
+  skip,
+}, async () => {
+  const images = await buildImages(board!, ['mosquitto']);
+  const sensor = (...args: string[]): Outcome => script('sensor', args, images);
+  const added = sensor('add', 'site-3');
+  assert.deepEqual([added.status, added.findings], [0, []]);
+  assert.match(added.output, /^[0-9a-f]{32}\n$/);
+  const file = join(data, 'mosquitto/sensors');
+  assert.match(readFileSync(file, 'utf8'), /^site-3:\$[67]\$\S+\n$/);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal(statSync(file).uid, 1883);
+
+  const again = sensor('add', 'site-3');
+  assert.equal(again.status, 1);
+  assert.deepEqual(again.findings, ['sensor: site-3 is there already: remove it first, for a new password']);
+  sensor('add', 'site.3');
+  assert.equal(sensor('list').output, 'site-3\nsite.3\n');
+  assert.equal(sensor('remove', 'site.3').status, 0);
+  assert.equal(sensor('list').output, 'site-3\n');
+  assert.match(sensor('remove', 'site.3').findings.join(), /site\.3 is not there/);
 });
