@@ -8,10 +8,16 @@ import {
   type Reading,
 } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
-import type { Parcel } from './pipeline.ts';
 import type { Router } from './routes.ts';
 
 const PATH = 'POST /readings';
+
+/** A payload that came another way: by HTTP, or again from quarantine or the spool. */
+export interface Parcel {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly format: string;
+}
 
 /**
  * What came by HTTP, as a parcel. Its "topic" is the request line, which says to a person where it came from

@@ -7,6 +7,7 @@ import { Committer, type Rejections } from './commit.ts';
 import type { Delivery, Origin } from './delivery.ts';
 import { Lane } from './lane.ts';
 import { LiveFeed } from './live-feed.ts';
+import type { Parcel } from './parcels.ts';
 import type { Poison, Quarantine } from './quarantine.ts';
 import type { Router } from './routes.ts';
 import { SequenceLedger } from './sequence-ledger.ts';
@@ -40,13 +41,6 @@ export interface Inbound {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-}
-
-/** A payload that came another way: by HTTP, or again from quarantine. */
-export interface Parcel {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly format: string;
 }
 
 interface Condemned {
