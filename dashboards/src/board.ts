@@ -21,6 +21,8 @@ export interface BoardSpec {
   readonly chosenFrom: string;
   /** Further variables: name to the metric whose label of that name is offered. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Drawn over every panel while they have a value above 0, beside the alerts: name to query. */
+  readonly marks?: Readonly<Record<string, string>>;
   readonly rows: Readonly<Record<string, readonly BuiltPanel[]>>;
 }
 
@@ -34,14 +36,7 @@ export function board(spec: BoardSpec): Dashboard {
     .refresh('10s')
     .time({ from: 'now-1h', to: 'now' })
     .tooltip(DashboardCursorSync.Crosshair)
-    .annotation(
-      new AnnotationQueryBuilder()
-        .name('Alerts')
-        .datasource(DATASOURCE)
-        .enable(true)
-        .iconColor('red')
-        .expr('ALERTS{alertname=~"Tidegauge.*", alertstate="firing"}'),
-    )
+    .annotation(mark('Alerts', 'red', 'ALERTS{alertname=~"Tidegauge.*", alertstate="firing"}'))
     .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'))
     .withVariable(choice('job', 'Job', `label_values(${spec.chosenFrom}, job)`))
     .withVariable(choice('instance', 'Instance', `label_values(${spec.chosenFrom}{job=~"$job"}, instance)`));
@@ -49,6 +44,7 @@ export function board(spec: BoardSpec): Dashboard {
     const label = name[0]!.toUpperCase() + name.slice(1);
     builder.withVariable(choice(name, label, `label_values(${metric}, ${name})`));
   }
+  for (const [name, expr] of Object.entries(spec.marks ?? {})) builder.annotation(mark(name, 'blue', expr));
   for (const [title, panels] of Object.entries(spec.rows)) {
     builder.withRow(new RowBuilder(title));
     for (const panel of panels) builder.withPanel(panel);
@@ -57,6 +53,15 @@ export function board(spec: BoardSpec): Dashboard {
   // The same panel keeps its link as long as none is put before it.
   for (const [index, panel] of (built.panels ?? []).entries()) panel.id = index + 1;
   return built;
+}
+
+function mark(name: string, color: string, expr: string): AnnotationQueryBuilder {
+  return new AnnotationQueryBuilder()
+    .name(name)
+    .datasource(DATASOURCE)
+    .enable(true)
+    .iconColor(color)
+    .expr(expr);
 }
 
 function choice(name: string, label: string, query: string): QueryVariableBuilder {

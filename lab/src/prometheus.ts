@@ -59,6 +59,8 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
         `--storage.tsdb.path=${join(directory.path, 'data')}`,
         '--storage.tsdb.retention.size=256MB',
         `--web.listen-address=127.0.0.1:${port}`,
+        // k6 pushes what a load test measures.
+        '--web.enable-remote-write-receiver',
         '--log.level=warn',
       ],
       ready: () => answers(`${url}/-/ready`),

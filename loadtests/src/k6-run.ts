@@ -20,6 +20,8 @@ export interface K6Options {
   readonly script: string;
   /** Port of k6's web dashboard on loopback; null: none. */
   readonly dashboardPort: number | null;
+  /** Where figures go during the run, and what the run is called there. */
+  readonly push?: { readonly prometheus: string; readonly testid: string };
   readonly signal: AbortSignal;
 }
 
@@ -47,14 +49,15 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
 }
 
 async function runProcess(
-  { k6, script, dashboardPort, signal }: K6Options,
+  { k6, script, dashboardPort, push, signal }: K6Options,
   variables: Readonly<Record<string, string>>,
 ): Promise<number | null> {
   const args = ['run', '--address', '', ...(process.stderr.isTTY ? [] : ['--quiet'])];
+  if (push !== undefined) args.push('--tag', `testid=${push.testid}`);
   for (const [name, value] of Object.entries(variables)) args.push('--env', `${name}=${value}`);
   const child = spawn(k6, [...args, join(SCRIPTS, script)], {
     stdio: ['ignore', 2, 2],
-    env: { ...process.env, ...environment(dashboardPort) },
+    env: { ...process.env, ...environment(dashboardPort), ...pushing(push) },
   });
   const kill = (): void => void child.kill('SIGKILL');
   let late: NodeJS.Timeout | undefined;
@@ -89,5 +92,16 @@ function environment(dashboardPort: number | null): Readonly<Record<string, stri
           K6_WEB_DASHBOARD_HOST: '127.0.0.1',
           K6_WEB_DASHBOARD_PORT: String(dashboardPort),
         }),
+  };
+}
+
+/** The dashboard of load tests asks for these quantiles; without stale markers a run's last figures stay for minutes. */
+function pushing(push: K6Options['push']): Readonly<Record<string, string>> {
+  if (push === undefined) return {};
+  return {
+    K6_OUT: 'experimental-prometheus-rw',
+    K6_PROMETHEUS_RW_SERVER_URL: new URL('api/v1/write', `${push.prometheus.replace(/\/$/, '')}/`).href,
+    K6_PROMETHEUS_RW_TREND_STATS: 'p(50),p(99),max',
+    K6_PROMETHEUS_RW_STALE_MARKERS: 'true',
   };
 }

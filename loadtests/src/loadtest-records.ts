@@ -71,13 +71,22 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   },
 };
 
-function checkRaw({ api, model, rate, ramp, duration, threshold, dashboard }: Config<typeof SETTINGS>): void {
+function checkRaw({
+  api,
+  model,
+  rate,
+  ramp,
+  duration,
+  threshold,
+  dashboard,
+  prometheus,
+}: Config<typeof SETTINGS>): void {
   if (api !== null) throw mistake('--driver raw is about a store: give --store, not --api');
   if (model === 'open' || rate !== null || ramp !== null || duration !== null) {
     throw mistake('--driver raw takes --ops and --threads: no rate, no --duration, not the open model');
   }
-  if (threshold !== null || dashboard)
-    throw mistake('--threshold and --dashboard are of k6: leave out --driver raw');
+  if (threshold !== null || dashboard || prometheus !== null)
+    throw mistake('--threshold, --dashboard and --prometheus are of k6: leave out --driver raw');
 }
 
 async function driveRaw(url: string, { workload, model }: RecordsPart, seed: number): Promise<Summary> {

@@ -82,6 +82,11 @@ export const COMMON_SETTINGS = defineConfig({
   csv: { kind: text('a file'), help: 'Where to write the figures as comma-separated values.' },
   dashboard: { kind: boolean(), default: 'false', help: "Show k6's web dashboard during the run." },
   dashboardPort: { kind: integer(1, 65_535), default: '5665', help: 'Where, on loopback.' },
+  prometheus: {
+    kind: url('http', 'https'),
+    help: 'Prometheus to push figures to during the run; it takes them with --web.enable-remote-write-receiver.',
+  },
+  testid: { kind: text('a name'), help: 'What the run is called there; default: profile and time.' },
   allowHost: {
     kind: list(text('a host')),
     help: 'Hosts beyond this machine that may be put under load.',

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { EXIT, loadConfig, type Schema } from '@tidegauge/service';
 import { Closers } from './closers.ts';
@@ -98,8 +99,12 @@ async function measure(
   const k6 = config.k6 ?? (await buildK6());
   const dashboardPort = config.dashboard ? config.dashboardPort : null;
   if (dashboardPort !== null) say(`dashboard: http://127.0.0.1:${dashboardPort}/`);
+  const { prometheus } = config;
+  const testid = config.testid ?? `${basename(script, '.ts')}-${new Date().toISOString().slice(0, 19)}Z`;
+  if (prometheus !== null) say(`testid: ${testid}`);
+  const push = prometheus === null ? {} : { push: { prometheus, testid } };
   const open = plan.parts.some(({ model }) => model.kind === 'open');
-  return summarize(await runK6(plan, { k6, script, dashboardPort, signal }), open);
+  return summarize(await runK6(plan, { k6, script, dashboardPort, signal, ...push }), open);
 }
 
 /** `-p name=value` and `-pname=value`, as YCSB takes them, which our own flags do not look like. */

@@ -4,14 +4,22 @@ import { CHOSEN, lines, number, quantile, RATE, rate } from '../panels.ts';
 /** k6 pushes its metrics; they carry the tag of the run, and neither job nor instance. */
 const RUN = '{testid=~"$testid"}';
 const pushed = (name: string) => `sum by (testid) (rate(${name}${RUN}[${RATE}]))`;
+/** Of records, as YCSB calls them; the profiles for devices and queries have theirs on k6's own dashboard. */
+const OPERATIONS = ['read', 'update', 'insert', 'scan'] as const;
+/** A quantile of every operation, by run: k6 shows those since the start of the run. */
+const perOperation = (figure: string) =>
+  Object.fromEntries(
+    OPERATIONS.map((name) => [`${name} {{testid}}`, `max by (testid) (k6_op_${name}${figure}${RUN})`]),
+  );
 
 export const loadTest = board({
   uid: 'tidegauge-load-test',
   title: 'Tidegauge / Load test',
   description:
-    'Runs of k6 that push their metrics (K6_OUT=experimental-prometheus-rw, --tag testid=…), beside what the services saw.',
+    'Load tests (npm run loadtest -- … --prometheus URL) beside what the services saw. Choose several runs to compare.',
   chosenFrom: 'nodejs_version_info',
   variables: { testid: 'k6_vus' },
+  marks: { Run: `max by (testid) (k6_vus${RUN})` },
   rows: {
     Run: [
       number({
@@ -28,12 +36,12 @@ export const loadTest = board({
         queries: { '{{testid}}': `sum by (testid) (increase(k6_dropped_iterations_total${RUN}[$__range]))` },
       }),
       number({
-        title: 'Checks that failed',
+        title: 'Requests that failed',
         description:
-          'Share of the checks of the script. Any: answers are wrong; latencies mean nothing then.',
+          'Share of HTTP requests, since the start. Any: the report of the run says how they ended.',
         unit: 'percentunit',
         bad: 0.001,
-        queries: { '{{testid}}': `1 - min by (testid) (k6_checks_rate${RUN})` },
+        queries: { '{{testid}}': `max by (testid) (k6_http_req_failed_rate${RUN})` },
       }),
     ],
     'As k6 sees it': [
@@ -56,6 +64,53 @@ export const loadTest = board({
         description: 'Per second. Below the target rate: see "Iterations dropped".',
         unit: 'ops',
         queries: { '{{testid}}': pushed('k6_iterations_total') },
+      }),
+    ],
+    'Operations, run beside run': [
+      lines({
+        title: 'Operations done',
+        description:
+          'Per second, by run. Falling within a run: the store compacts, or a board lowers its clock.',
+        unit: 'ops',
+        queries: { '{{testid}}': pushed('k6_operations_done_total') },
+      }),
+      lines({
+        title: 'Duration of operations (p99)',
+        description:
+          'From the actual start. One operation far above the rest: see its statement in the store.',
+        unit: 's',
+        queries: perOperation('_p99'),
+      }),
+      lines({
+        title: 'Duration from the intended start (p99)',
+        description: 'Far above the panel before: operations wait for their turn; the rate is too high.',
+        unit: 's',
+        queries: perOperation('_intended_p99'),
+      }),
+      number({
+        title: 'Done in each run',
+        description: 'Operations, over the time shown: make it reach back to the run that is compared with.',
+        unit: 'short',
+        width: 8,
+        queries: {
+          '{{testid}}': `sum by (testid) (max_over_time(k6_operations_done_total${RUN}[$__range]))`,
+        },
+      }),
+      number({
+        title: 'Reads of each run (p99)',
+        description:
+          'The last of each run within the time shown. Worse than a saved run: repeat both, in turns.',
+        unit: 's',
+        width: 8,
+        queries: { '{{testid}}': `max by (testid) (last_over_time(k6_op_read_p99${RUN}[$__range]))` },
+      }),
+      number({
+        title: 'Updates of each run (p99)',
+        description:
+          'The last of each run within the time shown. Worse than a saved run: repeat both, in turns.',
+        unit: 's',
+        width: 8,
+        queries: { '{{testid}}': `max by (testid) (last_over_time(k6_op_update_p99${RUN}[$__range]))` },
       }),
     ],
     'As the services see it': [

@@ -12,13 +12,12 @@ import { startApiProcess } from '@tidegauge/loadtests/api-process';
 import { startIngestProcess } from '@tidegauge/loadtests/ingest-process';
 import { publish } from '@tidegauge/loadtests/publisher';
 import { startServiceProcess } from '@tidegauge/loadtests/service-process';
+import type { LedgerDocument } from '@tidegauge/readings';
 import { connectAsync } from 'mqtt';
-import { BOARDS } from '../../src/boards.ts';
 import { CONFIG } from '../../src/config.ts';
-import { expressionsOf, withEverythingChosen } from '../../src/lint.ts';
 import { alertsFile, recordingRulesFile } from '../../src/rule-files.ts';
+import { clears, emptyOf, fires, panelQueries, until, WAIT_MS } from '../alert-watch.ts';
 
-const WAIT_MS = 90_000;
 const RATE = 200;
 /** Of one connection's load; the next goes on where it ended. */
 const LOAD_SECONDS = 5;
@@ -33,28 +32,48 @@ const IMPATIENT = {
   thresholds: { ...CONFIG.thresholds, oldestUnstoredSeconds: 2, brokerQueuedMessages: 500 },
 };
 
-/** Panels that need what does not run here; their queries must be taken all the same. */
+/** Panels that need what does not run here: other tests run it. Their queries must be taken all the same. */
 const EMPTY_ROWS = /postgres_exporter|mysqld_exporter|mongodb_exporter|JMX exporter/;
 const EMPTY_BOARDS = new Set(['tidegauge-boards', 'tidegauge-load-test']);
-/** No store call fails while all is well; the bound of the spool is shown once there is one. */
-const EMPTY_PANELS = new Set(['Errors', 'Spool']);
+/** No store call fails while all is well. */
+const EMPTY_PANELS = new Set(['Errors']);
 
-async function until(what: string, done: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + WAIT_MS; !(await done()); await sleep(200)) {
-    assert.ok(Date.now() < deadline, `not so within ${WAIT_MS} ms: ${what}`);
-  }
+/** What Prometheus knows of ingest, and where ingest's own ledger says it: rates of what flows, levels of the rest. */
+const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {
+  tidegauge_messages_received_total: ({ messages }) => messages.received,
+  tidegauge_readings_received_total: ({ readings }) => readings.received,
+  tidegauge_readings_stored_total: ({ readings }) => readings.stored,
+  ...Object.fromEntries(
+    (['travel', 'queue', 'store', 'ack', 'end_to_end'] as const).map((stage) => [
+      `tidegauge_stage_seconds_count{stage="${stage}"}`,
+      ({ stages }: LedgerDocument) => stages[stage].count,
+    ]),
+  ),
+};
+const LEVELS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {
+  tidegauge_readings_duplicate_total: ({ readings }) => readings.duplicate,
+  tidegauge_readings_quarantined_total: ({ readings }) => readings.quarantined,
+  tidegauge_in_flight_readings: ({ readings }) => readings.inFlight,
+  tidegauge_spool_readings: ({ readings }) => readings.spooled,
+  tidegauge_ledger_missing_readings: ({ gaps }) => gaps.missing,
+  tidegauge_mqtt_reconnects_total: ({ mqtt }) => mqtt.reconnects,
+};
+
+async function ask(prometheus: Prometheus, expression: string): Promise<number | null> {
+  const [sample] = await prometheus.query(expression);
+  return sample?.value ?? null;
 }
 
-const firing = async (prometheus: Prometheus, alert: string) =>
-  (await prometheus.query(`ALERTS{alertname="${alert}", alertstate="firing"}`)).length > 0;
-
-const fires = (prometheus: Prometheus, ...alerts: string[]) =>
-  Promise.all(alerts.map((alert) => until(`${alert} fires`, () => firing(prometheus, alert))));
-
-const clears = (prometheus: Prometheus, ...alerts: string[]) =>
-  Promise.all(
-    alerts.map((alert) => until(`${alert} clears`, async () => !(await firing(prometheus, alert)))),
-  );
+/** Holds SQLite's write lock while `work` runs. */
+async function whileLocked(file: string, work: () => Promise<unknown>): Promise<void> {
+  const lock = new DatabaseSync(file);
+  try {
+    lock.exec('BEGIN IMMEDIATE');
+    await work();
+  } finally {
+    lock.close();
+  }
+}
 
 const found = await startOrSkip('mosquitto', () =>
   startMosquitto({ conf: ['sys_interval 1', 'max_queued_messages 1000'] }),
@@ -69,7 +88,9 @@ test('panels show what the program knows, and alerts follow faults and their end
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
   context.after(() => rm(directory, { recursive: true }));
   const STORE = `sqlite:${join(directory, 'store.db')}`;
-  const settings = { STORE, BROKER: broker.url, DATA_DIR: directory };
+  // Bounds that a test can reach.
+  const bounds = { QUARANTINE_MAX_BYTES: '64KiB', SPOOL_MAX_BYTES: '64KiB' };
+  const settings = { STORE, BROKER: broker.url, DATA_DIR: directory, ...bounds };
   const ingest = await startIngestProcess(settings);
   context.after(() => ingest.stop());
   const api = await startApiProcess({ STORE, INGEST: ingest.url });
@@ -103,47 +124,48 @@ test('panels show what the program knows, and alerts follow faults and their end
       await publish({ port, count, first: published, devices: DEVICES, rate: RATE });
     }
   })();
+  const asked = { latest: 0, refused: 0 };
   const requests = (async () => {
     while (loading) {
       await (await fetch(`${api.url}/v1/readings/latest?device=bench-0`)).arrayBuffer();
+      asked.latest += 1;
       await (await fetch(`${api.url}/v1/readings?from=yesterday`)).arrayBuffer();
+      asked.refused += 1;
       await sleep(200);
     }
   })();
 
-  await context.test('a rate is the ledger of the same time, within 5 %', async () => {
+  await context.test('rates are those of the ledger of the same time, within 5 %', async () => {
     await ingest.until(({ readings }) => readings.stored > 3 * RATE, WAIT_MS);
+    let far: string[] = [];
     // A machine that stands still for a second bends a window of ten; it does not do so all the time.
-    await until('they agree', async () => {
-      const before = { stored: (await ingest.ledger()).readings.stored, at: performance.now() };
+    const agree = async () => {
+      const before = { ledger: await ingest.ledger(), at: performance.now() };
       await sleep(10_000);
-      const after = { stored: (await ingest.ledger()).readings.stored, at: performance.now() };
-      const [sample] = await prometheus.query('sum(rate(tidegauge_readings_stored_total[10s]))');
-      const known = ((after.stored - before.stored) * 1000) / (after.at - before.at);
-      return sample !== undefined && Math.abs(sample.value / known - 1) < TOLERANCE;
-    });
+      const after = { ledger: await ingest.ledger(), at: performance.now() };
+      far = [];
+      for (const [counter, known] of Object.entries(FLOWS)) {
+        const told = await ask(prometheus, `sum(rate(${counter}[10s]))`);
+        const rate = ((known(after.ledger) - known(before.ledger)) * 1000) / (after.at - before.at);
+        if (!(Math.abs((told ?? 0) / rate - 1) < TOLERANCE)) far.push(`${counter}: ${told}, known ${rate}`);
+      }
+      return far.length === 0;
+    };
+    await until('they agree', agree).catch(() => assert.deepEqual(far, []));
   });
 
   await context.test(
     'every query of every panel is taken, and gives data where its source runs',
     async () => {
-      const empty: string[] = [];
-      for (const board of BOARDS) {
-        let row = '';
-        for (const panel of board.panels ?? []) {
-          if (panel.type === 'row') row = panel.title ?? '';
-          else {
-            for (const expression of expressionsOf(panel)) {
-              const samples = await prometheus.query(withEverythingChosen(expression, '10s', '1m'));
-              const excused =
-                EMPTY_BOARDS.has(board.uid!) || EMPTY_ROWS.test(row) || EMPTY_PANELS.has(panel.title!);
-              if (samples.length === 0 && !excused)
-                empty.push(`${board.title} / ${panel.title}: ${expression}`);
-            }
-          }
-        }
-      }
-      assert.deepEqual(empty, []);
+      const empty = await emptyOf(prometheus, panelQueries('10s'));
+      const isExcused = (text: string) => {
+        const [board, row, panel] = text.split(/ \/ |: /);
+        return EMPTY_BOARDS.has(board!) || EMPTY_ROWS.test(row!) || EMPTY_PANELS.has(panel!);
+      };
+      assert.deepEqual(
+        empty.filter((text) => !isExcused(text)),
+        [],
+      );
     },
   );
   loading = false;
@@ -153,10 +175,39 @@ test('panels show what the program knows, and alerts follow faults and their end
   const quiet = async () => (await prometheus.query('ALERTS{alertstate="firing"}')).length === 0;
   await until('no alert without a fault', quiet);
 
+  await context.test('at rest every figure is what ingest, the API and the broker were given', async () => {
+    const client = await connectAsync(broker.url);
+    for (const payload of [
+      '{"t":"2026-01-01T00:00:00Z","v":1}',
+      '{"t":"2026-01-01T00:00:00Z","v":1}',
+      '{"v":',
+    ])
+      await client.publishAsync('sensors/known/x', payload, { qos: 1 });
+    await client.endAsync();
+    await ingest.until(({ readings }) => readings.quarantined === 1 && readings.duplicate === 1, WAIT_MS);
+    const expected = new Map([
+      ['tidegauge_http_request_seconds_count{route="/v1/readings/latest"}', asked.latest],
+      ['tidegauge_http_request_seconds_count{route="/v1/readings", status="400"}', asked.refused],
+      ['mosquitto_publish_received_total', published + 3],
+    ]);
+    let told: (readonly [string, number | null])[] = [];
+    const agree = async () => {
+      const ledger = await ingest.ledger();
+      for (const [name, known] of Object.entries({ ...FLOWS, ...LEVELS })) expected.set(name, known(ledger));
+      const names = [...expected.keys()];
+      told = await Promise.all(
+        names.map(async (name) => [name, await ask(prometheus, `sum(${name})`)] as const),
+      );
+      return told.every(([name, value]) => value === expected.get(name));
+    };
+    await until('they agree', agree).catch(() => assert.deepEqual(told, [...expected]));
+  });
+
   await context.test('poison, a clock ahead and a gap are told', async () => {
     const client = await connectAsync(broker.url);
+    const poison = `{"v":${' '.repeat(1000)}`;
     for (let number = 0; number < 200; number++)
-      await client.publishAsync('sensors/poison/x', '{"v":', { qos: 1 });
+      await client.publishAsync('sensors/poison/x', poison, { qos: 1 });
     const ahead = new Date(Date.now() + 30_000).toISOString();
     await client.publishAsync('sensors/ahead/x', JSON.stringify({ t: ahead, v: 1 }), { qos: 1 });
     await client.endAsync();
@@ -164,6 +215,7 @@ test('panels show what the program knows, and alerts follow faults and their end
     await fires(
       prometheus,
       'TidegaugeReadingsQuarantined',
+      'TidegaugeQuarantineDropping',
       'TidegaugeSensorClockAhead',
       'TidegaugeReadingsMissing',
     );
@@ -185,20 +237,29 @@ test('panels show what the program knows, and alerts follow faults and their end
   });
 
   await context.test('a store that cannot be written is told; its end as well', async () => {
-    const lock = new DatabaseSync(join(directory, 'store.db'));
-    try {
-      lock.exec('BEGIN IMMEDIATE');
-      await publish({ port, count: DEVICES, devices: DEVICES, prefix: 'locked' });
-      await fires(prometheus, 'TidegaugeReadingsWaiting', 'TidegaugeStoreErrors');
-    } finally {
-      lock.close();
-    }
-    await clears(prometheus, 'TidegaugeReadingsWaiting');
+    await whileLocked(join(directory, 'store.db'), async () => {
+      await publish({ port, count: 50 * DEVICES, devices: DEVICES, prefix: 'locked' });
+      await fires(prometheus, 'TidegaugeReadingsWaiting', 'TidegaugeStoreErrors', 'TidegaugeSpoolFilling');
+    });
+    await clears(prometheus, 'TidegaugeReadingsWaiting', 'TidegaugeSpoolFilling');
   });
 
   await context.test('a replica that is killed is told; its return as well', async () => {
     await ingest.kill();
-    await fires(prometheus, 'TidegaugeReplicaDown', 'TidegaugeReplicaGone');
+    const body = JSON.stringify([{ device: 'a', metric: 'b', v: 1 }]);
+    let forwarding = true;
+    const deliveries = (async () => {
+      for (; forwarding; await sleep(200)) {
+        const headers = { 'Content-Type': 'application/json' };
+        await (await fetch(`${api.url}/v1/readings`, { method: 'POST', headers, body })).arrayBuffer();
+      }
+    })();
+    try {
+      await fires(prometheus, 'TidegaugeReplicaDown', 'TidegaugeReplicaGone', 'TidegaugeApiErrors');
+    } finally {
+      forwarding = false;
+      await deliveries;
+    }
     const back = await startIngestProcess({ ...settings, METRICS_PORT: new URL(ingest.url).port });
     context.after(() => back.stop());
     await clears(prometheus, 'TidegaugeReplicaDown', 'TidegaugeReplicaGone');

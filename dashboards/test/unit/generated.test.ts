@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { ALERT_CASES } from '../../src/alert-cases.ts';
 import { alerts } from '../../src/alerts.ts';
 import { CONFIG } from '../../src/config.ts';
@@ -19,6 +20,19 @@ for (const [name, text] of generated()) {
 test('every alert is proved by one case, and no case is of an alert that is gone', () => {
   assert.deepEqual(
     ALERT_CASES.map(({ alert }) => alert).toSorted(),
+    alerts()
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+});
+
+test('every alert is made to fire by a real fault, or not-caused.yml says why it cannot be', () => {
+  const tests = globSync('test/integration/*.test.ts', { cwd: ROOT });
+  const source = tests.map((file) => readFileSync(join(ROOT, file), 'utf8')).join();
+  const caused = alerts().filter(({ name }) => new RegExp(`'${name}['{]`).test(source));
+  const excused = parse(readFileSync(join(ROOT, 'test', 'not-caused.yml'), 'utf8')) as Record<string, string>;
+  assert.deepEqual(
+    [...caused.map(({ name }) => name), ...Object.keys(excused)].toSorted(),
     alerts()
       .map(({ name }) => name)
       .toSorted(),

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { buildK6 } from '@tidegauge/lab/k6';
+import { startPrometheus } from '@tidegauge/lab/prometheus';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { startApiProcess } from '@tidegauge/loadtests/api-process';
+import { emptyOf, panelQueries, until } from '../alert-watch.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../../loadtests/src/loadtest.ts', import.meta.url));
+const RUNS = ['before', 'after'];
+/** Nothing is stored over MQTT here, workload A reads and updates alone, and only an open model drops. */
+const EMPTY = /Readings stored|Iterations dropped|k6_op_(insert|scan)/;
+
+interface Figures {
+  readonly summary: {
+    readonly operations: Readonly<Record<string, { readonly outcomes: { readonly OK: number } }>>;
+  };
+}
+
+/** Runs a load test to its end; resolves to its figures. */
+async function loadtest(context: TestContext, file: string, ...args: string[]): Promise<Figures> {
+  const child = spawn(process.execPath, [PROGRAM, ...args, '--json', file], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  context.after(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const [code] = await once(child, 'close');
+  assert.equal(code, 0, said);
+  return JSON.parse(await readFile(file, 'utf8')) as Figures;
+}
+
+const found = await startOrSkip('k6', () => buildK6());
+const skip = 'skip' in found ? found.skip : false;
+
+test('a load test shows itself while it runs, and two runs stand side by side', { skip }, async (context) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
+  context.after(() => rm(directory, { recursive: true }));
+  const api = await startApiProcess({ STORE: `sqlite:${join(directory, 'store.db')}` });
+  context.after(() => api.stop());
+  const prometheus = await startPrometheus({ targets: { api: [new URL(api.url).host] }, scrapeMs: 500 });
+  context.after(() => prometheus.stop());
+
+  const work = ['records', '--api', api.url, '--workload', 'a', '--records', '500', '--threads', '2'];
+  const run = (testid: string) =>
+    loadtest(
+      context,
+      join(directory, `${testid}.json`),
+      ...[...work, '--duration', '9s', '--prometheus', prometheus.url, '--testid', testid],
+    );
+  const first = await run(RUNS[0]!);
+  let ended = false;
+  const second = run(RUNS[1]!).finally(() => {
+    ended = true;
+  });
+  const board = panelQueries('10s').filter((query) => query.board === 'tidegauge-load-test');
+  const asked = board.filter(({ panel, expression }) => !EMPTY.test(panel) && !EMPTY.test(expression));
+  let empty: string[] = [];
+  await until('every panel has data while it runs', async () => {
+    assert.ok(!ended, empty.join('\n'));
+    empty = await emptyOf(prometheus, asked);
+    return empty.length === 0;
+  });
+  const figures = [first, await second];
+
+  for (const [index, testid] of RUNS.entries()) {
+    const expression = `max(max_over_time(k6_op_read_return_OK_total{testid="${testid}"}[2m]))`;
+    const [sample] = await prometheus.query(expression);
+    assert.equal(sample?.value, figures[index]!.summary.operations.READ?.outcomes.OK, testid);
+  }
+});
