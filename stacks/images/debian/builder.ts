@@ -91,6 +91,7 @@ export class Builder {
       process.stderr.write('Making a Debian root file system (once, half a minute)...\n');
       await mkdir(directory);
       await makeRootFileSystem(join(directory, 'root.tar'));
+      await removeOlder(dirname(directory), 'root');
     });
     const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
     const settings = ['--change', `ENV PATH=${path}`, '--change', 'CMD ["bash"]'];
@@ -100,7 +101,7 @@ export class Builder {
   }
 }
 
-async function removeOlder(cache: string, name: ImageName): Promise<void> {
+async function removeOlder(cache: string, name: string): Promise<void> {
   for (const entry of await readdir(cache)) {
     const path = join(cache, entry);
     if (!new RegExp(`^${name}-[0-9a-f]+$`).test(entry)) continue;

@@ -15,7 +15,16 @@ export const AUTHORITIES = '/etc/ssl/host-authorities.crt';
 
 const HOST_AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 // Documents are no use in an image; a file system that is thrown away needs no care for power cuts.
-const DPKG = ['man', 'doc', 'info', 'locale', 'lintian'].map((name) => `path-exclude=/usr/share/${name}/*`);
+const DPKG = [
+  ...['man', 'doc', 'info', 'locale', 'lintian'].map((name) => `path-exclude=/usr/share/${name}/*`),
+  'force-unsafe-io',
+];
+// For apt in the images: what it keeps for later would stay in a layer.
+const APT = [
+  `Acquire::https::CaInfo "${AUTHORITIES}";`,
+  'Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";',
+  'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb"; };',
+];
 
 /**
  * Makes a tar archive of the smallest Debian that has apt: packages from where this machine has its own, and the
@@ -23,11 +32,15 @@ const DPKG = ['man', 'doc', 'info', 'locale', 'lintian'].map((name) => `path-exc
  */
 export async function makeRootFileSystem(archive: string): Promise<void> {
   const mmdebstrap = await findProgram('mmdebstrap', 'mmdebstrap');
+  const apt = APT.map((line) => `'${line}'`).join(' ');
   const options = [
-    ...[...DPKG, 'force-unsafe-io'].map((option) => `--dpkgopt=${option}`),
+    ...DPKG.map((option) => `--dpkgopt=${option}`),
     '--aptopt=Acquire::Languages "none"',
+    // Links /bin to /usr/bin from the start, instead of by a package that takes all of Perl along.
+    ...['--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr', '--include=usr-is-merged'],
     `--customize-hook=install -D -m 644 ${HOST_AUTHORITIES} "$1${AUTHORITIES}"`,
-    `--customize-hook=echo 'Acquire::https::CaInfo "${AUTHORITIES}";' >"$1/etc/apt/apt.conf.d/authorities"`,
+    `--customize-hook=printf '%s\\n' ${apt} >"$1/etc/apt/apt.conf.d/images"`,
+    '--customize-hook=rm -f "$1"/var/cache/apt/*.bin',
   ];
   // Twice as fast in memory, of which it takes 300 MB.
   const env = { ...process.env, TMPDIR: existsSync('/dev/shm') ? '/dev/shm' : tmpdir() };
