@@ -14,7 +14,6 @@ resolver=$(readlink -m /etc/resolv.conf)
 cp "$resolver" "$folder/resolv.conf"
 for place in /run /etc/docker; do mount -t tmpfs tmpfs "$place"; done
 test -e "$resolver" || install -D -m 644 "$folder/resolv.conf" "$resolver"
-mkdir -p "$folder/opt" "$folder/opt.work" "$folder/mnt"
 mount -t overlay -o "lowerdir=/opt,upperdir=$folder/opt,workdir=$folder/opt.work" overlay /opt
 # Its disk for data.
 mount --bind "$folder/mnt" /mnt
@@ -39,6 +38,8 @@ exec nsenter --net=/run/netns/board sh -eu -c '
     sed "s/^MemTotal: .*/MemTotal: $(($4 / 1024)) kB/" /proc/meminfo >/run/meminfo
     mount --bind /run/meminfo /proc/meminfo
   fi
+  # As systemd has it: a container that sees all of the board sees what is mounted later.
+  mount --make-shared /
   # Not in place of the shell: process 1 has to wait for the orphans of containers.
   dockerd --host "unix://$3/docker.sock" --host unix:///run/docker.sock --data-root "$3/data" \
     --storage-driver overlay2 --cgroup-parent "$5" &

@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs';
+import { globSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
 // Control groups of version 1: a tree per controller, in which a path is the same group.
 
@@ -28,7 +20,7 @@ export function makeCgroup(path: string, memory: number | null): void {
 export function endCgroup(path: string): void {
   const groups = `${MEMORY}${path}/{,**/}cgroup.procs`;
   for (const deadline = Date.now() + GONE_MS; ; pause(POLL_MS)) {
-    const pids = globSync(groups).flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean));
+    const pids = globSync(groups).flatMap(readPids);
     if (pids.length === 0) break;
     if (Date.now() > deadline) throw new Error(`${path}: processes ${pids.join(', ')} do not end`);
     for (const pid of pids) kill(Number(pid));
@@ -36,19 +28,27 @@ export function endCgroup(path: string): void {
   for (const controller of readdirSync(ROOT)) removeTree(`${ROOT}/${controller}${path}`);
 }
 
+function readPids(file: string): string[] {
+  return unlessGone(() => readFileSync(file, 'utf8').split('\n').filter(Boolean)) ?? [];
+}
+
 function removeTree(group: string): void {
-  if (!existsSync(group)) return;
-  for (const entry of readdirSync(group, { withFileTypes: true })) {
-    if (entry.isDirectory()) removeTree(`${group}/${entry.name}`);
-  }
-  rmdirSync(group);
+  const entries = unlessGone(() => readdirSync(group, { withFileTypes: true })) ?? [];
+  for (const entry of entries) if (entry.isDirectory()) removeTree(`${group}/${entry.name}`);
+  unlessGone(() => rmdirSync(group));
 }
 
 function kill(pid: number): void {
+  unlessGone(() => process.kill(pid, 'SIGKILL'));
+}
+
+/** Null where a process has ended, or another that starts boards has removed the same. */
+function unlessGone<T>(act: () => T): T | null {
   try {
-    process.kill(pid, 'SIGKILL');
+    return act();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (['ENOENT', 'ENODEV', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
   }
 }
 

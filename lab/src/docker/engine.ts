@@ -31,7 +31,8 @@ export interface EngineOptions {
  */
 export function startEngine(options: EngineOptions): Promise<ServerProcess> {
   const { name, folder, bridge, address, gateway, cgroup, memory } = options;
-  mkdirSync(folder, { recursive: true });
+  // Not by the script: one that is late would make again what has been removed.
+  for (const disk of ['data', 'mnt', 'opt', 'opt.work']) mkdirSync(join(folder, disk), { recursive: true });
   makeCgroup(cgroup, memory);
   const namespaces = ['--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];
   return launchServer({

@@ -1,5 +1,5 @@
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { identify, isRunning, type ProcessId } from '../processes.ts';
 import { endCgroup } from './cgroup.ts';
 
@@ -7,6 +7,8 @@ import { endCgroup } from './cgroup.ts';
 // says whose it is and what goes with it, also to those who find it after its owner was killed. All calls wait, since
 // the last of them are made while the process exits.
 
+const LOCK = '/run/lock/tidegauge-boards';
+const LOCK_S = 120;
 const FORWARD = '/proc/sys/net/ipv4/ip_forward';
 // Swarm hands out 10.0.x.0/24 from below; 10.255 is left to the machine.
 const FIRST_SUBNET = 128;
@@ -31,7 +33,13 @@ interface Owner {
 
 /** Claims a bridge with a free subnet, whose hosts reach each other, this machine and what it reaches. */
 export function makeNetwork(folder: string): BoardNetwork {
-  removeAbandoned();
+  return locked(() => {
+    removeAbandoned();
+    return claimNetwork(folder);
+  });
+}
+
+function claimNetwork(folder: string): BoardNetwork {
   const others = bridges().flatMap((bridge) => ownerOf(bridge) ?? []);
   const forwarded = others[0]?.forwarded ?? readFileSync(FORWARD, 'utf8').trim();
   const owner: Owner = { process: identify(process.pid)!, folder, forwarded };
@@ -68,6 +76,18 @@ export function removeNetwork(bridge: string): void {
 /** Takes a board off the bridge. */
 export function unplug(bridge: string, board: number): void {
   attempt(() => ip('link', 'delete', `${bridge}.${board}`));
+}
+
+/** Alone among processes: of two that remove the same, one would remove what a third makes meanwhile. */
+function locked<T>(act: () => T): T {
+  const file = openSync(LOCK, 'a');
+  try {
+    // Held by the open file, so by this process.
+    execFileSync('flock', ['--timeout', String(LOCK_S), '3'], { stdio: ['ignore', 'ignore', 'pipe', file] });
+    return act();
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** What a killed process left: its boards died with it. */
