@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
+import { findProgram } from '@tidegauge/lab';
 import { buildImages, type Engine } from './build.ts';
 import { IMAGES, type ImageName } from './images.ts';
 
@@ -13,7 +14,7 @@ const run = promisify(execFile);
 
 const engine: Engine = {
   async docker(args, { timeoutMs = 0 } = {}) {
-    return (await run('docker', [...args], { timeout: timeoutMs })).stdout;
+    return (await run(await findProgram('docker', 'docker.io'), [...args], { timeout: timeoutMs })).stdout;
   },
 };
 
@@ -31,6 +32,8 @@ async function main(): Promise<number> {
     process.stderr.write(`there is no image ${unknown}\n${USAGE}`);
     return 2;
   }
+  // Before minutes of building for nobody.
+  await engine.docker(['version', '--format', '{{.Server.Version}}']);
   const names = positionals.length === 0 ? stackImages() : (positionals as ImageName[]);
   for (const [name, value] of Object.entries(await buildImages(engine, names))) {
     process.stdout.write(`${name}=${value}\n`);
@@ -49,6 +52,7 @@ function stackImages(): ImageName[] {
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exitCode = 1;
+  const { code, message, stderr } = error as Error & { code?: unknown; stderr?: string };
+  process.stderr.write(`${stderr?.trim() || message}\n`);
+  process.exitCode = String(code).startsWith('ERR_PARSE_ARGS') ? 2 : 1;
 }
