@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import type { Action, Worker } from './decide.ts';
-import { clientConfig, type Login } from './probe.ts';
+import { clientConfig, endClient, type Login } from './probe.ts';
 import * as SQL from './sql.ts';
 
 // Metadata of many tables takes a small board a while.
@@ -71,7 +71,7 @@ export class Coordinator {
       for (const statement of SQL.PREPARE) await client.query(statement);
       return new Coordinator(client, workerPort, identity, citus);
     } catch (error) {
-      await client.end().catch(() => {});
+      await endClient(client);
       throw error;
     }
   }
@@ -133,8 +133,8 @@ export class Coordinator {
     this.#client.connection.stream.destroy();
   }
 
-  async close(): Promise<void> {
-    await this.#client.end().catch(() => {});
+  close(): Promise<void> {
+    return endClient(this.#client);
   }
 
   async #transaction(work: () => Promise<void>): Promise<void> {

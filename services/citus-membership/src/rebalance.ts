@@ -1,7 +1,7 @@
 import type { Logger } from '@tidegauge/service';
 import { Client } from 'pg';
 import type { Job, Lacking } from './coordinator.ts';
-import { clientConfig, type Login } from './probe.ts';
+import { clientConfig, endClient, type Login } from './probe.ts';
 import { REBALANCE, REPLICATE } from './sql.ts';
 
 /** What a person asked for, from the first copy to Citus's own background job. */
@@ -71,7 +71,7 @@ export class Rebalance {
       this.#progress = { phase: 'failed', why: (error as Error).message };
       this.#logger.error({ err: error }, 'rebalance failed: mend what it says and ask again');
     } finally {
-      await client.end().catch(() => {});
+      await endClient(client);
     }
   }
 }
