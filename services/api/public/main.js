@@ -1,7 +1,9 @@
 // Wires the page. Readings change data at once and the document four times a second at most.
 
+import { serverNow } from './api.js';
 import { $, setText } from './dom.js';
 import { follow } from './feed.js';
+import { paintMap } from './map.js';
 import { learn, load, sensors } from './model.js';
 import { forgetBalance, initPipeline, refreshPipeline } from './pipeline.js';
 import {
@@ -69,6 +71,7 @@ function paint() {
   paintSensor();
   if (beats++ % 4 !== 0) return;
   paintAges();
+  paintMap(serverNow());
   void seedVisible();
 }
 

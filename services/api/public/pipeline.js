@@ -22,6 +22,8 @@ const STAGES = [
 /** The scale of the stage bars, seconds: 0.01 ms to 10 s in equal decades. */
 const SHORTEST = 1e-5;
 const DECADES = 6;
+/** Seconds. */
+const WAITING_AFTER = 2;
 const MAX_GAP_ROWS = 12;
 const QUARANTINE_PAGE = 10;
 const PAYLOAD_SHOWN = 2000;
@@ -60,6 +62,7 @@ export async function refreshPipeline() {
   for (const [key, band] of bands) band.style.flexGrow = String(readings[key]);
   showBalance(ledger);
   showRate(readings.received);
+  showWaiting(ledger.oldestUnstoredSeconds);
   for (const [key, show] of stages) show(ledger.stages[key]);
   showGaps(gaps);
   if (readings.quarantined !== quarantineSeen) {
@@ -83,6 +86,13 @@ function showBalance({ balanced, unreachable }) {
   const missing = unreachable.length === 0 ? '' : `, ${count(unreachable.length)} not answering`;
   setText(mark, (balanced ? '✓ Balanced' : '✗ Does not add up') + missing);
   mark.title = balanced ? 'Every reading that came in is accounted for' : 'Some readings are unaccounted for';
+}
+
+/** What waits a moment is on its way; longer, the store is away or too slow. */
+function showWaiting(seconds) {
+  const waits = seconds >= WAITING_AFTER;
+  $('waiting').hidden = !waits;
+  if (waits) setText($('waiting'), `The oldest reading that is not stored has waited ${duration(seconds)}`);
 }
 
 function showRate(received) {

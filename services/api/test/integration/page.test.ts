@@ -282,3 +282,31 @@ test('nothing jumps while the page loads, and a flood of readings does not repai
     assert.ok(shift < 0.02, `layout shifted by ${shift}`);
   });
 });
+
+test('sites that say where they are stand on a map, north up, and lead to their sensors', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, {}, async (page) => {
+    await until('the sensors', async () => (await page.locator('.row').count()) === 2);
+    assert.equal(await page.locator('#map-card').isHidden(), true);
+  });
+  const places = { [PROBE]: { lat: 38.7, lon: -9.1 }, [SILO]: { lat: '41.15', lon: '-8.6' } };
+  for (const [name, attributes] of Object.entries(places)) {
+    const response = await fetch(`${api.url}/v1/devices/${name}`, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ site: name.split('/')[0], attributes }),
+    });
+    assert.ok(response.ok);
+  }
+  await visit(api, {}, async (page) => {
+    const marks = page.locator('#map a');
+    await until('the map', async () => (await marks.count()) === 2);
+    assert.deepEqual(await page.locator('#map text').allTextContents(), ['site-1', 'site-2']);
+    const [south, north] = await Promise.all(
+      [0, 1].map(async (index) => (await marks.nth(index).locator('circle').boundingBox())!),
+    );
+    assert.ok(north!.y < south!.y && north!.x > south!.x);
+    await marks.nth(1).click();
+    await until('the sensor of the place', async () => (await textOf(page, '#sensor-title')) === SILO);
+  });
+});

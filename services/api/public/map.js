@@ -1,0 +1,102 @@
+// The sites on a plane: those whose devices have the attributes `lat` and `lon`, in degrees. No tiles, no network.
+
+import { $, setText, svg } from './dom.js';
+import { sensors } from './model.js';
+
+const WIDTH = 100;
+const MARGIN = 8;
+/** A map of one site, or of sites in one yard, still shows some ground around them, degrees. */
+const LEAST_SPAN = 0.01;
+const MOST_SITES = 500;
+/** A site none of whose sensors was heard this long is drawn as quiet, seconds; as in the list. */
+const QUIET_AFTER = 300;
+
+let drawn = '';
+
+/**
+ * Where sites stand on a drawing 100 wide: `{height, places: [{...site, x, y}]}`, north up, a degree as long
+ * eastwards as it is at their middle. Pure; `sites` is not empty.
+ */
+export function project(sites) {
+  const middle = (from, to) => (from + to) / 2;
+  const [south, north] = range(sites.map(({ lat }) => lat));
+  const [west, east] = range(sites.map(({ lon }) => lon));
+  const squeeze = Math.max(0.05, Math.cos((middle(south, north) * Math.PI) / 180));
+  const span = Math.max((east - west) * squeeze, (north - south) * 1.6, LEAST_SPAN);
+  const scale = (WIDTH - 2 * MARGIN) / span;
+  const height = Math.max(30, (north - south) * scale + 2 * MARGIN);
+  const places = sites.map((site) => ({
+    ...site,
+    x: WIDTH / 2 + (site.lon - middle(west, east)) * squeeze * scale,
+    y: height / 2 - (site.lat - middle(south, north)) * scale,
+  }));
+  return { height, places };
+}
+
+/** Sites by position: their sensors, and when any of them was heard last. */
+export function sitesOf(all) {
+  const sites = new Map();
+  for (const { name, site, attributes, seen } of all) {
+    const [lat, lon] = [degrees(attributes?.lat, 90), degrees(attributes?.lon, 180)];
+    if (lat === null || lon === null) continue;
+    const key = `${lat.toFixed(4)} ${lon.toFixed(4)}`;
+    const known = sites.get(key);
+    if (known === undefined) {
+      if (sites.size < MOST_SITES) sites.set(key, { name, site: site || name, lat, lon, seen, count: 1 });
+    } else {
+      known.count += 1;
+      known.seen = Math.max(known.seen, seen);
+    }
+  }
+  return [...sites.values()];
+}
+
+/** Draws what is known now; the card is there once a device says where it stands. */
+export function paintMap(now) {
+  const sites = sitesOf(sensors.values());
+  $('map-card').hidden = sites.length === 0;
+  if (sites.length === 0) return;
+  const { height, places } = project(sites);
+  const marked = places.map((place) => ({ ...place, heard: heardOf(place, now) }));
+  // A mark that is drawn anew loses its focus, and a click on it.
+  const known = JSON.stringify(marked.map(({ seen: _, ...place }) => place));
+  if (known === drawn) return;
+  drawn = known;
+  $('map').setAttribute('viewBox', `0 0 ${WIDTH} ${height.toFixed(1)}`);
+  $('map-places').replaceChildren(...marked.map(mark));
+  setText($('map-sum'), `${sites.length} ${sites.length === 1 ? 'place' : 'places'}`);
+}
+
+function heardOf({ seen }, now) {
+  if (seen === 0) return 'not heard yet';
+  return now - seen > QUIET_AFTER * 1000 ? 'quiet' : 'reporting';
+}
+
+function mark({ name, site, count, heard, x, y }) {
+  const left = x > WIDTH / 2;
+  const link = svg('a', { href: `#/sensor/${name.split('/').map(encodeURIComponent).join('/')}` });
+  link.append(
+    svg('title', {}, `${site}: ${count} ${count === 1 ? 'sensor' : 'sensors'}, ${heard}`),
+    svg('circle', { cx: x.toFixed(2), cy: y.toFixed(2), r: 1.6, 'data-quiet': heard !== 'reporting' }),
+    svg(
+      'text',
+      {
+        x: (left ? x - 2.6 : x + 2.6).toFixed(2),
+        y: (y + 1).toFixed(2),
+        'text-anchor': left ? 'end' : 'start',
+      },
+      site,
+    ),
+  );
+  return link;
+}
+
+function range(values) {
+  return [Math.min(...values), Math.max(...values)];
+}
+
+/** Attributes may come as text. */
+function degrees(value, most) {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Math.abs(number) <= most ? number : null;
+}

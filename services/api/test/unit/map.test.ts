@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { project, sitesOf } from '../../public/map.js';
+
+const at = (site: string, lat: unknown, lon: unknown, seen = 0) => ({
+  name: `${site}/probe`,
+  site,
+  attributes: { lat, lon },
+  seen,
+});
+
+test('sensors at one place are one site, heard when the last of them was', () => {
+  const sites = sitesOf([at('a', 38.7, -9.1, 5), at('a', 38.7, -9.1, 9), at('b', '41.15', '-8.6')]);
+  assert.deepEqual(
+    sites.map(({ site, count, seen }) => ({ site, count, seen })),
+    [
+      { site: 'a', count: 2, seen: 9 },
+      { site: 'b', count: 1, seen: 0 },
+    ],
+  );
+});
+
+test('what is no position on Earth is left out', () => {
+  const odd = [
+    at('a', 91, 0),
+    at('b', 0, 181),
+    at('c', 'north', ''),
+    at('d', null, null),
+    at('e', Number.NaN, 0),
+  ];
+  assert.deepEqual(sitesOf([...odd, { name: 'f', site: 'f', attributes: {}, seen: 0 }]), []);
+});
+
+test('every place is on the drawing, north up and east right, one place in its middle', () => {
+  const { height, places } = project([
+    { lat: 38.7, lon: -9.1 },
+    { lat: 41.15, lon: -8.6 },
+  ]);
+  const [lisbon, porto] = places;
+  assert.ok(porto!.y < lisbon!.y && porto!.x > lisbon!.x);
+  for (const { x, y } of places) assert.ok(x >= 0 && x <= 100 && y >= 0 && y <= height);
+  const alone = project([{ lat: 70, lon: 25 }]);
+  assert.deepEqual([alone.places[0]!.x, alone.places[0]!.y], [50, alone.height / 2]);
+});
