@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { temporaryDirectory } from '@tidegauge/lab';
+import { type Boards, startBoards } from '@tidegauge/lab/docker/boards';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { buildImages } from '../../images/debian/build.ts';
+import { ROOT } from '../stack-files.ts';
+
+const run = promisify(execFile);
+const WAIT_MS = 120_000;
+const JOBS = ['api', 'broker', 'ingest', 'node', 'prometheus'];
+
+const started = await startOrSkip('docker', () => startBoards(1));
+const skip = 'skip' in started ? started.skip : false;
+const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
+const board = boards?.[0];
+const folder = temporaryDirectory('monitoring');
+after(async () => {
+  await stop?.();
+  folder.remove();
+});
+
+/** Runs a script of stacks/bin on the board, as its operator would. */
+async function script(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const settings = { ...process.env, ...board!.env, TIDEGAUGE_DATA: join(folder.path, 'data'), ...env };
+  const { stdout } = await run(join(ROOT, 'stacks/bin', name), args, { env: settings });
+  return stdout;
+}
+
+/** What Prometheus answers at a path of its API, asked from within, since it has no port outside. */
+async function ask<T>(path: string): Promise<T | null> {
+  const filter = ['--filter', 'name=tidegauge_prometheus', '--filter', 'health=healthy'];
+  const container = await board!.docker(['ps', '--quiet', ...filter]);
+  if (container === '') return null;
+  const url = `http://127.0.0.1:9090/api/v1/${path}`;
+  const answer = await board!.docker(['exec', container, 'wget', '-q', '-O', '-', url]);
+  return (JSON.parse(answer) as { data: T }).data;
+}
+
+async function until(what: string, look: () => Promise<unknown>, expected: unknown): Promise<void> {
+  let seen: unknown = null;
+  for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await sleep(500)) {
+    seen = await look();
+    try {
+      assert.deepEqual(seen, expected);
+      return;
+    } catch {
+      // Not yet.
+    }
+  }
+  const format = '{{.Name}} {{.DesiredState}} {{.CurrentState}} {{.Error}}';
+  const tasks = await board!.docker(['stack', 'ps', '--no-trunc', '--format', format, 'tidegauge']);
+  assert.deepEqual(seen, expected, `not so within ${WAIT_MS} ms: ${what}\n${tasks}`);
+}
+
+interface Target {
+  readonly health: string;
+  readonly labels: { readonly job: string };
+}
+
+interface Vector {
+  readonly result: readonly { readonly metric: Readonly<Record<string, string>> }[];
+}
+
+test('what is deployed with monitoring is watched, the board under its own name', { skip }, async () => {
+  await swarm();
+  const images = await buildImages(board!, ['mosquitto', 'tidegauge', 'monitoring']);
+  const watcher = images.PROMETHEUS_IMAGE!;
+  const label = await script('board', ['broker', 'sqlite', 'monitoring']);
+  await board!.docker(/^On a manager: docker (.*)$/m.exec(label)![1]!.split(' '));
+  await script('secrets', ['sqlite', '--host', board!.address]);
+  await script('secrets', ['monitoring'], { GRAFANA_PASSWORD: 'known to nobody' });
+  await script('deploy', ['sqlite', 'monitoring', '--', '--resolve-image', 'never'], {
+    ...images,
+    ALERTMANAGER_IMAGE: watcher,
+    NODE_EXPORTER_IMAGE: watcher,
+    GRAFANA_IMAGE: watcher,
+  });
+  // Nobody packages Grafana for Debian, so nothing stands in for it.
+  await board!.docker(['service', 'scale', '--detach', 'tidegauge_grafana=0']);
+
+  await until(
+    'every target is up',
+    async () => {
+      const targets = await ask<{ activeTargets: readonly Target[] }>('targets?state=active');
+      return targets?.activeTargets
+        .filter(({ health }) => health === 'up')
+        .map(({ labels }) => labels.job)
+        .toSorted();
+    },
+    JOBS,
+  );
+  const managers = await ask<{ activeAlertmanagers: readonly unknown[] }>('alertmanagers');
+  assert.equal(managers!.activeAlertmanagers.length, 1);
+  const rules = await ask<{ groups: readonly { name: string }[] }>('rules');
+  assert.deepEqual(
+    rules!.groups.map(({ name }) => name),
+    ['tidegauge.alerts', 'tidegauge.rules'],
+  );
+
+  const query = async (expression: string) =>
+    (await ask<Vector>(`query?query=${encodeURIComponent(expression)}`))?.result ?? [];
+  const [uname] = await query('node_uname_info');
+  assert.equal(uname?.metric.nodename, board!.name);
+  // The board's own interface, by its own counters, and none of the container's.
+  const devices = (await board!.run(['ls', '/sys/class/net'])).split(/\s+/);
+  await until(
+    'the board’s network is told',
+    async () => {
+      const told = (await query('node_network_receive_bytes_total')).map(({ metric }) => metric.device!);
+      return told.length > 0 && told.every((device) => devices.includes(device));
+    },
+    true,
+  );
+});
