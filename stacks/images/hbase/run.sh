@@ -3,9 +3,10 @@ set -eu
 
 usage() {
   cat <<'USAGE'
-usage: run.sh ROLE
+usage: run.sh ROLE | dfs ARGUMENT... | dfsadmin ARGUMENT... | checkpoint
 
-Runs one role of HBase, its data under /data:
+Runs one role of HBase, its data under /data; or one of HDFS's own commands; or writes down the names of its files,
+which the name node does by itself every six hours.
   zookeeper     who is there and who leads
   namenode      where the files of HDFS are; formats /data when it is empty, and only then
   master        HBase's master; waits for zookeeper and namenode
@@ -164,5 +165,7 @@ case ${1:---help} in
   --help) usage ;;
   zookeeper | namenode | master | node | standalone) "$1" ;;
   checkpoint) checkpoint force ;;
+  dfs) shift; run_java 64m 16m "$BRIEF" org.apache.hadoop.fs.FsShell "$@" ;;
+  dfsadmin) shift; run_java 64m 16m "$BRIEF" org.apache.hadoop.hdfs.tools.DFSAdmin "$@" ;;
   *) fail "$1 is no role: see --help" ;;
 esac
