@@ -87,7 +87,8 @@ test('panels show what the program knows, and alerts follow faults and their end
   context.after(() => broker.stop());
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
   context.after(() => rm(directory, { recursive: true }));
-  const STORE = `sqlite:${join(directory, 'store.db')}`;
+  // A locked file is told soon.
+  const STORE = `sqlite:${join(directory, 'store.db')}?busy=200`;
   // Bounds that a test can reach.
   const bounds = { QUARANTINE_MAX_BYTES: '64KiB', SPOOL_MAX_BYTES: '64KiB' };
   const settings = { STORE, BROKER: broker.url, DATA_DIR: directory, ...bounds };
