@@ -58,6 +58,9 @@ const NODES: readonly (readonly [RegExp, Meaning])[] = [
   ],
 ];
 
+/** While workers of Citus have come back under each other's addresses, a shard is asked of one that has it not. */
+const ASTRAY: Meaning = ['UNAVAILABLE', 'a worker is not at its address: does citus-membership run?'];
+
 /** What the driver itself says, without a code. */
 const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
   [
@@ -103,6 +106,7 @@ function meaningOf(error: Error): Meaning | null {
   if (state !== null) {
     const node = NODES.find(([pattern]) => pattern.test(error.message));
     if (node !== undefined) return node[1];
+    if (state === '42P01' && isOfWorker(error)) return ASTRAY;
     return STATES[state] ?? STATES[state.slice(0, 2)] ?? ['UNAVAILABLE', 'see SQLSTATE in the manual'];
   }
   if (isUntrusted(error)) {
@@ -113,6 +117,10 @@ function meaningOf(error: Error): Meaning | null {
   // A mistake of ours; the driver's own checks throw plain Errors.
   if (error instanceof TypeError || error instanceof RangeError) return null;
   return UNREACHABLE;
+}
+
+function isOfWorker(error: Error): boolean {
+  return /^while executing command on /m.test(String((error as { where?: unknown }).where));
 }
 
 /** Failing on each of several addresses leaves the message to the parts. */

@@ -57,6 +57,14 @@ describe('errors of PostgreSQL', () => {
     test(`SQLSTATE ${state} is ${code}`, () => assert.equal(mapped(sent(state)).code, code));
   }
 
+  test('a table that a worker of Citus does not know will be known when its address is right again', () => {
+    const where = 'while executing command on 10.0.2.7:5432';
+    const swapped = Object.assign(sent('42P01'), { where });
+    assert.equal(mapped(swapped).code, 'UNAVAILABLE');
+    const invalid = Object.assign(sent('23505'), { where });
+    assert.equal(mapped(invalid).code, 'REJECTED');
+  });
+
   test('what the driver itself throws is mapped, message by message', () => {
     const driver = dirname(fileURLToPath(import.meta.resolve('pg/package.json')));
     const folders = ['lib', 'lib/crypto', '../pg-pool'].map((folder) => join(driver, folder));
