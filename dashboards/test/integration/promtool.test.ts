@@ -43,3 +43,11 @@ test('every query of every panel is PromQL', { skip }, async (context) => {
   const { stdout } = await promtool('check', 'rules', file);
   assert.match(stdout, new RegExp(`SUCCESS: ${expressions.length} rules found`));
 });
+
+test('Alertmanager takes its example, and what the stack gives it', async (context) => {
+  const amtool = await startOrSkip('alertmanager', () => findProgram('amtool', 'prometheus-alertmanager'));
+  if ('skip' in amtool) return context.skip(amtool.skip);
+  const files = ['alertmanager.yml', '../../stacks/monitoring/alertmanager.yml'];
+  const { stdout } = await run(amtool.server, ['check-config', ...files], { cwd: FOLDER, timeout: 30_000 });
+  assert.equal(stdout.match(/SUCCESS/g)?.length, files.length, stdout);
+});
