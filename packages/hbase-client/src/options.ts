@@ -56,13 +56,22 @@ export function readOptions(options: HBaseClientOptions): Settings {
     zookeeper,
     znodeParent,
     masters,
-    user: options.user ?? userInfo().username,
+    user: options.user ?? currentUser(),
     connectTimeoutMs: count('connectTimeoutMs', options.connectTimeoutMs ?? 10_000, LONGEST_MS),
     timeoutMs: count('timeoutMs', options.timeoutMs ?? 30_000, LONGEST_MS),
     tryTimeoutMs: count('tryTimeoutMs', options.tryTimeoutMs ?? 10_000, LONGEST_MS),
     maxInFlight: count('maxInFlight', options.maxInFlight ?? 256, MOST_CALLS),
     maxWaiting: count('maxWaiting', options.maxWaiting ?? 10_000, MOST_CALLS),
   };
+}
+
+function currentUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // Without a name in the password file, as in a container.
+    return String(process.getuid?.() ?? 'nobody');
+  }
 }
 
 /** A whole number from 1 to `max`. @throws {TypeError} */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { HBaseClient } from '../../src/index.ts';
 import { readOptions } from '../../src/options.ts';
@@ -36,4 +37,18 @@ test('operations that HBase cannot store are TypeErrors, before anything is sent
   );
   assert.throws(() => table.scan({ limit: 1.5 }), TypeError);
   client.close();
+});
+
+test('a user whom the system knows by number only, as in a container, is that number', {
+  skip: process.getuid!() !== 0 && 'only root can be somebody else',
+}, () => {
+  const options = new URL('../../src/options.ts', import.meta.url);
+  const program = `
+      import { readOptions } from ${JSON.stringify(options.href)};
+      process.setuid(54321);
+      process.stdout.write(readOptions({ zookeeper: 'h' }).user);`;
+  const said = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+  });
+  assert.equal(said, '54321');
 });
