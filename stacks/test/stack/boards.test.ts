@@ -6,6 +6,7 @@ import { Deployment, until } from '../deployment.ts';
 import { Sensor } from '../sensor.ts';
 
 const RATE = 100;
+const QUEUED = 1000;
 
 const started = await startOrSkip('docker', () => startBoards(3, { memory: 2 ** 30 }));
 const skip = 'skip' in started ? started.skip : false;
@@ -72,5 +73,65 @@ test('a board lost under load: its tasks run elsewhere, and no reading is lost',
   assert.equal(sensor!.acknowledged.size, sensor!.sent);
   await allStored();
 });
+
+test('the broker’s board lost: what was acknowledged by ingest is there, the broker’s loss is named', {
+  skip,
+}, async (context) => {
+  await third.start();
+  // Nobody takes what comes now: a queue that the broker alone has.
+  await first.docker(['service', 'scale', '--detach', 'tidegauge_ingest=0']);
+  for (const board of boards) {
+    const running = ['ps', '--quiet', '--filter', 'name=tidegauge_ingest'];
+    await until('ingest to end', async () => (await board.docker(running)) === '');
+  }
+  const before = await sensor!.stored(deployment);
+  await sensor!.publish(QUEUED);
+  // As the broker does by itself every minute.
+  const earlier = await savedAt().catch(() => null);
+  await second.run(['sh', '-c', SAVE]);
+  await until('the queue on disk', async () => (await savedAt()) !== earlier);
+  await sensor!.publish(QUEUED);
+  await second.kill();
+  const accepted = sensor!.acknowledged.size;
+
+  const back = Date.now();
+  await second.start();
+  await first.docker(['service', 'scale', '--detach', 'tidegauge_ingest=1']);
+  await deployment.settled();
+  // Only then the next: before 2.0.12, as Debian 12 has it, mosquitto restores a shared subscription when its client
+  // comes, and drops what is published until then.
+  const saved = accepted - 2 * QUEUED;
+  await until('what was saved in the store', () => isStored(saved, QUEUED));
+  context.diagnostic(`what the broker had saved was stored ${seconds(back)} s after its board had power`);
+  await sensor!.publish(RATE);
+  await until('the newest in the store', () => isStored(accepted, RATE));
+  const after = await sensor!.stored(deployment);
+  for (const number of before) assert.ok(after.has(number), `message ${number} was in the store`);
+  const lost = await sensor!.missing(deployment);
+  context.diagnostic(
+    `of ${2 * QUEUED} messages that the broker alone had, ${QUEUED} saved, ${lost.length} were lost with its board`,
+  );
+  // Nothing but what came after the last save.
+  assert.deepEqual(
+    lost,
+    Array.from({ length: QUEUED }, (_, index) => accepted - QUEUED + index).filter(
+      (number) => !after.has(number),
+    ),
+  );
+  const { gaps } = await deployment.ledger();
+  assert.equal(gaps.missing, lost.length);
+});
+
+const SAVE = `for p in /proc/[0-9]*; do
+  case $(cat $p/comm) in mosquitto) kill -USR1 \${p#/proc/} ;; esac
+done`;
+
+async function isStored(first: number, count: number): Promise<boolean> {
+  const stored = await sensor!.stored(deployment);
+  return Array.from({ length: count }, (_, index) => first + index).every((number) => stored.has(number));
+}
+
+/** When the broker last wrote its queues. */
+const savedAt = (): Promise<string> => second.run(['stat', '-c', '%y', '/mnt/mosquitto/mosquitto.db']);
 
 const seconds = (since: number): string => ((Date.now() - since) / 1000).toFixed(1);
