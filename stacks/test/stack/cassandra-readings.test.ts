@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { Deployment, until } from '../deployment.ts';
+import { Sensor } from '../sensor.ts';
+
+const MESSAGES = 10_000;
+// Compiles less: it has to be up soon, and not for long.
+const QUICK = {
+  CASSANDRA_JVM_OPTIONS: '-Dcassandra.skip_wait_for_gossip_to_settle=0 -XX:TieredStopAtLevel=1',
+};
+
+const started = await startOrSkip('docker', () => startBoards(2, { memory: 2 ** 30 }));
+const skip = 'skip' in started ? started.skip : false;
+const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
+const [first, second] = (boards ?? []) as [Board, Board];
+let sensor: Sensor | undefined;
+after(async () => {
+  await sensor?.end();
+  await stop?.();
+});
+
+test('on Cassandra, on a board of its own, what a sensor publishes is read back', { skip }, async () => {
+  await swarm();
+  const places = [
+    { board: first, roles: ['broker'], images: ['mosquitto', 'tidegauge'] },
+    { board: second, roles: ['cassandra=seed'], images: ['cassandra', 'tidegauge'] },
+  ] as const;
+  const deployment = await Deployment.start('cassandra', places, QUICK);
+  sensor = await Sensor.connect(await deployment.addSensor(first, 'site-3'));
+  await sensor.publish(MESSAGES);
+  const { readings, gaps, balanced } = await until('the ledger to have them', async () => {
+    const ledger = await deployment.ledger();
+    return ledger.readings.stored === MESSAGES && ledger;
+  });
+  assert.ok(balanced);
+  assert.deepEqual([readings.received, readings.quarantined, gaps.missing], [MESSAGES, 0, 0]);
+  assert.equal((await sensor.stored(deployment)).size, MESSAGES);
+});
