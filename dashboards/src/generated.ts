@@ -1,4 +1,4 @@
-import { BOARDS } from './boards.ts';
+import { BOARDS, SQL_BOARDS } from './boards.ts';
 import { alertsFile, recordingRulesFile } from './rule-files.ts';
 import { ruleTestsFile } from './rule-tests.ts';
 import { stackFiles } from './stack-configs.ts';
@@ -10,6 +10,7 @@ export function generated(): ReadonlyMap<string, string> {
     ['prometheus/alerts.yml', alertsFile()],
     ['prometheus/alerts.test.yml', ruleTestsFile()],
     ...BOARDS.map((board): [string, string] => [`grafana/dashboards/${board.uid}.json`, json(board)]),
+    ...SQL_BOARDS.map((board): [string, string] => [`grafana/postgres/${board.uid}.json`, json(board)]),
   ]);
   return new Map([...made, ...stackFiles(made)]);
 }
