@@ -39,6 +39,17 @@ export function isInvalid(error: unknown): boolean {
   return error instanceof errors.ResponseError && error.code === codes.invalid;
 }
 
+/** CAS_WRITE_UNKNOWN (native protocol 5, section 9), which the driver has no name for. */
+const CAS_UNKNOWN = 0x1700;
+
+/** A conditional write of which the server cannot say whether it was carried out. */
+export function isUndecided(error: unknown): boolean {
+  const cause = error instanceof StoreError ? error.cause : null;
+  if (!(cause instanceof errors.ResponseError)) return false;
+  const { writeType } = cause as { readonly writeType?: unknown };
+  return cause.code === CAS_UNKNOWN || (cause.code === codes.writeTimeout && writeType === 'CAS');
+}
+
 /** What a failed call means; errors that are not the driver's pass through. */
 export function toStoreError(error: unknown, place: string): unknown {
   const [code, hint] = meaning(error) ?? [];

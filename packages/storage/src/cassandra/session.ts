@@ -5,7 +5,7 @@ import type { BackendLogger } from '../context.ts';
 import { StoreError } from '../errors.ts';
 import { readAuthority } from '../tls.ts';
 import type { CassandraConfig } from './config.ts';
-import { toStoreError } from './errors.ts';
+import { isUndecided, toStoreError } from './errors.ts';
 import { Limiter } from './limiter.ts';
 import { NextHostRetryPolicy, processTimestamps, RememberingPolicy } from './policies.ts';
 
@@ -17,6 +17,8 @@ const MAX_REQUESTS = 256;
 const SPECULATE_MS = 500;
 const AGREEMENT_MS = 20_000;
 const AGREEMENT_POLL_MS = 50;
+/** How long transactions that get in each other's way are asked again. */
+const UNDECIDED_MS = 5000;
 const SCAN_ROWS = 1000;
 
 export type Row = driver.types.Row;
@@ -178,15 +180,27 @@ export class Session {
     return (await this.#execute(query, params, this.#majority)).rows;
   }
 
-  /** A lightweight transaction on one partition; resolves to whether it was applied. */
+  /**
+   * A lightweight transaction on one partition; resolves to whether it was applied. Where it met another one, and only
+   * some copies had taken it, the server says at once that it does not know (write type CAS): it is asked again,
+   * and may then find its own work done, and say that it was not applied.
+   */
   async writeIf(...statements: readonly Statement[]): Promise<boolean> {
     const [first, ...more] = statements;
-    const result = await this.#call(() =>
-      more.length === 0
-        ? this.#client.execute(first!.query, first!.params as never[], this.#conditional)
-        : this.#client.batch(statements as never[], this.#conditional),
-    );
-    return result.wasApplied();
+    const deadline = performance.now() + UNDECIDED_MS;
+    for (let most = 10; ; most *= 2) {
+      try {
+        const result = await this.#call(() =>
+          more.length === 0
+            ? this.#client.execute(first!.query, first!.params as never[], this.#conditional)
+            : this.#client.batch(statements as never[], this.#conditional),
+        );
+        return result.wasApplied();
+      } catch (error) {
+        if (!isUndecided(error) || performance.now() > deadline) throw error;
+        await delay(Math.random() * Math.min(most, 500));
+      }
+    }
   }
 
   /** Changes the schema, and waits until all nodes that are up agree on it. */
