@@ -195,7 +195,7 @@ test('mistakes are one clear line and exit code 2', async (context) => {
     [['up', 'mosquitto', '--colour', 'red'], /^Unknown option '--colour'/],
     [['down', 'mosquitto'], /^mosquitto is not up: nothing is$/m],
     [['logs', '../etc'], /^\.\.\/etc is not up/],
-    [['start'], /^there is no command start: they are up, status, logs, down$/m],
+    [['start'], /^there is no command start: they are up, status, logs, down, boards$/m],
   ];
   for (const [args, message] of mistakes) {
     const { code, stdout, stderr } = await lab(...args);
