@@ -226,10 +226,7 @@ export class Pipeline {
       signal: this.#abort.signal,
       isSlow: () => this.#full && performance.now() - this.#fullSince > OVERLOAD_MS,
       store: (batch, patienceMs) => this.#store(batch, patienceMs),
-      condemn: (delivery, error, received) => {
-        this.#bytes += delivery.payload.length;
-        this.#condemn(delivery, error, received);
-      },
+      condemn: (delivery, error, received) => this.#condemn(delivery, error, received),
       quarantined: () => this.#condemned.idle(),
       onKept: (readings) => this.#recordSequences(readings),
       onSpooled: (delivery) => this.#settle(delivery, null),
@@ -297,7 +294,8 @@ export class Pipeline {
     }
     this.batchReadings.observe(readings.length);
     const { stored, duplicate, rejected } = await this.#committer.commit(readings, patienceMs);
-    if (batch[0]!.revived) this.#leaveSpool(batch, readings.length);
+    // What comes from the spool counts as spooled until the store has it.
+    if (batch[0]!.revived) this.accounts.unspool(readings.length);
     const committed = performance.now();
     this.stages.store.observe((committed - begun) / 1000, readings.length);
     this.accounts.store(stored, duplicate);
@@ -316,12 +314,6 @@ export class Pipeline {
       first += delivery.readings.length;
     }
     this.stages.ack.observe((performance.now() - committed) / 1000, readings.length);
-  }
-
-  /** What comes from the spool counts as spooled until the store has it. */
-  #leaveSpool(batch: readonly Delivery[], readings: number): void {
-    this.accounts.unspool(readings);
-    for (const { payload } of batch) this.#bytes += payload.length;
   }
 
   /** Sequence numbers and latency of what was stored. */
@@ -369,7 +361,8 @@ export class Pipeline {
   }
 
   #settle(delivery: Delivery, outcome: DeliveryDocument | null): void {
-    this.#bytes -= delivery.payload.length;
+    // What comes from the spool is not counted: replay holds one batch at a time.
+    if (!delivery.revived) this.#bytes -= delivery.payload.length;
     delivery.origin.settled(delivery, outcome);
     const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
     if (this.#full && this.accounts.inFlight <= maxInFlight / 2 && this.#bytes <= maxInFlightBytes / 2) {

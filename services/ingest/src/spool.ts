@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { now } from '@tidegauge/readings';
 import { ConfigError, type Logger } from '@tidegauge/service';
 import { decodeEntries, encodeEntry, type SpoolEntry } from './spool-entry.ts';
 
@@ -208,7 +209,7 @@ export class Spool {
       truncateSync(join(this.#directory, file), sound);
     }
     // One without a whole entry stays until it is its turn to be removed: it may hold nothing that was acknowledged.
-    this.#sealed.push({ file, bytes: sound, since: entries[0]?.received ?? Date.now() * 1000 });
+    this.#sealed.push({ file, bytes: sound, since: entries[0]?.received ?? now() });
     this.#bytes += sound;
     return entries;
   }
