@@ -49,8 +49,12 @@ export function board(spec: BoardSpec): Dashboard {
     builder.withRow(new RowBuilder(title));
     for (const panel of panels) builder.withPanel(panel);
   }
+  return numbered(builder);
+}
+
+/** Builds a dashboard whose panels keep their links as long as none is put before them. */
+export function numbered(builder: DashboardBuilder): Dashboard {
   const built = builder.build();
-  // The same panel keeps its link as long as none is put before it.
   for (const [index, panel] of (built.panels ?? []).entries()) panel.id = index + 1;
   return built;
 }

@@ -10,6 +10,7 @@ import {
 import * as geomap from '@grafana/grafana-foundation-sdk/geomap';
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
+import { numbered } from '../board.ts';
 
 const SOURCE = { type: 'grafana-postgresql-datasource', uid: '$datasource' };
 /** Grafana writes the chosen value as an SQL text, and `all` as one that fits every name. */
@@ -68,7 +69,7 @@ const MARKERS = {
  * What Prometheus cannot know, since a device is never a label: the newest values, where devices are, and one
  * device's values over time, asked of PostgreSQL itself by a user who may only read.
  */
-export const latest: Dashboard = withIds(
+export const latest: Dashboard = numbered(
   new DashboardBuilder('Tidegauge / Latest')
     .uid('tidegauge-latest')
     .description('The newest value of each sensor and where it is, from the store (PostgreSQL).')
@@ -125,8 +126,7 @@ export const latest: Dashboard = withIds(
         .span(24)
         .height(10)
         .withTarget(sql(VALUES, 'time_series')),
-    )
-    .build(),
+    ),
 );
 
 function sql(text: string, format: 'table' | 'time_series') {
@@ -141,9 +141,4 @@ function sql(text: string, format: 'table' | 'time_series') {
       format,
     }),
   };
-}
-
-function withIds(board: Dashboard): Dashboard {
-  for (const [index, panel] of (board.panels ?? []).entries()) panel.id = index + 1;
-  return board;
 }
