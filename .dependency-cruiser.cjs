@@ -15,6 +15,13 @@ module.exports = {
     pure('readings'),
     pure('workload'),
     {
+      name: 'text-is-pure',
+      comment: 'packages/text imports nothing of ours and does no I/O',
+      severity: 'error',
+      from: { path: '^packages/text/src' },
+      to: { pathNot: '^packages/text/src', dependencyTypesNot: ['npm'] },
+    },
+    {
       name: 'no-service-imported',
       comment: 'nothing imports a service, but for the page that documents their settings',
       severity: 'error',
@@ -39,13 +46,13 @@ module.exports = {
       name: 'storage-knows-readings-only',
       severity: 'error',
       from: { path: '^packages/storage/src' },
-      to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client)/' },
+      to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client|text)/' },
     },
     {
       name: 'session-and-service-stand-alone',
       severity: 'error',
       from: { path: '^packages/(mqtt-session|service|hbase-client)/src' },
-      to: { path: '^packages/', pathNot: '^packages/$1/' },
+      to: { path: '^packages/', pathNot: '^packages/($1|text)/' },
     },
     {
       name: 'backends-apart',
