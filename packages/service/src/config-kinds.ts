@@ -1,3 +1,5 @@
+import { didYouMean, maskUrl } from '@tidegauge/text';
+
 /** One kind of configuration value: how its text is read, and what to say when it cannot be. */
 export interface Kind<T> {
   /** Completes "takes …" in an error message and stands in the help. */
@@ -68,14 +70,35 @@ export function bytes(min: number, max: number): Kind<number> {
   };
 }
 
-/** A URL with one of the given schemes, kept as text. */
+/** Schemes of one host and port, which every part of Tidegauge reads as the URL standard does. */
+const ONE_HOST = ['http', 'https', 'mqtt', 'mqtts', 'ws', 'wss'];
+
+/** Why the hosts of a URL cannot be reached, or null. Several hosts have commas between them. */
+function hostProblem(scheme: string, value: string): string | null {
+  const authority = /^[^:]*:\/\/([^/?#]*)/.exec(value)?.[1];
+  const hosts = authority?.slice(authority.lastIndexOf('@') + 1) ?? '';
+  for (const host of hosts.split(',')) {
+    const port = /:(\d+)$/.exec(host)?.[1];
+    if (port !== undefined && !(Number(port) >= 1 && Number(port) <= 65535)) {
+      // In a mistyped URL it can be the password: `mqtt://user:123456/x@host`.
+      const shown = maskUrl(value).includes(`:${port}`) ? `port ${port}` : 'port';
+      return `its ${shown} is not one from 1 to 65535`;
+    }
+  }
+  if (!ONE_HOST.includes(scheme)) return null;
+  if (hosts === '') return `it names no host: write ${scheme}://host:port`;
+  return URL.canParse(value) ? null : `its host or port cannot be read: write ${scheme}://host:port`;
+}
+
+/** A URL with one of the given schemes, kept as text. What else stands in it is for its reader to check. */
 export function url(...schemes: readonly string[]): Kind<string> {
   return {
     takes: `a URL that begins with ${schemes.map((scheme) => `${scheme}:`).join(' or ')}`,
     parse(value) {
       const scheme = /^([a-z][a-z0-9+.-]*):/.exec(value)?.[1] ?? fail('it has no scheme');
-      if (!schemes.includes(scheme)) fail(`its scheme is ${scheme}:`);
-      return value;
+      if (!schemes.includes(scheme)) fail(`its scheme is ${scheme}${didYouMean(scheme, schemes)}`);
+      const problem = hostProblem(scheme, value);
+      return problem === null ? value : fail(problem);
     },
   };
 }

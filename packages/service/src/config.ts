@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { didYouMean, maskUrl, maskUrls, secretsIn } from '@tidegauge/text';
 import type { Kind } from './config-kinds.ts';
+import { keepSecret } from './secrets.ts';
 
 /** One setting. Its camelCase key gives the variable (`HTTP_PORT`) and the flag (`--http-port`). */
 export interface Setting<T> {
@@ -12,7 +14,7 @@ export interface Setting<T> {
   readonly required?: true;
   /**
    * `true`: never printed, and readable from the file that `<VARIABLE>_FILE` names (Docker secrets).
-   * `'url'`: the same, but only the password inside the URL is masked.
+   * `'url'`: a URL that may have a password, likewise readable from a file; printed without the password.
    */
   readonly secret?: true | 'url';
 }
@@ -94,15 +96,22 @@ function readFlags(schema: Schema, argv: readonly string[], problems: string[]):
     allowNegative: true,
     tokens: true,
   });
+  // What follows an unknown flag was meant as its value.
+  let valueOfUnknown = -1;
   for (const token of tokens) {
-    if (token.kind === 'positional')
+    if (token.kind === 'positional' && token.index !== valueOfUnknown)
       problems.push(`${JSON.stringify(token.value)} is not understood: flags begin with --`);
     if (token.kind !== 'option') continue;
     const negated = token.rawName.startsWith('--no-') && !keys.has(token.rawName.slice(2));
     const name = negated ? token.rawName.slice(5) : token.name;
     const key = keys.get(name);
     if (key === undefined || (negated && !isSwitch(schema[key]!))) {
-      problems.push(`${token.rawName} is not a flag of this program: see --help`);
+      const flags = [...keys].flatMap(([flag, of]) =>
+        isSwitch(schema[of]!) ? [flag, `no-${flag}`] : [flag],
+      );
+      const known = [...flags, 'help', 'print-config'].map((flag) => `--${flag}`);
+      problems.push(`${token.rawName} is not a flag of this program${didYouMean(token.rawName, known)}`);
+      if (token.value === undefined) valueOfUnknown = token.index + 1;
     } else if (isSwitch(schema[key]!)) {
       found.set(key, { label: token.rawName, text: token.value ?? String(!negated) });
     } else if (token.value === undefined) {
@@ -146,18 +155,15 @@ function absent(key: string, setting: Setting<unknown>, problems: string[]): unk
 }
 
 function parse(source: Source, setting: Setting<unknown>, problems: string[]): unknown {
+  if (setting.secret === true) keepSecret(source.text);
+  for (const secret of secretsIn(source.text)) keepSecret(secret);
   try {
     return setting.kind.parse(source.text);
   } catch (error) {
-    const got = setting.secret === undefined ? JSON.stringify(source.text) : 'a value (secret)';
+    const got = setting.secret === undefined ? JSON.stringify(shown(source.text)) : 'a value (secret)';
     problems.push(`${source.label} got ${got}, but takes ${setting.kind.takes}: ${(error as Error).message}`);
     return null;
   }
-}
-
-/** Hides the password in a URL: `postgres://u:***@h/db`. */
-export function maskUrl(value: string): string {
-  return value.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/@:]*):[^/@]*@/i, '$1:***@');
 }
 
 /** The effective configuration, a `VARIABLE=value` line each, secrets masked. */
@@ -166,11 +172,16 @@ export function printConfig<S extends Schema>(schema: S, config: Config<S>): str
     .map(([key, setting]) => {
       const value = config[key];
       if (value === null) return `# ${variableName(key)} is not set`;
-      const shown =
-        setting.secret === true ? '***' : setting.secret === 'url' ? maskUrl(String(value)) : String(value);
-      return `${variableName(key)}=${shown}`;
+      return `${variableName(key)}=${setting.secret === true ? '***' : shown(value)}`;
     })
     .join('\n');
+}
+
+/** A value as it may be printed: whatever setting it is of, a URL has no password. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.map(shown).join(',');
+  const text = String(value);
+  return /^[a-z][a-z0-9+.-]*:/i.test(text) ? maskUrl(text) : maskUrls(text);
 }
 
 /** The help page of a program. */

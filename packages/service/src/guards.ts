@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { ConfigError } from './config.ts';
 import { isLoopback } from './http.ts';
+import { isSafe } from './logins.ts';
 import { Problem } from './problem.ts';
 
 /** On every answer: nothing from elsewhere runs in the page, and the page runs nowhere else. */
@@ -20,11 +21,6 @@ export const securityHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** Methods that change nothing. */
-function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-}
-
 /** The host in a Host header, without port and brackets. */
 function hostName(header: string): string {
   return header
@@ -38,12 +34,25 @@ export function isHostServed(listen: string, host: string): boolean {
   return !isLoopback(listen) || isLoopback(hostName(host));
 }
 
+/** Whether a request names one host: of two, a proxy before this server may have gone by the other one. */
+export function namesOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts < 2;
+}
+
 /**
  * What a browser on this machine must not be talked into. On loopback, a foreign name that resolves to
  * 127.0.0.1 (DNS rebinding) shows in Host; anywhere, another site's form shows in Origin.
  */
 export function guardBrowsers(listen: string): RequestHandler {
   return (request, _response, next) => {
+    if (!namesOneHost(request)) {
+      throw new Problem(400, 'Bad request', 'The request has several Host headers: send one.');
+    }
     const host = request.headers.host ?? '';
     if (!isHostServed(listen, host)) {
       throw new Problem(
@@ -85,37 +94,4 @@ export function checkToken(listen: string, token: string | null, variable: strin
       `${variable} is shorter than ${MIN_TOKEN_LENGTH} characters: make it long and random`,
     ]);
   }
-}
-
-/** Whether an Authorization header carries the token (RFC 6750); always where there is none. */
-export function bearerCheck(token: string | null): (authorization: string | undefined) => boolean {
-  if (token === null) return () => true;
-  const expected = digest(token);
-  return (authorization) => {
-    const given = bearerOf(authorization);
-    return given !== undefined && timingSafeEqual(digest(given), expected);
-  };
-}
-
-function bearerOf(authorization = ''): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-}
-
-/** Where there is a token, methods that change something need it. */
-export function requireToken(token: string | null, variable: string): RequestHandler {
-  const carriesToken = bearerCheck(token);
-  return (request, response, next) => {
-    const { authorization } = request.headers;
-    if (isSafe(request.method) || carriesToken(authorization)) return next();
-    const given = bearerOf(authorization);
-    response.setHeader('WWW-Authenticate', 'Bearer realm="tidegauge"');
-    const detail =
-      given === undefined ? `This needs Authorization: Bearer <${variable}>.` : 'The token is wrong.';
-    throw new Problem(401, 'Unauthorized', detail);
-  };
-}
-
-/** Equal lengths for the timing-safe comparison, whatever was sent. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -76,6 +76,22 @@ export class Histogram {
     return this.#bounds[this.#bounds.length - 1]!;
   }
 
+  /** A copy of its counts, for `since`. */
+  counts(): Float64Array {
+    return this.#counts.slice();
+  }
+
+  /** What it observed since its counts were as given: count and quantiles; the sum is not known. */
+  since(earlier: Float64Array): Pick<Histogram, 'count' | 'quantile'> {
+    const recent = new Histogram({ bounds: this.#bounds, published: this.#published });
+    for (let index = 0; index < earlier.length; index++) {
+      const times = this.#counts[index]! - earlier[index]!;
+      recent.#counts[index] = times;
+      recent.#count += times;
+    }
+    return recent;
+  }
+
   /** Cumulative published buckets, sum and count, as the Prometheus text format wants them. */
   snapshot(): {
     readonly buckets: readonly (readonly [le: number, count: number])[];

@@ -10,7 +10,7 @@ export interface Sample {
 }
 
 /**
- * The metrics of one process (DESIGN section 8 fixes the names). Counters and gauges are read from the
+ * The metrics of one process. Counters and gauges are read from the
  * program's own numbers at scrape time, so what a scrape shows and what the program believes cannot differ.
  */
 export class Metrics {

@@ -4,6 +4,8 @@ import { EXIT } from './exit-codes.ts';
 /** What a started service gives back: how to stop it without losing anything. */
 export interface Running {
   stop(): Promise<void>;
+  /** Where it listens; told to a parent that started it with a channel, together with that it is ready. */
+  readonly url?: string;
   /** Settles when the service ends by itself; rejects with why. Never settles while all is well. */
   readonly failed?: Promise<never>;
 }
@@ -13,7 +15,7 @@ export interface Program<S extends Schema> {
   /** First lines of the help. */
   readonly usage: string;
   readonly schema: S;
-  /** The bound on `stop`, seconds; past it the process ends with what is left undone said. */
+  /** Seconds from being asked to stop (also while it starts) to the end of the process, whatever still runs. */
   stopSeconds(config: Config<S>): number;
   start(config: Config<S>, signal: AbortSignal): Promise<Running>;
 }
@@ -32,6 +34,7 @@ export async function run<S extends Schema>(program: Program<S>): Promise<number
     return EXIT.OK;
   }
   const stopping = new AbortController();
+  let onAsked = (): void => {};
   const asked = new Promise<void>((resolve) => {
     let since = 0;
     const onSignal = () => {
@@ -39,6 +42,7 @@ export async function run<S extends Schema>(program: Program<S>): Promise<number
       if (since > 0 && Date.now() - since > IMPATIENCE_MS) process.exit(EXIT.FAILED);
       since ||= Date.now();
       stopping.abort();
+      onAsked();
       resolve();
     };
     process.on('SIGINT', onSignal);
@@ -55,10 +59,16 @@ export async function run<S extends Schema>(program: Program<S>): Promise<number
       process.stdout.write(`${printConfig(program.schema, config)}\n`);
       return EXIT.OK;
     }
+    // What it keeps is for nobody else: readings, quarantine, spool.
+    process.umask(0o077);
+    onAsked = () => endAfter(program.stopSeconds(config));
+    if (stopping.signal.aborted) return EXIT.OK;
     const running = await program.start(config, stopping.signal);
+    process.send?.({ ready: true, url: running.url ?? null });
     let failure: unknown = null;
     await Promise.race([asked, running.failed?.catch((error: unknown) => (failure = error)) ?? asked]);
-    await withDeadline(running.stop(), program.stopSeconds(config));
+    if (!stopping.signal.aborted) onAsked();
+    await running.stop();
     if (failure !== null) throw failure;
     return EXIT.OK;
   } catch (error) {
@@ -67,15 +77,12 @@ export async function run<S extends Schema>(program: Program<S>): Promise<number
   }
 }
 
-async function withDeadline(work: Promise<void>, seconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`stopping took longer than ${seconds} s; what was unfinished is left`)),
-      seconds * 1000,
-    );
-  });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+/** Ends the process when it has not ended by itself after that time. */
+function endAfter(seconds: number): void {
+  setTimeout(() => {
+    process.stderr.write(`stopping took longer than ${seconds} s: what was not finished is left undone\n`);
+    process.exit(EXIT.FAILED);
+  }, seconds * 1000).unref();
 }
 
 /** Says what went wrong in the words a person needs; the stack only where nobody foresaw the error. */

@@ -112,3 +112,62 @@ test('the help and the table name every setting', () => {
       assert.ok(page.includes(name));
   }
 });
+
+test('an unknown flag comes with the one that was probably meant', () => {
+  assert.deepEqual(problems(['--htpt-port', '1']), [
+    '--htpt-port is not a flag of this program: did you mean --http-port?',
+  ]);
+  assert.deepEqual(problems(['--hlep']), ['--hlep is not a flag of this program: did you mean --help?']);
+});
+
+test('the password of any URL is masked, whatever setting it is of, also in a list and in a mistake', () => {
+  const open = defineConfig({
+    broker: { kind: kind.url('mqtt'), help: 'x' },
+    ingest: { kind: kind.list(kind.url('http')), help: 'x' },
+  });
+  const config = loadConfig(open, [], {
+    BROKER: 'mqtt://u:hun@ter@2?password=hun@h',
+    INGEST: 'http://a:hunter2@b, http://c?token=hunter2',
+  });
+  assert.equal(printConfig(open, config), 'BROKER=mqtt://u:***\nINGEST=http://a:***@b,http://c?token=***');
+  assert.throws(
+    () => loadConfig(open, ['--broker', 'amqp://u:hunter2@h'], {}),
+    ({ message }: Error) => message.includes('"amqp://u:***@h"') && !message.includes('hunter2'),
+  );
+  assert.throws(
+    () => loadConfig(open, ['--broker', 'mqtt://u:hun/ter@2?password=hun@h'], {}),
+    ({ message }: Error) => message.includes('"mqtt://u:***"') && !/hun|ter@/.test(message),
+  );
+});
+
+test('a URL whose host or port cannot be reached is a mistake, not a surprise later', () => {
+  const open = defineConfig({
+    ingest: { kind: kind.list(kind.url('http')), help: 'x' },
+    broker: { kind: kind.url('mqtt', 'mqtts', 'ws', 'wss'), help: 'x' },
+    store: { kind: kind.url('sqlite', 'postgres', 'mongodb'), help: 'x' },
+  });
+  const wrong: readonly [flag: string, url: string, message: RegExp][] = [
+    ['--ingest', 'http://ingest:94640', /port 94640 is not one from 1 to 65535/],
+    ['--ingest', 'http://a:9464,http://ingest:65536', /port 65536/],
+    ['--ingest', 'http://ingest:0', /port 0/],
+    ['--ingest', 'http://ingest:x', /cannot be read/],
+    ['--ingest', 'http://[::1', /cannot be read/],
+    ['--ingest', 'http://in gest', /cannot be read/],
+    ['--ingest', 'http:', /names no host/],
+    ['--ingest', 'http:///metrics', /names no host/],
+    ['--broker', 'mqtt://u:p@broker:99999', /port 99999/],
+    ['--broker', 'wss://:443', /cannot be read/],
+    ['--store', 'postgres://u:p@db:70000/t', /port 70000/],
+    ['--store', 'mongodb://u:p@db1:27017,db2:70000/t', /port 70000/],
+  ];
+  for (const [flag, url, message] of wrong) {
+    assert.throws(() => loadConfig(open, [flag, url], {}), message, url);
+  }
+  const right: readonly [flag: string, url: string][] = [
+    ['--ingest', 'http://ingest:9464,http://[::1]:65535, http://tasks.ingest'],
+    ['--broker', 'mqtt://u:p:70000@broker'],
+    ['--store', 'sqlite:./a:70000.db'],
+    ['--store', 'mongodb://u:p@[::1]:27017,db2/t'],
+  ];
+  for (const [flag, url] of right) assert.ok(loadConfig(open, [flag, url], {}), url);
+});

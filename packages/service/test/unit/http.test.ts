@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import type { EventEmitter } from 'node:events';
+import type { RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { ConfigError, createLogger, listen, notFound, Problem, problemHandler } from '@tidegauge/service';
 import express from 'express';
@@ -60,4 +63,23 @@ test('a taken port is a configuration mistake that names the flag to change', as
   } finally {
     await first.close(0);
   }
+});
+
+test('an error of the listening socket is reported, and the server goes on', async (context) => {
+  const servers = new Set<EventEmitter>();
+  const remember: RequestListener = ({ socket }, response) => {
+    servers.add((socket as Socket & { server: EventEmitter }).server);
+    response.end('ok');
+  };
+  const server = await listen(remember, '127.0.0.1', 0, '--port');
+  context.after(() => server.close(0));
+  await fetch(server.url);
+  const warnings: string[] = [];
+  const onWarning = ({ message }: Error) => warnings.push(message);
+  process.on('warning', onWarning);
+  context.after(() => process.off('warning', onWarning));
+  const [real] = servers;
+  for (let error = 0; error < 3; error++) real!.emit('error', new Error('accept EMFILE'));
+  assert.equal((await fetch(server.url)).status, 200);
+  assert.deepEqual(warnings, ['the HTTP server could not accept a connection: accept EMFILE']);
 });

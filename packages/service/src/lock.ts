@@ -1,0 +1,78 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError } from './config.ts';
+
+const POLL_MS = 100;
+
+/** A directory that this process alone may use. */
+export interface DirectoryLock {
+  release(): void;
+}
+
+/**
+ * Takes a directory for this process, makes it when it is not there. The lock is one of the operating system, on a
+ * small SQLite file: it ends with the process, however that ends, so that none is ever left behind.
+ *
+ * @param name tells locks of one directory apart; the file is `<name>.lock`
+ * @param waitMs how long another process may take to end
+ * @param setting names what to change in the error
+ * @throws {ConfigError} names the process that has it
+ */
+export async function lockDirectory(
+  directory: string,
+  name: string,
+  { waitMs, setting }: { readonly waitMs: number; readonly setting: string },
+): Promise<DirectoryLock> {
+  const path = join(directory, `${name}.lock`);
+  const db = open(directory, path, setting);
+  for (const deadline = Date.now() + waitMs; ; await sleep(POLL_MS)) {
+    try {
+      db.exec('begin immediate');
+      const owner = JSON.stringify({ pid: process.pid, host: hostname() });
+      db.exec('create table if not exists owner (text text)');
+      db.exec('delete from owner');
+      db.prepare('insert into owner values (?)').run(owner);
+      db.exec('commit; begin immediate');
+      return { release: () => db.close() };
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) {
+        db.close();
+        throw new ConfigError([`${path} cannot be written: ${(error as Error).message}: see ${setting}`]);
+      }
+    }
+    if (Date.now() < deadline) continue;
+    const owner = ownerOf(db);
+    db.close();
+    throw new ConfigError([
+      `${resolve(directory)} is used by another Tidegauge${owner}: stop that one, or choose another directory with ${setting}`,
+    ]);
+  }
+}
+
+const SQLITE_BUSY = 5;
+
+function open(directory: string, path: string, setting: string): DatabaseSync {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, 'a', 0o600));
+    return new DatabaseSync(path, { timeout: 0 });
+  } catch (error) {
+    throw new ConfigError([
+      `${directory} cannot be used: ${(error as Error).message}: choose another directory with ${setting}`,
+    ]);
+  }
+}
+
+/** ` (process 12 on host)`, or nothing where that cannot be read. */
+function ownerOf(db: DatabaseSync): string {
+  try {
+    const row = db.prepare('select text from owner').get() as { text: string } | undefined;
+    const { pid, host } = JSON.parse(row?.text ?? '') as { pid: number; host: string };
+    return ` (process ${pid} on ${host})`;
+  } catch {
+    return '';
+  }
+}

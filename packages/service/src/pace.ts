@@ -1,0 +1,39 @@
+import type { RequestListener } from 'node:http';
+import { clientOf } from './clients.ts';
+import { RoundRobin } from './round-robin.ts';
+
+/** Work on requests in one turn of the event loop, milliseconds; what comes beyond waits for the next turn. */
+const TURN_MS = 10;
+
+/**
+ * Spreads requests that arrive at the same moment, on many connections, over several turns of the event loop, so that
+ * timers and other clients' answers go on in between; clients take turns. A request that comes alone is not delayed.
+ */
+export function paced(app: RequestListener): RequestListener {
+  const waiting = new RoundRobin<() => void>();
+  let started: number | null = null;
+  const begin = (): void => {
+    started = performance.now();
+    setImmediate(nextTurn);
+  };
+  const isOver = (): boolean => performance.now() - started! > TURN_MS;
+  const nextTurn = (): void => {
+    started = null;
+    if (waiting.isEmpty) return;
+    begin();
+    while (!isOver()) {
+      const start = waiting.shift();
+      if (start === undefined) return;
+      start();
+    }
+  };
+  return (request, response) => {
+    if (started === null) begin();
+    if (waiting.isEmpty && !isOver()) {
+      app(request, response);
+      return;
+    }
+    const client = clientOf(request.socket.remoteAddress);
+    waiting.push(client, () => response.destroyed || app(request, response));
+  };
+}

@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { ConfigError } from './config.ts';
+import type { Logger } from './logger.ts';
+
+/** PEM files of a server: its certificate (with those between it and the authority) and its private key. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What a server needs for HTTPS. */
+export interface Tls {
+  readonly files: TlsFiles;
+  /** It gets one line for each renewed certificate, and one for each that cannot be used. */
+  readonly logger: Logger;
+  /** How often the files are read again. */
+  readonly pollMs?: number;
+}
+
+/** Certificate and key as they were read. */
+export interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Server {
+  setSecureContext(options: SecureContextOptions): void;
+}
+
+export const TLS_OPTIONS = { minVersion: 'TLSv1.2' } as const;
+
+const POLL_MS = 5000;
+
+/**
+ * The TLS files that two settings name; null when neither is set.
+ *
+ * @throws {ConfigError} when only one is set
+ */
+export function tlsFiles(cert: string | null, key: string | null, prefix = 'HTTP_TLS'): TlsFiles | null {
+  if (cert === null && key === null) return null;
+  if (cert !== null && key !== null) return { cert, key };
+  const [has, lacks] = cert === null ? ['KEY', 'CERT'] : ['CERT', 'KEY'];
+  throw new ConfigError([
+    `${prefix}_${has} is set and ${prefix}_${lacks} is not: HTTPS needs both, plain HTTP neither`,
+  ]);
+}
+
+/**
+ * Reads certificate and key and checks that they belong together.
+ *
+ * @throws {ConfigError} that names the file and what is wrong with it
+ */
+export async function readPair(files: TlsFiles): Promise<Pair> {
+  const [cert, key] = await Promise.all([
+    read(files.cert, 'the certificate'),
+    read(files.key, 'the private key'),
+  ]);
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem =
+      code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH'
+        ? 'they do not belong together'
+        : `they are not a certificate and its private key in PEM format (${message})`;
+    throw new ConfigError([`certificate ${files.cert} and key ${files.key}: ${problem}`]);
+  }
+  return { cert, key };
+}
+
+async function read(file: string, what: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError([`${what} ${file} cannot be read: ${(error as Error).message}`]);
+  }
+}
+
+/**
+ * Gives a server the certificate that is in the files whenever they have changed, without a restart. New connections
+ * get it; open ones go on. Files that cannot be used, such as a new certificate whose key is not there yet, leave
+ * the server with what it has. Returns what ends the watch.
+ *
+ * The files are polled: a mounted secret or a link that is switched sends no event that every file system reports.
+ */
+export function watchPair(server: Server, pair: Pair, { files, logger, pollMs = POLL_MS }: Tls): () => void {
+  let current = pair;
+  let complained = '';
+  let busy = false;
+  const look = async (): Promise<void> => {
+    try {
+      const next = await readPair(files);
+      complained = '';
+      if (next.cert === current.cert && next.key === current.key) return;
+      server.setSecureContext({ ...next, ...TLS_OPTIONS });
+      current = next;
+      logger.info({ certificate: files.cert }, 'certificate renewed');
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== complained) logger.error({ reason: message }, 'the renewed certificate cannot be used');
+      complained = message;
+    }
+  };
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    void look().finally(() => {
+      busy = false;
+    });
+  }, pollMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { lockDirectory } from '../../src/index.ts';
+
+const LOCK = fileURLToPath(new URL('../../src/lock.ts', import.meta.url));
+
+function folder(context: TestContext): string {
+  const parent = mkdtempSync(join(tmpdir(), 'tidegauge-lock-'));
+  context.after(() => rmSync(parent, { recursive: true }));
+  return join(parent, 'data');
+}
+
+/** A process that takes the lock and keeps it. */
+async function holder(directory: string) {
+  const program = `
+    import { lockDirectory } from ${JSON.stringify(LOCK)};
+    await lockDirectory(${JSON.stringify(directory)}, 'test', { waitMs: 0, setting: '--data' });
+    process.stdout.write('held');
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+test('one process at a time has a directory; the error names the other and the setting', async (context) => {
+  const directory = folder(context);
+  const child = await holder(directory);
+  context.after(() => child.kill('SIGKILL'));
+  await assert.rejects(
+    lockDirectory(directory, 'test', { waitMs: 0, setting: '--data' }),
+    ({ message }: Error) => {
+      assert.match(message, /data is used by another Tidegauge \(process \d+ on .+\)/);
+      assert.ok(message.includes(`process ${child.pid} `) && message.includes('--data'), message);
+      return true;
+    },
+  );
+  const other = await lockDirectory(directory, 'other', { waitMs: 0, setting: '--data' });
+  other.release();
+  assert.equal(statSync(directory).mode & 0o777, 0o700);
+  assert.equal(statSync(join(directory, 'test.lock')).mode & 0o777, 0o600);
+});
+
+test('a lock whose process was killed is taken at once, and waited for while it ends', async (context) => {
+  const directory = folder(context);
+  const child = await holder(directory);
+  const waiting = lockDirectory(directory, 'test', { waitMs: 20_000, setting: '--data' });
+  setTimeout(() => child.kill('SIGKILL'), 300);
+  const lock = await waiting;
+  await assert.rejects(lockDirectory(directory, 'test', { waitMs: 0, setting: '--data' }));
+  lock.release();
+  (await lockDirectory(directory, 'test', { waitMs: 0, setting: '--data' })).release();
+});
+
+test('a directory that cannot be made is a clear mistake', async () => {
+  await assert.rejects(
+    lockDirectory('/dev/null/data', 'test', { waitMs: 0, setting: '--data' }),
+    /\/dev\/null\/data cannot be used: .*--data/,
+  );
+});
