@@ -5,6 +5,7 @@ export type DecodeReason =
   | 'unknown_topic'
   | 'empty_payload'
   | 'malformed'
+  | 'too_large'
   | 'invalid_value'
   | 'invalid_time'
   | 'invalid_name'

@@ -15,3 +15,4 @@ export {
 } from './records.ts';
 export { deterministicValue, randomValue } from './values.ts';
 export { type ParseOptions, parseWorkload } from './workload.ts';
+export { YCSB_PROPERTIES } from './ycsb-properties.ts';

@@ -3,8 +3,19 @@ import { quote } from '../quote.ts';
 import { findSyntaxProblem } from './json-syntax.ts';
 import { byteOffset, decodeUtf8 } from './utf8.ts';
 
+/** Values that a payload may hold: 10,000 readings with all their fields are far below it. */
+const MAX_VALUES = 250_000;
+/** A payload of this many bytes holds fewer values than that. */
+const NEVER_TOO_MANY = MAX_VALUES;
+
 /** The JSON value in a payload, or a DecodeError, which no JSON value can be mistaken for. */
 export function parseJson(payload: Uint8Array): unknown {
+  if (payload.length > NEVER_TOO_MANY && countValues(payload) > MAX_VALUES) {
+    return new DecodeError(
+      'too_many_readings',
+      `more than ${MAX_VALUES} values in one payload; send them in several`,
+    );
+  }
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError) return text;
   try {
@@ -13,6 +24,28 @@ export function parseJson(payload: Uint8Array): unknown {
     return syntaxError(payload, text);
   }
 }
+
+/**
+ * Values in a JSON text, about: what opens or separates them, outside of texts. Parsed, each takes some 50 bytes of
+ * memory, however few bytes it has in the payload.
+ */
+function countValues(payload: Uint8Array): number {
+  let values = 0;
+  let isText = false;
+  for (let at = 0; at < payload.length; at++) {
+    const byte = payload[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COMMA || byte === BRACKET || byte === BRACE) values++;
+  }
+  return values;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const BRACE = 0x7b;
 
 function syntaxError(payload: Uint8Array, text: string): DecodeError {
   const problem = findSyntaxProblem(text);

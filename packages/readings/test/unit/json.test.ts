@@ -14,6 +14,20 @@ describe('a JSON payload', () => {
     assert.equal(decode('json', '"open"')[0]?.value, 'open');
   });
 
+  it('may not hold so many values that parsing it would fill the memory', () => {
+    for (const value of ['{}', '[]', '0', '{"":0}', '"\\""']) {
+      const payload = `{"a":[${`${value},`.repeat(251_000)}0]}`;
+      assert.equal(refuse('json', payload).reason, 'too_many_readings', value);
+      assert.equal(refuse('auto', `[${`${value},`.repeat(251_000)}0]`).reason, 'too_many_readings', value);
+    }
+  });
+
+  it('may hold any number of commas and brackets in its texts', () => {
+    const text = '\\"[,{'.repeat(800);
+    const records = Array.from({ length: 200 }, (_, index) => `{"t":${SECONDS - index},"v":"${text}"}`);
+    assert.equal(decode('json', `[${records.join(',')}]`).length, 200);
+  });
+
   it('may be one stamped reading', () => {
     const payload = `{"t":${RECEIVED - 5},"v":21.5,"boot":"a1","seq":17}`;
     assert.deepEqual(decode('json', payload), [
