@@ -14,7 +14,7 @@ import { MqttSessionError, ProtocolError } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
 import { KeepAlive } from './keep-alive.ts';
 import type { Settings } from './options.ts';
-import { decodePublish, type InboundMessage } from './publish.ts';
+import { decodePublish, type InboundMessage, salvagePublish, type UndecodableMessage } from './publish.ts';
 import { describeReason, Reason, refusalError, toReasonCode } from './reasons.ts';
 import type { Subscription } from './subscriptions.ts';
 import { openTransport, transportError } from './transport.ts';
@@ -24,6 +24,7 @@ export interface Counters {
   received: number;
   acknowledged: number;
   duplicates: number;
+  undecodable: number;
   bytes: number;
 }
 
@@ -37,6 +38,7 @@ export interface ConnectionContext {
   readonly unreleased: Set<number>;
   readonly counters: Counters;
   readonly onMessage: (message: InboundMessage) => void;
+  readonly onUndecodable: (message: UndecodableMessage) => void;
 }
 
 /** What CONNACK settled. */
@@ -106,7 +108,7 @@ export class Connection {
     this.#stream = stream;
     this.#context = context;
     this.#acks = new AckQueue(context.settings.receiveMaximum);
-    this.#reader = new FrameReader(context.settings.maximumPacketSize, this.#onFrame);
+    this.#reader = new FrameReader(context.settings.maximumPacketSize, this.#onFrame, this.#onOversized);
     this.#keepAlive = this.#newKeepAlive(0);
     this.closed = this.#ended.promise;
     stream.on('data', this.#onData);
@@ -229,13 +231,44 @@ export class Connection {
       throw new ProtocolError(Reason.PROTOCOL_ERROR, `a packet of type ${type} before CONNACK`);
     }
     if (type === Type.PUBLISH) {
-      this.#onPublish(decodePublish(buffer, start, body, end, this.#context.version === 5));
+      const message = this.#decode(buffer, start, body, end);
+      if (message !== null) this.#onPublish(message);
     } else if (type === Type.PUBREL) {
       this.#onPubrel(buffer, start, body, end);
     } else if (type !== Type.PINGRESP) {
       this.#onControl(type, buffer.subarray(start, end));
     }
   };
+
+  readonly #onOversized = (head: Buffer, body: number, size: number): void => {
+    if (this.#state === 'ended') return;
+    if (this.#state === 'connecting') {
+      throw new ProtocolError(Reason.PROTOCOL_ERROR, `a packet of type ${Type.PUBLISH} before CONNACK`);
+    }
+    const why = { size, maximumPacketSize: this.#context.settings.maximumPacketSize };
+    this.#onUndecodable(salvagePublish(head, 0, body, head.length, this.#context.version === 5, why));
+  };
+
+  // The message, or null when it was undecodable and has gone its own way.
+  #decode(buffer: Buffer, start: number, body: number, end: number): InboundMessage | null {
+    const mqtt5 = this.#context.version === 5;
+    try {
+      return decodePublish(buffer, start, body, end, mqtt5, this.#context.settings.maximumTopicBytes);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#onUndecodable(salvagePublish(buffer, start, body, end, mqtt5, error));
+      return null;
+    }
+  }
+
+  // The standard allows to end the connection here. But the broker would send this message first on the next one
+  // too, and nothing behind it would ever arrive.
+  #onUndecodable(message: UndecodableMessage): void {
+    if (message.qos !== 0 && !this.#enter(message)) return;
+    message.epoch = this.#context.epoch;
+    this.#context.counters.undecodable += 1;
+    this.#context.onUndecodable(message);
+  }
 
   #onPublish(message: InboundMessage): void {
     if (message.qos !== 0 && !this.#enter(message)) return;
@@ -467,12 +500,10 @@ export class Connection {
   #failProtocol(error: ProtocolError): void {
     const { version } = this.#context;
     const tell = this.#state === 'open' && version === 5;
-    const tooLarge = error.reasonCode === Reason.PACKET_TOO_LARGE;
     this.#end(
       new MqttSessionError('PROTOCOL', `${this.#label} broke the protocol: it sent ${error.message}`, {
         cause: error,
         reasonCode: error.reasonCode,
-        ...(tooLarge ? { hint: 'raise maximumPacketSize, or have publishers send less at once' } : {}),
       }),
       tell ? encodeDisconnect(error.reasonCode, version) : null,
       LAST_WORDS_MS,

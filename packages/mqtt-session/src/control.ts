@@ -71,13 +71,19 @@ export function encodeConnect(settings: Settings, version: 4 | 5, clean: boolean
           properties: {
             sessionExpiryInterval: settings.sessionExpirySeconds,
             receiveMaximum: settings.receiveMaximum,
-            maximumPacketSize: settings.maximumPacketSize,
+            ...announcedMaximum(settings),
             topicAliasMaximum: 0,
             requestProblemInformation: true,
           },
         }),
   };
   return generate(packet, version);
+}
+
+// A broker drops what is larger than announced, and tells nobody. Unannounced it comes, and is reported. Only
+// WebSocket needs the limit, since `ws` gathers a message whole.
+function announcedMaximum({ endpoint, maximumPacketSize }: Settings): { maximumPacketSize?: number } {
+  return endpoint.transport === 'ws' || endpoint.transport === 'wss' ? { maximumPacketSize } : {};
 }
 
 export function encodeSubscribe(

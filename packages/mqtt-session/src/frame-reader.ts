@@ -7,12 +7,21 @@ import { Reason } from './reasons.ts';
  */
 export type OnFrame = (buffer: Buffer, start: number, body: number, end: number) => void;
 
+/** Called after the last byte of a PUBLISH above the maximum: its first bytes as in OnFrame, and its whole size. */
+export type OnOversized = (head: Buffer, body: number, size: number) => void;
+
 const MAX_HEADER_BYTES = 5;
+/** What is kept of a PUBLISH above the maximum: header, the longest topic and packet identifier. */
+const HEAD_BYTES = MAX_HEADER_BYTES + 2 + 65_535 + 2;
+const PUBLISH = 3;
 
 /**
  * Cuts a byte stream into MQTT packets. Packets that lie whole in a chunk are passed on in place; one that
  * spans chunks is gathered in a buffer of its own size, allocated once its length is known and allowed. Work
  * is linear in the bytes, whatever the chunks.
+ *
+ * A PUBLISH above the maximum is read past: its first bytes are kept, the rest is dropped as it comes, and what
+ * follows is read as usual. Any other packet above the maximum is a ProtocolError.
  *
  * `paused` may be set at any time, from within `onFrame` too: nothing is passed on until `resume`.
  */
@@ -20,16 +29,21 @@ export class FrameReader {
   paused = false;
   readonly #maximumPacketSize: number;
   readonly #onFrame: OnFrame;
-  // The packet under way: its header while that is incomplete (#expected 0), then all of it.
+  readonly #onOversized: OnOversized;
+  // The packet under way: its header while that is incomplete (#expected 0), then all that is kept of it.
   #partial: Buffer | null = null;
   #filled = 0;
   #expected = 0;
+  // Of a packet above the maximum: its whole size, and how much of it is still to be dropped.
+  #oversized = 0;
+  #toDrop = 0;
   // What was left of a chunk when reading was paused.
   #rest: Buffer | null = null;
 
-  constructor(maximumPacketSize: number, onFrame: OnFrame) {
+  constructor(maximumPacketSize: number, onFrame: OnFrame, onOversized: OnOversized) {
     this.#maximumPacketSize = maximumPacketSize;
     this.#onFrame = onFrame;
+    this.#onOversized = onOversized;
   }
 
   /** Takes the next bytes. Throws ProtocolError when they cannot be MQTT; the reader is of no use then. */
@@ -62,7 +76,7 @@ export class FrameReader {
         continue;
       }
       const size = this.#frameSize(chunk, position, length);
-      if (size === 0 || position + size > length) {
+      if (size <= 0 || position + size > length) {
         position = this.#begin(chunk, position, size);
         continue;
       }
@@ -72,7 +86,8 @@ export class FrameReader {
     }
   }
 
-  // Bytes of the whole packet at `position`, or 0 while its remaining length is not all there.
+  // Bytes of the whole packet at `position`, or 0 while its remaining length is not all there; negative for a
+  // PUBLISH above the maximum.
   #frameSize(buffer: Buffer, position: number, end: number): number {
     let remaining = 0;
     for (let i = 1; i < MAX_HEADER_BYTES; i += 1) {
@@ -81,44 +96,60 @@ export class FrameReader {
       remaining += (byte & 0x7f) * 2 ** (7 * (i - 1));
       if (byte < 0x80) {
         const size = 1 + i + remaining;
-        if (size > this.#maximumPacketSize) {
-          throw new ProtocolError(
-            Reason.PACKET_TOO_LARGE,
-            `a packet of ${size} bytes, maximumPacketSize is ${this.#maximumPacketSize}`,
-          );
-        }
-        return size;
+        if (size <= this.#maximumPacketSize) return size;
+        const type = buffer[position]! >> 4;
+        if (type === PUBLISH) return -size;
+        throw new ProtocolError(
+          Reason.PACKET_TOO_LARGE,
+          `a packet of type ${type} and ${size} bytes, maximumPacketSize is ${this.#maximumPacketSize}`,
+        );
       }
     }
     throw new ProtocolError(Reason.MALFORMED_PACKET, 'a remaining length of more than four bytes');
   }
 
-  // Keeps the start of a packet; `size` 0 when even its header is incomplete.
+  // Starts to keep a packet that does not lie whole in `chunk`; `size` is what #frameSize said of it.
   #begin(chunk: Buffer, position: number, size: number): number {
-    this.#expected = size;
-    this.#partial = Buffer.allocUnsafe(size === 0 ? MAX_HEADER_BYTES : size);
-    this.#filled = chunk.copy(this.#partial, 0, position);
-    return chunk.length;
+    this.#filled = 0;
+    if (size === 0) {
+      this.#expected = 0;
+      this.#partial = Buffer.allocUnsafe(MAX_HEADER_BYTES);
+      this.#filled = chunk.copy(this.#partial, 0, position);
+      return chunk.length;
+    }
+    this.#allocate(size);
+    return this.#gather(chunk, position);
+  }
+
+  #allocate(size: number): void {
+    this.#oversized = size < 0 ? -size : 0;
+    this.#expected = size < 0 ? Math.min(-size, HEAD_BYTES) : size;
+    this.#toDrop = Math.abs(size) - this.#expected;
+    this.#partial = Buffer.allocUnsafe(this.#expected);
   }
 
   #gather(chunk: Buffer, position: number): number {
     if (this.#expected === 0) {
-      this.#partial![this.#filled++] = chunk[position++]!;
       const header = this.#partial!;
+      header[this.#filled++] = chunk[position++]!;
       const size = this.#frameSize(header, 0, this.#filled);
       if (size === 0) return position;
-      this.#expected = size;
-      this.#partial = Buffer.allocUnsafe(size);
-      header.copy(this.#partial, 0, 0, this.#filled);
+      this.#allocate(size);
+      header.copy(this.#partial!, 0, 0, this.#filled);
     }
     const frame = this.#partial!;
     const copied = chunk.copy(frame, this.#filled, position, position + this.#expected - this.#filled);
     this.#filled += copied;
-    if (this.#filled === this.#expected) {
+    position += copied;
+    if (this.#filled < this.#expected) return position;
+    const dropped = Math.min(this.#toDrop, chunk.length - position);
+    this.#toDrop -= dropped;
+    if (this.#toDrop === 0) {
       this.#partial = null;
-      this.#onFrame(frame, 0, bodyOf(frame, 0), frame.length);
+      if (this.#oversized === 0) this.#onFrame(frame, 0, bodyOf(frame, 0), frame.length);
+      else this.#onOversized(frame, bodyOf(frame, 0), this.#oversized);
     }
-    return position + copied;
+    return position + dropped;
   }
 }
 

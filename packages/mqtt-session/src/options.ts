@@ -1,6 +1,6 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { MqttSessionError } from './errors.ts';
-import type { InboundMessage } from './publish.ts';
+import type { InboundMessage, UndecodableMessage } from './publish.ts';
 import { type Subscription, subscriptionProblem } from './subscriptions.ts';
 
 /** The part of a logger that is used; pino and its like fit. */
@@ -30,8 +30,13 @@ export interface MqttSessionOptions {
   readonly keepAliveSeconds?: number;
   /** QoS 1 and 2 messages that may wait for acknowledgement, 1 to 65535. Default 65535. */
   readonly receiveMaximum?: number;
-  /** Bytes; announced to the broker and enforced here. Default 16 MiB. */
+  /**
+   * Bytes. A larger message is read past without being kept, and goes to `onUndecodable`. Announced over WebSocket
+   * only, where a broker of MQTT 5 then drops larger ones. Default 16 MiB.
+   */
   readonly maximumPacketSize?: number;
+  /** A message with a longer topic goes to `onUndecodable`, its topic cut. Default 65,535, which MQTT allows. */
+  readonly maximumTopicBytes?: number;
   /** For transport, TLS and CONNACK together, and for each SUBACK on a silent link. Default 10,000. */
   readonly connectTimeoutMs?: number;
   /** Ceiling of the first delay before reconnecting; it doubles per attempt. Default 250. */
@@ -46,6 +51,11 @@ export interface MqttSessionOptions {
    * it throws, the connection is dropped (so that the broker sends again) and the error is uncaught.
    */
   readonly onMessage: (message: InboundMessage) => void;
+  /**
+   * Called instead of `onMessage`, in the same order, for a PUBLISH that is malformed or too large. Acknowledge it
+   * once it is noted: until then the broker sends it again. Without this option it is logged and acknowledged.
+   */
+  readonly onUndecodable?: (message: UndecodableMessage) => void;
   /** Called when the session becomes usable (connected and subscribed) and when it no longer is. */
   readonly onConnectionChange?: (connected: boolean, error: MqttSessionError | null) => void;
   readonly logger?: Logger;
@@ -74,6 +84,7 @@ export interface Settings {
   readonly keepAliveSeconds: number;
   readonly receiveMaximum: number;
   readonly maximumPacketSize: number;
+  readonly maximumTopicBytes: number;
   readonly connectTimeoutMs: number;
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
@@ -114,6 +125,7 @@ export function resolveSettings(options: MqttSessionOptions): Settings {
     sessionExpirySeconds: number(options, 'sessionExpirySeconds', 7 * 24 * 3600, 0, 2 ** 32 - 1),
     keepAliveSeconds: number(options, 'keepAliveSeconds', 30, 0, 65535),
     receiveMaximum: number(options, 'receiveMaximum', 65535, 1, 65535),
+    maximumTopicBytes: number(options, 'maximumTopicBytes', 65_535, 1, 65_535),
     maximumPacketSize: number(options, 'maximumPacketSize', 16 * 1024 * 1024, 64, 2 ** 28 + 4),
     connectTimeoutMs: number(options, 'connectTimeoutMs', 10_000, 1, LARGEST_DELAY_MS),
     reconnectMinMs,

@@ -28,28 +28,70 @@ export class InboundMessage {
   readonly retain: boolean;
   /** The broker may have sent it before. */
   readonly dup: boolean;
-  readonly properties: PublishProperties | null;
   /** MQTT packet identifier; 0 for QoS 0. */
   readonly packetId: number;
+  /** Bytes of the whole packet; while the message is held, so are they. */
+  readonly size: number;
   /** Place in the acknowledgement order of its connection; -1 for QoS 0. Belongs to the session. */
   ticket = -1;
   /** Which connection of the session it came by. Belongs to the session. */
   epoch = 0;
+  readonly #properties: Buffer | null;
 
+  /** `properties` are those of MQTT 5, their length first, and well-formed. */
   constructor(
     header: number,
     topic: string,
     packetId: number,
-    properties: PublishProperties | null,
+    properties: Buffer | null,
     payload: Buffer,
+    size: number,
   ) {
     this.topic = topic;
     this.payload = payload;
     this.qos = ((header >> 1) & 3) as QoS;
     this.retain = (header & 1) === 1;
     this.dup = (header & 8) !== 0;
-    this.properties = properties;
     this.packetId = packetId;
+    this.size = size;
+    this.#properties = properties;
+  }
+
+  /** Decoded anew at each call: decoded, they can take many times the memory of the packet. */
+  get properties(): PublishProperties | null {
+    const bytes = this.#properties;
+    return bytes === null ? null : new PropertyReader(bytes, 0, bytes.length).read();
+  }
+}
+
+/** What is needed of a message to acknowledge it: keep a copy of this where the message itself is not needed. */
+export type Acknowledgeable = Pick<InboundMessage, 'ticket' | 'epoch'>;
+
+/** Why a PUBLISH could not be decoded. */
+export type UndecodableReason = 'malformed' | 'too_large' | 'topic_too_long';
+
+/**
+ * A PUBLISH that cannot be decoded, as far as it can be told. `topic` is for people: bytes that are no text are
+ * U+FFFD, and a long one is cut, with … at its end. `payload` is empty when the packet was too large. QoS is 0 when there is nothing
+ * to acknowledge it by.
+ */
+export class UndecodableMessage extends InboundMessage {
+  readonly reason: UndecodableReason;
+  /** What is wrong, as one sentence without its full stop. */
+  readonly problem: string;
+
+  constructor(
+    header: number,
+    topic: string,
+    packetId: number,
+    payload: Buffer,
+    reason: UndecodableReason,
+    problem: string,
+    size: number,
+  ) {
+    super(header, topic, packetId, null, payload, size);
+    this.reason = reason;
+    this.problem = problem;
   }
 }
 
@@ -66,6 +108,7 @@ export function decodePublish(
   body: number,
   end: number,
   mqtt5: boolean,
+  maximumTopicBytes = 65_535,
 ): InboundMessage {
   const header = buffer[start]!;
   const qos = (header >> 1) & 3;
@@ -73,6 +116,8 @@ export function decodePublish(
   if (body + 2 > end) throw malformed('a PUBLISH without a topic');
   let position = body + 2 + ((buffer[body]! << 8) | buffer[body + 1]!);
   if (position > end) throw malformed('a PUBLISH whose topic is longer than the packet');
+  // Before it becomes a text: long ones fill the heap, and what is looked up by them is slow.
+  if (position - body - 2 > maximumTopicBytes) throw new TopicTooLong(position - body - 2, maximumTopicBytes);
   const topic = buffer.toString('utf8', body + 2, position);
   if (topic.length === 0 || SUSPECT_TOPIC.test(topic)) checkTopic(topic, buffer.subarray(body + 2, position));
 
@@ -84,18 +129,77 @@ export function decodePublish(
     position += 2;
   }
 
-  let properties: PublishProperties | null = null;
+  let properties: Buffer | null = null;
   if (mqtt5) {
     if (position >= end) throw malformed('a PUBLISH without its property length');
     if (buffer[position] === 0) {
       position += 1;
     } else {
       const reader = new PropertyReader(buffer, position, end);
-      properties = reader.read();
+      reader.check();
+      properties = buffer.subarray(position, reader.end);
       position = reader.end;
     }
   }
-  return new InboundMessage(header, topic, packetId, properties, buffer.subarray(position, end));
+  const payload = buffer.subarray(position, end);
+  return new InboundMessage(header, topic, packetId, properties, payload, end - start);
+}
+
+class TopicTooLong extends ProtocolError {
+  constructor(bytes: number, most: number) {
+    super(Reason.TOPIC_NAME_INVALID, `the topic has ${bytes} bytes, and at most ${most} are taken`);
+  }
+}
+
+/** Of an undecodable topic, what is kept: bytes. */
+const SHOWN_TOPIC_BYTES = 508;
+const QOS_BITS = 0x06;
+
+/**
+ * What can be told of a PUBLISH that `decodePublish` refused, or of which only the beginning was kept because it
+ * is larger than `maximumPacketSize`. Never throws.
+ */
+export function salvagePublish(
+  buffer: Buffer,
+  start: number,
+  body: number,
+  end: number,
+  mqtt5: boolean,
+  why: ProtocolError | { readonly size: number; readonly maximumPacketSize: number },
+): UndecodableMessage {
+  const header = buffer[start]!;
+  const topicEnd = body + 2 <= end ? body + 2 + buffer.readUInt16BE(body) : end + 1;
+  const shownEnd = Math.min(topicEnd, end, body + 2 + SHOWN_TOPIC_BYTES);
+  const shown = buffer.toString('utf8', Math.min(body + 2, end), shownEnd).replaceAll('\0', '\ufffd');
+  const topic = shownEnd < Math.min(topicEnd, end) ? `${shown}…` : shown;
+  const qos = (header >> 1) & 3;
+  let position = Math.min(topicEnd, end);
+  let packetId = 0;
+  if ((qos === 1 || qos === 2) && topicEnd + 2 <= end) {
+    packetId = buffer.readUInt16BE(topicEnd);
+    position = topicEnd + 2;
+  }
+  const known = packetId === 0 ? header & ~QOS_BITS : header;
+  if (!(why instanceof ProtocolError)) {
+    const { size, maximumPacketSize } = why;
+    const problem = `the packet has ${size} bytes, and at most ${maximumPacketSize} are taken`;
+    return new UndecodableMessage(known, topic, packetId, Buffer.alloc(0), 'too_large', problem, size);
+  }
+  if (mqtt5) position = endOfProperties(buffer, position, end);
+  const payload = buffer.subarray(position, end);
+  const [reason, problem] =
+    why instanceof TopicTooLong
+      ? (['topic_too_long', why.message] as const)
+      : (['malformed', `the broker sent ${why.message}`] as const);
+  return new UndecodableMessage(known, topic, packetId, payload, reason, problem, end - start);
+}
+
+function endOfProperties(buffer: Buffer, position: number, end: number): number {
+  try {
+    return new PropertyReader(buffer, position, end).end;
+  } catch {
+    return position;
+  }
 }
 
 function checkTopic(topic: string, bytes: Buffer): void {
@@ -146,8 +250,6 @@ class PropertyReader {
         case 0x0b:
           found.subscriptionIdentifier = append(found.subscriptionIdentifier, this.#varint());
           break;
-        case 0x23:
-          throw new ProtocolError(Reason.TOPIC_ALIAS_INVALID, 'a topic alias, though none was allowed');
         case 0x26: {
           found.userProperties ??= Object.create(null) as Record<string, string | string[]>;
           const name = this.#string();
@@ -155,10 +257,38 @@ class PropertyReader {
           break;
         }
         default:
-          throw malformed(`a PUBLISH with property 0x${id.toString(16).padStart(2, '0')}`);
+          throw unexpected(id);
       }
     }
     return found;
+  }
+
+  /** Throws as `read` does, without making what it makes: one packet can hold a million properties. */
+  check(): void {
+    while (this.#position < this.end) {
+      const id = this.#byte();
+      if (id === 0x01) this.#take(1);
+      else if (id === 0x02) this.#take(4);
+      else if (id === 0x03 || id === 0x08) this.#checkString();
+      else if (id === 0x09) this.#take(this.#uint(2));
+      else if (id === 0x0b) this.#varint();
+      else if (id === 0x26) {
+        this.#checkString();
+        this.#checkString();
+      } else throw unexpected(id);
+    }
+  }
+
+  #checkString(): void {
+    const length = this.#uint(2);
+    const from = this.#take(length);
+    for (let position = from; position < from + length; position++) {
+      const byte = this.#buffer[position]!;
+      if (byte > 0 && byte < 0x80) continue;
+      const rest = this.#buffer.subarray(position, from + length);
+      if (rest.includes(0) || !isUtf8(rest)) throw illFormed();
+      break;
+    }
   }
 
   #take(length: number): number {
@@ -195,9 +325,7 @@ class PropertyReader {
   #string(): string {
     const bytes = this.#binary();
     const text = bytes.toString('utf8');
-    if (text.includes('\0') || (text.includes('\ufffd') && !isUtf8(bytes))) {
-      throw malformed('a property that is not well-formed UTF-8');
-    }
+    if (text.includes('\0') || (text.includes('\ufffd') && !isUtf8(bytes))) throw illFormed();
     return text;
   }
 }
@@ -207,6 +335,17 @@ function append<T>(list: T | T[] | undefined, value: T): T | T[] {
   if (!Array.isArray(list)) return [list, value];
   list.push(value);
   return list;
+}
+
+function unexpected(property: number): ProtocolError {
+  if (property === 0x23) {
+    return new ProtocolError(Reason.TOPIC_ALIAS_INVALID, 'a topic alias, though none was allowed');
+  }
+  return malformed(`a PUBLISH with property 0x${property.toString(16).padStart(2, '0')}`);
+}
+
+function illFormed(): ProtocolError {
+  return malformed('a property that is not well-formed UTF-8');
 }
 
 function malformed(what: string): ProtocolError {

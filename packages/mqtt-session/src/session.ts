@@ -9,7 +9,7 @@ import {
   resolveSettings,
   type Settings,
 } from './options.ts';
-import type { InboundMessage } from './publish.ts';
+import type { Acknowledgeable, UndecodableMessage } from './publish.ts';
 import { describeReason } from './reasons.ts';
 import {
   difference,
@@ -17,6 +17,7 @@ import {
   type SubscriptionMap,
   toSubscriptionMap,
   wireFilter,
+  withoutOptions,
 } from './subscriptions.ts';
 
 export interface SessionStats {
@@ -28,12 +29,15 @@ export interface SessionStats {
   readonly acknowledged: number;
   /** QoS 2 messages that the broker sent again and that were not delivered again. */
   readonly duplicates: number;
+  /** Messages passed to `onUndecodable`, or logged in its place. */
+  readonly undecodable: number;
   readonly bytesReceived: number;
   /** Messages of this connection without acknowledgement, QoS 2 ones until their PUBREL. */
   readonly inFlight: number;
 }
 
 const DEFAULT_CLOSE_MS = 2000;
+const DISCARD_LOG_MS = 1000;
 /** Filters per SUBSCRIBE or UNSUBSCRIBE, which keeps these packets small. */
 const FILTERS_PER_PACKET = 100;
 
@@ -52,7 +56,7 @@ const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 export class MqttSession {
   readonly #options: MqttSessionOptions;
   readonly #log: Logger;
-  readonly #counters: Counters = { received: 0, acknowledged: 0, duplicates: 0, bytes: 0 };
+  readonly #counters: Counters = { received: 0, acknowledged: 0, duplicates: 0, undecodable: 0, bytes: 0 };
   readonly #unreleased = new Set<number>();
   readonly #stop = new AbortController();
   readonly #firstUp = Promise.withResolvers<void>();
@@ -69,6 +73,7 @@ export class MqttSession {
   #current: SubscriptionMap = new Map();
   #reconciling = false;
   #waiters: PromiseWithResolvers<void>[] = [];
+  #discardLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** Only keeps the options; `connect` checks them. */
   constructor(options: MqttSessionOptions) {
@@ -88,12 +93,13 @@ export class MqttSession {
   }
 
   get stats(): SessionStats {
-    const { received, acknowledged, duplicates, bytes } = this.#counters;
+    const { received, acknowledged, duplicates, undecodable, bytes } = this.#counters;
     return {
       reconnects: Math.max(0, this.#connections - 1),
       received,
       acknowledged,
       duplicates,
+      undecodable,
       bytesReceived: bytes,
       inFlight: this.#connection?.inFlight ?? 0,
     };
@@ -134,7 +140,7 @@ export class MqttSession {
    * released. Any order, any time; a second call, QoS 0, and messages of an earlier connection (the broker
    * sends those again) are ignored.
    */
-  acknowledge(message: InboundMessage): void {
+  acknowledge(message: Acknowledgeable): void {
     if (message.epoch !== this.#epoch || message.ticket < 0 || this.#connection === null) return;
     if (this.#connection.acknowledge(message.ticket)) this.#counters.acknowledged += 1;
   }
@@ -184,6 +190,18 @@ export class MqttSession {
     await this.#running;
   }
 
+  // Many can come: a line a second says enough.
+  readonly #discard = (message: UndecodableMessage): void => {
+    const now = performance.now();
+    if (now - this.#discardLoggedAt >= DISCARD_LOG_MS) {
+      this.#discardLoggedAt = now;
+      const { topic, size, problem } = message;
+      const { undecodable } = this.#counters;
+      this.#log.error({ topic, size, problem, undecodable }, 'mqtt message discarded: it cannot be decoded');
+    }
+    this.acknowledge(message);
+  };
+
   async #run(settings: Settings): Promise<void> {
     const { signal } = this.#stop;
     const about = { broker: settings.endpoint.label, clientId: settings.clientId };
@@ -231,6 +249,7 @@ export class MqttSession {
           unreleased: this.#unreleased,
           counters: this.#counters,
           onMessage: this.#options.onMessage,
+          onUndecodable: this.#options.onUndecodable ?? this.#discard,
         },
         this.#stop.signal,
       );
@@ -246,7 +265,7 @@ export class MqttSession {
       }
       if (!this.#paused) connection.resume();
       try {
-        await this.#reconcile(connection);
+        await this.#reconcile(connection, true);
       } catch (error) {
         await connection.close(DEFAULT_CLOSE_MS);
         throw error;
@@ -274,13 +293,17 @@ export class MqttSession {
     queueMicrotask(() => this.#options.onConnectionChange?.(up, error));
   }
 
-  // Brings the broker's subscriptions to what is desired, however often that changes meanwhile.
-  async #reconcile(connection: Connection): Promise<void> {
+  // Brings the broker's subscriptions to what is desired, however often that changes meanwhile. On a new connection
+  // everything is subscribed again: a broker that crashed can come back with an older state of the session, in which
+  // subscriptions are missing. Retain handling 1 makes that free where they are not.
+  async #reconcile(connection: Connection, isNew = false): Promise<void> {
     if (this.#reconciling) return;
     this.#reconciling = true;
     try {
+      let known = isNew ? withoutOptions(this.#current) : this.#current;
       for (;;) {
-        const { added, removed } = difference(this.#current, this.#desired);
+        const { added, removed } = difference(known, this.#desired);
+        known = this.#current;
         if (added.length === 0 && removed.length === 0) break;
         const refused = await this.#subscribe(connection, added);
         await this.#unsubscribe(connection, removed);

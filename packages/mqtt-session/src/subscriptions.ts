@@ -58,6 +58,11 @@ export function difference(current: SubscriptionMap, desired: SubscriptionMap): 
   return { added, removed: [...current.keys()].filter((wire) => !desired.has(wire)) };
 }
 
+/** The same filters, with options unknown: each differs from any subscription that is desired. */
+export function withoutOptions(current: SubscriptionMap): SubscriptionMap {
+  return new Map([...current.keys()].map((wire) => [wire, null]));
+}
+
 function isSame(a: Subscription | null, b: Subscription): boolean {
   return (
     a !== null &&

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import mqttPacket, { type IPublishPacket } from 'mqtt-packet';
 import { ProtocolError } from '../../src/errors.ts';
-import { FrameReader } from '../../src/frame-reader.ts';
-import { decodePublish, type InboundMessage } from '../../src/publish.ts';
+import { FrameReader, type OnFrame } from '../../src/frame-reader.ts';
+import { decodePublish, type InboundMessage, salvagePublish } from '../../src/publish.ts';
 
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).filter((s) => !s.includes('\0'));
 const topic = text.filter((s) => !/[+#]/.test(s));
@@ -48,9 +48,10 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
 
 function readAll(chunks: readonly Buffer[], version: 4 | 5): InboundMessage[] {
   const messages: InboundMessage[] = [];
-  const reader = new FrameReader(1_000_000, (buffer, start, body, end) => {
+  const onFrame: OnFrame = (buffer, start, body, end) => {
     messages.push(decodePublish(buffer, start, body, end, version === 5));
-  });
+  };
+  const reader = new FrameReader(1_000_000, onFrame, () => {});
   for (const chunk of chunks) reader.push(chunk);
   return messages;
 }
@@ -98,6 +99,24 @@ function plain(value: object | null): unknown {
   return value === null ? null : JSON.parse(JSON.stringify(value));
 }
 
+test('properties decode after the message was taken, however they were damaged before', () => {
+  const damage = fc.record({ at: fc.nat(), to: fc.integer({ min: 0, max: 255 }) });
+  fc.assert(
+    fc.property(publish, fc.array(damage, { maxLength: 3 }), (packet, damages) => {
+      const bytes = mqttPacket.generate(packet as IPublishPacket, { protocolVersion: 5 });
+      for (const { at, to } of damages) bytes[at % bytes.length] = to;
+      let messages: InboundMessage[] = [];
+      try {
+        messages = readAll([bytes], 5);
+      } catch (error) {
+        assert.ok(error instanceof ProtocolError);
+      }
+      for (const { properties } of messages) assert.ok(properties === null || typeof properties === 'object');
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test('any bytes either decode or end in a ProtocolError, whatever the chunks', () => {
   fc.assert(
     fc.property(
@@ -139,10 +158,11 @@ test('a PUBLISH cut byte by byte is whole again', () => {
 test('a pause from within a packet stops the reader there, and resume goes on with the next one', () => {
   const ping = Buffer.from([0xd0, 0, 0xd0, 0, 0xd0, 0, 0xd0]);
   let seen = 0;
-  const reader = new FrameReader(100, () => {
+  const onFrame = (): void => {
     seen += 1;
     reader.paused = seen === 1;
-  });
+  };
+  const reader = new FrameReader(100, onFrame, () => {});
   reader.push(ping);
   assert.equal(seen, 1);
   reader.push(Buffer.from([0]));
@@ -151,11 +171,64 @@ test('a pause from within a packet stops the reader there, and resume goes on wi
   assert.equal(seen, 4);
 });
 
-test('a packet above the maximum is refused by its header, before memory is taken for it', () => {
-  const reader = new FrameReader(100, () => assert.fail('no packet'));
+test('a packet above the maximum that is no PUBLISH is refused by its header, before memory is taken for it', () => {
+  const reader = new FrameReader(
+    100,
+    () => assert.fail('no packet'),
+    () => assert.fail('no PUBLISH'),
+  );
   assert.throws(
-    () => reader.push(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])),
+    () => reader.push(Buffer.from([0x90, 0xff, 0xff, 0xff, 0x7f])),
     (error: ProtocolError) => error.reasonCode === 0x95 && error.message.includes('268435460'),
+  );
+});
+
+test('a PUBLISH above the maximum is read past, cut anywhere, between packets that are taken', () => {
+  const packet = (size: number) => {
+    const payload = Buffer.alloc(size, 0x40);
+    const base = { cmd: 'publish' as const, qos: 1 as const, dup: false, retain: false, messageId: 9 };
+    return mqttPacket.generate({ ...base, topic: 'a', payload });
+  };
+  const large = fc.integer({ min: 100, max: 200_000 });
+  fc.assert(
+    fc.property(fc.array(large, { maxLength: 3 }), fc.array(fc.nat(), { maxLength: 12 }), (sizes, places) => {
+      const bytes = Buffer.concat([packet(1), ...sizes.flatMap((size) => [packet(size), packet(2)])]);
+      const taken: number[] = [];
+      const passed: number[] = [];
+      const reader = new FrameReader(
+        100,
+        (_buffer, start, _body, end) => taken.push(end - start),
+        (head, body, size) => {
+          assert.equal(head.subarray(body, body + 5).toString('hex'), '0001610009');
+          assert.ok(head.length <= 65_544);
+          passed.push(size);
+        },
+      );
+      for (const chunk of cut(bytes, places)) reader.push(chunk);
+      assert.deepEqual(
+        passed,
+        sizes.map((size) => packet(size).length),
+      );
+      assert.deepEqual(taken, [packet(1).length, ...sizes.map(() => packet(2).length)]);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('what is undecodable is salvaged without an exception, whatever the bytes', () => {
+  const problem = new ProtocolError(0x81, 'nonsense');
+  const large = { size: 1e9, maximumPacketSize: 100 };
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ minLength: 1, maxLength: 200 }),
+      fc.boolean(),
+      fc.constantFrom(problem, large),
+      (bytes, mqtt5, why) => {
+        const message = salvagePublish(Buffer.from(bytes), 0, 1, bytes.length, mqtt5, why);
+        assert.ok(message.qos === 0 || (message.qos < 3 && message.packetId > 0));
+      },
+    ),
+    { numRuns: 2000 },
   );
 });
 
