@@ -21,6 +21,7 @@ export interface FamilyMessage {
 
 export interface TableMessage {
   readonly tableName: TableNameMessage;
+  readonly attributes: readonly BytesPair[];
   readonly columnFamilies: readonly FamilyMessage[];
 }
 

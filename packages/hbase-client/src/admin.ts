@@ -19,7 +19,7 @@ import type { Cluster } from './cluster.ts';
 import type { Method } from './codec.ts';
 import { Deadline } from './deadline.ts';
 import { HBaseError } from './errors.ts';
-import { alteredFamily, type Family, type FamilyOptions, readFamily } from './family.ts';
+import { alteredFamily, type Family, type FamilyOptions, readAttributes, readFamily } from './family.ts';
 import { count } from './options.ts';
 import { carryOut } from './procedures.ts';
 import { tableLabel } from './region.ts';
@@ -34,6 +34,15 @@ export interface CreateTableOptions extends CallTimeout {
   readonly families: Readonly<Record<string, FamilyOptions>>;
   /** Where regions begin, but for the first: n keys make a table of n + 1 regions. */
   readonly splitKeys?: readonly Bytes[];
+  /** Attributes of the table, by names of the caller's own. HBase keeps them and gives them no meaning. */
+  readonly attributes?: Readonly<Record<string, string>>;
+}
+
+/** A table as it is. */
+export interface TableDescription {
+  readonly families: readonly Family[];
+  /** All its attributes, HBase's own among them. */
+  readonly attributes: Readonly<Record<string, string>>;
 }
 
 /**
@@ -71,8 +80,12 @@ export class Admin {
   async createTable(table: string, options: CreateTableOptions): Promise<void> {
     const columnFamilies = Object.entries(options.families).map(([name, how]) => alteredFamily(name, how));
     if (columnFamilies.length === 0) throw new TypeError('a table has at least one column family');
+    const attributes = Object.entries(options.attributes ?? {}).map(([name, value]) => ({
+      first: Buffer.from(name),
+      second: Buffer.from(value),
+    }));
     const request = {
-      tableSchema: { tableName: readTableName(table), columnFamilies },
+      tableSchema: { tableName: readTableName(table), attributes, columnFamilies },
       splitKeys: (options.splitKeys ?? []).map(toBytes),
     };
     await this.#carryOut(
@@ -128,6 +141,12 @@ export class Admin {
   /** A disabled one. @throws {HBaseError} TABLE_NOT_FOUND, TABLE_ENABLED */
   dropTable(table: string, options?: CallTimeout): Promise<void> {
     return this.#change('drop', table, MASTER_METHODS.deleteTable, {}, this.#deadline(options));
+  }
+
+  /** @throws {HBaseError} TABLE_NOT_FOUND */
+  async describe(table: string, options?: CallTimeout): Promise<TableDescription> {
+    const { columnFamilies, attributes } = await this.#describe(table, this.#deadline(options));
+    return { families: columnFamilies.map(readFamily), attributes: readAttributes(attributes) };
   }
 
   /** @throws {HBaseError} TABLE_NOT_FOUND */

@@ -43,10 +43,12 @@ export function alteredFamily(name: string, options: FamilyOptions, now?: Family
   return { ...now, name: Buffer.from(name), attributes: pairs };
 }
 
+export function readAttributes(pairs: readonly BytesPair[]): Record<string, string> {
+  return Object.fromEntries(pairs.map(({ first, second }) => [first.toString(), second.toString()]));
+}
+
 export function readFamily(message: FamilyMessage): Family {
-  const attributes = Object.fromEntries(
-    message.attributes.map(({ first, second }) => [first.toString(), second.toString()]),
-  );
+  const attributes = readAttributes(message.attributes);
   const ttl = Number(attributes.TTL ?? FOREVER);
   return {
     name: message.name.toString(),

@@ -1,4 +1,4 @@
-export { Admin, type CreateTableOptions } from './admin.ts';
+export { Admin, type CreateTableOptions, type TableDescription } from './admin.ts';
 export type { RegionLocation } from './admin-regions.ts';
 export { type Bytes, Cell } from './cells.ts';
 export { HBaseClient } from './client.ts';

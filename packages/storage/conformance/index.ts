@@ -8,9 +8,11 @@ import { readingsExpire } from './readings-expire.ts';
 import { readingsLatest } from './readings-latest.ts';
 import { readingsRange } from './readings-range.ts';
 import { readingsWrite } from './readings-write.ts';
+import { recordTables } from './record-tables.ts';
 import { records } from './records.ts';
 import type { StoreTarget } from './target.ts';
 
+export type { Outsider } from './outsider.ts';
 export type { StorePlace, StoreTarget } from './target.ts';
 
 const SUBJECTS = [
@@ -22,6 +24,7 @@ const SUBJECTS = [
   readingsExpire,
   devices,
   records,
+  recordTables,
   concurrency,
   crash,
 ];

@@ -50,6 +50,15 @@ export function readingsLatest(target: StoreTarget): void {
       assert.deepEqual(twice, series(device, 2).slice(1));
     });
 
+    test('gives the first of them up to a limit', async () => {
+      const devices = [freshDevice('limit-a'), freshDevice('limit-b'), freshDevice('limit-c')];
+      const rows = devices.flatMap((device) => ['a', 'b'].map((metric) => reading({ device, metric })));
+      await subject.store.readings.write(rows);
+      for (const limit of [1, 2, 3, 5, 6, 100]) {
+        assert.deepEqual(await subject.store.readings.latest(devices, limit), rows.slice(0, limit));
+      }
+    });
+
     test('answers for 500 devices at once', async () => {
       const devices = Array.from({ length: 500 }, () => freshDevice('many'));
       const rounds = [3, 1, 2].flatMap((round) =>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Reading } from '@tidegauge/readings';
-import { freshDevice, reading, rejection, series, stored, T0 } from './data.ts';
+import { MAX_METRICS } from '../src/index.ts';
+import { collect, freshDevice, reading, rejection, series, stored, T0 } from './data.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const UNICODE = [
@@ -29,6 +30,35 @@ export function readingsWrite(target: StoreTarget): void {
       const plain = reading({ device, time: T0 + 1, received: T0 - 5_000_000, quality: 'unsynced' });
       assert.deepEqual(await subject.store.readings.write([full, plain]), counts(2, 0));
       assert.deepEqual(await stored(subject.store, device), [full, plain]);
+    });
+
+    test('refuses metrics beyond the bound of a device, and keeps those that it has', async () => {
+      const device = freshDevice('many-metrics');
+      const of = (from: number, to: number, time = T0) =>
+        Array.from({ length: to - from }, (_, n) => reading({ device, metric: `m${from + n}`, time }));
+      await subject.store.readings.write(of(0, MAX_METRICS - 10));
+      const names = await subject.store.readings.metrics(device, 10_000);
+      assert.deepEqual(
+        names.sort(),
+        of(0, MAX_METRICS - 10)
+          .map(({ metric }) => metric)
+          .sort(),
+      );
+      assert.equal((await subject.store.readings.metrics(device, 7)).length, 7);
+      // Another process knows nothing of what this one has written.
+      const other = await subject.open();
+      const batch = of(MAX_METRICS - 20, MAX_METRICS + 30);
+      const error = await rejection(other.readings.write(batch), 'REJECTED');
+      assert.deepEqual(error.rows, [...batch.keys()].slice(20));
+      assert.match(error.message, /has 500 metrics already.*devices beneath it/s);
+      await other.readings.write(batch.filter((_, row) => !error.rows!.includes(row)));
+      await other.readings.write(of(0, 5, T0 + 1));
+      const newest = await subject.store.readings.latest([device]);
+      assert.equal(newest.length, MAX_METRICS);
+      const range = await stored(subject.store, device);
+      assert.equal(range.length, MAX_METRICS + 5);
+      const one = subject.store.readings.range({ device, limit: 1 });
+      assert.deepEqual(await collect(one), [reading({ device, metric: 'm4', time: T0 + 1 })]);
     });
 
     test('writes nothing for an empty batch', async () => {

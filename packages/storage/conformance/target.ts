@@ -1,5 +1,6 @@
 import { after, before } from 'node:test';
 import { openStore, type Store } from '../src/index.ts';
+import type { Outsider } from './outsider.ts';
 
 /** A kind of store to prove. */
 export interface StoreTarget {
@@ -7,6 +8,8 @@ export interface StoreTarget {
   readonly name: string;
   /** Makes an empty place of its own: a file, a database, a keyspace. Called once per subject. */
   create(): Promise<StorePlace>;
+  /** Lets another program into a place, by the engine's own means. */
+  outsider(place: StorePlace): Promise<Outsider>;
   /**
    * Kills the server of a place as a power cut would and starts it again, data kept; resolves when it starts,
    * ready or not. Left out by embedded engines, where only the process that writes can be killed.

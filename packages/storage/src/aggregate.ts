@@ -31,6 +31,29 @@ export async function foldBuckets(readings: AsyncIterable<Reading>, bucket: numb
     });
 }
 
+/** Joins buckets of parts of one series, in the order of time: neighbours may be halves of one bucket. */
+export function mergeBuckets(parts: readonly Bucket[]): Bucket[] {
+  const merged: Bucket[] = [];
+  for (const part of parts) {
+    const last = merged.at(-1);
+    if (last?.time !== part.time) {
+      merged.push(part);
+      continue;
+    }
+    const count = last.count + part.count;
+    const sum = last.sum + part.sum;
+    merged[merged.length - 1] = {
+      time: part.time,
+      count,
+      min: Math.min(last.min, part.min),
+      max: Math.max(last.max, part.max),
+      mean: sum / count,
+      sum,
+    };
+  }
+  return merged;
+}
+
 function add(fold: Fold, value: number): void {
   const sum = fold.sum + value;
   fold.lost += Math.abs(fold.sum) >= Math.abs(value) ? fold.sum - sum + value : value - sum + fold.sum;

@@ -24,6 +24,10 @@ import { StoreError } from './errors.ts';
 export const MAX_BUCKETS = 100_000;
 /** Most names in `latest`, devices in a page of `list`, records in a `scan`. */
 export const MAX_PAGE = 10_000;
+/** Metrics that a device may have: a reading of one more is REJECTED. */
+export const MAX_METRICS = 500;
+/** Metrics up to which a device can be read whole: several processes that write at once can go beyond `MAX_METRICS`. */
+export const MAX_METRICS_READ = 1000;
 /** Longest `boot`, device field or record key, in UTF-16 code units. */
 export const MAX_WORD_LENGTH = 200;
 /** Longest record field, in UTF-16 code units. */
@@ -52,11 +56,13 @@ function remember(check: (name: string) => string | null): (name: unknown) => st
 const deviceProblem = remember(deviceNameProblem);
 const metricProblem = remember(metricNameProblem);
 
-/** Why no backend can store the reading, or null. */
-export function readingProblem(reading: Reading): string | null {
+/** Why no backend can store the reading, or null. A known series has names that were found right before. */
+export function readingProblem(reading: Reading, knowsSeries: boolean): string | null {
   const { time, value, received, boot, seq, quality } = reading;
-  const problem = deviceProblem(reading.device) ?? metricProblem(reading.metric);
-  if (problem !== null) return problem;
+  if (!knowsSeries) {
+    const problem = deviceProblem(reading.device) ?? metricProblem(reading.metric);
+    if (problem !== null) return problem;
+  }
   if (!isTime(time)) return `time ${time} is not a whole number of microseconds from 0 to ${MAX_TIME}`;
   if (!isTime(received)) return `received ${received} is not a whole number of microseconds`;
   if (typeof value === 'number') {
@@ -75,12 +81,23 @@ export function readingProblem(reading: Reading): string | null {
   return null;
 }
 
-/** @throws {StoreError} REJECTED with the indexes of all rows that no backend can store. */
-export function checkBatch(batch: readonly Reading[]): void {
+/**
+ * @param isKnown whether readings of a device's metric were checked before
+ * @returns whether all were
+ * @throws {StoreError} REJECTED with the indexes of all rows that no backend can store.
+ */
+export function checkBatch(
+  batch: readonly Reading[],
+  isKnown: (device: string, metric: string) => boolean,
+): boolean {
   let rows: number[] | null = null;
   let first = '';
+  let allKnown = true;
   for (let row = 0; row < batch.length; row += 1) {
-    const problem = readingProblem(batch[row]!);
+    const reading = batch[row]!;
+    const known = isKnown(reading.device, reading.metric);
+    if (!known) allKnown = false;
+    const problem = readingProblem(reading, known);
     if (problem === null) continue;
     if (rows === null) {
       rows = [];
@@ -91,6 +108,7 @@ export function checkBatch(batch: readonly Reading[]): void {
   if (rows !== null) {
     throw new StoreError('REJECTED', `${rows.length} of ${batch.length} readings: ${first}`, { rows });
   }
+  return allKnown;
 }
 
 export function checkRange(query: RangeQuery): void {
@@ -101,10 +119,14 @@ export function checkRange(query: RangeQuery): void {
     query.order === undefined || query.order === 'asc' || query.order === 'desc',
     'order is asc or desc',
   );
-  demand(Number.isSafeInteger(query.limit) && query.limit > 0, 'limit is a whole number from 1 on');
+  checkLimit(query.limit);
   if (query.after === undefined) return;
   demand(Number.isSafeInteger(query.after.time), 'after.time is microseconds');
   demand(metricProblem(query.after.metric) === null, 'after.metric is a metric');
+}
+
+export function checkLimit(limit: number): void {
+  demand(Number.isSafeInteger(limit) && limit > 0, 'limit is a whole number from 1 on');
 }
 
 export function checkAggregate(query: AggregateQuery): void {

@@ -1,4 +1,4 @@
-import type { Store } from './contract.ts';
+import type { Backend } from './tables.ts';
 import type { StoreUrl } from './url.ts';
 
 /** What a backend needs of a logger; pino's is one. */
@@ -17,7 +17,7 @@ export interface BackendContext {
 /** What a backend folder's `index.ts` exports. */
 export interface BackendModule {
   /** Checks the URL and keeps it; no I/O before `open`. Throws MISCONFIGURED. */
-  create(url: StoreUrl, context: BackendContext): Store;
+  create(url: StoreUrl, context: BackendContext): Backend;
 }
 
 const ignore = () => {};

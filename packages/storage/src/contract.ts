@@ -108,13 +108,22 @@ export interface ReadingStore {
    * Stores a batch; resolves when it is durable as the engine declares. Within the batch the last of equal
    * identities wins. Called by ingest's writers, `capabilities.writers` at once, 1 to `maxBatch` rows mostly
    * and 100,000 at worst. REJECTED means that at least one row is refused for good: nothing or part of the
-   * rest may be stored, and the caller writes the rest again in smaller batches.
+   * rest may be stored, and the caller writes the rest again in smaller batches. UNEXPECTED can be due to some of
+   * the rows as well: the caller finds out by smaller batches.
    */
   write(batch: readonly Reading[]): Promise<WriteResult>;
-  /** Streams; memory does not grow with `limit`. Called by the API per page and by aggregates. */
+  /**
+   * Streams; memory grows neither with `limit` nor with the size of texts. Called by the API per page and by
+   * aggregates. Without a metric, REJECTED for a device with more than `MAX_METRICS_READ` metrics.
+   */
   range(query: RangeQuery): AsyncIterable<Reading>;
-  /** The newest reading (by its time) of each metric of each device, ordered by device, then metric. */
-  latest(devices: readonly string[]): Promise<Reading[]>;
+  /**
+   * The newest reading (by its time) of each metric of each device, ordered by device, then metric; at most `limit`
+   * of them, from the first on.
+   */
+  latest(devices: readonly string[], limit?: number): Promise<Reading[]>;
+  /** Names of the metrics that a device has or had, at most `limit` of them, in any order. */
+  metrics(device: string, limit: number): Promise<string[]>;
   /** Ordered by time. */
   aggregate(query: AggregateQuery): Promise<Bucket[]>;
   /** Drops readings older than `before` (microseconds); resolves to how many, or null if not countable. */

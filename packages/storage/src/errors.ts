@@ -3,9 +3,12 @@ export const STORE_ERROR_CODES = {
   UNAVAILABLE: 'the store cannot be reached or cannot write now: retry with back-off, or spool',
   OVERLOADED: 'the store asks for less: slow down, then retry',
   TIMEOUT: 'no answer in time, outcome unknown: write again, writes are idempotent',
+  UNEXPECTED:
+    'an error that nobody foresaw, of the whole store or of some rows: retry a few times, then isolate the rows',
   REJECTED: 'the store refuses these rows for good: quarantine them, never retry',
   MISCONFIGURED: 'nothing will work until a person mends the configuration: stop and say how',
   NOT_SUPPORTED: 'this backend does not offer the call: ask its capabilities first',
+  FORBIDDEN: 'the table belongs to another program, which alone may do this: use another table',
   CLOSED: 'the store is not open: a mistake of the caller',
 } as const;
 

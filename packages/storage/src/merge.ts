@@ -1,5 +1,8 @@
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
+import { MAX_METRICS_READ } from './arguments.ts';
 import type { Order, RangeQuery } from './contract.ts';
+import { StoreError } from './errors.ts';
+import { forEach } from './parallel.ts';
 
 /**
  * Compares texts by code point, as databases compare UTF-8 bytes. JavaScript's own `<` compares UTF-16 code
@@ -43,9 +46,25 @@ export function seriesBounds(query: RangeQuery, metric: string): { from: number;
   return { from, to };
 }
 
-/** Most readings that one query of `rangeOfSeries` asks for. */
-const PAGE_ROWS = 1000;
-const MIN_PAGE_ROWS = 10;
+/** Readings that one query of `rangeOfSeries` asks for: when nothing is known of them, and at most. */
+const PAGE_ROWS = { first: 8, most: 256 };
+/** Memory that a page is to take, as long as its readings are as large as those before. */
+const PAGE_BYTES = 128 * 1024;
+/** First pages that are asked for at once. */
+const WIDTH = 3;
+
+/** How many readings the next page asks for, after one that was full. */
+export function nextPageRows(page: readonly Reading[]): number {
+  let bytes = 0;
+  for (const { value } of page) bytes += 300 + (typeof value === 'string' ? 2 * value.length : 0);
+  const fit = Math.floor((page.length * PAGE_BYTES) / bytes);
+  return Math.max(1, Math.min(fit, 4 * page.length, PAGE_ROWS.most));
+}
+
+/** How many readings of each of `series` series the first page of a range asks for. */
+export function firstPageRows(limit: number, series: number): number {
+  return Math.max(1, Math.ceil(Math.min(limit, PAGE_ROWS.first) / Math.max(series, 1)));
+}
 
 /** One page of a series: at most `limit` readings of [from, to) in microseconds, in that order. */
 export interface PageQuery {
@@ -66,9 +85,7 @@ export function rangeOfSeries<S extends { readonly metric: string }>(
 ): AsyncGenerator<Reading> {
   const { metric, limit, order = 'desc' } = query;
   const wanted = series.filter((candidate) => metric === undefined || candidate.metric === metric);
-  // Each of many metrics gives only part of the first page.
-  const share = Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(wanted.length, 1));
-  const size = Math.max(share, MIN_PAGE_ROWS);
+  const size = firstPageRows(limit, wanted.length);
   const streams = wanted.map((each) => pagesOf(each, query, size, readPage));
   return take(mergePages(streams, compareReadings(order)), limit);
 }
@@ -76,10 +93,11 @@ export function rangeOfSeries<S extends { readonly metric: string }>(
 async function* pagesOf<S extends { readonly metric: string }>(
   series: S,
   query: RangeQuery,
-  limit: number,
+  rows: number,
   readPage: (series: S, page: PageQuery) => Promise<readonly Reading[]>,
 ): AsyncGenerator<readonly Reading[]> {
   const { order = 'desc' } = query;
+  let limit = rows;
   let { from, to } = seriesBounds(query, series.metric);
   while (from < to) {
     const page = await readPage(series, { from, to, order, limit });
@@ -88,7 +106,31 @@ async function* pagesOf<S extends { readonly metric: string }>(
     if (last === undefined || page.length < limit) return;
     if (order === 'asc') from = last.time + 1;
     else to = last.time;
+    limit = Math.min(nextPageRows(page), query.limit);
   }
+}
+
+/** @throws {StoreError} REJECTED when a range over all metrics of a device would have to look into too many. */
+export function demandFewMetrics(device: string, count: number): void {
+  if (count <= MAX_METRICS_READ) return;
+  const message = `device ${device} has more than ${MAX_METRICS_READ} metrics`;
+  throw new StoreError('REJECTED', message, { hint: 'name one metric' });
+}
+
+/** Newest readings, asked for a few devices at a time, until there are `limit`. */
+export async function latestOfSome(
+  devices: readonly string[],
+  limit: number,
+  some: number,
+  ask: (devices: readonly string[]) => Promise<readonly Reading[]>,
+): Promise<Reading[]> {
+  const found: Reading[] = [];
+  for (let start = 0; start < devices.length && found.length < limit; start += some) {
+    for (const reading of await ask(devices.slice(start, start + some))) {
+      if (found.length < limit) found.push(reading);
+    }
+  }
+  return found;
 }
 
 /** A page of the newest reading of a series. */
@@ -116,7 +158,7 @@ export async function* mergePages<T>(
   const heap: Head<T>[] = [];
   const less = (a: Head<T>, b: Head<T>) => compare(a.page[a.index]!, b.page[b.index]!) < 0;
   try {
-    for (const head of heads) if (await turnPage(head)) heap.push(head);
+    await forEach(heads, WIDTH, async (head) => (await turnPage(head)) && heap.push(head));
     for (let start = (heap.length >> 1) - 1; start >= 0; start -= 1) sink(heap, start, less);
     while (heap.length > 0) {
       const head = heap[0]!;

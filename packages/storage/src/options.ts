@@ -1,3 +1,4 @@
+import { didYouMean } from '@tidegauge/text';
 import { StoreError } from './errors.ts';
 import type { StoreUrl } from './url.ts';
 
@@ -65,9 +66,13 @@ export function readOptions<const S extends OptionSchema>(url: StoreUrl, schema:
   for (const [name, text] of url.options) {
     const option = Object.hasOwn(schema, name) ? schema[name] : undefined;
     if (option === undefined) {
-      throw new StoreError('MISCONFIGURED', `${url.scheme} has no option ${JSON.stringify(name)}`, {
-        hint: `its options are ${Object.keys(schema).join(', ')}`,
-      });
+      throw new StoreError(
+        'MISCONFIGURED',
+        `${url.scheme} has no option ${JSON.stringify(name)}${didYouMean(name, Object.keys(schema))}`,
+        {
+          hint: `its options are ${Object.keys(schema).join(', ')}`,
+        },
+      );
     }
     const value = option.parse(text);
     if (value === undefined) {

@@ -1,3 +1,4 @@
+import { didYouMean, redactor, secretsIn } from '@tidegauge/text';
 import { type BackendLogger, type BackendModule, silentLogger } from './context.ts';
 import type { Store } from './contract.ts';
 import { StoreError } from './errors.ts';
@@ -34,13 +35,18 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
   const parsed = parseUrl(url);
   const load = Object.hasOwn(BACKENDS, parsed.scheme) ? BACKENDS[parsed.scheme] : undefined;
   if (load === undefined) {
-    throw new StoreError('MISCONFIGURED', `there is no store ${JSON.stringify(parsed.scheme)}`, {
-      hint: `the scheme is one of ${STORE_SCHEMES.join(', ')}`,
-    });
+    throw new StoreError(
+      'MISCONFIGURED',
+      `there is no store ${JSON.stringify(parsed.scheme)}${didYouMean(parsed.scheme, STORE_SCHEMES)}`,
+      {
+        hint: `the scheme is one of ${STORE_SCHEMES.join(', ')}`,
+      },
+    );
   }
   const logger = options.logger ?? silentLogger;
   const backend = (await load()).create(parsed, { logger });
-  return wrapStore(backend, { logger, observe: options.observe ?? (() => {}) });
+  const redact = redactor(secretsIn(url));
+  return wrapStore(backend, { logger, observe: options.observe ?? (() => {}), redact });
 }
 
 /** A store for the URL, open and its schema up to date; nothing is left open when that fails. */

@@ -1,3 +1,4 @@
+import { maskUrl } from '@tidegauge/text';
 import { StoreError } from './errors.ts';
 
 export interface StoreHost {
@@ -23,7 +24,6 @@ export interface StoreUrl {
 const SCHEME = /^([a-z][a-z0-9+.-]*):/;
 // A bracketed IPv6 address or a name without colons, then an optional port.
 const HOST = /^(\[[0-9a-fA-F:.%]+\]|[^:[\]]+)(?::(\d{1,5}))?$/;
-const SECRET_OPTION = /([?&][^=&]*(?:password|secret|token)[^=&]*=)[^&]*/gi;
 
 /**
  * Reads `scheme:path?options` (embedded) or `scheme://user:password@host1:port,host2/path?options`.
@@ -47,16 +47,6 @@ export function parseUrl(text: string): StoreUrl {
     options: parseQuery(query ?? '', masked),
     masked,
   });
-}
-
-/**
- * The URL with its password, and options that look like secrets, replaced by `***`. Takes any text, also one
- * that is no URL, and rather hides too much: everything from the user's colon to the last @.
- */
-export function maskUrl(text: string): string {
-  return text
-    .replace(/^([^:]*:\/*[^:@/?]*):.*@/s, '$1:***@')
-    .replace(SECRET_OPTION, (_match, name: string) => `${name}***`);
 }
 
 interface Authority {

@@ -13,6 +13,8 @@ import type {
 } from './contract.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
 import { compareText } from './merge.ts';
+import { SeriesBound } from './series-bound.ts';
+import { type Backend, type BackendRecords, demandRecords, TableGuard } from './tables.ts';
 
 /** Every call a store reports, for metrics that want their labels from the start. */
 export const STORE_OPERATIONS = [
@@ -22,6 +24,7 @@ export const STORE_OPERATIONS = [
   'readings.write',
   'readings.range',
   'readings.latest',
+  'readings.metrics',
   'readings.aggregate',
   'readings.expire',
   'devices.get',
@@ -51,14 +54,24 @@ export type Observe = (operation: StoreOperation, seconds: number, error: StoreE
 export interface WrapOptions {
   readonly logger: BackendLogger;
   readonly observe: Observe;
+  /** Takes the URL's secrets out of a driver's message; default: leaves it as it is. */
+  readonly redact?: (text: string) => string;
 }
+
+/** Codes of errors whose text comes from the driver and the network, not from what a caller sent. */
+const FROM_THE_DRIVER: ReadonlySet<StoreErrorCode> = new Set([
+  'UNAVAILABLE',
+  'UNEXPECTED',
+  'MISCONFIGURED',
+  'TIMEOUT',
+]);
 
 /**
  * What all backends share: arguments checked once, CLOSED outside of open and close, batches split at
  * `maxBatch`, close that waits for calls under way, every call observed, nothing thrown but StoreErrors
  * (and TypeErrors for the caller's mistakes).
  */
-export function wrapStore(inner: Store, options: WrapOptions): Store {
+export function wrapStore(inner: Backend, options: WrapOptions): Store {
   return new WrappedStore(inner, options);
 }
 
@@ -68,12 +81,12 @@ class WrappedStore implements Store {
   readonly readings: ReadingStore;
   readonly devices: DeviceStore;
   readonly records: RecordStore;
-  readonly #inner: Store;
+  readonly #inner: Backend;
   readonly #gate: Gate;
   #opened = false;
   #closing: Promise<void> | null = null;
 
-  constructor(inner: Store, options: WrapOptions) {
+  constructor(inner: Backend, options: WrapOptions) {
     this.#inner = inner;
     this.#gate = new Gate(inner.name, options);
     this.name = inner.name;
@@ -110,12 +123,16 @@ class WrappedStore implements Store {
   }
 }
 
+const LOG_EVERY_MS = 5000;
+
 /** Lets calls through while the store is open, counts and times them. */
 class Gate {
   isOpen = false;
   readonly #name: string;
   readonly #options: WrapOptions;
   #underWay = 0;
+  /** When an UNEXPECTED error was last logged. */
+  #logged = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | null = null;
 
   constructor(name: string, options: WrapOptions) {
@@ -196,36 +213,61 @@ class Gate {
     });
   }
 
-  /** A backend's own mistake must not lose data: callers retry what is UNAVAILABLE. */
+  #masked(error: StoreError): StoreError {
+    if (FROM_THE_DRIVER.has(error.code))
+      error.message = this.#options.redact?.(error.message) ?? error.message;
+    return error;
+  }
+
+  /** Callers try again after an UNEXPECTED error, so only some of them are logged. */
   #known(operation: StoreOperation, error: unknown): StoreError {
-    if (error instanceof StoreError) return error;
-    this.#options.logger.error(
-      { err: error, backend: this.#name, operation },
-      'unexpected error in a store backend',
-    );
-    return new StoreError('UNAVAILABLE', `${this.#name} ${operation}: unexpected: ${error}`, {
+    const known = error instanceof StoreError ? this.#masked(error) : this.#unforeseen(operation, error);
+    if (known.code === 'UNEXPECTED' && performance.now() - this.#logged >= LOG_EVERY_MS) {
+      this.#logged = performance.now();
+      this.#options.logger.error(
+        { err: known, backend: this.#name, operation },
+        'unexpected error of the store',
+      );
+    }
+    return known;
+  }
+
+  /** An error that the backend did not translate: a mistake of ours, or of a driver. */
+  #unforeseen(operation: StoreOperation, error: unknown): StoreError {
+    const text = this.#options.redact?.(String(error)) ?? String(error);
+    return new StoreError('UNEXPECTED', `${this.#name} ${operation}: ${text}`, {
       cause: error,
+      hint: 'report it to the authors of Tidegauge, with the log',
     });
   }
 }
 
 function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): ReadingStore {
+  const series = new SeriesBound((device, limit) =>
+    gate.observed('readings.metrics', () => inner.metrics(device, limit)),
+  );
   return {
     async write(batch) {
-      check.checkBatch(batch);
+      const known = check.checkBatch(batch, series.has);
       if (batch.length === 0) return { stored: 0, duplicate: 0 };
-      return gate.pass('readings.write', () =>
-        batch.length <= maxBatch ? inner.write(batch) : writeInPieces(inner, batch, maxBatch),
-      );
+      const write = () =>
+        batch.length <= maxBatch ? inner.write(batch) : writeInPieces(inner, batch, maxBatch);
+      return gate.pass('readings.write', known ? write : () => series.admit(batch).then(write));
     },
     async *range(query: RangeQuery) {
       check.checkRange(query);
       yield* gate.stream('readings.range', () => inner.range(query));
     },
-    async latest(devices) {
+    async latest(devices, limit = Number.MAX_SAFE_INTEGER) {
       check.checkDevices(devices);
+      check.checkLimit(limit);
       if (devices.length === 0) return [];
-      return gate.pass('readings.latest', () => inner.latest([...new Set(devices)].sort(compareText)));
+      return gate.pass('readings.latest', () => inner.latest([...new Set(devices)].sort(compareText), limit));
+    },
+    async metrics(device, limit) {
+      check.checkDevices([device]);
+      check.checkLimit(limit);
+      return gate.pass('readings.metrics', () => inner.metrics(device, limit));
     },
     async aggregate(query) {
       check.checkAggregate(query);
@@ -300,44 +342,52 @@ function wrapDevices(inner: DeviceStore, gate: Gate): DeviceStore {
   };
 }
 
-function wrapRecords(inner: RecordStore, gate: Gate): RecordStore {
+function wrapRecords(inner: BackendRecords, gate: Gate): RecordStore {
+  const tables = new TableGuard((table) => inner.inspect(table));
   return {
     async createTable(table, fieldCount) {
       check.checkTable(table);
       check.checkFieldCount(fieldCount);
-      await gate.pass('records.createTable', () => inner.createTable(table, fieldCount));
+      await gate.pass('records.createTable', async () => {
+        const kind = await inner.inspect(table);
+        if (kind === 'absent') await inner.createTable(table, fieldCount);
+        else demandRecords(table, kind);
+      });
     },
     async dropTable(table) {
       check.checkTable(table);
-      await gate.pass('records.dropTable', () => inner.dropTable(table));
+      await gate.pass('records.dropTable', async () => {
+        tables.forget(table);
+        await inner.dropTable(table);
+      });
     },
     async read(table, key, fields) {
       check.checkTable(table);
       check.checkKey(key);
       if (fields !== null) check.checkFieldNames(fields);
-      return gate.pass('records.read', () => inner.read(table, key, fields));
+      return gate.pass('records.read', () => tables.on(table, () => inner.read(table, key, fields)));
     },
     async insert(table, key, fields) {
       check.checkTable(table);
       check.checkKey(key);
       check.checkFields(fields);
-      return gate.pass('records.insert', () => inner.insert(table, key, fields));
+      return gate.pass('records.insert', () => tables.on(table, () => inner.insert(table, key, fields)));
     },
     async update(table, key, fields) {
       check.checkTable(table);
       check.checkKey(key);
       check.checkFields(fields);
-      return gate.pass('records.update', () => inner.update(table, key, fields));
+      return gate.pass('records.update', () => tables.on(table, () => inner.update(table, key, fields)));
     },
     async delete(table, key) {
       check.checkTable(table);
       check.checkKey(key);
-      return gate.pass('records.delete', () => inner.delete(table, key));
+      return gate.pass('records.delete', () => tables.on(table, () => inner.delete(table, key)));
     },
     async scan(table, start, count, fields) {
       check.checkTable(table);
       check.checkScan(start, count, fields);
-      return gate.pass('records.scan', () => inner.scan(table, start, count, fields));
+      return gate.pass('records.scan', () => tables.on(table, () => inner.scan(table, start, count, fields)));
     },
   };
 }

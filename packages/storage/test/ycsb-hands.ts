@@ -24,6 +24,7 @@ export interface Hand {
   insert(key: string, fields: Fields): Promise<void>;
   /** All fields, or null when the key is not there. */
   read(key: string): Promise<Fields | null>;
+  drop(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -67,6 +68,7 @@ async function sqliteHand(): Promise<Hand> {
     },
     read: async (key) =>
       jdbcRow(database.prepare('SELECT * FROM usertable WHERE YCSB_KEY = ?').get(key) as Fields | undefined),
+    drop: async () => database.exec('DROP TABLE usertable'),
     async close() {
       database.close();
       await rm(folder, { recursive: true });
@@ -90,6 +92,7 @@ async function postgresHand(): Promise<Hand> {
     },
     read: async (key) =>
       jdbcRow((await client.query('SELECT * FROM usertable WHERE YCSB_KEY = $1', [key])).rows[0]),
+    drop: async () => void (await client.query('DROP TABLE usertable')),
     async close() {
       await client.end();
       await server.stop();
@@ -114,6 +117,7 @@ async function mariadbHand(): Promise<Hand> {
       const rows = await connection.execute('SELECT * FROM usertable WHERE YCSB_KEY = ?', [key]);
       return jdbcRow((rows as Fields[])[0]);
     },
+    drop: async () => void (await connection.query('DROP TABLE usertable')),
     async close() {
       await connection.end();
       await server.stop();
@@ -150,6 +154,7 @@ async function cassandraHand(): Promise<Hand> {
       const columns = row.keys().filter((name) => name !== 'y_id');
       return Object.fromEntries(columns.map((name) => [name, row[name] as string]));
     },
+    drop: async () => void (await client.execute('drop table usertable')),
     async close() {
       await client.shutdown();
       await server.stop();
@@ -181,6 +186,7 @@ async function mongodbHand(): Promise<Hand> {
         ]),
       );
     },
+    drop: async () => void (await client.db(name).dropCollection('usertable')),
     async close() {
       await client.db(name).dropDatabase();
       await client.close();
@@ -211,6 +217,10 @@ async function hbaseHand(): Promise<Hand> {
       return Object.fromEntries(
         row.cells.map(({ qualifier, value }) => [qualifier.toString(), value.toString()]),
       );
+    },
+    async drop() {
+      await client.admin.disableTable('ycsb:usertable');
+      await client.admin.dropTable('ycsb:usertable');
     },
     async close() {
       await client.close();

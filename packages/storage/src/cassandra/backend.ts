@@ -1,5 +1,6 @@
 import type { BackendLogger } from '../context.ts';
-import type { Capabilities, Store } from '../contract.ts';
+import type { Capabilities } from '../contract.ts';
+import type { Backend } from '../tables.ts';
 import { type CassandraConfig, WRITE_LEVELS } from './config.ts';
 import { CassandraDevices } from './devices.ts';
 import { CassandraReadings } from './readings.ts';
@@ -22,7 +23,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
 });
 
 /** Cassandra 5, one keyspace per store. */
-export class CassandraBackend implements Store {
+export class CassandraBackend implements Backend {
   readonly name = 'cassandra';
   readonly capabilities = CAPABILITIES;
   readonly readings: CassandraReadings;

@@ -8,11 +8,12 @@ const { responseErrorCodes: codes } = driver.types;
 type Meaning = readonly [StoreErrorCode, hint: string];
 
 const CREDENTIALS: Meaning = ['MISCONFIGURED', 'mend user and password in the URL'];
-const UNKNOWN: Meaning = ['UNAVAILABLE', 'see the log of the server'];
+const UNREACHABLE: Meaning = ['UNAVAILABLE', 'is the server up, and the host right?'];
+const UNKNOWN: Meaning = ['UNEXPECTED', 'see the log of the server'];
 
 /** What a server answers (native protocol, section "Error codes"), by code. */
 const RESPONSES: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
-  [codes.serverError, ['UNAVAILABLE', 'see the log of the server']],
+  [codes.serverError, UNKNOWN],
   [codes.protocolError, ['UNAVAILABLE', 'the driver speaks protocol 3 to 5: is the host a Cassandra?']],
   [codes.badCredentials, CREDENTIALS],
   [codes.unavailableException, ['UNAVAILABLE', 'start more nodes, or ask for a lower consistency level']],
@@ -22,7 +23,7 @@ const RESPONSES: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [codes.writeTimeout, ['TIMEOUT', 'too few copies acknowledged in time: write again']],
   [codes.readTimeout, ['TIMEOUT', 'too few copies answered in time: read again']],
   [codes.readFailure, ['UNAVAILABLE', 'copies failed to read: see the log of the server']],
-  [codes.functionFailure, ['UNAVAILABLE', 'see the log of the server']],
+  [codes.functionFailure, UNKNOWN],
   [codes.writeFailure, ['UNAVAILABLE', 'copies failed to write: see the log of the server']],
   [codes.syntaxError, ['MISCONFIGURED', 'the server does not know this CQL: Tidegauge needs Cassandra 5']],
   [codes.unauthorized, ['MISCONFIGURED', 'grant the user all permissions on the keyspace']],
@@ -71,10 +72,9 @@ function meaning(error: unknown): Meaning | null {
   }
   if (error instanceof errors.ArgumentError) return ['MISCONFIGURED', 'mend the dc option of the URL'];
   if (error instanceof errors.NotSupportedError) return ['MISCONFIGURED', 'Tidegauge needs Cassandra 5'];
+  // Sockets and name look-up; the driver marks its own errors of sockets.
+  if (error instanceof Error && ('syscall' in error || 'isSocketError' in error)) return UNREACHABLE;
   if (error instanceof errors.DriverError) return UNKNOWN;
-  // Sockets and name look-up.
-  if (error instanceof Error && 'syscall' in error)
-    return ['UNAVAILABLE', 'is the server up, and the host right?'];
   return null;
 }
 
@@ -89,11 +89,11 @@ function responseMeaning(error: driver.errors.ResponseError): Meaning {
 /** All hosts failed: what a person must mend first, then what was asked of them and not answered. */
 function worst(inner: readonly unknown[]): Meaning {
   const meanings = inner.map(meaning);
-  for (const code of ['MISCONFIGURED', 'TIMEOUT', 'OVERLOADED'] as const) {
+  for (const code of ['MISCONFIGURED', 'TIMEOUT', 'OVERLOADED', 'UNEXPECTED'] as const) {
     const found = meanings.find((each) => each?.[0] === code);
     if (found) return found;
   }
-  return ['UNAVAILABLE', 'is the server up, and the host right?'];
+  return UNREACHABLE;
 }
 
 function describe(error: Error): string {

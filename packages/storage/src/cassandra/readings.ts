@@ -1,7 +1,17 @@
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
+import { MAX_METRICS_READ } from '../arguments.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { compareReadings, mergePages, seriesBounds, take } from '../merge.ts';
+import {
+  compareReadings,
+  demandFewMetrics,
+  firstPageRows,
+  latestOfSome,
+  mergePages,
+  nextPageRows,
+  seriesBounds,
+  take,
+} from '../merge.ts';
 import { forEach } from '../parallel.ts';
 import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
 import { type Partition, partition, requests } from './partition.ts';
@@ -9,9 +19,10 @@ import { BUCKET_US } from './schema.ts';
 import { SeriesIndex } from './series.ts';
 import type { Session } from './session.ts';
 
-const PAGE_ROWS = 1000;
 // Calls that one write, latest or expire has under way at once.
 const WIDTH = 64;
+// Devices that `latest` looks into together.
+const DEVICES_AT_ONCE = 8;
 
 /**
  * Readings in partitions of one series and day, newest first; `series` tells which days there are. Writes are
@@ -57,8 +68,7 @@ export class CassandraReadings implements ReadingStore {
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
     const { device, metric, limit, order = 'desc' } = query;
     const series = await this.#seriesIn(query);
-    // Each of many metrics gives only part of the first page.
-    const size = Math.max(Math.ceil(Math.min(limit, PAGE_ROWS) / Math.max(series.size, 1)), 10);
+    const size = firstPageRows(limit, series.size);
     const streams = [...series].map(([name, buckets]) =>
       this.#stream(device, name, buckets, query, order, size),
     );
@@ -72,7 +82,11 @@ export class CassandraReadings implements ReadingStore {
 
   async #seriesIn(query: RangeQuery): Promise<Map<string, number[]>> {
     const { device, metric } = query;
-    if (metric === undefined) return this.#index.ofDevice(device);
+    if (metric === undefined) {
+      const series = await this.#index.ofDevice(device, MAX_METRICS_READ);
+      demandFewMetrics(device, series.size);
+      return series;
+    }
     const { from, to } = seriesBounds(query, metric);
     if (from >= to) return new Map();
     const days = await this.#index.ofSeries(device, metric, bucketOf(from), bucketOf(to - 1));
@@ -86,8 +100,9 @@ export class CassandraReadings implements ReadingStore {
     buckets: readonly number[],
     query: RangeQuery,
     order: Order,
-    size: number,
+    rows: number,
   ): AsyncGenerator<Reading[]> {
+    let size = rows;
     let { from, to } = seriesBounds(query, metric);
     if (from >= to) return;
     const [first, last] = [bucketOf(from), bucketOf(to - 1)];
@@ -96,10 +111,12 @@ export class CassandraReadings implements ReadingStore {
       for (;;) {
         const page = await this.#page(device, metric, bucket, from, to, order, size);
         if (page.length > 0) yield page;
+        // The next day goes on with pages of the same size.
         if (page.length < size) break;
         const { time } = page.at(-1)!;
         if (order === 'asc') from = time + 1;
         else to = time;
+        size = nextPageRows(page);
       }
     }
   }
@@ -119,17 +136,26 @@ export class CassandraReadings implements ReadingStore {
   }
 
   /** No row of latest readings is kept, which would need a read before each write: the newest day is asked. */
-  async latest(devices: readonly string[]): Promise<Reading[]> {
-    const found = new Map<string, Reading[]>();
-    await forEach(devices, WIDTH, async (device) => {
-      const newest: Reading[] = [];
-      for (const [metric, bucket] of await this.#index.newest(device)) {
-        const reading = await this.#newest(device, metric, bucket);
-        if (reading !== undefined) newest.push(reading);
-      }
-      found.set(device, newest);
+  latest(devices: readonly string[], limit: number): Promise<Reading[]> {
+    return latestOfSome(devices, limit, DEVICES_AT_ONCE, async (some) => {
+      const found = new Map<string, Reading[]>();
+      await forEach(some, some.length, async (device) => {
+        const newest: Reading[] = [];
+        const series = await this.#index.newest(device, MAX_METRICS_READ + 1);
+        demandFewMetrics(device, series.length);
+        for (const [metric, bucket] of series) {
+          if (newest.length === limit) break;
+          const reading = await this.#newest(device, metric, bucket);
+          if (reading !== undefined) newest.push(reading);
+        }
+        found.set(device, newest);
+      });
+      return some.flatMap((device) => found.get(device)!);
     });
-    return devices.flatMap((device) => found.get(device)!);
+  }
+
+  async metrics(device: string, limit: number): Promise<string[]> {
+    return (await this.#index.newest(device, limit)).map(([metric]) => metric);
   }
 
   async #newest(device: string, metric: string, bucket: number): Promise<Reading | undefined> {

@@ -1,5 +1,14 @@
-import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
+import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import {
+  areFields,
+  type BackendRecords,
+  demandOwn,
+  kindOf,
+  missingField,
+  TABLE_MARK,
+  type TableKind,
+} from '../tables.ts';
 import { isInvalid } from './errors.ts';
 import { toFields } from './mapping.ts';
 import { compression, withSchemaLock } from './schema.ts';
@@ -9,23 +18,48 @@ import type { Row, Session } from './session.ts';
  * Records in the layout of YCSB's Cassandra binding (y_id, field0..), with its semantics: insert and update
  * both write blindly, and a scan goes by token, that is in no order of keys. Names come checked.
  */
-export class CassandraRecords implements RecordStore {
+export class CassandraRecords implements BackendRecords {
   readonly #session: Session;
 
   constructor(session: Session) {
     this.#session = session;
   }
 
+  async inspect(table: string): Promise<TableKind> {
+    const name = [this.#session.keyspace, table];
+    const [found] = await this.#session.read(
+      'select comment from system_schema.tables where keyspace_name = ? and table_name = ?',
+      name,
+    );
+    if (found === undefined) return 'absent';
+    const columns = await this.#session.read(
+      'select column_name, kind, type from system_schema.columns where keyspace_name = ? and table_name = ?',
+      name,
+    );
+    const keys = columns.filter(({ kind }) => kind !== 'regular');
+    const fields = columns.filter(({ kind }) => kind === 'regular');
+    const isLayout =
+      keys.length === 1 &&
+      keys[0]!.column_name === 'y_id' &&
+      areFields(fields.map(({ column_name }) => String(column_name))) &&
+      columns.every(({ type }) => type === 'text' || type === 'ascii');
+    return kindOf(found.comment === TABLE_MARK, isLayout);
+  }
+
   async createTable(table: string, fieldCount: number): Promise<void> {
     const columns = Array.from({ length: fieldCount }, (_, index) => `, field${index} varchar`).join('');
     const create = `create table if not exists ${this.#name(table)} (y_id varchar primary key${columns})
-      with compression = ${compression(this.#session.config)}`;
+      with comment = '${TABLE_MARK}' and compression = ${compression(this.#session.config)}`;
     await withSchemaLock(this.#session, () => this.#session.define(create));
   }
 
   async dropTable(table: string): Promise<void> {
-    const drop = `drop table if exists ${this.#name(table)}`;
-    await withSchemaLock(this.#session, () => this.#session.define(drop));
+    demandOwn(table, await this.inspect(table));
+    await withSchemaLock(this.#session, async () => {
+      const kind = await this.inspect(table);
+      demandOwn(table, kind);
+      if (kind === 'own') await this.#session.define(`drop table if exists ${this.#name(table)}`);
+    });
   }
 
   async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
@@ -80,10 +114,7 @@ export class CassandraRecords implements RecordStore {
     } catch (error) {
       if (!(error instanceof StoreError && isInvalid(error.cause))) throw error;
       if (error.code === 'REJECTED') throw error;
-      throw new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
-        hint: 'create the table with enough fields first',
-        cause: error,
-      });
+      throw missingField(table, error);
     }
   }
 }

@@ -1,8 +1,8 @@
+import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 import type { Session } from './session.ts';
 
 /** A writer trusts an index row it wrote for so long, then writes it again: it may have been expired. */
 const TRUST_MS = 600_000;
-const MAX_KNOWN = 200_000;
 
 /**
  * The index of partitions: which days of which series there are. A row is there before the first reading of
@@ -12,6 +12,7 @@ export class SeriesIndex {
   readonly #session: Session;
   readonly #insert: string;
   readonly #known = new Map<string, { readonly until: number; readonly node: string }>();
+  #bytes = 0;
 
   constructor(session: Session) {
     this.#session = session;
@@ -32,25 +33,29 @@ export class SeriesIndex {
   async add(device: string, metric: string, bucket: number): Promise<void> {
     const written = Date.now();
     await this.#session.write(this.#insert, [device, metric, bucket]);
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    if (this.#bytes >= MAX_CACHED_BYTES) this.forget();
     const number = Buffer.alloc(4);
     number.writeInt32BE(bucket);
     const node = this.#session.nodeOf([Buffer.from(device), Buffer.from(metric), number]);
-    this.#known.set(key(device, metric, bucket), { until: written + TRUST_MS, node });
+    const name = key(device, metric, bucket);
+    if (!this.#known.has(name)) this.#bytes += cachedBytes(name);
+    this.#known.set(name, { until: written + TRUST_MS, node });
   }
 
   forget(): void {
     this.#known.clear();
+    this.#bytes = 0;
   }
 
-  /** Days of each metric of a device, metrics by name, days newest first. */
-  async ofDevice(device: string): Promise<Map<string, number[]>> {
+  /** Days of each metric of a device, metrics by name, days newest first; ends behind `most` metrics. */
+  async ofDevice(device: string, most: number): Promise<Map<string, number[]>> {
     const query = `select metric, bucket from "${this.#session.keyspace}".series where device = ?`;
     const series = new Map<string, number[]>();
     for await (const { metric, bucket } of this.#session.scan(query, [device], PAGE)) {
       const buckets = series.get(metric as string);
-      if (buckets === undefined) series.set(metric as string, [bucket as number]);
-      else buckets.push(bucket as number);
+      if (buckets !== undefined) buckets.push(bucket as number);
+      else if (series.size > most) break;
+      else series.set(metric as string, [bucket as number]);
     }
     return series;
   }
@@ -66,13 +71,14 @@ export class SeriesIndex {
     return buckets;
   }
 
-  /** The newest day of each metric of a device. */
-  async newest(device: string): Promise<[metric: string, bucket: number][]> {
+  /** The newest day of each metric of a device; at most `limit` metrics. */
+  async newest(device: string, limit = Number.MAX_SAFE_INTEGER): Promise<[metric: string, bucket: number][]> {
     const query = `
       select metric, bucket from "${this.#session.keyspace}".series where device = ? group by device, metric`;
     const newest: [string, number][] = [];
     for await (const row of this.#session.scan(query, [device], PAGE)) {
       newest.push([row.metric as string, row.bucket as number]);
+      if (newest.length === limit) break;
     }
     return newest;
   }

@@ -1,4 +1,5 @@
-import type { Capabilities, Store } from '../contract.ts';
+import type { Capabilities } from '../contract.ts';
+import type { Backend } from '../tables.ts';
 import type { HbaseConfig } from './config.ts';
 import { HbaseDevices } from './devices.ts';
 import { HbaseReadings } from './readings.ts';
@@ -21,7 +22,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
 });
 
 /** HBase 2.4 or later, one namespace per store. */
-export class HbaseBackend implements Store {
+export class HbaseBackend implements Backend {
   readonly name = 'hbase';
   readonly capabilities = CAPABILITIES;
   readonly readings: HbaseReadings;

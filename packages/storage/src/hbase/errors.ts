@@ -13,7 +13,7 @@ const MEANINGS: Readonly<Record<HBaseErrorCode, Meaning>> = {
   OVERLOADED: ['OVERLOADED', 'wait; then write with fewer writers'],
   TIMEOUT: ['TIMEOUT', 'no answer in time: try again, or raise the timeout option'],
   OUTCOME_UNKNOWN: ['TIMEOUT', 'no answer came: write again'],
-  PROTOCOL: ['UNAVAILABLE', 'is the host an HBase?'],
+  PROTOCOL: ['UNEXPECTED', 'is the host an HBase?'],
   TABLE_NOT_FOUND: ['MISCONFIGURED', LAYOUT],
   TABLE_EXISTS: ['UNAVAILABLE', MEANWHILE],
   TABLE_DISABLED: ['MISCONFIGURED', 'enable the table'],

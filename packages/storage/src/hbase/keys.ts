@@ -1,3 +1,5 @@
+import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
+
 /**
  * Row keys of readings: `salt device 00 metric 00 time`. The salt, two bytes of the device's hash, spreads devices
  * over all regions, however many there are now or later; behind it all readings of a device are together, a series
@@ -6,7 +8,6 @@
 const SALT_BYTES = 2;
 export const SALTS = 2 ** (8 * SALT_BYTES);
 const TIME_BYTES = 8;
-const MAX_CACHED = 100_000;
 
 /** What all keys of a device begin with. */
 export function devicePrefix(device: string): Buffer {
@@ -54,15 +55,15 @@ export function readKey(key: Buffer): { readonly series: Buffer; readonly metric
 /** Prefixes of the series that report, which are the same few again and again; bounded. */
 export class SeriesPrefixes {
   readonly #devices = new Map<string, Map<string, Buffer>>();
-  #size = 0;
+  #bytes = 0;
 
   of(device: string, metric: string): Buffer {
     let metrics = this.#devices.get(device);
     const known = metrics?.get(metric);
     if (known !== undefined) return known;
-    if (this.#size >= MAX_CACHED) {
+    if (this.#bytes >= MAX_CACHED_BYTES) {
       this.#devices.clear();
-      this.#size = 0;
+      this.#bytes = 0;
       metrics = undefined;
     }
     if (metrics === undefined) {
@@ -71,7 +72,7 @@ export class SeriesPrefixes {
     }
     const prefix = seriesPrefix(device, metric);
     metrics.set(metric, prefix);
-    this.#size += 1;
+    this.#bytes += cachedBytes(device, metric);
     return prefix;
   }
 }

@@ -1,9 +1,10 @@
 import { type Bytes, filters, type Put, type Row, type Table } from '@tidegauge/hbase-client';
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
+import { MAX_METRICS_READ } from '../arguments.ts';
 import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import { type PageQuery, rangeOfSeries } from '../merge.ts';
+import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
 import { forEach } from '../parallel.ts';
 import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
@@ -12,6 +13,8 @@ import type { Session } from './session.ts';
 /** Calls that one latest or expire has under way at once. */
 const WIDTH = 32;
 const DELETE_ROWS = 1000;
+/** Devices that `latest` looks into together. */
+const DEVICES_AT_ONCE = 8;
 
 interface Series {
   readonly metric: string;
@@ -71,29 +74,39 @@ export class HbaseReadings implements ReadingStore {
     const { device, metric } = query;
     const series =
       metric === undefined
-        ? await this.#session.run(() => this.#seriesOf(device))
+        ? await this.#session.run(() => this.#seriesOf(device, MAX_METRICS_READ + 1))
         : [{ metric, prefix: seriesPrefix(device, metric) }];
+    demandFewMetrics(device, series.length);
     yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
   }
 
-  /** Going down from the end of a device, each row is the newest of its series, and the next series before it. */
-  async latest(devices: readonly string[]): Promise<Reading[]> {
-    const found = new Map<string, Reading[]>();
-    await this.#session.run(() =>
-      forEach(devices, WIDTH, async (device) => {
-        const prefix = devicePrefix(device);
-        const newest: Reading[] = [];
-        for (let start = behind(prefix); ; ) {
-          const row = await this.#first({ start, includeStart: false, stop: prefix, reversed: true });
-          if (row === null) break;
-          const { series, metric } = readKey(row.key);
-          newest.push(toReading(device, metric, row));
-          start = Buffer.from(series);
-        }
-        found.set(device, newest.reverse());
+  latest(devices: readonly string[], limit: number): Promise<Reading[]> {
+    return latestOfSome(devices, limit, DEVICES_AT_ONCE, (some) =>
+      this.#session.run(async () => {
+        const found = new Map<string, Reading[]>();
+        await forEach(some, some.length, async (device) => found.set(device, await this.#latestOf(device)));
+        return some.flatMap((device) => found.get(device)!);
       }),
     );
-    return devices.flatMap((device) => found.get(device)!);
+  }
+
+  /** Going down from the end of a device, each row is the newest of its series, and the next series before it. */
+  async #latestOf(device: string): Promise<Reading[]> {
+    const prefix = devicePrefix(device);
+    const newest: Reading[] = [];
+    for (let start = behind(prefix); ; ) {
+      const row = await this.#first({ start, includeStart: false, stop: prefix, reversed: true });
+      if (row === null) return newest.reverse();
+      const { series, metric } = readKey(row.key);
+      newest.push(toReading(device, metric, row));
+      demandFewMetrics(device, newest.length);
+      start = Buffer.from(series);
+    }
+  }
+
+  async metrics(device: string, limit: number): Promise<string[]> {
+    const series = await this.#session.run(() => this.#seriesOf(device, limit));
+    return series.map(({ metric }) => metric);
   }
 
   aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
@@ -136,14 +149,14 @@ export class HbaseReadings implements ReadingStore {
     }
   }
 
-  /** The series of a device, by metric. */
-  async #seriesOf(device: string): Promise<Series[]> {
+  /** The series of a device by metric, at most `limit` of them. */
+  async #seriesOf(device: string, limit: number): Promise<Series[]> {
     const prefix = devicePrefix(device);
     const stop = behind(prefix);
     const series: Series[] = [];
     for (let start = prefix; ; ) {
       const row = await this.#first({ start, stop, filter: filters.keyOnly() });
-      if (row === null) return series;
+      if (row === null || series.length === limit) return series;
       const key = readKey(row.key);
       series.push({ metric: key.metric, prefix: Buffer.from(key.series) });
       start = behind(series.at(-1)!.prefix);

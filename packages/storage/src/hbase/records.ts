@@ -1,20 +1,26 @@
 import { filters, type Row } from '@tidegauge/hbase-client';
-import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
-import { StoreError } from '../errors.ts';
+import type { RecordFields, YcsbRecord } from '../contract.ts';
+import { areFields, type BackendRecords, demandOwn, MissingTable, type TableKind } from '../tables.ts';
 import { failedWith } from './errors.ts';
 import { fromFields, RECORD_FAMILY, toFields } from './mapping.ts';
-import { createTable, DEFINE, recordsTable } from './schema.ts';
+import { createTable, DEFINE, MARK, recordsTable } from './schema.ts';
 import type { Session } from './session.ts';
+
+const SAMPLE = 10;
 
 /**
  * Records in the layout of YCSB's HBase binding (the key as row, family `family`, a column per field), with its
  * semantics: insert and update both write blindly. Names come checked.
  */
-export class HbaseRecords implements RecordStore {
+export class HbaseRecords implements BackendRecords {
   readonly #session: Session;
 
   constructor(session: Session) {
     this.#session = session;
+  }
+
+  inspect(table: string): Promise<TableKind> {
+    return this.#session.run(() => this.#inspect(table));
   }
 
   createTable(table: string, _fieldCount: number): Promise<void> {
@@ -26,6 +32,9 @@ export class HbaseRecords implements RecordStore {
     const name = this.#session.nameOf(table);
     const { admin } = this.#session.client;
     await this.#session.run(async () => {
+      const kind = await this.#inspect(table);
+      demandOwn(table, kind);
+      if (kind === 'absent') return;
       try {
         await admin.disableTable(name, DEFINE).catch((error: unknown) => {
           if (!failedWith(error, 'TABLE_DISABLED')) throw error;
@@ -77,6 +86,24 @@ export class HbaseRecords implements RecordStore {
     });
   }
 
+  async #inspect(table: string): Promise<TableKind> {
+    const { admin } = this.#session.client;
+    const found = await admin.describe(this.#session.nameOf(table)).catch((error: unknown) => {
+      if (failedWith(error, 'TABLE_NOT_FOUND')) return null;
+      throw error;
+    });
+    if (found === null) return 'absent';
+    if (found.attributes[MARK.name] === MARK.value) return 'own';
+    const [family, ...more] = found.families;
+    if (family?.name !== RECORD_FAMILY || more.length > 0) return 'other';
+    // HBase keeps no list of columns: its first rows say which there are.
+    const rows: AsyncIterable<Row> = this.#session.table(table).scan({ limit: SAMPLE });
+    for await (const row of rows) {
+      if (!areFields(row.cells.map(({ qualifier }) => qualifier.toString()))) return 'other';
+    }
+    return 'ycsb';
+  }
+
   /** A missing table is the caller's, not a broken namespace. */
   #on<T>(table: string, work: () => Promise<T>): Promise<T> {
     return this.#session.run(async () => {
@@ -85,7 +112,7 @@ export class HbaseRecords implements RecordStore {
       } catch (cause) {
         if (!failedWith(cause, 'TABLE_NOT_FOUND')) throw cause;
         const hint = 'create the table first';
-        throw new StoreError('REJECTED', `table ${table} does not exist`, { hint, cause });
+        throw new MissingTable(`table ${table} does not exist`, { hint, cause });
       }
     });
   }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTableOptions } from '@tidegauge/hbase-client';
 import { StoreError } from '../errors.ts';
+import { TABLE_MARK } from '../tables.ts';
 import type { HbaseConfig } from './config.ts';
 import { failedWith } from './errors.ts';
 import { saltSplits } from './keys.ts';
@@ -41,13 +42,17 @@ export async function migrate(session: Session): Promise<void> {
   });
 }
 
+/** An attribute of the table that says who made it. */
+export const MARK = { name: 'TIDEGAUGE', value: TABLE_MARK } as const;
+
 /** The table of records, as YCSB's binding wants it: keys begin with `user` and a digit. */
 export function recordsTable(config: HbaseConfig): CreateTableOptions {
   const { presplit } = config;
   const splitKeys = Array.from({ length: presplit - 1 }, (_, index) => {
     return `user${Math.floor(1000 + ((index + 1) * 9000) / presplit)}`;
   });
-  return { families: { [RECORD_FAMILY]: compression(config) }, splitKeys };
+  const families = { [RECORD_FAMILY]: compression(config) };
+  return { families, splitKeys, attributes: { [MARK.name]: MARK.value } };
 }
 
 /** Resolves when the table is there and served, whoever made it. */

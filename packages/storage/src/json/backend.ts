@@ -1,7 +1,8 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import type { BackendContext } from '../context.ts';
-import type { Capabilities, Store } from '../contract.ts';
+import type { Capabilities } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import type { Backend } from '../tables.ts';
 import type { JsonConfig } from './config.ts';
 import { JsonDevices } from './devices.ts';
 import { translated } from './errors.ts';
@@ -29,7 +30,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
 const LEAST_FREE = 4 * 1024 * 1024;
 
 /** Readings, devices and records as JSON Lines in a folder; several processes may use it at once. */
-export class JsonBackend implements Store {
+export class JsonBackend implements Backend {
   readonly name = 'json';
   readonly capabilities = CAPABILITIES;
   readonly readings: JsonReadings;

@@ -9,7 +9,7 @@ interface Meaning {
 const refused = (hint: string): Meaning => ({ code: 'MISCONFIGURED', what: 'cannot be used', hint });
 const failing = (what: string, hint: string): Meaning => ({ code: 'UNAVAILABLE', what, hint });
 
-/** What a system call's error means here; codes not in this table are UNAVAILABLE. */
+/** What a system call's error means here; codes not in this table are UNEXPECTED. */
 export const SYSTEM_ERRORS: Readonly<Record<string, Meaning>> = {
   ENOSPC: failing('the disk is full', 'free some space, or expire old readings'),
   EDQUOT: failing('the disk quota is used up', 'free some space, or expire old readings'),
@@ -34,7 +34,8 @@ export function toStoreError(error: unknown, folder: string): unknown {
   if (code === undefined || syscall === undefined) return error;
   const where = path ?? folder;
   const meaning = SYSTEM_ERRORS[code];
-  if (meaning === undefined) return new StoreError('UNAVAILABLE', `${where}: ${message}`, { cause: error });
+  if (meaning === undefined)
+    return new StoreError('UNEXPECTED', `${where}: ${message}`, { cause: error, hint: 'see the system log' });
   const text = `${where}: ${meaning.what} (${code})`;
   return new StoreError(meaning.code, text, { cause: error, hint: meaning.hint });
 }

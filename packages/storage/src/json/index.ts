@@ -1,10 +1,10 @@
 import type { BackendContext } from '../context.ts';
-import type { Store } from '../contract.ts';
+import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { JsonBackend } from './backend.ts';
 import { readConfig } from './config.ts';
 
 /** @throws {StoreError} MISCONFIGURED */
-export function create(url: StoreUrl, context: BackendContext): Store {
+export function create(url: StoreUrl, context: BackendContext): Backend {
   return new JsonBackend(readConfig(url), context);
 }

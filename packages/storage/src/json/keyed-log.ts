@@ -1,4 +1,5 @@
 import { StoreError } from '../errors.ts';
+import { kindOf, type TableKind } from '../tables.ts';
 import { Log, type LogOwner } from './log.ts';
 import { parseLine } from './mapping.ts';
 import { lengthOf, offsetOf, type Place, placeOf } from './places.ts';
@@ -37,7 +38,11 @@ interface Pending<T> {
   reject(error: unknown): void;
 }
 
+/** The line that says who made the file; the first one, where `create` made it. */
+const MARK = { made: 'tidegauge' } as const;
+
 const MAX_GROUP = 1000;
+const MARK_LINE = `${JSON.stringify(MARK)}\n`;
 const WORTH_COMPACTING = 1024 * 1024;
 const LIVE_AT_ONCE = 1000;
 
@@ -54,6 +59,10 @@ export class KeyedLog<T> implements LogOwner {
   readonly #queue: Pending<T>[] = [];
   #draining = false;
   #live = 0;
+  #isMarked = false;
+  /** Lines that are documents, and lines that nothing here has written. */
+  #own = 0;
+  #strange = 0;
 
   constructor(folder: string, name: string, documents: Documents<T>, skipped: SkippedLines) {
     this.#log = new Log(folder, name, this, skipped);
@@ -64,6 +73,12 @@ export class KeyedLog<T> implements LogOwner {
     return this.#log.exists;
   }
 
+  /** What the file is, as far as it was read. */
+  get kind(): TableKind {
+    if (!this.exists) return 'absent';
+    return kindOf(this.#isMarked, this.#own > 0 && this.#strange === 0);
+  }
+
   get busy(): boolean {
     return this.#draining || this.#log.busy;
   }
@@ -71,6 +86,9 @@ export class KeyedLog<T> implements LogOwner {
   reset(): void {
     this.#places.clear();
     this.#live = 0;
+    this.#isMarked = false;
+    this.#own = 0;
+    this.#strange = 0;
     this.#documents.reset();
   }
 
@@ -78,12 +96,21 @@ export class KeyedLog<T> implements LogOwner {
     const line = parseLine(text);
     const key = line?.key;
     const document = line?.document;
-    if (typeof key !== 'string' || (document !== null && !this.#documents.is(document))) return false;
+    if (line?.made === MARK.made) {
+      this.#isMarked = true;
+      return true;
+    }
+    if (typeof key !== 'string' || (document !== null && !this.#documents.is(document))) {
+      this.#strange += 1;
+      return false;
+    }
+    this.#own += 1;
     this.#take(key, line?.base as number | undefined, document, placeOf(offset, length));
     return true;
   }
 
   async *live(): AsyncGenerator<string> {
+    if (this.#isMarked) yield MARK_LINE;
     const keys = [...this.#places.keys()];
     for (let start = 0; start < keys.length; start += LIVE_AT_ONCE) {
       const some = keys.slice(start, start + LIVE_AT_ONCE);
@@ -116,21 +143,26 @@ export class KeyedLog<T> implements LogOwner {
     });
   }
 
-  /** Makes the file if there is none. */
+  /** Makes the file, with its mark, if there is none. */
   async create(): Promise<void> {
     const mark = await this.#log.exclusive(async () => {
       await this.#log.refresh(true);
-      // An empty file's entry in its folder becomes durable with its first line.
-      if (this.#log.size === 0) {
-        while ((await this.#log.append('')) === null) await this.#log.refresh(true);
+      while (this.#log.size === 0) {
+        if ((await this.#log.append(MARK_LINE)) === null) await this.#log.refresh(true);
+        else this.#isMarked = true;
       }
       return this.#log.mark;
     });
     await this.#log.durable(mark);
   }
 
-  async drop(): Promise<void> {
-    await this.#log.exclusive(() => this.#log.drop(() => true));
+  /** Removes the file if `demand`, given what it is now, does not throw. */
+  async drop(demand: (kind: TableKind) => void): Promise<void> {
+    await this.#log.exclusive(async () => {
+      await this.#log.refresh(false);
+      demand(this.kind);
+      await this.#log.drop(() => true);
+    });
   }
 
   close(): Promise<void> {

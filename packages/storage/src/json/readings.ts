@@ -1,7 +1,7 @@
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { compareText } from '../merge.ts';
+import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
 import { forEach } from '../parallel.ts';
 import { Catalogue, type SeriesName } from './catalogue.ts';
 import { dayOf } from './day.ts';
@@ -11,7 +11,10 @@ import { fingerprintOf, listLogs } from './files.ts';
 import { dayName, dayNamed, type Layout } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
-const PAGE = 512;
+// Readings that are read at once; a text can take 12 KB.
+const PAGE = 128;
+/** Devices that `latest` looks into together. */
+const DEVICES_AT_ONCE = 8;
 const DAYS_AT_ONCE = 4;
 const MAX_LATEST = 50_000;
 
@@ -74,7 +77,10 @@ export class JsonReadings implements ReadingStore {
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
     let { after, limit } = query;
-    for (const number of await this.#daysOf(query)) {
+    const days = await this.#daysOf(query);
+    if (query.metric === undefined)
+      demandFewMetrics(query.device, this.#catalogue.metrics(query.device).length);
+    for (const number of days) {
       for (;;) {
         const page = { ...query, limit: Math.min(limit, PAGE), ...(after === undefined ? {} : { after }) };
         const readings = await translated(this.#layout.readings, () =>
@@ -89,9 +95,19 @@ export class JsonReadings implements ReadingStore {
     }
   }
 
-  latest(devices: readonly string[]): Promise<Reading[]> {
+  latest(devices: readonly string[], limit: number): Promise<Reading[]> {
+    return latestOfSome(devices, limit, DEVICES_AT_ONCE, (some) => this.#latestOf(some));
+  }
+
+  async metrics(device: string, limit: number): Promise<string[]> {
+    await translated(this.#layout.folder, () => this.#catalogue.refresh());
+    return this.#catalogue.metrics(device).slice(0, limit);
+  }
+
+  #latestOf(devices: readonly string[]): Promise<Reading[]> {
     return translated(this.#layout.readings, async () => {
       await this.#catalogue.refresh();
+      for (const device of devices) demandFewMetrics(device, this.#catalogue.metrics(device).length);
       const found: Reading[] = [];
       let missing = devices.flatMap((device) =>
         this.#catalogue.metrics(device).map((metric) => ({

@@ -1,5 +1,6 @@
-import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
+import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import { type BackendRecords, demandOwn, MissingTable, type TableKind } from '../tables.ts';
 import { translated } from './errors.ts';
 import { KeyedLog } from './keyed-log.ts';
 import { isRecordFields, pickFields } from './mapping.ts';
@@ -13,7 +14,7 @@ const TABLE = /^\w{1,64}$/;
 const MAX_RECORD = 8 * 1024 * 1024;
 const MAX_TABLES = 64;
 
-export class JsonRecords implements RecordStore {
+export class JsonRecords implements BackendRecords {
   readonly #layout: Layout;
   readonly #skipped: SkippedLines;
   readonly #tables = new Map<string, Table>();
@@ -23,12 +24,19 @@ export class JsonRecords implements RecordStore {
     this.#skipped = skipped;
   }
 
+  inspect(table: string): Promise<TableKind> {
+    return this.#translated(() => {
+      const { log } = this.#table(table);
+      return log.read(() => log.kind);
+    });
+  }
+
   createTable(table: string): Promise<void> {
     return this.#translated(() => this.#table(table).log.create());
   }
 
   dropTable(table: string): Promise<void> {
-    return this.#translated(() => this.#table(table).log.drop());
+    return this.#translated(() => this.#table(table).log.drop((kind) => demandOwn(table, kind)));
   }
 
   read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
@@ -82,7 +90,7 @@ export class JsonRecords implements RecordStore {
 
   #existing<T>(table: string, value: T): T {
     if (this.#table(table).log.exists) return value;
-    throw new StoreError('REJECTED', `there is no record table ${table}`, { hint: 'create it first' });
+    throw new MissingTable(`table ${table} does not exist`, { hint: 'create the table first' });
   }
 
   #table(name: string): Table {

@@ -10,7 +10,7 @@ import { publish, removeAbandoned, syncFolder } from './files.ts';
  *     readings/2026-11-21.jsonl     a reading per line, by UTC day of its time
  *     series.jsonl                  which series have readings on which day
  *     devices.jsonl                 a device per line
- *     records/usertable.jsonl       a record per line
+ *     records/usertable.jsonl       a record per line; first {"made":"tidegauge"}, without which no call drops it
  *
  * Where lines with one identity follow each other the last counts; blank lines mean nothing. A name may carry
  * a generation, as in `devices.2.jsonl`: the highest counts. Three more lines say what became of others:
@@ -32,7 +32,7 @@ export function layoutOf(path: string): Layout {
 
 /** Makes the folder if there is none, and refuses one that is not ours or of a newer version. */
 export async function openFolder(layout: Layout): Promise<void> {
-  await mkdir(layout.folder, { recursive: true });
+  await mkdir(layout.folder, { recursive: true, mode: 0o700 });
   await access(layout.folder, constants.R_OK | constants.W_OK | constants.X_OK);
   await readVersion(layout);
 }
@@ -40,7 +40,7 @@ export async function openFolder(layout: Layout): Promise<void> {
 /** Creates what is missing; any number of processes may do so at once. */
 export async function migrateFolder(layout: Layout): Promise<void> {
   for (const folder of [layout.folder, layout.readings, layout.records]) {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     await removeAbandoned(folder);
   }
   if ((await readVersion(layout)) === null) {

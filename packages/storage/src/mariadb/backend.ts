@@ -1,6 +1,7 @@
 import type { BackendLogger } from '../context.ts';
-import type { Capabilities, Store } from '../contract.ts';
+import type { Capabilities } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import type { Backend } from '../tables.ts';
 import type { MariadbConfig } from './config.ts';
 import { Database } from './database.ts';
 import { MariadbDevices } from './devices.ts';
@@ -24,7 +25,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
 });
 
 /** MariaDB with InnoDB; any number of processes may share a database. */
-export class MariadbBackend implements Store {
+export class MariadbBackend implements Backend {
   readonly name = 'mariadb';
   readonly capabilities = CAPABILITIES;
   readonly readings: MariadbReadings;

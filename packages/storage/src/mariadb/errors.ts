@@ -31,7 +31,7 @@ const OLD: Meaning = ['MISCONFIGURED', 'use MariaDB 10.6 or later'];
 
 /**
  * What the server's errors (https://mariadb.com/kb/en/mariadb-error-codes/) and the driver's own (45000 and up)
- * mean to a caller. Those not listed are UNAVAILABLE, so that nothing is lost.
+ * mean to a caller. Those not listed are UNEXPECTED.
  */
 const NUMBERS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [1021, DISK], // ER_DISK_FULL
@@ -114,6 +114,8 @@ const NUMBERS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [45061, GONE], // ER_POOL_NO_CONNECTION
 ]);
 
+const UNFORESEEN: Meaning = ['UNEXPECTED', 'see the log of the server, and the number in the manual'];
+
 /** Node's own codes that a person has to mend; all others of the network are UNAVAILABLE. */
 const SYSTEM: Readonly<Record<string, Meaning>> = {
   ECONNREFUSED: ['UNAVAILABLE', 'nothing listens there: start the server or mend host and port'],
@@ -150,7 +152,8 @@ function meaning(error: Error): Meaning {
   if (number === POOL_TIMEOUT) return ['OVERLOADED', 'all connections are busy: raise writers or readers'];
   if (isUntrusted(error)) return UNTRUSTED;
   const name = 'code' in error ? String(error.code) : '';
-  return NUMBERS.get(number ?? 0) ?? SYSTEM[name] ?? GONE;
+  // Node's own errors have negative numbers.
+  return NUMBERS.get(number ?? 0) ?? SYSTEM[name] ?? ((number ?? 0) > 0 ? UNFORESEEN : GONE);
 }
 
 /** A pool that found no connection, and a session that could not be set up, say why in their cause. */

@@ -1,11 +1,11 @@
 import type { BackendContext } from '../context.ts';
-import type { Store } from '../contract.ts';
+import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { MariadbBackend } from './backend.ts';
 import { readConfig } from './config.ts';
 
 export { MARIADB_OPTIONS } from './config.ts';
 
-export function create(url: StoreUrl, context: BackendContext): Store {
+export function create(url: StoreUrl, context: BackendContext): Backend {
   return new MariadbBackend(readConfig(url), context.logger);
 }

@@ -1,7 +1,8 @@
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
+import { MAX_METRICS_READ } from '../arguments.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { rangeOfSeries } from '../merge.ts';
+import { demandFewMetrics, rangeOfSeries } from '../merge.ts';
 import { type Rows, sortBatch } from './batch.ts';
 import type { Database } from './database.ts';
 import { READING_COLUMNS, toBucket, toReading } from './mapping.ts';
@@ -10,6 +11,8 @@ import { SeriesDictionary } from './series.ts';
 import { storeRows } from './statements.ts';
 
 const LATEST_DEVICES = 500;
+// Series that one statement of `latest` looks into.
+const LATEST_SERIES = 1000;
 // A statement of an expiry ends at so many rows dropped or series looked at.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 500;
@@ -18,15 +21,15 @@ const PAGE = `
   select ${READING_COLUMNS} from readings r left join boots b on b.id = r.boot
   where r.series = ? and r.time >= ? and r.time < ? order by r.time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit ?`, desc: `${PAGE} desc limit ?` };
-// `having` keeps the newest times a table of their own, each found at the end of the key.
+// The inner table has the newest times, each found at the end of the key.
 const LATEST = `
-  select s.device, s.metric, ${READING_COLUMNS}
+  select s.device, s.metric, s.newest, ${READING_COLUMNS}
   from (
     select device, metric, id,
       (select time from readings where series = series.id order by time desc limit 1) as newest
-    from series where device in (?) having newest is not null
+    from series where device in (?) and (device, metric) > (?, ?) order by device, metric limit ?
   ) s
-  straight_join readings r on r.series = s.id and r.time = s.newest
+  left join readings r on r.series = s.id and r.time = s.newest
   left join boots b on b.id = r.boot
   order by s.device, s.metric`;
 const AGGREGATE = `
@@ -73,25 +76,39 @@ export class MariadbReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const { device } = query;
-    const series = await this.#seriesOf(device);
+    const { device, metric } = query;
+    const series = await this.#seriesOf(device, metric);
+    if (metric === undefined) demandFewMetrics(device, series.length);
     yield* rangeOfSeries(query, series, async ({ id, metric }, { from, to, order, limit }) => {
       const rows = await this.#db.rows(PAGES[order], [id, BigInt(from), BigInt(to), limit]);
       return rows.map((row) => toReading(device, metric, row));
     });
   }
 
-  async latest(devices: readonly string[]): Promise<Reading[]> {
+  /** Page by page of the series, so that neither side looks into more than are asked for. */
+  async latest(devices: readonly string[], limit: number): Promise<Reading[]> {
     const found: Reading[] = [];
     for (let start = 0; start < devices.length; start += LATEST_DEVICES) {
-      const rows = await this.#db.query(LATEST, [devices.slice(start, start + LATEST_DEVICES)]);
-      for (const row of rows) found.push(toReading(row.device as string, row.metric as string, row));
+      const some = devices.slice(start, start + LATEST_DEVICES);
+      for (let after = ['', ''], size = LATEST_SERIES; size === LATEST_SERIES; ) {
+        const rows = await this.#db.query(LATEST, [some, ...after, LATEST_SERIES]);
+        size = rows.length;
+        for (const row of rows) {
+          after = [row.device as string, row.metric as string];
+          if (row.newest !== null) found.push(toReading(after[0]!, after[1]!, row));
+          if (found.length === limit) return found;
+        }
+      }
     }
     return found;
   }
 
+  async metrics(device: string, limit: number): Promise<string[]> {
+    return (await this.#seriesOf(device, undefined, limit)).map(({ metric }) => metric);
+  }
+
   async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
-    const series = (await this.#seriesOf(device)).find((candidate) => candidate.metric === metric);
+    const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return [];
     const width = BigInt(bucket);
     const rows = await this.#db.rows(AGGREGATE, [width, width, series.id, BigInt(from), BigInt(to)]);
@@ -132,11 +149,13 @@ export class MariadbReadings implements ReadingStore {
     }
   }
 
-  /** A device's series by metric. */
-  async #seriesOf(device: string): Promise<SeriesRow[]> {
-    const rows = await this.#db.rows('select id, metric from series where device = ? order by metric', [
-      device,
-    ]);
+  /** A device's series by metric, or the one that is named. */
+  async #seriesOf(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesRow[]> {
+    const sql = 'select id, metric from series where device = ?';
+    const rows =
+      metric === undefined
+        ? await this.#db.rows(`${sql} order by metric limit ?`, [device, limit])
+        : await this.#db.rows(`${sql} and metric = ?`, [device, metric]);
     return rows as unknown as SeriesRow[];
   }
 }

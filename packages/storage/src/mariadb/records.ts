@@ -1,31 +1,60 @@
-import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
-import { StoreError } from '../errors.ts';
-import { type Database, isNumber } from './database.ts';
+import type { Connection } from 'mariadb';
+import type { RecordFields, YcsbRecord } from '../contract.ts';
+import {
+  areFields,
+  type BackendRecords,
+  demandOwn,
+  kindOf,
+  missingField,
+  TABLE_MARK,
+  type TableKind,
+} from '../tables.ts';
+import { type Database, isNumber, type Row } from './database.ts';
 import { fromField, toFields } from './mapping.ts';
 
 const DUPLICATE_KEY = 1062;
+const TABLE_EXISTS = 1050;
 const NO_SUCH_TABLE = 1146;
 const NO_SUCH_FIELD = 1054;
 
 /** Records in the table layout of YCSB's JDBC binding. Table and field names come checked. */
-export class MariadbRecords implements RecordStore {
+export class MariadbRecords implements BackendRecords {
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
   }
 
+  inspect(table: string): Promise<TableKind> {
+    return this.#db.run((connection) => inspect(connection, table));
+  }
+
   async createTable(table: string, fieldCount: number): Promise<void> {
     const columns = Array.from({ length: fieldCount }, (_, index) => `, FIELD${index} mediumtext`).join('');
-    await this.#db.query(
-      `create table if not exists \`${table}\` (YCSB_KEY varchar(255) not null primary key${columns})
-      engine = innodb character set utf8mb4 collate utf8mb4_nopad_bin`,
-      [],
-    );
+    const create = `create table \`${table}\` (YCSB_KEY varchar(255) not null primary key${columns})
+      engine = innodb character set utf8mb4 collate utf8mb4_nopad_bin comment = '${TABLE_MARK}'`;
+    await this.#db.query(create, []).catch((error: unknown) => {
+      // Another process was first.
+      if (!isNumber(error, TABLE_EXISTS)) throw error;
+    });
   }
 
   async dropTable(table: string): Promise<void> {
-    await this.#db.query(`drop table if exists \`${table}\``, []);
+    await this.#db.run(async (connection) => {
+      const kind = await inspect(connection, table);
+      demandOwn(table, kind);
+      if (kind === 'absent') return;
+      try {
+        // From here on no other program can put another table in its place.
+        await connection.query(`lock tables \`${table}\` write`);
+        demandOwn(table, await inspect(connection, table));
+        await connection.query(`drop table \`${table}\``);
+      } catch (error) {
+        if (!isNumber(error, NO_SUCH_TABLE)) throw error;
+      } finally {
+        await connection.query('unlock tables');
+      }
+    });
   }
 
   async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
@@ -71,16 +100,34 @@ export class MariadbRecords implements RecordStore {
   }
 }
 
+// Names are told apart by case where the server tells them apart.
+const INSPECT = `
+  select t.table_type as kind, t.table_comment as comment, upper(c.column_name) as name, c.data_type as type
+  from information_schema.tables t
+  join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name
+  where t.table_schema = database() and t.table_name = ? and c.table_schema = database() and c.table_name = ?
+    and (@@lower_case_table_names > 0 or binary t.table_name = binary ?)`;
+
+async function inspect(connection: Connection, table: string): Promise<TableKind> {
+  const rows = await connection.execute<Row[]>(INSPECT, [table, table, table]);
+  const [first] = rows;
+  if (first === undefined) return 'absent';
+  if (first.kind !== 'BASE TABLE') return 'other';
+  const names = rows.map(({ name }) => String(name));
+  const isLayout =
+    names.includes('YCSB_KEY') &&
+    areFields(names.filter((name) => name !== 'YCSB_KEY')) &&
+    rows.every(({ type }) => /char|text/i.test(String(type)));
+  return kindOf(first.comment === TABLE_MARK, isLayout);
+}
+
 /** A missing table or field is the caller's, not a damaged schema. */
 async function onTable<T>(table: string, call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (error) {
     if (!isNumber(error, NO_SUCH_TABLE, NO_SUCH_FIELD)) throw error;
-    throw new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
-      hint: 'create the table with enough fields first',
-      cause: error,
-    });
+    throw missingField(table, error);
   }
 }
 

@@ -1,8 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
+import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 import type { Database } from './database.ts';
 
-// Some 200 bytes each.
-const MAX_CACHED = 50_000;
 /** Names looked up per statement. */
 const LEARN_ROWS = 1000;
 
@@ -26,7 +25,7 @@ export class SeriesDictionary {
   readonly #db: Database;
   readonly #devices = new Map<string, Map<string, Series>>();
   readonly #boots = new Map<string, number>();
-  #size = 0;
+  #bytes = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -35,7 +34,7 @@ export class SeriesDictionary {
   clear(): void {
     this.#devices.clear();
     this.#boots.clear();
-    this.#size = 0;
+    this.#bytes = 0;
   }
 
   get(device: string, metric: string): Series | undefined {
@@ -55,7 +54,7 @@ export class SeriesDictionary {
 
   /** Asks for numbers, and has those made that are new. */
   async learn({ series, boots }: Missing): Promise<void> {
-    if (this.#size + series.length / 2 + boots.length > MAX_CACHED) this.clear();
+    if (this.#bytes >= MAX_CACHED_BYTES) this.clear();
     for (let start = 0; start < series.length; start += 2 * LEARN_ROWS) {
       const pairs = series.slice(start, start + 2 * LEARN_ROWS);
       const rows = await this.#numbers('series', ['device', 'metric'], pairs);
@@ -63,8 +62,10 @@ export class SeriesDictionary {
     }
     for (let start = 0; start < boots.length; start += LEARN_ROWS) {
       const rows = await this.#numbers('boots', ['boot'], boots.slice(start, start + LEARN_ROWS));
-      for (const { id, boot } of rows) this.#boots.set(boot as string, id as number);
-      this.#size += rows.length;
+      for (const { id, boot } of rows) {
+        this.#boots.set(boot as string, id as number);
+        this.#bytes += cachedBytes(boot as string);
+      }
     }
   }
 
@@ -77,7 +78,7 @@ export class SeriesDictionary {
     // Another write may have learnt it meanwhile.
     if (metrics.has(metric)) return;
     metrics.set(metric, { id, rows: [], boot: null, bootId: null });
-    this.#size += 1;
+    this.#bytes += cachedBytes(device, metric);
   }
 
   async #numbers(table: string, columns: readonly string[], values: readonly string[]) {

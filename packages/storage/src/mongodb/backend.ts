@@ -1,4 +1,5 @@
-import type { Capabilities, Store } from '../contract.ts';
+import type { Capabilities } from '../contract.ts';
+import type { Backend } from '../tables.ts';
 import type { MongodbConfig } from './config.ts';
 import { Database } from './database.ts';
 import { MongodbDevices } from './devices.ts';
@@ -21,7 +22,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
 });
 
 /** MongoDB, or a server that speaks its protocol: one, a replica set, or a sharded cluster's routers. */
-export class MongodbBackend implements Store {
+export class MongodbBackend implements Backend {
   readonly name = 'mongodb';
   readonly capabilities = CAPABILITIES;
   readonly readings: MongodbReadings;

@@ -2,7 +2,13 @@ import { type Collection, type Db, type Document, MongoClient, type MongoClientO
 import { StoreError } from '../errors.ts';
 import { hostList, type MongodbConfig, placeOf } from './config.ts';
 import { toStoreError } from './errors.ts';
-import type { DeviceDocument, ReadingDocument, SchemaDocument, SeriesDocument } from './mapping.ts';
+import type {
+  DeviceDocument,
+  ReadingDocument,
+  SchemaDocument,
+  SeriesDocument,
+  TableDocument,
+} from './mapping.ts';
 
 /** The driver's client, with every wait bounded and its errors in our words. */
 export class Database {
@@ -60,6 +66,10 @@ export class Database {
 
   get schema(): Collection<SchemaDocument> {
     return this.db.collection('tidegauge_schema');
+  }
+
+  get tables(): Collection<TableDocument> {
+    return this.db.collection('tidegauge_tables');
   }
 
   get series(): Collection<SeriesDocument> {

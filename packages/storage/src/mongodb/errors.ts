@@ -36,7 +36,7 @@ const SLOW = 'the server is slow: raise the timeout option, or give it more';
  * (https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml).
  */
 export const SERVER_CODES: Readonly<Record<number, Meaning>> = {
-  1: ['UNAVAILABLE', SERVER],
+  1: ['UNEXPECTED', SERVER],
   2: ['MISCONFIGURED', SUITABLE],
   6: ['UNAVAILABLE', 'a member of the cluster cannot be reached: wait'],
   7: ['UNAVAILABLE', 'the name of a member of the cluster cannot be resolved'],
@@ -135,15 +135,18 @@ function meaningOf(error: unknown): Meaning | null {
   if (error instanceof MongoCompatibilityError) return ['MISCONFIGURED', SUITABLE];
   if (error instanceof MongoParseError) return ['MISCONFIGURED', 'check the STORE URL'];
   if (error instanceof MongoAPIError) return ['MISCONFIGURED', 'check the options of the STORE URL'];
-  return ['UNAVAILABLE', SERVER];
+  return ['UNEXPECTED', SERVER];
 }
 
 function ofServer(error: MongoServerError): Meaning {
   // BadValue (2) also stands for a document that is too large (FerretDB), and for w beyond a single server.
   if (/larger than/i.test(error.message)) return ['REJECTED', DOCUMENT];
   if (/not replicated|'w' > 1/.test(error.message)) return ['MISCONFIGURED', WRITE_CONCERN];
+  // A batch whose connection broke has the error of the connection inside.
+  const inner: unknown = error.errorResponse;
+  if (inner instanceof MongoError && inner !== error) return meaningOf(inner) ?? ['UNEXPECTED', SERVER];
   const code = error instanceof MongoBulkWriteError ? ofBulk(error) : error.code;
-  return SERVER_CODES[Number(code)] ?? ['UNAVAILABLE', SERVER];
+  return SERVER_CODES[Number(code)] ?? ['UNEXPECTED', SERVER];
 }
 
 /** A batch fails for its first reason that is no duplicate. */

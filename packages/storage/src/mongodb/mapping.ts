@@ -37,6 +37,14 @@ export interface SchemaDocument {
   readonly version: number;
 }
 
+/** A collection of records that Tidegauge made. The server gives the UUID to no other one. */
+export interface TableDocument {
+  /** The UUID of the collection, in hexadecimal. */
+  readonly _id: string;
+  /** The name it was made under, for people. */
+  readonly table: string;
+}
+
 export function fromReading(series: number, reading: Reading): ReadingDocument {
   const { time, value, received, boot, seq, quality } = reading;
   const document: { -readonly [K in keyof ReadingDocument]: ReadingDocument[K] } = {

@@ -1,7 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 import type { Document } from 'mongodb';
 import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
+import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
 import {
@@ -17,6 +17,8 @@ const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
 /** Queries for single series that run at the same time. */
 const AT_ONCE = 4;
+/** Devices that `latest` looks into together. */
+const DEVICES_AT_ONCE = 8;
 
 /** What a batch comes to, per identity in the order of keys. */
 interface Identities {
@@ -79,7 +81,9 @@ export class MongodbReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const known = await this.#db.run(() => this.#series.ofDevices([query.device]));
+    const { device, metric } = query;
+    const known = await this.#db.run(() => this.#series.ofDevice(device, metric));
+    if (metric === undefined) demandFewMetrics(device, known.length);
     const series = known.map((document) => ({ metric: document.m, document }));
     yield* rangeOfSeries(query, series, ({ document }, page) => this.#page(document, page));
   }
@@ -95,10 +99,19 @@ export class MongodbReadings implements ReadingStore {
     });
   }
 
-  async latest(devices: readonly string[]): Promise<Reading[]> {
-    const all = await this.#db.run(() => this.#series.ofDevices(devices));
-    const newest = await eachOf(all, (series) => this.#page(series, NEWEST));
-    return newest.flat();
+  latest(devices: readonly string[], limit: number): Promise<Reading[]> {
+    return latestOfSome(devices, limit, DEVICES_AT_ONCE, async (some) => {
+      const series = await eachOf(some, (device) => this.#db.run(() => this.#series.ofDevice(device)));
+      for (const [index, { length }] of series.entries()) demandFewMetrics(some[index]!, length);
+      const all = series.flat();
+      const newest = await eachOf(all, (series) => this.#page(series, NEWEST));
+      return newest.flat();
+    });
+  }
+
+  async metrics(device: string, limit: number): Promise<string[]> {
+    const series = await this.#db.run(() => this.#series.ofDevice(device, undefined, limit));
+    return series.map(({ m }) => m);
   }
 
   async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
@@ -117,7 +130,7 @@ export class MongodbReadings implements ReadingStore {
       { $sort: { _id: 1 } },
     ];
     return this.#db.run(async () => {
-      const series = (await this.#series.ofDevices([device])).find(({ m }) => m === metric);
+      const [series] = await this.#series.ofDevice(device, metric);
       if (series === undefined || from >= to) return [];
       const buckets = await this.#db.readings.aggregate(pipeline(series._id)).toArray();
       return buckets.map(({ _id, ...bucket }) => ({ time: _id, ...bucket }) as unknown as Bucket);

@@ -1,40 +1,66 @@
-import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
-import { StoreError } from '../errors.ts';
+import { randomUUID } from 'node:crypto';
+import { Binary, type Db, type Document } from 'mongodb';
+import type { RecordFields, YcsbRecord } from '../contract.ts';
+import { areFields, type BackendRecords, demandOwn, kindOf, type TableKind } from '../tables.ts';
 import type { Database } from './database.ts';
 import { isDuplicateKey } from './errors.ts';
 import { fromFields, toFields } from './mapping.ts';
-import { createCollection } from './schema.ts';
+import { isNamespaceExists } from './schema.ts';
 
-const MAX_TABLES = 1000;
+const SAMPLE = 10;
 
 /** Records in the layout of YCSB's MongoDB binding: the key as _id, fields as bytes. Table names come checked. */
-export class MongodbRecords implements RecordStore {
+export class MongodbRecords implements BackendRecords {
   readonly #db: Database;
-  /** Tables seen: a server makes a collection that is not there on the first write to it. */
-  readonly #tables = new Set<string>();
 
   constructor(db: Database) {
     this.#db = db;
   }
 
-  async createTable(table: string, _fieldCount: number): Promise<void> {
-    await this.#db.run((db) => createCollection(db, table));
+  inspect(table: string): Promise<TableKind> {
+    return this.#db.run((db) => this.#inspect(db, table));
   }
 
-  async dropTable(table: string): Promise<void> {
-    this.#tables.delete(table);
-    await this.#db.run((db) => db.dropCollection(table));
+  /**
+   * Made under another name, registered and then renamed: when the collection has its name it has its mark, and one
+   * of that name that is there is never taken for new.
+   */
+  createTable(table: string, _fieldCount: number): Promise<void> {
+    return this.#db.run(async (db) => {
+      const temporary = `tidegauge_new_${randomUUID()}`;
+      await db.createCollection(temporary);
+      const id = await idOf(db, temporary);
+      await this.#db.tables.insertOne({ _id: id!, table });
+      try {
+        await db.renameCollection(temporary, table);
+      } catch (error) {
+        await this.#db.tables.deleteOne({ _id: id! });
+        await db.dropCollection(temporary);
+        if (!isNamespaceExists(error)) throw error;
+      }
+    });
+  }
+
+  dropTable(table: string): Promise<void> {
+    return this.#db.run(async (db) => {
+      const id = await idOf(db, table);
+      const kind = await this.#inspect(db, table);
+      demandOwn(table, kind);
+      if (kind === 'absent') return;
+      await db.dropCollection(table);
+      await this.#db.tables.deleteOne({ _id: id! });
+    });
   }
 
   read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
-    return this.#on(table, async () => {
+    return this.#db.run(async () => {
       const found = await this.#db.table(table).findOne({ _id: key }, { projection: projection(fields) });
       return found === null ? null : toFields(found);
     });
   }
 
   insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
-    return this.#on(table, async () => {
+    return this.#db.run(async () => {
       try {
         await this.#db.table(table).insertOne({ _id: key, ...fromFields(fields) });
         return true;
@@ -46,21 +72,18 @@ export class MongodbRecords implements RecordStore {
   }
 
   update(table: string, key: string, fields: RecordFields): Promise<boolean> {
-    return this.#on(table, async () => {
+    return this.#db.run(async () => {
       const result = await this.#db.table(table).updateOne({ _id: key }, { $set: fromFields(fields) });
       return result.matchedCount === 1;
     });
   }
 
   delete(table: string, key: string): Promise<boolean> {
-    return this.#on(
-      table,
-      async () => (await this.#db.table(table).deleteOne({ _id: key })).deletedCount === 1,
-    );
+    return this.#db.run(async () => (await this.#db.table(table).deleteOne({ _id: key })).deletedCount === 1);
   }
 
   scan(table: string, start: string, count: number, fields: readonly string[] | null): Promise<YcsbRecord[]> {
-    return this.#on(table, async () => {
+    return this.#db.run(async () => {
       const found = await this.#db
         .table(table)
         .find({ _id: { $gte: start } }, { projection: projection(fields) })
@@ -71,21 +94,44 @@ export class MongodbRecords implements RecordStore {
     });
   }
 
-  #on<T>(table: string, work: () => Promise<T>): Promise<T> {
-    return this.#db.run(async (db) => {
-      if (!this.#tables.has(table)) {
-        const [known] = await db.listCollections({ name: table }, { nameOnly: true }).toArray();
-        if (known === undefined) {
-          throw new StoreError('REJECTED', `table ${table} does not exist`, {
-            hint: 'create the table first',
-          });
-        }
-        if (this.#tables.size >= MAX_TABLES) this.#tables.clear();
-        this.#tables.add(table);
-      }
-      return work();
-    });
+  async #inspect(db: Db, table: string): Promise<TableKind> {
+    const found = await infoOf(db, table);
+    if (found === null) return 'absent';
+    if (found.type !== 'collection' || Object.keys(found.options).length > 0) return 'other';
+    if (found.id !== null && (await this.#db.tables.findOne({ _id: found.id })) !== null) return 'own';
+    // A collection has no layout but that of its documents. YCSB's has at least one: the first insert makes it.
+    const some = await this.#db.table(table).find().limit(SAMPLE).toArray();
+    return kindOf(false, some.length > 0 && some.every(isRecord));
   }
+}
+
+function isRecord({ _id, ...fields }: Document): boolean {
+  return (
+    typeof _id === 'string' && areFields(Object.keys(fields)) && Object.values(fields).every(Buffer.isBuffer)
+  );
+}
+
+interface Found {
+  readonly type: string;
+  readonly options: object;
+  /** What the server calls this collection and never another one, in hexadecimal. */
+  readonly id: string | null;
+}
+
+async function infoOf(db: Db, table: string): Promise<Found | null> {
+  const [found] = await db.listCollections({ name: table }, { nameOnly: false }).toArray();
+  if (found === undefined) return null;
+  const uuid: unknown = found.info?.uuid;
+  const bytes = Buffer.isBuffer(uuid) ? uuid : uuid instanceof Binary ? Buffer.from(uuid.buffer) : null;
+  return {
+    type: found.type ?? 'collection',
+    options: found.options ?? {},
+    id: bytes === null ? null : bytes.toString('hex'),
+  };
+}
+
+async function idOf(db: Db, table: string): Promise<string | null> {
+  return (await infoOf(db, table))?.id ?? null;
 }
 
 function projection(fields: readonly string[] | null): Record<string, 1> {

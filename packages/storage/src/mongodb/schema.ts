@@ -17,6 +17,8 @@ const RETRY_MS = 200;
  * - series: {_id: number, d: device, m: metric}
  * - devices: {_id: name, ...}
  * - tidegauge_schema: {_id: 'schema', version}
+ * - tidegauge_tables: {_id: UUID of a collection, table}, the collections of records that Tidegauge made; its first
+ *   document makes it
  */
 const COLLECTIONS: Readonly<Record<string, readonly IndexDescription[]>> = {
   tidegauge_schema: [],
@@ -58,12 +60,16 @@ async function create(db: Db, database: Database): Promise<void> {
   await record(database);
 }
 
-export async function createCollection(db: Db, name: string): Promise<void> {
+async function createCollection(db: Db, name: string): Promise<void> {
   try {
     await db.createCollection(name);
   } catch (error) {
-    if (!(error instanceof MongoServerError && error.code === NAMESPACE_EXISTS)) throw error;
+    if (!isNamespaceExists(error)) throw error;
   }
+}
+
+export function isNamespaceExists(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === NAMESPACE_EXISTS;
 }
 
 async function record({ schema }: Database): Promise<void> {

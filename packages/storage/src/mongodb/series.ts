@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import type { Reading } from '@tidegauge/readings';
+import { MAX_METRICS_READ } from '../arguments.ts';
+import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 import { compareText } from '../merge.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
 import type { SeriesDocument } from './mapping.ts';
 
-// Some 200 bytes each.
-const MAX_CACHED = 50_000;
 const DEVICES_PER_QUERY = 1000;
 // randomInt's widest. A number drawn twice is refused by the index on _id, and drawn again.
 const NUMBERS = 2 ** 48 - 1;
@@ -15,7 +15,7 @@ const NUMBERS = 2 ** 48 - 1;
 export class SeriesDictionary {
   readonly #db: Database;
   readonly #devices = new Map<string, Map<string, number>>();
-  #size = 0;
+  #bytes = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -32,6 +32,13 @@ export class SeriesDictionary {
       // Another process may have been faster: what holds is what is stored.
       if (missing.length > 0) await this.#find(unknown);
     }
+  }
+
+  /** A device's series by metric, or the one that is named. */
+  async ofDevice(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesDocument[]> {
+    const wanted = metric === undefined ? { d: device } : { d: device, m: metric };
+    const found = await this.#db.series.find(wanted).limit(limit).toArray();
+    return found.sort((a, b) => compareText(a.m, b.m));
   }
 
   /** All series of the devices, by device, then metric. */
@@ -58,7 +65,7 @@ export class SeriesDictionary {
   /** Remembers those that are stored; resolves to documents for the others. */
   async #find(unknown: ReadonlyMap<string, ReadonlySet<string>>): Promise<SeriesDocument[]> {
     // Within a batch all must fit, so that a look-up after this finds them.
-    if (this.#size >= MAX_CACHED) this.#clear();
+    if (this.#bytes >= MAX_CACHED_BYTES) this.#clear();
     for (const { _id, d, m } of await this.ofDevices([...unknown.keys()])) {
       if (unknown.get(d)?.has(m) === true) this.#remember(d, m, _id);
     }
@@ -78,12 +85,12 @@ export class SeriesDictionary {
       metrics = new Map();
       this.#devices.set(device, metrics);
     }
-    if (!metrics.has(metric)) this.#size += 1;
+    if (!metrics.has(metric)) this.#bytes += cachedBytes(device, metric);
     metrics.set(metric, number);
   }
 
   #clear(): void {
     this.#devices.clear();
-    this.#size = 0;
+    this.#bytes = 0;
   }
 }

@@ -1,7 +1,8 @@
 import type { BackendContext } from '../context.ts';
-import type { Capabilities, DeviceStore, ReadingStore, RecordStore, Store } from '../contract.ts';
+import type { Capabilities, DeviceStore, ReadingStore } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { readOptions } from '../options.ts';
+import type { Backend, BackendRecords } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 
 const CAPABILITIES: Capabilities = Object.freeze({
@@ -33,6 +34,7 @@ const readings: ReadingStore = {
     refuse();
   },
   latest: refuseAsync,
+  metrics: async () => [],
   aggregate: refuseAsync,
   expire: refuseAsync,
 };
@@ -47,7 +49,8 @@ const devices: DeviceStore = {
   list: refuseAsync,
 };
 
-const records: RecordStore = {
+const records: BackendRecords = {
+  inspect: async () => 'own',
   createTable: async () => {},
   dropTable: async () => {},
   read: refuseAsync,
@@ -61,7 +64,7 @@ const records: RecordStore = {
  * `null:` throws away what is written, at once, and says so: benchmarks put it where a store would be, to
  * measure what everything else costs. It has no place in a deployment.
  */
-export function create(url: StoreUrl, { logger }: BackendContext): Store {
+export function create(url: StoreUrl, { logger }: BackendContext): Backend {
   readOptions(url, {});
   return {
     name: 'null',

@@ -1,6 +1,7 @@
 import type { BackendLogger } from '../context.ts';
-import type { Capabilities, Store } from '../contract.ts';
+import type { Capabilities } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import type { Backend } from '../tables.ts';
 import type { PostgresConfig } from './config.ts';
 import { Database } from './database.ts';
 import { PostgresDevices } from './devices.ts';
@@ -10,7 +11,7 @@ import { PostgresRecords } from './records.ts';
 import { migrate } from './schema.ts';
 
 /** PostgreSQL over bounded pools of connections; Citus as a dialect of it. */
-export class PostgresBackend implements Store {
+export class PostgresBackend implements Backend {
   readonly name: string;
   readonly capabilities: Capabilities;
   readonly readings: PostgresReadings;

@@ -41,6 +41,25 @@ const types = {
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
 };
 
+/** What the driver's types leave out. */
+interface Connecting {
+  readonly connection: { readonly stream: { destroy(): void } };
+}
+
+/** The driver keeps the socket of a login that it gave up; the server would hold it, and this process, for a minute. */
+class Client extends pg.Client {
+  override connect(): Promise<never>;
+  override connect(done: (error: Error) => void): void;
+  // biome-ignore lint/suspicious/noConfusingVoidType: the driver's own signature
+  override connect(done?: (error: Error) => void): void | Promise<never> {
+    if (done === undefined) return super.connect() as Promise<never>;
+    super.connect((error: Error) => {
+      if (error) (this as unknown as Connecting).connection.stream.destroy();
+      done(error);
+    });
+  }
+}
+
 /** Bounded pools of connections to one database, and statements prepared once per connection. */
 export class Database {
   readonly place: string;
@@ -182,7 +201,7 @@ function poolConfig(
 ): pg.PoolConfig {
   const { host, port, user, password, database, connect, timeout } = config;
   return {
-    ...{ host, port, user, database, max, types },
+    ...{ host, port, user, database, max, types, Client },
     ...(password === null ? {} : { password }),
     ssl,
     application_name: 'tidegauge',

@@ -39,7 +39,7 @@ const STATES: Readonly<Record<string, Meaning>> = {
   '57': ['UNAVAILABLE', 'the server is starting or stopping'],
   '58': LIMITS,
   F0: ['MISCONFIGURED', 'correct the configuration files of the server'],
-  XX: ['UNAVAILABLE', 'an error inside the server: see its log'],
+  XX: ['UNEXPECTED', 'an error inside the server: see its log'],
 };
 
 /** What Citus says of its nodes, under SQLSTATEs that mean something else elsewhere. */
@@ -61,6 +61,9 @@ const NODES: readonly (readonly [RegExp, Meaning])[] = [
 /** While workers of Citus have come back under each other's addresses, a shard is asked of one that has it not. */
 const ASTRAY: Meaning = ['UNAVAILABLE', 'a worker is not at its address: does citus-membership run?'];
 
+/** How the driver says that it has none. */
+const NO_PASSWORD = /^(?:SASL: .*p|P)assword must be/;
+
 /** What the driver itself says, without a code. */
 const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
   [
@@ -69,11 +72,13 @@ const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
   ],
   [/^Query read timeout/, ['TIMEOUT', 'the server or the network hangs; raise the timeout option if not']],
   [
-    /^SASL: .*password must be|^Password must be|server returned error/,
-    ['MISCONFIGURED', 'write user and password into the URL'],
+    NO_PASSWORD,
+    ['MISCONFIGURED', 'write user and password into the URL: postgres://user:password@host/database'],
   ],
+  [/^SASL: .*server returned error/, ['MISCONFIGURED', 'correct user and password in the URL']],
   [/^SASL/, ['MISCONFIGURED', 'server and driver know no common way to log in: see pg_hba.conf']],
   [/does not support SSL|SSL connection/, ['MISCONFIGURED', 'set sslmode to what the server offers']],
+  [/connect|terminat|closed|not queryable|socket|calling end/i, UNREACHABLE],
 ];
 
 /** The SQLSTATE of a server's error, or null when it did not come from a server. */
@@ -107,16 +112,18 @@ function meaningOf(error: Error): Meaning | null {
     const node = NODES.find(([pattern]) => pattern.test(error.message));
     if (node !== undefined) return node[1];
     if (state === '42P01' && isOfWorker(error)) return ASTRAY;
-    return STATES[state] ?? STATES[state.slice(0, 2)] ?? ['UNAVAILABLE', 'see SQLSTATE in the manual'];
+    return STATES[state] ?? STATES[state.slice(0, 2)] ?? ['UNEXPECTED', 'see SQLSTATE in the manual'];
   }
   if (isUntrusted(error)) {
     return ['MISCONFIGURED', 'let sslrootcert name the authority of the server, and see sslmode'];
   }
   const known = MESSAGES.find(([pattern]) => pattern.test(error.message));
   if (known !== undefined) return known[1];
+  // Sockets and name look-up have a code, and failing on each of several addresses has parts.
+  if ('code' in error || error instanceof AggregateError) return UNREACHABLE;
   // A mistake of ours; the driver's own checks throw plain Errors.
   if (error instanceof TypeError || error instanceof RangeError) return null;
-  return UNREACHABLE;
+  return ['UNEXPECTED', 'see the log of the server'];
 }
 
 function isOfWorker(error: Error): boolean {
@@ -128,5 +135,6 @@ function text(error: Error): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map((part) => (part as Error).message).join('; ');
   }
+  if (NO_PASSWORD.test(error.message)) return 'the server asks for a password, and the URL has none';
   return error.message;
 }

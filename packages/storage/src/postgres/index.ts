@@ -1,5 +1,5 @@
 import type { BackendContext } from '../context.ts';
-import type { Store } from '../contract.ts';
+import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { PostgresBackend } from './backend.ts';
 import { citus } from './citus.ts';
@@ -9,7 +9,7 @@ import { plain } from './dialect.ts';
 export { CITUS_OPTIONS, POSTGRES_OPTIONS } from './config.ts';
 
 /** Serves `postgres` and, with tables distributed over workers, `citus`. */
-export function create(url: StoreUrl, { logger }: BackendContext): Store {
+export function create(url: StoreUrl, { logger }: BackendContext): Backend {
   const dialect = url.scheme === 'citus' ? citus(readDistribution(url)) : plain;
   return new PostgresBackend(readConfig(url), dialect, logger);
 }

@@ -2,8 +2,9 @@ import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import { compareText, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
-import type { Database, Result, Value } from './database.ts';
+import { demandFewMetrics, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
+import { forEach } from '../parallel.ts';
+import type { Database, Result, Row, Value } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
 import { identities } from './identities.ts';
@@ -15,6 +16,8 @@ const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
 // Looked into at once where one statement cannot.
 const SERIES_AT_ONCE = 4;
+// Series that one statement of `latest` looks into.
+const LATEST_SERIES = 1000;
 
 /** Any number but that of `schema.ts`. */
 const WRITE_LOCK = 7_431_265_010;
@@ -32,11 +35,14 @@ const UPSERT_AND_TELL = `${UPSERT} returning true`;
 const PAGE = `
   select ${READING_COLUMNS} from readings where series = $1 and time >= $2 and time < $3 order by time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit $4`, desc: `${PAGE} desc limit $4` };
+const LATEST_SERIES_OF = `
+  select device, metric, id from series where device = any ($1) and (device, metric) > ($2, $3)
+  order by device, metric limit $4`;
 const LATEST = `
-  select device, metric, newest.* from series cross join lateral (
+  select device, metric, newest.* from (${LATEST_SERIES_OF}) as series left join lateral (
     select ${READING_COLUMNS} from readings where series = series.id order by time desc limit 1
-  ) as newest
-  where device = any ($1) order by device, metric`;
+  ) as newest on true
+  order by device, metric`;
 const AGGREGATE = `
   select time / $4::bigint * $4::bigint as bucket, count(*), min(value), max(value), avg(value), sum(value)
   from readings where series = $1 and time >= $2 and time < $3 and value is not null
@@ -85,8 +91,9 @@ export class PostgresReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const { device } = query;
-    const series = await this.#dictionary.of(device);
+    const { device, metric } = query;
+    const series = await this.#dictionary.of(device, metric);
+    if (metric === undefined) demandFewMetrics(device, series.length);
     yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
   }
 
@@ -96,31 +103,42 @@ export class PostgresReadings implements ReadingStore {
     return rows.map((row) => toReading(device, metric, row));
   }
 
-  async latest(devices: readonly string[]): Promise<Reading[]> {
-    if (devices.length === 0) return [];
-    if (!this.#dialect.lateral) return this.#latestBySeries(devices);
-    const { rows } = await this.#db.run('calls', LATEST, [devices]);
-    return rows.map(([device, metric, ...row]) => toReading(device as string, metric as string, row));
+  /** Page by page of the series, so that neither side looks into more than are asked for. */
+  async latest(devices: readonly string[], limit: number): Promise<Reading[]> {
+    const found: Reading[] = [];
+    for (let after = ['', ''], size = LATEST_SERIES; size === LATEST_SERIES && found.length < limit; ) {
+      const values = [devices, ...after, LATEST_SERIES] as const;
+      const page = this.#dialect.lateral
+        ? (await this.#db.run('calls', LATEST, values)).rows.map(toLatest)
+        : await this.#latestBySeries(values);
+      size = page.length;
+      for (const { reading } of page) if (reading !== null && found.length < limit) found.push(reading);
+      const last = page.at(-1);
+      if (last !== undefined) after = [last.device, last.metric];
+    }
+    return found;
   }
 
   /** The same with a statement per series, which goes to one shard. */
-  async #latestBySeries(devices: readonly string[]): Promise<Reading[]> {
-    const sql = 'select device, id, metric from series where device = any ($1)';
-    const { rows } = await this.#db.run('calls', sql, [devices]);
-    const left = rows.map(([device, id, metric]) => ({ device, series: { id, metric } as Series }));
-    const found: Reading[] = [];
-    const look = async (): Promise<void> => {
-      for (let next = left.pop(); next !== undefined; next = left.pop()) {
-        found.push(...(await this.#page(next.device as string, next.series, NEWEST)));
-      }
-    };
-    await Promise.all(Array.from({ length: SERIES_AT_ONCE }, look));
-    return found.sort((a, b) => compareText(a.device, b.device) || compareText(a.metric, b.metric));
+  async #latestBySeries(values: readonly Value[]): Promise<Latest[]> {
+    const { rows } = await this.#db.run('calls', LATEST_SERIES_OF, values);
+    const page = rows.map(([device, metric, id]) => ({ device, metric, id, reading: null })) as (Latest & {
+      readonly id: number;
+    })[];
+    await forEach(page, SERIES_AT_ONCE, async (each) => {
+      const { device, metric, id } = each;
+      each.reading = (await this.#page(device, { id, metric }, NEWEST))[0] ?? null;
+    });
+    return page;
+  }
+
+  async metrics(device: string, limit: number): Promise<string[]> {
+    return (await this.#dictionary.of(device, undefined, limit)).map(({ metric }) => metric);
   }
 
   async aggregate(query: AggregateQuery): Promise<Bucket[]> {
     const { device, metric, from, to, bucket } = query;
-    const series = (await this.#dictionary.of(device)).find((candidate) => candidate.metric === metric);
+    const [series] = await this.#dictionary.of(device, metric);
     if (series === undefined) return [];
     try {
       const { rows } = await this.#db.run('calls', AGGREGATE, [series.id, from, to, bucket]);
@@ -156,6 +174,18 @@ export class PostgresReadings implements ReadingStore {
       if (bound === undefined) return expired;
     }
   }
+}
+
+/** A series and its newest reading, null when it has none any more. */
+interface Latest {
+  readonly device: string;
+  readonly metric: string;
+  reading: Reading | null;
+}
+
+function toLatest([device, metric, ...row]: Row): Latest {
+  const names = { device: device as string, metric: metric as string };
+  return { ...names, reading: row[0] === null ? null : toReading(names.device, names.metric, row) };
 }
 
 /** numeric_value_out_of_range */

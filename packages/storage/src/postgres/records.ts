@@ -1,16 +1,26 @@
-import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
+import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import type { Database, Result, Value } from './database.ts';
+import {
+  areFields,
+  type BackendRecords,
+  demandOwn,
+  kindOf,
+  missingField,
+  TABLE_MARK,
+  type TableKind,
+} from '../tables.ts';
+import type { Connection, Database, Result, Value } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
 import { toFields } from './mapping.ts';
 import { changeTables } from './schema.ts';
 
+const KEY = 'ycsb_key';
 // undefined_table, undefined_column
 const ABSENT = ['42P01', '42703'];
 
 /** Records in the table layout of YCSB's JDBC binding. Table and field names come checked. */
-export class PostgresRecords implements RecordStore {
+export class PostgresRecords implements BackendRecords {
   readonly #db: Database;
   readonly #dialect: Dialect;
 
@@ -19,18 +29,30 @@ export class PostgresRecords implements RecordStore {
     this.#dialect = dialect;
   }
 
+  inspect(table: string): Promise<TableKind> {
+    return this.#db.session((connection) => inspect(connection, table));
+  }
+
   async createTable(table: string, fieldCount: number): Promise<void> {
     const columns = Array.from({ length: fieldCount }, (_, index) => `, field${index} text`).join('');
     const key = 'ycsb_key varchar(255) collate "C" primary key';
     await changeTables(this.#db, this.#dialect, async (connection) => {
-      await connection.query(`create table if not exists ${quoted(table)} (${key}${columns})`);
+      if ((await inspect(connection, table)) !== 'absent') return;
+      await connection.query(`create table ${quoted(table)} (${key}${columns})`);
+      await connection.query(`comment on table ${quoted(table)} is '${TABLE_MARK}'`);
       await this.#dialect.distribute(connection, table.toLowerCase(), 'ycsb_key');
     });
   }
 
   async dropTable(table: string): Promise<void> {
     await changeTables(this.#db, this.#dialect, async (connection) => {
-      await connection.query(`drop table if exists ${quoted(table)}`);
+      const kind = await inspect(connection, table);
+      demandOwn(table, kind);
+      if (kind === 'absent') return;
+      // From here on no other program can put another table in its place.
+      await connection.query(`lock table ${quoted(table)} in access exclusive mode`);
+      demandOwn(table, await inspect(connection, table));
+      await connection.query(`drop table ${quoted(table)}`);
     });
   }
 
@@ -79,12 +101,29 @@ export class PostgresRecords implements RecordStore {
     } catch (error) {
       const state = error instanceof StoreError ? sqlState(error.cause) : null;
       if (state === null || !ABSENT.includes(state)) throw error;
-      throw new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
-        hint: 'create the table with enough fields first',
-        cause: error,
-      });
+      throw missingField(table, error);
     }
   }
+}
+
+const INSPECT = `
+  select
+    c.relkind in ('r', 'p'),
+    coalesce(obj_description(c.oid, 'pg_class') = $2, false),
+    array(select a.attname::text from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
+    not exists (
+      select from pg_attribute a join pg_type t on t.oid = a.atttypid
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and t.typcategory <> 'S'
+    )
+  from pg_class c where c.oid = to_regclass($1)`;
+
+async function inspect(connection: Connection, table: string): Promise<TableKind> {
+  const [row] = (await connection.query(INSPECT, [quoted(table), TABLE_MARK])).rows;
+  if (row === undefined) return 'absent';
+  const [isTable, isMarked, columns, areTexts] = row as [boolean, boolean, string[], boolean];
+  if (!isTable) return 'other';
+  const isLayout = areTexts && columns.includes(KEY) && areFields(columns.filter((column) => column !== KEY));
+  return kindOf(isMarked, isLayout);
 }
 
 /** As YCSB's unquoted names are read; in quotes, since a table may be called `order`. */

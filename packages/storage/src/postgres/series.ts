@@ -1,9 +1,8 @@
 import type { Reading } from '@tidegauge/readings';
+import { MAX_METRICS_READ } from '../arguments.ts';
+import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 import { compareText } from '../merge.ts';
 import type { Database, Row } from './database.ts';
-
-// Some 150 bytes each.
-const MAX_CACHED = 50_000;
 
 export interface Series {
   readonly id: number;
@@ -22,7 +21,7 @@ type Names = Map<string, Map<string, number>>;
 export class SeriesDictionary {
   readonly #db: Database;
   #known: Names = new Map();
-  #size = 0;
+  #bytes = 0;
 
   constructor(db: Database) {
     this.#db = db;
@@ -30,7 +29,7 @@ export class SeriesDictionary {
 
   clear(): void {
     this.#known = new Map();
-    this.#size = 0;
+    this.#bytes = 0;
   }
 
   /** The series of each row of a batch; new ones are made, and stay if the batch fails. */
@@ -44,10 +43,13 @@ export class SeriesDictionary {
     });
   }
 
-  /** A device's series, by metric. */
-  async of(device: string): Promise<Series[]> {
-    const sql = 'select id, metric from series where device = $1 order by metric';
-    const { rows } = await this.#db.run('calls', sql, [device]);
+  /** A device's series by metric, or the one that is named. */
+  async of(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<Series[]> {
+    const sql = 'select id, metric from series where device = $1';
+    const { rows } =
+      metric === undefined
+        ? await this.#db.run('calls', `${sql} order by metric limit $2`, [device, limit])
+        : await this.#db.run('calls', `${sql} and metric = $2`, [device, metric]);
     return rows.map(([id, metric]) => ({ id: id as number, metric: metric as string }));
   }
 
@@ -65,12 +67,12 @@ export class SeriesDictionary {
       await this.#db.run('ingest', ADD, columns(fresh));
       rows = await this.#find(wanted);
     }
-    if (this.#size + rows.length > MAX_CACHED) this.clear();
+    if (this.#bytes >= MAX_CACHED_BYTES) this.clear();
     for (const [id, device, metric] of rows as [number, string, string][]) {
       put(names, device, metric, id);
       put(this.#known, device, metric, id);
+      this.#bytes += cachedBytes(device, metric);
     }
-    this.#size += rows.length;
     return names;
   }
 

@@ -1,4 +1,5 @@
-import type { Capabilities, Store } from '../contract.ts';
+import type { Capabilities } from '../contract.ts';
+import type { Backend } from '../tables.ts';
 import type { SqliteConfig } from './config.ts';
 import { Database } from './database.ts';
 import { SqliteDevices } from './devices.ts';
@@ -21,7 +22,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
 });
 
 /** SQLite in this thread, on a local file in WAL mode, which other processes may share. */
-export class SqliteBackend implements Store {
+export class SqliteBackend implements Backend {
   readonly name = 'sqlite';
   readonly capabilities = CAPABILITIES;
   readonly readings: SqliteReadings;

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../errors.ts';
 import type { SqliteConfig } from './config.ts';
 import { isBusy, toStoreError } from './errors.ts';
@@ -12,6 +12,8 @@ const CHECKPOINT_PAGES = 2000;
 const MAX_STATEMENTS = 256;
 // Short and never longer: the gaps of a process that writes all the time are short, and a try costs 10 us.
 const RETRY_MS = 1;
+// Statements that follow each other let others go on after so long.
+const TURN_MS = 5;
 
 /**
  * One connection in this thread. Transactions run without an await inside, so calls of this process never
@@ -24,6 +26,9 @@ export class Database {
   readonly #config: SqliteConfig;
   readonly #statements = new Map<string, StatementSync>();
   #db: DatabaseSync | null = null;
+  /** When `pause` last let others go on. */
+  #turn = 0;
+  #nextTurn: Promise<void> | null = null;
 
   constructor(config: SqliteConfig) {
     this.#config = config;
@@ -35,6 +40,7 @@ export class Database {
     await this.run(() => {
       // Left open by an attempt that met another process in the middle of creating the file.
       this.#db?.close();
+      makePrivate(path);
       const db = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: false });
       this.#db = db;
       // Journals of statements that write many rows, and sorts, stay in memory.
@@ -89,6 +95,18 @@ export class Database {
     });
   }
 
+  /** To be awaited between statements of one call: lets others go on when statements have held this thread for long. */
+  async pause(): Promise<void> {
+    while (performance.now() - this.#turn >= TURN_MS) {
+      // One for all calls that wait, so that they share the next turn.
+      this.#nextTurn ??= nextTurn().then(() => {
+        this.#turn = performance.now();
+        this.#nextTurn = null;
+      });
+      await this.#nextTurn;
+    }
+  }
+
   /** Runs `work`, which must not await, again while another process is in the way, up to the busy option. */
   async run<T>(work: () => T): Promise<T> {
     const deadline = performance.now() + this.#config.busy;
@@ -103,9 +121,27 @@ export class Database {
   }
 }
 
+/**
+ * Readings are for this user only; SQLite gives its journals the rights of the file. A file that its group may write
+ * is shared on purpose: only others lose it.
+ */
+function makePrivate(path: string): void {
+  if (path.startsWith(':')) return;
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      if (file === path) closeSync(openSync(file, 'a', 0o600));
+      const { mode } = statSync(file);
+      const kept = (mode & 0o020) === 0 ? 0o700 : 0o770;
+      if ((mode & 0o777 & ~kept) !== 0) chmodSync(file, mode & kept);
+    } catch {
+      // Another user's, read-only or not there: what matters SQLite says itself.
+    }
+  }
+}
+
 function makeFolder(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw new StoreError(
       'MISCONFIGURED',

@@ -70,6 +70,7 @@ export class SqliteDevices implements DeviceStore {
   async list(query: DeviceQuery): Promise<Device[]> {
     const [where, matches] = conditions(query);
     const sql = `select * from devices where ${where} and name > ? order by name limit ?`;
+    await this.#db.pause();
     const rows = await this.#db.run(() =>
       this.#db.statement(sql).all(...matches, query.after ?? '', query.limit),
     );

@@ -44,6 +44,6 @@ export function isBusy(error: unknown): boolean {
 export function toStoreError(error: unknown, path: string): unknown {
   const code = resultCode(error);
   if (code === null) return error;
-  const [kind, hint] = RESULTS[code] ?? ['UNAVAILABLE', 'see https://sqlite.org/rescode.html'];
+  const [kind, hint] = RESULTS[code] ?? ['UNEXPECTED', 'see https://sqlite.org/rescode.html'];
   return new StoreError(kind, `sqlite ${path}: ${(error as Error).message}`, { hint, cause: error });
 }

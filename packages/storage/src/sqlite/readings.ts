@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
+import { mergeBuckets } from '../aggregate.ts';
+import { MAX_METRICS_READ } from '../arguments.ts';
 import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
-import { NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
+import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
 import { SLOTS } from './schema.ts';
@@ -12,7 +14,8 @@ const RECENT_ROWS = 20_000;
 // An expiry's transactions end at so many rows dropped or series looked at.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
-const DEVICES_PER_TURN = 50;
+// A part of an aggregate, some 3 ms.
+const AGGREGATE_ROWS = 5000;
 
 const UPSERT = `
   on conflict do update set value = excluded.value, received = excluded.received,
@@ -33,6 +36,22 @@ const PAGE = `
   select ${readingColumns('recent')} from recent where slot = ? and series = ? and time >= ? and time < ?
   order by time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit ?`, desc: `${PAGE} desc limit ?` };
+
+const SERIES = 'select id, metric from series where device = ?';
+// Numbers are bound as doubles; the division must be a whole one.
+const AGGREGATE = `
+  select time / cast(?1 as integer) * cast(?1 as integer) as time, count(*) as count,
+    min(value) as min, max(value) as max, avg(value) as mean, sum(value) as sum
+  from (
+    select time, value from readings where series = ?2 and time >= ?3 and time < ?4
+    union all
+    select time, value from recent where slot = ?5 and series = ?2 and time >= ?3 and time < ?4
+  )
+  where typeof(value) = 'real' group by 1 order by 1`;
+const PART_END_READINGS = `
+  select time from readings where series = ? and time >= ? and time < ? order by time limit 1 offset ?`;
+const PART_END_RECENT = `
+  select time from recent where slot = ? and series = ? and time >= ? and time < ? order by time limit 1 offset ?`;
 
 interface SeriesRow {
   readonly id: number;
@@ -116,47 +135,65 @@ export class SqliteReadings implements ReadingStore {
   }
 
   async *range(query: RangeQuery): AsyncGenerator<Reading> {
-    const { device } = query;
-    const series = await this.#seriesOf(device);
+    const { device, metric } = query;
+    const series = await this.#seriesOf(device, metric);
+    if (metric === undefined) demandFewMetrics(device, series.length);
     yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
   }
 
   async #page(device: string, { id, metric }: SeriesRow, page: PageQuery): Promise<Reading[]> {
     const { from, to, order, limit } = page;
+    await this.#db.pause();
     const rows = await this.#db.run(() =>
       this.#db.statement(PAGES[order]).all(id, from, to, id % SLOTS, id, from, to, limit),
     );
     return rows.map((row) => toReading(device, metric, row));
   }
 
-  async latest(devices: readonly string[]): Promise<Reading[]> {
-    const found: Reading[] = [];
-    for (const [index, device] of devices.entries()) {
-      if (index % DEVICES_PER_TURN === DEVICES_PER_TURN - 1) await nextTurn();
-      for (const series of await this.#seriesOf(device)) {
-        found.push(...(await this.#page(device, series, NEWEST)));
+  latest(devices: readonly string[], limit: number): Promise<Reading[]> {
+    return latestOfSome(devices, limit, 1, async ([device]) => {
+      const found: Reading[] = [];
+      const all = await this.#seriesOf(device!);
+      demandFewMetrics(device!, all.length);
+      for (const series of all) {
+        if (found.length === limit) break;
+        found.push(...(await this.#page(device!, series, NEWEST)));
       }
-    }
-    return found;
+      return found;
+    });
   }
 
-  async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
-    const series = (await this.#seriesOf(device)).find((candidate) => candidate.metric === metric);
+  async metrics(device: string, limit: number): Promise<string[]> {
+    return (await this.#seriesOf(device, undefined, limit)).map(({ metric }) => metric);
+  }
+
+  /** In parts of a bounded number of readings, so that no statement holds this thread for long. */
+  async aggregate(query: AggregateQuery): Promise<Bucket[]> {
+    const { device, metric, to, bucket } = query;
+    const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return [];
-    // Numbers are bound as doubles; the division must be a whole one.
-    const sql = `
-      select time / cast(?1 as integer) * cast(?1 as integer) as time, count(*) as count,
-        min(value) as min, max(value) as max, avg(value) as mean, sum(value) as sum
-      from (
-        select time, value from readings where series = ?2 and time >= ?3 and time < ?4
-        union all
-        select time, value from recent where slot = ?5 and series = ?2 and time >= ?3 and time < ?4
-      )
-      where typeof(value) = 'real' group by 1 order by 1`;
-    const rows = await this.#db.run(() =>
-      this.#db.statement(sql).all(bucket, series.id, from, to, series.id % SLOTS),
-    );
-    return rows.map(toBucket);
+    const slot = series.id % SLOTS;
+    const parts: Bucket[] = [];
+    for (let from: number | undefined = query.from; from !== undefined && from < to; ) {
+      await this.#db.pause();
+      const [start, end]: [number, number | undefined] = [from, await this.#partEnd(series.id, from, to)];
+      const rows = await this.#db.run(() =>
+        this.#db.statement(AGGREGATE).all(bucket, series.id, start, end ?? to, slot),
+      );
+      parts.push(...rows.map(toBucket));
+      from = end;
+    }
+    return mergeBuckets(parts);
+  }
+
+  /** The time behind the next `AGGREGATE_ROWS` readings of a series in either table; undefined when fewer are left. */
+  async #partEnd(series: number, from: number, to: number): Promise<number | undefined> {
+    const ends = await this.#db.run(() => [
+      this.#db.statement(PART_END_READINGS).get(series, from, to, AGGREGATE_ROWS),
+      this.#db.statement(PART_END_RECENT).get(series % SLOTS, series, from, to, AGGREGATE_ROWS),
+    ]);
+    const times = ends.flatMap((row) => (row === undefined ? [] : [row.time as number]));
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   async expire(before: number): Promise<number> {
@@ -191,10 +228,13 @@ export class SqliteReadings implements ReadingStore {
     return { rows, goOn: ids.length < EXPIRE_SERIES ? null : (last!.id as number) + 1 };
   }
 
-  /** A device's series by metric. */
-  async #seriesOf(device: string): Promise<SeriesRow[]> {
-    const sql = 'select id, metric from series where device = ? order by metric';
-    const rows = await this.#db.run(() => this.#db.statement(sql).all(device));
+  /** A device's series by metric, or the one that is named. */
+  async #seriesOf(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesRow[]> {
+    const rows = await this.#db.run(() =>
+      metric === undefined
+        ? this.#db.statement(`${SERIES} order by metric limit ?`).all(device, limit)
+        : this.#db.statement(`${SERIES} and metric = ?`).all(device, metric),
+    );
     return rows as unknown as SeriesRow[];
   }
 }

@@ -1,24 +1,46 @@
-import type { RecordFields, RecordStore, YcsbRecord } from '../contract.ts';
+import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import {
+  areFields,
+  type BackendRecords,
+  demandOwn,
+  kindOf,
+  missingField,
+  TABLE_MARK,
+  type TableKind,
+} from '../tables.ts';
 import type { Database } from './database.ts';
 import { fromField, toFields } from './mapping.ts';
 
+/** SQLite keeps the text of `create table` with the table, comments included. */
+const MARK = `/* ${TABLE_MARK} */`;
+
 /** Records in the table layout of YCSB's JDBC binding. Table and field names come checked. */
-export class SqliteRecords implements RecordStore {
+export class SqliteRecords implements BackendRecords {
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
   }
 
+  inspect(table: string): Promise<TableKind> {
+    return this.#db.run(() => this.#inspect(table));
+  }
+
   async createTable(table: string, fieldCount: number): Promise<void> {
     const columns = Array.from({ length: fieldCount }, (_, index) => `, FIELD${index} text`).join('');
-    const sql = `create table if not exists "${table}" (YCSB_KEY varchar(255) primary key${columns})`;
-    await this.#db.transaction(() => this.#db.connection.exec(sql));
+    const sql = `create table "${table}" (${MARK} YCSB_KEY varchar(255) primary key${columns})`;
+    await this.#db.transaction(() => {
+      if (this.#inspect(table) === 'absent') this.#db.connection.exec(sql);
+    });
   }
 
   async dropTable(table: string): Promise<void> {
-    await this.#db.transaction(() => this.#db.connection.exec(`drop table if exists "${table}"`));
+    await this.#db.transaction(() => {
+      const kind = this.#inspect(table);
+      demandOwn(table, kind);
+      if (kind === 'own') this.#db.connection.exec(`drop table "${table}"`);
+    });
   }
 
   async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
@@ -53,8 +75,27 @@ export class SqliteRecords implements RecordStore {
   ): Promise<YcsbRecord[]> {
     const sql = `
       select ${columns(fields)} from "${table}" where YCSB_KEY >= ? order by YCSB_KEY limit ?`;
+    await this.#db.pause();
     const rows = await this.#on(table, () => this.#db.run(() => this.#db.statement(sql).all(start, count)));
     return rows.map((row) => ({ key: row.YCSB_KEY as string, fields: toFields(row) }));
+  }
+
+  #inspect(table: string): TableKind {
+    // In whatever case: SQLite takes Orders for orders.
+    const found = this.#db
+      .statement('select name, type, sql from sqlite_schema where name = ? collate nocase')
+      .get(table);
+    if (found === undefined) return 'absent';
+    if (found.type !== 'table' || /^create virtual/i.test(String(found.sql))) return 'other';
+    const columns = this.#db
+      .statement('select upper(name) as name, type, hidden from pragma_table_xinfo(?)')
+      .all(String(found.name));
+    const names = columns.map(({ name }) => String(name));
+    const isLayout =
+      names.includes('YCSB_KEY') &&
+      areFields(names.filter((name) => name !== 'YCSB_KEY')) &&
+      columns.every(({ type, hidden }) => hidden === 0 && /char|text|clob/i.test(String(type)));
+    return kindOf(String(found.sql).includes(MARK), isLayout);
   }
 
   #change(table: string, sql: string, values: readonly string[]): Promise<boolean> {
@@ -71,10 +112,7 @@ export class SqliteRecords implements RecordStore {
       const absent =
         error instanceof StoreError && /no such (?:table|column)|has no column/.test(error.message);
       if (!absent) throw error;
-      throw new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
-        hint: 'create the table with enough fields first',
-        cause: error,
-      });
+      throw missingField(table, error);
     }
   }
 }

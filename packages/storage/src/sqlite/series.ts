@@ -1,8 +1,6 @@
+import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 import type { Database } from './database.ts';
 import { SLOTS } from './schema.ts';
-
-// Some 200 bytes each.
-const MAX_CACHED = 50_000;
 
 export interface Series {
   readonly id: number;
@@ -23,7 +21,7 @@ export interface Series {
 export class SeriesDictionary {
   readonly #db: Database;
   readonly #devices = new Map<string, Map<string, Series>>();
-  #size = 0;
+  #bytes = 0;
   #epochs = new Array<number>(SLOTS).fill(0);
   #dataVersion = -1;
 
@@ -33,7 +31,7 @@ export class SeriesDictionary {
 
   clear(): void {
     this.#devices.clear();
-    this.#size = 0;
+    this.#bytes = 0;
   }
 
   /** To be called first in each transaction that writes readings. */
@@ -53,7 +51,7 @@ export class SeriesDictionary {
   get(device: string, metric: string): Series {
     const known = this.#devices.get(device)?.get(metric);
     if (known !== undefined) return known;
-    if (this.#size >= MAX_CACHED) this.clear();
+    if (this.#bytes >= MAX_CACHED_BYTES) this.clear();
     const id = this.#number('series', 'device, metric', [device, metric]);
     const series = { id, slot: id % SLOTS, merged: -1, epoch: -1, boot: null, bootId: null };
     let metrics = this.#devices.get(device);
@@ -62,7 +60,7 @@ export class SeriesDictionary {
       this.#devices.set(device, metrics);
     }
     metrics.set(metric, series);
-    this.#size += 1;
+    this.#bytes += cachedBytes(device, metric);
     return series;
   }
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe } from 'node:test';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { describeStore, type StoreTarget } from '../../conformance/index.ts';
+import { describeStore, type StorePlace, type StoreTarget } from '../../conformance/index.ts';
+import { openOutsider } from '../outsiders.ts';
 
 /** STORES=sqlite,json: which stores to prove; all of them without it. */
 export function isAsked(name: string): boolean {
@@ -23,7 +24,7 @@ export function prove(target: StoreTarget): void {
 export async function proveServer<S extends { stop(): Promise<void> }>(
   name: string,
   start: () => Promise<S>,
-  targetOn: (server: S) => Omit<StoreTarget, 'name'>,
+  targetOn: (server: S) => Omit<StoreTarget, 'name' | 'outsider'>,
 ): Promise<void> {
   if (!isAsked(name)) return;
   const started = await startOrSkip(name, start);
@@ -33,13 +34,16 @@ export async function proveServer<S extends { stop(): Promise<void> }>(
   }
   const { server } = started;
   after(() => server.stop());
-  describeStore({ name, ...targetOn(server) });
+  describeStore({ name, outsider, ...targetOn(server) });
 }
+
+const outsider = ({ url }: StorePlace) => openOutsider(url);
 
 /** A target whose places are temporary folders; `url` makes the URL of one. */
 export function embedded(name: string, url: (folder: string) => string): StoreTarget {
   return {
     name,
+    outsider,
     async create() {
       const folder = await mkdtemp(join(tmpdir(), `tidegauge-${name}-`));
       return { url: url(folder), cleanup: () => rm(folder, { recursive: true, force: true }) };

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { type Certificates, makeCertificates } from '@tidegauge/lab/certificates';
 import { hasCitus } from '@tidegauge/lab/citus';
 import { startPostgres } from '@tidegauge/lab/postgres';
@@ -11,6 +13,7 @@ import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
 
 const SECOND = 1_000_000;
+const STORAGE = fileURLToPath(new URL('../../src/index.ts', import.meta.url));
 
 const started = await startOrSkip('postgres', startPostgres);
 const skip = 'skip' in started ? started.skip : false;
@@ -61,6 +64,24 @@ describe('postgres, what keeps it from opening', { skip }, () => {
 
   test('a name that no host has is UNAVAILABLE', async () => {
     await refused('postgres://u:p@no-such-host.invalid/db', 'UNAVAILABLE');
+  });
+
+  test('a password that is missing or empty is MISCONFIGURED at once, and no connection is left', async () => {
+    const host = `127.0.0.1:${server.port}`;
+    for (const login of [server.user, `${server.user}:`]) {
+      const { message, hint } = await refused(`postgres://${login}@${host}/postgres`, 'MISCONFIGURED', 1500);
+      assert.match(message, /the server asks for a password, and the URL has none/);
+      assert.match(hint!, /write user and password into the URL/);
+    }
+    const program = `
+      import { openStore } from ${JSON.stringify(STORAGE)};
+      await openStore('postgres://${server.user}@${host}/postgres').catch(() => {});`;
+    const args = ['--input-type=module-typescript', '--eval', program];
+    assert.equal(
+      spawnSync(process.execPath, args, { timeout: 20_000 }).status,
+      0,
+      'it did not end by itself',
+    );
   });
 
   test('a wrong password, user or database is MISCONFIGURED', async () => {
@@ -275,7 +296,10 @@ describe('postgres, while it runs', { skip }, () => {
     const { store, database } = await fresh(t);
     const device = freshDevice();
     await store.readings.write(series(device, 12_000, 'long'));
-    const many = Array.from({ length: 1200 }, (_, index) => reading({ device, metric: `m${index}` }));
+    // More than one device, since one has 500 metrics at most.
+    const many = Array.from({ length: 1200 }, (_, index) =>
+      reading({ device: `${device}/${index % 3}`, metric: `m${index}` }),
+    );
     await store.readings.write(many);
     assert.equal(await store.readings.expire(T0 + 11_500 * SECOND), 11_500 + 1200);
     assert.equal((await server.query('select count(*) from readings', database)).trim(), '500');
@@ -306,6 +330,35 @@ describe('postgres, while it runs', { skip }, () => {
     assert.equal(odd.trim(), '');
   });
 
+  test('nothing is taken for a table of records that only looks like one', async (t) => {
+    const { store, database } = await fresh(t);
+    const key = 'ycsb_key text primary key';
+    await server.query(
+      `create table base (${key}, field0 text);
+       create view a_view as select * from base;
+       create materialized view a_copy as select * from base;
+       create index an_index on base (field0);
+       create sequence a_sequence;
+       create type a_type as (field0 text);
+       create table more (${key}, field0 text, secret text);
+       create table numbers (${key}, field0 integer);
+       create table without_fields (${key});
+       create table almost_marked (id integer);
+       comment on table almost_marked is 'tidegauge:records '`,
+      database,
+    );
+    const all = 'select relname, relkind, oid from pg_class order by oid';
+    const before = await server.query(all, database);
+    const tables = ['a_view', 'a_copy', 'an_index', 'a_sequence', 'a_type', 'more', 'numbers'];
+    for (const table of [...tables, 'without_fields', 'almost_marked', 'MORE']) {
+      await rejection(store.records.createTable(table, 1), 'FORBIDDEN');
+      await rejection(store.records.read(table, 'a', null), 'FORBIDDEN');
+      await rejection(store.records.insert(table, 'a', { field0: 'x' }), 'FORBIDDEN');
+      await rejection(store.records.dropTable(table), 'FORBIDDEN');
+    }
+    assert.equal(await server.query(all, database), before);
+  });
+
   test('a table that YCSB made is read, and one made anew with other fields too', async (t) => {
     const { store, database } = await fresh(t);
     await server.query(
@@ -320,7 +373,8 @@ describe('postgres, while it runs', { skip }, () => {
     ]);
     // Every connection has the statement prepared by now.
     await Promise.all(Array.from({ length: 20 }, () => store.records.read('usertable', 'user1', null)));
-    await store.records.dropTable('usertable');
+    await rejection(store.records.dropTable('usertable'), 'FORBIDDEN');
+    await server.query('drop table usertable', database);
     await store.records.createTable('usertable', 3);
     await store.records.insert('usertable', 'user1', { field2: 'c' });
     const again = Array.from({ length: 20 }, () => store.records.read('usertable', 'user1', null));

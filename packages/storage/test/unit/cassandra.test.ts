@@ -23,7 +23,7 @@ function codeOf(error: unknown): StoreErrorCode {
 }
 
 const RESPONSES: Readonly<Record<keyof typeof responseErrorCodes, StoreErrorCode>> = {
-  serverError: 'UNAVAILABLE',
+  serverError: 'UNEXPECTED',
   protocolError: 'UNAVAILABLE',
   badCredentials: 'MISCONFIGURED',
   unavailableException: 'UNAVAILABLE',
@@ -33,7 +33,7 @@ const RESPONSES: Readonly<Record<keyof typeof responseErrorCodes, StoreErrorCode
   writeTimeout: 'TIMEOUT',
   readTimeout: 'TIMEOUT',
   readFailure: 'UNAVAILABLE',
-  functionFailure: 'UNAVAILABLE',
+  functionFailure: 'UNEXPECTED',
   writeFailure: 'UNAVAILABLE',
   syntaxError: 'MISCONFIGURED',
   unauthorized: 'MISCONFIGURED',
@@ -66,13 +66,13 @@ test('every error class of the driver has its meaning', () => {
     ArgumentError: [new errors.ArgumentError('no such dc'), 'MISCONFIGURED'],
     AuthenticationError: [new errors.AuthenticationError('no'), 'MISCONFIGURED'],
     BusyConnectionError: [new errors.BusyConnectionError('h', 1, 1), 'OVERLOADED'],
-    DriverError: [bare('DriverError'), 'UNAVAILABLE'],
-    DriverInternalError: [new errors.DriverInternalError('odd'), 'UNAVAILABLE'],
+    DriverError: [bare('DriverError'), 'UNEXPECTED'],
+    DriverInternalError: [new errors.DriverInternalError('odd'), 'UNEXPECTED'],
     NoHostAvailableError: [new errors.NoHostAvailableError({}, 'none'), 'UNAVAILABLE'],
     NotSupportedError: [new errors.NotSupportedError('old'), 'MISCONFIGURED'],
     OperationTimedOutError: [new errors.OperationTimedOutError('late', 'h'), 'TIMEOUT'],
-    ResponseError: [new errors.ResponseError(0x7777, 'new'), 'UNAVAILABLE'],
-    VIntOutOfRangeException: [bare('VIntOutOfRangeException'), 'UNAVAILABLE'],
+    ResponseError: [new errors.ResponseError(0x7777, 'new'), 'UNEXPECTED'],
+    VIntOutOfRangeException: [bare('VIntOutOfRangeException'), 'UNEXPECTED'],
   };
   assert.deepEqual(Object.keys(made).sort(), Object.keys(errors).sort());
   for (const [name, [error, code]] of Object.entries(made)) assert.equal(codeOf(error), code, name);
@@ -85,7 +85,10 @@ test('of what several hosts answered, what a person must mend counts first', () 
     );
   const late = new errors.OperationTimedOutError('late', 'h');
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { syscall: 'connect' });
+  // As the driver makes it when a node is killed.
+  const closed = Object.assign(bare('DriverError') as object, { isSocketError: true });
   assert.equal(codeOf(hosts(refused)), 'UNAVAILABLE');
+  assert.equal(codeOf(hosts(closed)), 'UNAVAILABLE');
   assert.equal(codeOf(hosts(refused, late)), 'TIMEOUT');
   assert.equal(codeOf(hosts(late, new errors.AuthenticationError('no'))), 'MISCONFIGURED');
 });

@@ -11,6 +11,7 @@ import {
   devicePrefix,
   readKey,
   SALTS,
+  SeriesPrefixes,
   saltSplits,
   seriesPrefix,
   timeKey,
@@ -121,7 +122,7 @@ test('every error of the client has a meaning and a hint, and names the place', 
     if (isRetryable(error)) retried.push(code);
   }
   assert.deepEqual(retried.sort(), [
-    ...['CLOSED', 'NAMESPACE_EXISTS', 'OUTCOME_UNKNOWN', 'OVERLOADED', 'PROTOCOL', 'TABLE_ENABLED'],
+    ...['CLOSED', 'NAMESPACE_EXISTS', 'OUTCOME_UNKNOWN', 'OVERLOADED', 'TABLE_ENABLED'],
     ...['TABLE_EXISTS', 'TIMEOUT', 'UNAVAILABLE', 'UNREACHABLE'],
   ]);
   const mistake = new TypeError('ours');
@@ -155,5 +156,18 @@ test('the URL names ZooKeeper and a namespace, and no password', () => {
       (error) => error instanceof StoreError && error.code === 'MISCONFIGURED' && error.hint !== null,
       url,
     );
+  }
+});
+
+test('row key prefixes are remembered within a bound of bytes, whatever the length of names', () => {
+  for (const length of [10, 250]) {
+    const prefixes = new SeriesPrefixes();
+    const first = prefixes.of('first', 'temperature');
+    let names = 0;
+    for (; prefixes.of('first', 'temperature') === first; names++) {
+      assert.ok(names * 2 * length < 16 * 2 ** 20, `${names} names of ${length} characters are remembered`);
+      for (let more = 0; more < 500; more++) prefixes.of(`${names++}`.padStart(length, '0'), 'temperature');
+    }
+    assert.ok(names > 1000);
   }
 });

@@ -381,7 +381,7 @@ describe('json errors', () => {
       assert.ok(error.message.includes('/data/readings/x.jsonl') && error.message.includes(code));
     }
     const odd = toStoreError(Object.assign(new Error('odd'), { code: 'EODD', syscall: 'write' }), '/data');
-    assert.ok(odd instanceof StoreError && odd.code === 'UNAVAILABLE');
+    assert.ok(odd instanceof StoreError && odd.code === 'UNEXPECTED');
     for (const other of [new StoreError('REJECTED', 'as it is'), new RangeError('a mistake in here')]) {
       assert.equal(toStoreError(other, '/data'), other);
     }

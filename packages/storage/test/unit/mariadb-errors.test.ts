@@ -67,8 +67,10 @@ describe('errors of MariaDB', () => {
     }
   });
 
-  test('that nobody has heard of lose nothing: they are UNAVAILABLE', () => {
-    assert.equal(mapped(9999).code, 'UNAVAILABLE');
+  test('of the server or the driver that are not known are UNEXPECTED, those of the network UNAVAILABLE', () => {
+    assert.equal(mapped(9999).code, 'UNEXPECTED');
+    assert.equal(mapped(45_999).code, 'UNEXPECTED');
+    assert.equal(mapped(-104).code, 'UNAVAILABLE');
   });
 
   test('are judged by their root cause', () => {

@@ -132,12 +132,44 @@ describe('rangeOfSeries', () => {
     assert.deepEqual(await collect(rangeOfSeries({ ...query, metric: 'x' }, series, readPage)), []);
   });
 
-  test('asks for no more at once than is wanted, and never for more than 1000', async () => {
+  test('asks for no more at once than is wanted, and for more as long as readings are small', async () => {
     asked.length = 0;
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 20 }, series, readPage));
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 1_000_000 }, series, readPage));
     const limits = asked.map(({ limit }) => limit);
-    assert.deepEqual(limits, [20, 1000]);
+    assert.deepEqual(limits, [8, 20, 8, 32, 128]);
+  });
+
+  test('bounds pages by the size of texts, and grows them where readings are small', async () => {
+    const long = (count: number, value: string | number) => ({
+      metric: 'a',
+      rows: Array.from({ length: count }, (_, at) => reading({ device: 'd', time: T0 + at, value })),
+    });
+    for (const [value, largest, smallest] of [
+      ['x'.repeat(4096), 15, 8],
+      [1, 256, 8],
+    ] as const) {
+      asked.length = 0;
+      const one = long(2000, value);
+      const all = await collect(rangeOfSeries({ device: 'd', limit: 10_000 }, [one], readPage));
+      assert.equal(all.length, 2000);
+      const limits = asked.map(({ limit }) => limit);
+      assert.equal(limits[0], 8);
+      assert.equal(Math.max(...limits), largest);
+      assert.equal(Math.min(...limits), smallest);
+    }
+  });
+
+  test('asks for one reading of each of very many series first', async () => {
+    asked.length = 0;
+    const many = Array.from({ length: 500 }, (_, n) => ({
+      metric: `m${n}`,
+      rows: [reading({ device: 'd', metric: `m${n}`, time: T0 + n })],
+    }));
+    const [newest] = await collect(rangeOfSeries({ device: 'd', limit: 1 }, many, readPage));
+    assert.equal(newest!.metric, 'm499');
+    assert.equal(asked.length, 500);
+    assert.ok(asked.every(({ limit }) => limit === 1));
   });
 });
 

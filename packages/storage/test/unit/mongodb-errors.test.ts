@@ -39,11 +39,11 @@ test('every error of the driver becomes a StoreError that names the place and sa
   for (const error of errors) mapped(error);
 });
 
-test('every server code that is known has a code and a hint, and an unknown one can be tried again', () => {
+test('every server code that is known has a code and a hint, and one that is not known is UNEXPECTED', () => {
   for (const [code, [kind]] of Object.entries(SERVER_CODES)) {
     assert.equal(mapped(server(Number(code))).code, kind);
   }
-  assert.equal(mapped(server(987_654)).code, 'UNAVAILABLE');
+  assert.equal(mapped(server(987_654)).code, 'UNEXPECTED');
 });
 
 const CASES: readonly [string, StoreErrorCode, Error][] = [
@@ -59,6 +59,11 @@ const CASES: readonly [string, StoreErrorCode, Error][] = [
   ['a document too large for MongoDB', 'REJECTED', server(10334)],
   ['a document too large for FerretDB', 'REJECTED', server(2, 'Size 17 is larger than MaxDocumentSize 16')],
   ['a document too large for the serializer', 'REJECTED', new RangeError('offset is out of range')],
+  [
+    'a batch whose connection broke',
+    'UNAVAILABLE',
+    new driver.MongoBulkWriteError(new driver.MongoNetworkError('read ECONNRESET') as never, {} as never),
+  ],
   ['a server too old', 'MISCONFIGURED', new driver.MongoCompatibilityError('wire version')],
 ];
 

@@ -50,8 +50,8 @@ describe('errors of PostgreSQL', () => {
     '57P01': 'UNAVAILABLE',
     '57P03': 'UNAVAILABLE',
     '58030': 'UNAVAILABLE',
-    XX000: 'UNAVAILABLE',
-    '99999': 'UNAVAILABLE',
+    XX000: 'UNEXPECTED',
+    '99999': 'UNEXPECTED',
   };
   for (const [state, code] of Object.entries(STATES)) {
     test(`SQLSTATE ${state} is ${code}`, () => assert.equal(mapped(sent(state)).code, code));

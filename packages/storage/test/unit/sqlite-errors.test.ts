@@ -84,9 +84,9 @@ describe('errors of SQLite', () => {
     });
   }
 
-  test('a code nobody has heard of is UNAVAILABLE, and what is not SQLite\u2019s passes through', () => {
+  test('a code that is not known is UNEXPECTED, and what is not SQLite\u2019s passes through', () => {
     const unheard = Object.assign(new Error('new in version 9'), { errcode: 99 });
-    assert.equal((toStoreError(unheard, 'x') as StoreError).code, 'UNAVAILABLE');
+    assert.equal((toStoreError(unheard, 'x') as StoreError).code, 'UNEXPECTED');
     const own = new TypeError('mistake');
     assert.equal(toStoreError(own, 'x'), own);
     assert.equal(resultCode(own), null);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -35,6 +35,25 @@ describe('the SQLite backend opening its file', () => {
     await store.close();
   });
 
+  test('makes files for this user only, and takes those of an older version away from others', async () => {
+    const path = freshPath();
+    const modes = () => ['', '-wal', '-shm'].map((end) => statSync(path + end).mode & 0o777);
+    const store = await openStore(`sqlite:${path}`);
+    assert.deepEqual(modes(), [0o600, 0o600, 0o600]);
+    await store.close();
+    for (const [before, now] of [
+      [0o644, 0o600],
+      [0o664, 0o660],
+    ] as const) {
+      chmodSync(path, before);
+      const again = await openStore(`sqlite:${path}`);
+      assert.deepEqual(modes(), [now, now, now]);
+      await again.close();
+    }
+    await (await openStore(`sqlite:${folder}/own/x.db`)).close();
+    assert.equal(statSync(join(folder, 'own')).mode & 0o777, 0o700);
+  });
+
   test('refuses a path that cannot be a database, naming it', async () => {
     writeFileSync(join(folder, 'notes.txt'), 'not a database at all, '.repeat(100));
     mkdirSync(join(folder, 'folder.db'));
@@ -64,6 +83,38 @@ describe('the SQLite backend opening its file', () => {
     db.close();
     const store = await openStore(`sqlite:${path}`);
     assert.deepEqual({ ...(await store.records.read('usertable', 'user1', null)) }, { field0: 'a' });
+    await store.close();
+  });
+
+  test('takes nothing for a table of records that only looks like one', async () => {
+    const path = freshPath();
+    const store = await openStore(`sqlite:${path}`);
+    const db = new DatabaseSync(path);
+    const key = 'ycsb_key text primary key';
+    db.exec(`
+      create table base (${key}, field0 text);
+      create view a_view as select * from base;
+      create index an_index on base (field0);
+      create trigger a_trigger after insert on base begin delete from base; end;
+      create virtual table virtual_one using fts5 (field0);
+      create table more (${key}, field0 text, secret text);
+      create table without_key (field0 text);
+      create table without_fields (${key});
+      create table bytes (${key}, field0 blob);
+      create table computed (${key}, field0 text as (ycsb_key) virtual);
+      create table other_names (${key}, field00 text);`);
+    const tables = ['a_view', 'an_index', 'virtual_one', 'virtual_one_data', 'more', 'without_key'];
+    tables.push('without_fields', 'bytes', 'computed', 'other_names', 'recent');
+    const schema = db.prepare('select name, sql from sqlite_schema order by name');
+    const before = schema.all();
+    for (const table of tables) {
+      await rejection(store.records.createTable(table, 1), 'FORBIDDEN');
+      await rejection(store.records.read(table, 'a', null), 'FORBIDDEN');
+      await rejection(store.records.insert(table, 'a', { field0: 'x' }), 'FORBIDDEN');
+      await rejection(store.records.dropTable(table), 'FORBIDDEN');
+    }
+    assert.deepEqual(schema.all(), before);
+    db.close();
     await store.close();
   });
 

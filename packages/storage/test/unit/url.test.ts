@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { maskUrl, parseUrl, StoreError } from '../../src/index.ts';
+import { parseUrl, StoreError } from '../../src/index.ts';
 import { choice, embeddedPath, integer, readOptions } from '../../src/options.ts';
 
 function mistake(read: () => unknown): StoreError {
@@ -78,28 +78,6 @@ describe('parseUrl', () => {
     ]) {
       const error = mistake(() => parseUrl(text));
       assert.doesNotMatch(`${error.message} ${error.hint}`, /hunter2/, text);
-    }
-  });
-});
-
-describe('maskUrl', () => {
-  test('hides the password and options that look like secrets', () => {
-    assert.equal(maskUrl('postgres://u:p@h/db?ssl=1'), 'postgres://u:***@h/db?ssl=1');
-    assert.equal(maskUrl('postgres://u:p@ss/w?rd@h/db'), 'postgres://u:***@h/db');
-    assert.equal(maskUrl('postgres:/u:p@h/db'), 'postgres:/u:***@h/db');
-    assert.equal(
-      maskUrl('cassandra://h1,h2/k?password=x&rf=3&authToken=y'),
-      'cassandra://h1,h2/k?password=***&rf=3&authToken=***',
-    );
-  });
-
-  test('leaves a URL without secrets as it is', () => {
-    for (const url of [
-      'sqlite:./data/t.db?cache=1024',
-      'postgres://u@h:5432/db',
-      'cassandra://h1:9042,h2:9042/k',
-    ]) {
-      assert.equal(maskUrl(url), url);
     }
   });
 });

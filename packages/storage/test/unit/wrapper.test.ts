@@ -9,10 +9,11 @@ import {
   type StoreOperation,
   silentLogger,
 } from '../../src/index.ts';
+import type { Backend } from '../../src/tables.ts';
 import { wrapStore } from '../../src/wrapper.ts';
 
 /** The least that is a store; what a test needs is put over it. */
-function bareStore(readings: Partial<Store['readings']>, close = async () => {}): Store {
+function bareStore(readings: Partial<Store['readings']>, close = async () => {}): Backend {
   const nothing = async () => {};
   const unused = () => assert.fail('not part of this test');
   const capabilities = {
@@ -35,12 +36,13 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
       write: unused,
       range: unused,
       latest: unused,
+      metrics: async () => [],
       aggregate: unused,
       expire: unused,
       ...readings,
     },
     devices: {} as Store['devices'],
-    records: {} as Store['records'],
+    records: {} as Backend['records'],
     open: nothing,
     migrate: nothing,
     health: nothing,
@@ -48,7 +50,7 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
   };
 }
 
-async function opened(inner: Store, seen: [StoreOperation, StoreErrorCode | null][] = []): Promise<Store> {
+async function opened(inner: Backend, seen: [StoreOperation, StoreErrorCode | null][] = []): Promise<Store> {
   const observe = (operation: StoreOperation, _seconds: number, code: StoreErrorCode | null) => {
     if (operation !== 'open') seen.push([operation, code]);
   };
@@ -102,13 +104,13 @@ describe('a wrapped store', () => {
     }
   });
 
-  test('turns a backend\u2019s own mistake into UNAVAILABLE, so that nothing is lost by it', async () => {
+  test('turns a backend\u2019s own mistake into UNEXPECTED', async () => {
     const mistake = new TypeError('x is not a function');
     const seen: [StoreOperation, StoreErrorCode | null][] = [];
     const store = await opened(bareStore({ write: () => Promise.reject(mistake) }), seen);
-    const error = await rejection(store.readings.write(series('d', 1)), 'UNAVAILABLE');
+    const error = await rejection(store.readings.write(series('d', 1)), 'UNEXPECTED');
     assert.equal(error.cause, mistake);
-    assert.deepEqual(seen, [['readings.write', 'UNAVAILABLE']]);
+    assert.deepEqual(seen, [['readings.write', 'UNEXPECTED']]);
   });
 
   test('waits for a call under way before it closes', async () => {

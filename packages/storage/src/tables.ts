@@ -1,0 +1,128 @@
+import { performance } from 'node:perf_hooks';
+import type { RecordStore, Store } from './contract.ts';
+import { StoreError, type StoreErrorOptions } from './errors.ts';
+
+// Tables of records share a database with readings, and often with tables of other programs. What Tidegauge may do
+// with a table is decided by what stands in the database itself, so that every process decides alike.
+
+/**
+ * What a table is. `own`: Tidegauge made it, by the mark that was set when it was made. `ycsb`: another program made
+ * it, in the layout of YCSB's binding. `other`: anything else that has the name.
+ */
+export type TableKind = 'absent' | 'own' | 'ycsb' | 'other';
+
+/** The mark, where an engine keeps a text with a table: its comment, say. It goes with the table. */
+export const TABLE_MARK = 'tidegauge:records';
+
+/** A backend's records. The wrapper inspects a table before it passes a call on. */
+export interface BackendRecords extends RecordStore {
+  /** What a table is, looked up now. */
+  inspect(table: string): Promise<TableKind>;
+  /** Called for a table that is absent. Another process may make it first: then it stays as it is. */
+  createTable(table: string, fieldCount: number): Promise<void>;
+  /** Drops the table if it is `own` at that moment. @throws {StoreError} FORBIDDEN when it is `ycsb` or `other`. */
+  dropTable(table: string): Promise<void>;
+}
+
+/** What the wrapper wraps. */
+export interface Backend extends Store {
+  readonly records: BackendRecords;
+}
+
+const COLUMN = /^field(?:0|[1-9]\d{0,2})$/;
+
+/** Whether the columns besides the key are those of YCSB's layout, in whatever case the engine keeps names. */
+export function areFields(columns: readonly string[]): boolean {
+  return columns.length > 0 && columns.every((column) => COLUMN.test(column.toLowerCase()));
+}
+
+/** The kind of a table that is there. */
+export function kindOf(isMarked: boolean, isLayout: boolean): TableKind {
+  if (isMarked) return 'own';
+  return isLayout ? 'ycsb' : 'other';
+}
+
+const DROP_HINT = `drop it with the database's own tools, or set the mark: see docs/record-tables.md`;
+
+/** A table that is not there. */
+export class MissingTable extends StoreError {
+  constructor(message: string, options: StoreErrorOptions) {
+    super('REJECTED', message, options);
+  }
+}
+
+/** Of an engine that names columns when the table is made. */
+export function missingField(table: string, cause: unknown): StoreError {
+  return new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
+    hint: 'create the table with enough fields first',
+    cause,
+  });
+}
+
+/** Throws unless a table may be read and written as records. @throws {StoreError} */
+export function demandRecords(table: string, kind: TableKind): void {
+  if (kind === 'absent') {
+    throw new MissingTable(`table ${table} does not exist`, { hint: 'create the table first' });
+  }
+  if (kind === 'other') {
+    const message = `table ${table} is not a table of records: Tidegauge did not create it, and its layout is not YCSB's`;
+    throw new StoreError('FORBIDDEN', message, { hint: 'use another name' });
+  }
+}
+
+/** Throws unless Tidegauge made the table. @throws {StoreError} FORBIDDEN */
+export function demandOwn(table: string, kind: TableKind): void {
+  if (kind === 'other') demandRecords(table, kind);
+  if (kind !== 'ycsb') return;
+  const message = `table ${table} has no mark that Tidegauge created it`;
+  throw new StoreError('FORBIDDEN', message, { hint: DROP_HINT });
+}
+
+/** How long a table counts as what it was found to be. */
+const KNOWN_MS = 5000;
+const MAX_KNOWN = 1000;
+
+/** Lets calls on tables of records through; looks a table up first when that was not done just now. */
+export class TableGuard {
+  readonly #inspect: (table: string) => Promise<TableKind>;
+  /** Tables that may be used, and until when that is believed. */
+  readonly #known = new Map<string, number>();
+  readonly #pending = new Map<string, Promise<void>>();
+
+  constructor(inspect: (table: string) => Promise<TableKind>) {
+    this.#inspect = inspect;
+  }
+
+  async on<T>(table: string, call: () => Promise<T>): Promise<T> {
+    const until = this.#known.get(table);
+    if (until === undefined || until < performance.now()) await this.#admit(table);
+    try {
+      return await call();
+    } catch (error) {
+      // Another program may have dropped or changed the table.
+      this.#known.delete(table);
+      throw error;
+    }
+  }
+
+  forget(table: string): void {
+    this.#known.delete(table);
+  }
+
+  /** Calls that come together share one look. */
+  #admit(table: string): Promise<void> {
+    let pending = this.#pending.get(table);
+    if (pending === undefined) {
+      pending = this.#look(table).finally(() => this.#pending.delete(table));
+      this.#pending.set(table, pending);
+    }
+    return pending;
+  }
+
+  async #look(table: string): Promise<void> {
+    this.#known.delete(table);
+    demandRecords(table, await this.#inspect(table));
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(table, performance.now() + KNOWN_MS);
+  }
+}
