@@ -4,7 +4,8 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tidegauge/', import.meta.url));
+/** Where the lab keeps what it built or downloaded, for all its processes. */
+export const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tidegauge/', import.meta.url));
 const POLL_MS = 250;
 const WAIT_MS = 900_000;
 
@@ -12,9 +13,14 @@ const WAIT_MS = 900_000;
  * A directory of the lab's cache (`ferretdb/v2.7.0`), built when it is not there: whole or not at all, and once,
  * also when several processes ask at the same moment.
  *
- * @param build fills the directory it is given, which does not exist yet
+ * @param build fills the directory it is given, which does not exist yet; with `resume` it may hold what an
+ *   attempt that failed has left
  */
-export async function buildOnce(name: string, build: (directory: string) => Promise<void>): Promise<string> {
+export async function buildOnce(
+  name: string,
+  build: (directory: string) => Promise<void>,
+  { resume = false } = {},
+): Promise<string> {
   const path = `${CACHE}${name}`;
   if (existsSync(path)) return path;
   await mkdir(dirname(path), { recursive: true });
@@ -22,12 +28,12 @@ export async function buildOnce(name: string, build: (directory: string) => Prom
   const building = `${path}.building`;
   try {
     if (existsSync(path)) return path;
-    await rm(building, { recursive: true, force: true });
+    if (!resume) await rm(building, { recursive: true, force: true });
     await build(building);
     await rename(building, path);
     return path;
   } finally {
-    await rm(building, { recursive: true, force: true });
+    if (!resume) await rm(building, { recursive: true, force: true });
     await unlock();
   }
 }

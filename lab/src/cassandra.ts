@@ -1,21 +1,18 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { CACHE } from './build-once.ts';
 import { jvmOptions, yaml } from './cassandra-conf.ts';
 import { runCql } from './cql.ts';
 import { findProgram } from './debian.ts';
+import { runInstaller } from './installer.ts';
 import { launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
-const run = promisify(execFile);
-
 export const CASSANDRA_VERSION = '5.0.9';
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tidegauge/cassandra', import.meta.url));
+const FOLDER = join(CACHE, 'cassandra');
 const READY_MS = 120_000;
 const MAX_NODES = 3;
 const USER = 'tidegauge';
@@ -105,9 +102,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
   };
 
   try {
-    const starts = await Promise.allSettled(nodes.map((node) => node.restart()));
-    // Only now, when all have ended their start, can all be stopped.
-    for (const start of starts) if (start.status === 'rejected') throw start.reason;
+    await startTogether(nodes, directory.path);
     await insist(() =>
       query(
         `create role if not exists ${USER} with superuser = true and login = true and password = '${password}'`,
@@ -129,6 +124,22 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
     query,
     stop,
   };
+}
+
+/**
+ * Starts all nodes at once. On a busy machine they may never agree on who is there; the first node then makes no role,
+ * and nobody can log in. They hold nothing yet, so they are started afresh once.
+ */
+async function startTogether(nodes: readonly Node[], folder: string): Promise<void> {
+  for (let isLast = false; ; isLast = true) {
+    const starts = await Promise.allSettled(nodes.map((node) => node.restart()));
+    // Only now, when all have ended their start, can all be stopped.
+    const failed = starts.find((start) => start.status === 'rejected');
+    if (failed === undefined) return;
+    if (isLast || !/some nodes were not ready/.test((failed.reason as Error).message)) throw failed.reason;
+    await Promise.all(nodes.map((node) => node.kill()));
+    for (const entry of await readdir(folder)) await rm(join(folder, entry), { recursive: true });
+  }
 }
 
 class Node implements CassandraNode {
@@ -196,12 +207,12 @@ function answers(login: Parameters<typeof runCql>[0]): Promise<boolean> {
 
 /** The folder with Cassandra's jars, filled by Maven when it is not there. */
 export async function cassandraJars(): Promise<string> {
-  const folder = join(CACHE, CASSANDRA_VERSION);
+  const folder = join(FOLDER, CASSANDRA_VERSION);
   if (existsSync(folder)) return folder;
   const maven = await findProgram('mvn', 'maven');
   process.stderr.write(`Downloading Cassandra ${CASSANDRA_VERSION} (once, 70 MB)...\n`);
-  await mkdir(CACHE, { recursive: true });
-  const work = await mkdtemp(join(CACHE, 'download-'));
+  await mkdir(FOLDER, { recursive: true });
+  const work = await mkdtemp(join(FOLDER, 'download-'));
   try {
     await writeFile(join(work, 'pom.xml'), POM);
     const args = [
@@ -211,7 +222,7 @@ export async function cassandraJars(): Promise<string> {
       '-DoutputDirectory=lib',
       '-DincludeScope=runtime',
     ];
-    await run(maven, args, { cwd: work, timeout: 600_000 });
+    await runInstaller(`download Cassandra ${CASSANDRA_VERSION}`, maven, args, { cwd: work });
     // Whole or not at all, also when two processes download at once.
     await rename(join(work, 'lib'), folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;

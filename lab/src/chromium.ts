@@ -14,6 +14,8 @@ export interface Chromium {
 export interface ChromiumOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: 'light' | 'dark';
+  /** Language and region, which decide how numbers and times are written. */
+  readonly locale?: string;
 }
 
 /** Starts headless Chromium that talks to nobody but the pages it is given. */
@@ -25,7 +27,7 @@ export async function launchChromium(options: ChromiumOptions = {}): Promise<Chr
       executablePath,
       viewport: options.viewport ?? { width: 1280, height: 800 },
       colorScheme: options.colorScheme ?? 'light',
-      locale: 'en-GB',
+      locale: options.locale ?? 'en-GB',
       args: [
         '--headless=new',
         // Chromium refuses its sandbox to root, which is who runs tests in a container.

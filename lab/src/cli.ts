@@ -4,7 +4,8 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseFlags } from '@tidegauge/service';
+import { didYouMean } from '@tidegauge/text';
 import { type Background, claim, find, findAll, folderOf, logFile, MARK, takeDown } from './background.ts';
 import { CATALOGUE, refuseFlags, type StartFlags } from './catalogue.ts';
 import { memoryOf, processesWith } from './processes.ts';
@@ -64,7 +65,10 @@ async function main(argv: string[]): Promise<void> {
   }
   if (process.platform !== 'linux') throw new UsageError('the lab runs on Linux');
   if (!Object.hasOwn(COMMANDS, command)) {
-    throw new UsageError(`there is no command ${command}: they are ${Object.keys(COMMANDS).join(', ')}`);
+    const commands = Object.keys(COMMANDS);
+    throw new UsageError(
+      `there is no command ${command}: they are ${commands.join(', ')}${didYouMean(command, commands)}`,
+    );
   }
   const { name, nodes, target: targets } = values;
   await COMMANDS[command]!(rest, { name, nodes: Number(nodes), targets });
@@ -72,7 +76,7 @@ async function main(argv: string[]): Promise<void> {
 
 function read(args: string[]) {
   try {
-    return parseArgs({
+    return parseFlags({
       args,
       allowPositionals: true,
       options: {
@@ -83,14 +87,14 @@ function read(args: string[]) {
       },
     });
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0]);
+    throw new UsageError((error as Error).message);
   }
 }
 
 async function up([server, ...more]: readonly string[], flags: Flags): Promise<void> {
   if (server === undefined || !Object.hasOwn(CATALOGUE, server)) {
     const problem = server === undefined ? 'up takes a server' : `there is no server ${server}`;
-    throw new UsageError(`${problem}: they are ${names.join(', ')}`);
+    throw new UsageError(`${problem}: they are ${names.join(', ')}${didYouMean(server ?? '', names)}`);
   }
   if (more.length > 0) throw new UsageError('up takes one server; start others one by one');
   const refused = refuseFlags(server, flags);
@@ -141,14 +145,18 @@ async function supervise(name: string, server: string, flags: StartFlags): Promi
 }
 
 function reportOf(child: ChildProcess): Promise<Report> {
-  return once(child, 'message').then(([report]) => report as Report);
+  return once(child, 'message').then(([report]) => report as Report, notStarted);
 }
 
 function endOf(child: ChildProcess): Promise<Report> {
   return once(child, 'exit').then(
     ([code, signal]) => ({ ready: false, why: `it was ended (${signal ?? `exit code ${code}`})` }),
-    (error: unknown) => ({ ready: false, why: String(error) }),
+    notStarted,
   );
+}
+
+function notStarted(error: unknown): Report {
+  return { ready: false, why: `it cannot be started: ${(error as Error).message}` };
 }
 
 /** Installing takes minutes the first time: what is said of it is passed on. */

@@ -1,18 +1,11 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { runInstaller } from './installer.ts';
 
 const POLICY = '/usr/sbin/policy-rc.d';
 const LOCK = '/run/lock/tidegauge-install';
-const INSTALL = {
-  timeout: 900_000,
-  maxBuffer: 64 * 2 ** 20,
-  env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-};
+const ENVIRONMENT = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
 // Servers are in sbin or in folders of their own, which are not on the PATH of ordinary users.
 const FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 
@@ -62,5 +55,6 @@ const SCRIPT = `
  */
 export async function installDebian(packages: readonly string[]): Promise<void> {
   process.stderr.write(`Installing ${packages.join(', ')} (once)...\n`);
-  await run('flock', ['--timeout', '900', LOCK, 'sh', '-c', SCRIPT, 'sh', ...packages], INSTALL);
+  const command = ['--timeout', '900', LOCK, 'sh', '-c', SCRIPT, 'sh', ...packages];
+  await runInstaller(`install ${packages.join(' ')}`, 'flock', command, { env: ENVIRONMENT });
 }

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { Aedes, type AuthenticateError } from 'aedes';
+import { Aedes, type AuthenticateError, type Client } from 'aedes';
+import { BrokerQueue, type Persistence } from './broker-queue.ts';
 
 export interface EmbeddedBrokerOptions {
   /** Default 1883; 0 takes a free one. */
@@ -11,6 +12,35 @@ export interface EmbeddedBrokerOptions {
   /** With both, every client must give them; with neither, anybody may connect. */
   readonly username?: string;
   readonly password?: string;
+  /** Takes a line for each client that is refused, at most one a second. Default: standard error. */
+  readonly log?: (line: string) => void;
+}
+
+const MIB = 1024 * 1024;
+/** Bytes of a packet, and of what may come before CONNECT is accepted. */
+const MAX_PACKET = 8 * MIB;
+const MAX_FIRST_PACKET = 64 * 1024;
+const MAX_TOPIC_LENGTH = 1024;
+const MAX_CONNECTIONS = 1000;
+/** From the connection to CONNECT. */
+const CONNECT_MS = 10_000;
+/** QoS 2 messages of a client that wait for PUBREL. */
+const MAX_INFLIGHT = 1000;
+const BOUNDS = { queuedBytes: 64 * MIB, heldBytes: 32 * MIB, retainedBytes: 8 * MIB, awayMs: 300_000 };
+const LOG_MS = 1000;
+
+/** What this broker says to a client that it ends. */
+class Refusal extends Error {}
+
+/** The parts of aedes's client that are bounded or corrected here. */
+interface Inside {
+  readonly id: string | null;
+  readonly clean: boolean;
+  readonly connecting: boolean;
+  readonly connected: boolean;
+  duplicates: object;
+  readonly _parser: { parse(bytes: Buffer): number; readonly packet: { readonly length: number } };
+  emit(event: 'error', error: Error): void;
 }
 
 export interface EmbeddedBroker {
@@ -21,7 +51,8 @@ export interface EmbeddedBroker {
 }
 
 /**
- * Starts an MQTT 3.1.1 broker in this process (aedes, sessions in memory). Rejects with the system's error,
+ * Starts an MQTT 3.1.1 broker in this process (aedes, sessions in memory; clients of MQTT 5 are told the version).
+ * Packets, topics, connections and queues are bounded. Rejects with the system's error,
  * `code` EADDRINUSE when the port is taken.
  */
 export async function startEmbeddedBroker(options: EmbeddedBrokerOptions = {}): Promise<EmbeddedBroker> {
@@ -29,7 +60,38 @@ export async function startEmbeddedBroker(options: EmbeddedBrokerOptions = {}): 
   if ((username === undefined) !== (password === undefined)) {
     throw new TypeError('the embedded broker takes both username and password, or neither');
   }
-  const broker = await Aedes.createBroker();
+  const broker = await Aedes.createBroker({ connectTimeout: CONNECT_MS, maxInflightInbound: MAX_INFLIGHT });
+  const queue = new BrokerQueue(BOUNDS);
+  queue.install((broker as unknown as { persistence: Persistence }).persistence);
+  broker.authorizePublish = (_client, packet, done) => {
+    const problem = topicProblem(packet.topic);
+    if (problem !== null) done(new Refusal(`its message on ${shown(packet.topic)} is refused: ${problem}`));
+    else if (packet.qos > 0 && queue.full)
+      done(
+        new Refusal('the queue for those who read is full: its message is not taken, send it again later'),
+      );
+    else done(null);
+  };
+  // aedes takes what overtakes another message for one that was sent before, and drops it.
+  broker.on('client', (client) => {
+    inside(client).duplicates = new Proxy({}, { set: () => true });
+    queue.note(client.id, true);
+  });
+  broker.on('clientDisconnect', (client) => queue.note(client.id, false));
+  // Retained messages are in no queue, and must not get identifiers of those that are.
+  broker.authorizeForward = (client, packet) => {
+    const { id, clean } = inside(client);
+    if (packet.retain && packet.qos > 0 && !clean && id !== null && packet.messageId === undefined)
+      packet.messageId = queue.takeId(id);
+    return packet;
+  };
+  const log = limited(options.log ?? ((line) => process.stderr.write(`${line}\n`)));
+  const onError = (client: Client, error: Error): void => {
+    if (error instanceof Refusal)
+      log(`broker: ended the connection of ${shown(client.id ?? 'a client')}: ${error.message}`);
+  };
+  broker.on('clientError', onError);
+  broker.on('connectionError', onError);
   if (username !== undefined && password !== undefined) {
     broker.authenticate = (_client, givenUser, givenPassword, done) => {
       // Both are compared, always, so that time tells nothing about either.
@@ -48,8 +110,9 @@ export async function startEmbeddedBroker(options: EmbeddedBrokerOptions = {}): 
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    broker.handle(socket);
+    limitPackets(inside(broker.handle(socket)));
   });
+  server.maxConnections = MAX_CONNECTIONS;
   try {
     server.listen(port, host);
     await once(server, 'listening');
@@ -68,6 +131,54 @@ export async function startEmbeddedBroker(options: EmbeddedBrokerOptions = {}): 
       for (const socket of sockets) socket.destroy();
       await closed;
     },
+  };
+}
+
+function inside(client: Client): Inside {
+  return client as unknown as Inside;
+}
+
+/** Ends a client by the header of a packet that is too large, before its bytes are gathered. */
+function limitPackets(client: Inside): void {
+  const parser = client._parser;
+  const parse = parser.parse.bind(parser);
+  parser.parse = (bytes) => {
+    let rest: number;
+    try {
+      rest = parse(bytes);
+    } catch (error) {
+      client.emit('error', new Refusal(`it sent what is no MQTT: ${(error as Error).message}`));
+      return 0;
+    }
+    const most = client.connected || client.connecting ? MAX_PACKET : MAX_FIRST_PACKET;
+    if (parser.packet.length > most) {
+      client.emit(
+        'error',
+        new Refusal(`its packet has ${parser.packet.length} bytes, at most ${most} are taken`),
+      );
+    }
+    return rest;
+  };
+}
+
+function topicProblem(topic: string): string | null {
+  if (topic.length > MAX_TOPIC_LENGTH) return `a topic has at most ${MAX_TOPIC_LENGTH} characters`;
+  if (topic.includes('\0')) return 'a topic cannot hold the character NUL';
+  if (topic.includes('\ufffd')) return 'a topic must be valid UTF-8';
+  if (topic.startsWith('$')) return 'topics that begin with $ are reserved';
+  return null;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}
+
+function limited(log: (line: string) => void): (line: string) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (line) => {
+    if (performance.now() - last < LOG_MS) return;
+    last = performance.now();
+    log(line);
   };
 }
 

@@ -1,24 +1,21 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { buildOnce } from './build-once.ts';
-import { findProgram } from './debian.ts';
+import { inRoot, unpackDebian } from './debian-root.ts';
 import { go } from './go.ts';
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const run = promisify(execFile);
 
 const FERRETDB = 'v2.7.0';
-const NEEDED_BYTES = 2.5 * 2 ** 30;
 const BUILD = { timeout: 900_000, maxBuffer: 64 * 2 ** 20 };
 const READY_MS = 30_000;
 const RELAUNCH_MS = 20_000;
 const USER = 'tidegauge';
-/** Options of unshare: mounts of a child that nobody else sees, and that end with it. */
-const PRIVATE = ['--mount', '--propagation', 'private'];
 
 export interface FerretdbServer {
   readonly user: string;
@@ -39,7 +36,7 @@ export async function startFerretdb(port: number): Promise<FerretdbServer> {
     throw new Error('FerretDB with DocumentDB runs in a Debian root, which takes Linux and root');
   }
   const ferretdb = join(await buildOnce(`ferretdb/${FERRETDB}`, buildFerretdb), 'ferretdb');
-  const root = await buildOnce('documentdb/sid', buildDocumentdb);
+  const root = await buildOnce('documentdb/sid', buildDocumentdb, { resume: true });
   const postgres = await preparePostgres(root);
   const { directory, password, postgresPort } = postgres;
 
@@ -116,11 +113,8 @@ async function preparePostgres(root: string) {
     await chown(path, uid, gid);
   }
   /** Arguments of unshare for a program of the root, as its user postgres, that sees `directory` as /mnt. */
-  const inside = (...command: string[]): string[] => [
-    ...[...PRIVATE, 'sh', '-ec'],
-    'mount --bind "$1" "$2/mnt"; root=$2; shift 2; exec chroot --userspec=postgres:postgres "$root" "$@"',
-    ...['sh', directory.path, root, ...command],
-  ];
+  const inside = (...command: string[]): string[] =>
+    inRoot(root, command, { user: 'postgres', bind: directory.path });
   const initdb = [`${bin}/initdb`, '-D', '/mnt/data', '-U', USER, '--pwfile=/mnt/password', '-A'];
   await run('unshare', inside(...initdb, 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8'), BUILD);
   await rm(join(directory.path, 'password'));
@@ -171,38 +165,16 @@ async function buildFerretdb(directory: string): Promise<void> {
   await go(['install', module], { env: { GOBIN: directory } });
 }
 
+/** Debian sid with PostgreSQL and DocumentDB; goes on where an attempt that failed has stopped. */
 async function buildDocumentdb(directory: string): Promise<void> {
-  await mkdir(directory);
-  const { bavail, bsize } = await statfs(directory);
-  if (bavail * bsize < NEEDED_BYTES) {
-    throw new Error(
-      `PostgreSQL with DocumentDB takes 2.5 GB while it is unpacked, and ${directory} has less`,
-    );
-  }
-  const debootstrap = await findProgram('debootstrap', 'debootstrap');
-  process.stderr.write(
-    'Unpacking Debian sid with PostgreSQL and DocumentDB (once, 900 MB, about 2 min)...\n',
-  );
-  await run(debootstrap, ['--variant=minbase', 'sid', directory], BUILD);
-  await writeFile(join(directory, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
-  // Packages set themselves up with /proc only.
-  const script = 'mount -t proc proc "$1/proc"; exec chroot "$@"';
-  const apt = (...command: string[]) =>
-    run('unshare', [...PRIVATE, 'sh', '-ec', script, 'sh', directory, ...command], { ...BUILD, env });
+  const root = await unpackDebian('sid', directory, 2.5 * 2 ** 30);
   // sid moves on: one version of PostgreSQL after the other.
-  const { stdout } = await apt('apt-cache', 'pkgnames', 'postgresql-');
-  const newest = stdout
-    .match(/^postgresql-\d+-documentdb$/gm)
-    ?.sort(byNumber)
+  const newest = (await root.packageNames('postgresql-'))
+    .filter((name) => /^postgresql-\d+-documentdb$/.test(name))
+    .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .at(-1);
   if (newest === undefined) throw new Error('Debian sid has no postgresql-*-documentdb today');
-  await apt('apt-get', 'install', '--yes', '--no-install-recommends', newest);
-  await apt('apt-get', 'clean');
-}
-
-function byNumber(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
+  await root.install(newest);
 }
 
 function succeeds(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Promise<boolean> {

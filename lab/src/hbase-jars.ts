@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
-
-const run = promisify(execFile);
+import { runInstaller } from './installer.ts';
 
 export type HbaseVersion = '2.6.1' | '2.4.16';
 
@@ -43,7 +40,7 @@ function jars(cached: string, what: string, artifact: string, version: string): 
       '-DoutputDirectory=.',
       '-DincludeScope=runtime',
     ];
-    await run(maven, args, { cwd: directory, timeout: 600_000 });
+    await runInstaller(`download ${cached}`, maven, args, { cwd: directory });
   });
 }
 

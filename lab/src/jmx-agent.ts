@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
-
-const run = promisify(execFile);
+import { runInstaller } from './installer.ts';
 
 /** The version that stacks/monitoring deploys. */
 export const JMX_AGENT_VERSION = '1.0.1';
@@ -31,7 +28,7 @@ async function jar(): Promise<string> {
     await mkdir(target);
     await writeFile(join(target, 'pom.xml'), POM);
     const args = ['-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=.'];
-    await run(maven, args, { cwd: target, timeout: 300_000 });
+    await runInstaller(`download the JMX exporter ${JMX_AGENT_VERSION}`, maven, args, { cwd: target });
   });
   return join(directory, `jmx_prometheus_javaagent-${JMX_AGENT_VERSION}.jar`);
 }

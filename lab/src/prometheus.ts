@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fetchFor } from '@tidegauge/service';
 import { findProgram } from './debian.ts';
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
@@ -122,10 +123,10 @@ interface QueryAnswer {
 }
 
 async function query(url: string, expression: string): Promise<PrometheusSample[]> {
-  const response = await fetch(`${url}/api/v1/query`, {
+  const response = await fetchFor('query Prometheus', `${url}/api/v1/query`, {
     method: 'POST',
     body: new URLSearchParams({ query: expression }),
-    signal: AbortSignal.timeout(READY_MS),
+    timeoutMs: READY_MS,
   });
   const answer = (await response.json()) as QueryAnswer;
   if (answer.status !== 'success') throw new Error(`prometheus refused ${expression}: ${answer.error}`);

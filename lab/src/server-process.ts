@@ -65,11 +65,15 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
   const killChild = (): void => void child.kill('SIGKILL');
   process.once('exit', killChild);
   let running = true;
+  let why = 'ended at once';
   const markEnded = (): void => {
     running = false;
     process.removeListener('exit', killChild);
   };
-  const exited = once(child, 'exit').then(markEnded, markEnded);
+  const exited = once(child, 'exit').then(markEnded, (error: Error) => {
+    why = `cannot be started: ${error.message}`;
+    markEnded();
+  });
   const log = tail(child);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (!running) return;
@@ -88,9 +92,10 @@ export async function launchServer(options: LaunchOptions): Promise<ServerProces
   };
   for (const deadline = Date.now() + readyMs; !(await ready(log())); await delay(POLL_MS)) {
     if (running && Date.now() < deadline) continue;
-    const why = running ? `was not ready within ${readyMs} ms` : 'ended at once';
+    if (running) why = `was not ready within ${readyMs} ms`;
     await end('SIGKILL');
-    throw new Error(`${name} ${why}: ${log().trim() || 'it said nothing'}`);
+    const said = log().trim() || (child.pid === undefined ? 'is the program installed?' : 'it said nothing');
+    throw new Error(`${name} ${why}: ${said}`);
   }
   return server;
 }

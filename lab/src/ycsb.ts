@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
+import { runInstaller } from './installer.ts';
 
 const run = promisify(execFile);
 
@@ -42,7 +43,7 @@ async function download(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, 'pom.xml'), POM);
   const goal = ['dependency:copy-dependencies', '-DoutputDirectory=.', '-DincludeScope=runtime'];
-  await run(maven, ['-q', '-B', ...goal], { cwd: directory, timeout: TIMEOUT_MS });
+  await runInstaller(`download YCSB ${YCSB_VERSION}`, maven, ['-q', '-B', ...goal], { cwd: directory });
 }
 
 const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">

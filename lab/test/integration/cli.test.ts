@@ -186,13 +186,14 @@ test('mistakes are one clear line and exit code 2', async (context) => {
   const { lab } = await useLab(context);
   const mistakes: [string[], RegExp][] = [
     [['up', 'oracle'], /^there is no server oracle: they are mosquitto, /],
+    [['up', 'mongdb'], /: did you mean mongodb\?$/m],
     [['up', 'constructor'], /^there is no server constructor/],
     [['up'], /^up takes a server: they are /],
     [['up', 'mosquitto', '--nodes', '3'], /^mosquitto runs as one node/],
     [['up', 'mosquitto', '--target', 'a:1'], /^mosquitto takes no --target$/m],
     [['up', 'prometheus', '--target', 'a'], /^--target takes host:port, not "a"$/m],
     [['up', 'mosquitto', '--name', '../x'], /^--name takes/],
-    [['up', 'mosquitto', '--colour', 'red'], /^Unknown option '--colour'/],
+    [['up', 'mosquitto', '--colour', 'red'], /^--colour is not a flag of this program/],
     [['down', 'mosquitto'], /^mosquitto is not up: nothing is$/m],
     [['logs', '../etc'], /^\.\.\/etc is not up/],
     [['start'], /^there is no command start: they are up, status, logs, down, boards$/m],

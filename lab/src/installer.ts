@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CACHE } from './build-once.ts';
+
+const TIMEOUT_MS = 900_000;
+const CAUSE_CHARACTERS = 400;
+/** What installers write in passing, and what only repeats that something failed. */
+const NOISE =
+  /Can not write log|Sub-process .* returned|^E: Some index|^(Created symlink|Processing|Setting up|Unpacking) /;
+
+export interface InstallerOptions {
+  readonly cwd?: string;
+  /** The whole environment; default: this process's. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Runs a program that installs or builds something, its whole output in a file of the cache.
+ *
+ * @param what names the step in the error and the file: `install ssl-cert`
+ * @throws {Error} one short sentence with the cause, and where the whole output is
+ */
+export async function runInstaller(
+  what: string,
+  command: string,
+  args: readonly string[],
+  { timeoutMs = TIMEOUT_MS, ...options }: InstallerOptions = {},
+): Promise<void> {
+  const folder = join(CACHE, 'logs');
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, `${what.replace(/[^A-Za-z0-9.]+/g, '-').slice(0, 100)}.log`);
+  const log = await open(path, 'w', 0o600);
+  try {
+    const child = spawn(command, args, { ...options, stdio: ['ignore', log.fd, log.fd] });
+    const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    const [code, signal] = await once(child, 'exit')
+      .catch((error: NodeJS.ErrnoException) => {
+        const why = error.code === 'ENOENT' ? `${command} is not installed` : error.message;
+        throw new Error(`${what} failed: ${why}`, { cause: error });
+      })
+      .finally(() => clearTimeout(late));
+    if (code === 0) return;
+    const how = signal === 'SIGKILL' ? `no end within ${timeoutMs / 60_000} min` : `exit code ${code}`;
+    const cause = causeOf(await readFile(path, 'utf8')) ?? how;
+    throw new Error(`${what} failed: ${cause} (whole output: ${path})`);
+  } finally {
+    await log.close();
+  }
+}
+
+/** The line of an installer's output that says why it failed, or null when it wrote nothing. */
+export function causeOf(output: string): string | null {
+  const lines = output
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !NOISE.test(line));
+  // What a package's script wrote last, before dpkg gave up on it.
+  const gaveUp = lines.findIndex((line) => /^dpkg: error processing (package|archive) /.test(line));
+  const said = lines[gaveUp - 1];
+  if (gaveUp > 0 && !said!.startsWith('dpkg:')) {
+    const [, name] = /^dpkg: error processing \w+ (\S+)/.exec(lines[gaveUp]!)!;
+    return `package ${name}: ${said}`.slice(0, CAUSE_CHARACTERS);
+  }
+  const error = lines.find((line) => /^(\[ERROR\]|E:|error:|fatal:|dpkg:)|: error: /i.test(line));
+  return (error ?? lines.at(-1))?.slice(0, CAUSE_CHARACTERS) ?? null;
+}

@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A file system of its own, in memory, that is soon full. */
+export interface SmallDisk {
+  readonly path: string;
+  /** Gives it another size. */
+  resize(bytes: number): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Mounts a file system of so many bytes; only root may. */
+export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
+  const path = await mkdtemp(join(tmpdir(), 'tidegauge-disk-'));
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0700`, 'tidegauge', path]);
+  } catch (error) {
+    await rmdir(path);
+    throw error;
+  }
+  return {
+    path,
+    async resize(size) {
+      await run('mount', ['-o', `remount,size=${size}`, path]);
+    },
+    async remove() {
+      // Lazily: a process under test may still be closing its files.
+      await run('umount', ['-l', path]);
+      await rmdir(path);
+    },
+  };
+}

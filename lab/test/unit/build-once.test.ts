@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { buildOnce, CACHE } from '../../src/build-once.ts';
+
+/** A build in two steps, of which the second fails at first. */
+async function buildTwice(name: string, resume: boolean): Promise<string> {
+  let attempts = 0;
+  const build = async (directory: string): Promise<void> => {
+    await mkdir(directory, { recursive: true });
+    await appendFile(join(directory, 'steps'), `${++attempts} `);
+    if (attempts === 1) throw new Error('the network is down');
+  };
+  await assert.rejects(buildOnce(name, build, { resume }), /the network is down/);
+  const path = await buildOnce(name, build, { resume });
+  const steps = await readFile(join(path, 'steps'), 'utf8');
+  await rm(path, { recursive: true });
+  return steps;
+}
+
+test('a build that can resume finds what a failed attempt left; another starts from nothing', async () => {
+  assert.equal(await buildTwice(`test/resume-${process.pid}`, true), '1 2 ');
+  assert.equal(await buildTwice(`test/afresh-${process.pid}`, false), '2 ');
+  assert.ok(!existsSync(join(CACHE, `test/afresh-${process.pid}.building`)));
+});
