@@ -1,7 +1,7 @@
 import type { ReadingCounts } from '@tidegauge/readings';
 
 /**
- * Where every reading that came in is now (DESIGN section 5):
+ * Where every reading that came in is now:
  * received = stored + duplicate + quarantined + spooled + in flight, at every moment. Each side of the
  * identity is counted where it happens and none is derived from the others, so the identity is a check.
  * A message that cannot be decoded counts as one reading.

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { pipeline as streamPipeline } from 'node:stream/promises';
 import {
   DecodeError,
   type DeliveryDocument,
@@ -11,16 +13,18 @@ import {
 import {
   guardBrowsers,
   type Logger,
+  Logins,
   type Metrics,
   notFound,
   Problem,
   problemHandler,
-  requireToken,
 } from '@tidegauge/service';
 import express, { type Express, type Request, type Response } from 'express';
 import { decodeParcel, httpParcel } from './parcels.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
+import { itemText } from './quarantine-item.ts';
+import { checkTaking, stepRoutes, writing } from './quarantine-steps.ts';
 import type { Router } from './routes.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -51,7 +55,8 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use(guardBrowsers(options.listen), requireToken(options.token, 'HTTP_TOKEN'));
+  const logins = new Logins({ token: options.token, variable: 'HTTP_TOKEN', logger, metrics });
+  app.use(guardBrowsers(options.listen), logins.guard);
 
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', async (_request, response) => {
@@ -65,20 +70,31 @@ export function createApp(options: AppOptions): Express {
   app.get('/ledger', (_request, response) => void response.json(ledger(options, since)));
 
   app.get('/quarantine', (request, response) => {
-    const { items, next, total } = quarantine.list(
+    if (isOther(options, request)) {
+      response.json({ items: [], next: null, total: 0, reasons: {} });
+      return;
+    }
+    const { items, next, total, reasons } = quarantine.list(
       integer(request, 'limit', PAGE.preset, PAGE.most),
       request.query.after === undefined ? null : integer(request, 'after', 0, Number.MAX_SAFE_INTEGER),
       typeof request.query.reason === 'string' ? request.query.reason : null,
     );
-    response.json({ items, next: next === null ? null : String(next), total });
+    response.json({ items, next: next === null ? null : String(next), total, reasons });
   });
-  app.get('/quarantine/:id', (request, response) => void response.json(find(options, request).document));
+  app.get('/quarantine/:id', async (request, response) => {
+    const id = idOf(options, request);
+    const document = quarantine.find(id) ?? notThere(options, request);
+    response.type('json');
+    // When it fails, the client has gone or the item has: both ends are closed, and nobody is left to answer.
+    await streamPipeline(Readable.from(itemText(quarantine, id, document)), response).catch(() => {});
+  });
 
+  app.use(stepRoutes(options));
   app.post('/quarantine/:id/replay', async (request, response) => {
     response.json(await replay(options, request));
   });
   app.delete('/quarantine/:id', (request, response) => {
-    quarantine.discard(find(options, request).id);
+    if (!writing(() => quarantine.discard(idOf(options, request)))) notThere(options, request);
     response.status(204).end();
   });
   app.post(
@@ -102,7 +118,7 @@ function streamLive({ feed }: Pipeline, response: Response): void {
     if (blocked) missed += 'missed' in line ? line.missed : line.readings.length;
     else blocked = !response.write(`${JSON.stringify(line)}\n`);
   };
-  const stop = feed.listen(write);
+  const stop = feed.listen({ line: write, end: () => void response.end() });
   if (stop === null) {
     throw new Problem(503, 'Too many listeners', 'The live feed serves no more listeners.', {
       retryAfter: 5,
@@ -132,46 +148,52 @@ function integer(request: Request, name: string, preset: number, most: number): 
 }
 
 /** Ids are `<instance>.<number>`; the bare number is taken too. */
-function find({ quarantine, instance }: AppOptions, request: Request) {
+function idOf({ instance }: AppOptions, request: Request): number {
   const given = String(request.params.id);
   const number = Number(given.startsWith(`${instance}.`) ? given.slice(instance.length + 1) : given);
-  const item = Number.isSafeInteger(number) ? quarantine.get(number) : null;
-  if (item === null)
-    throw new Problem(404, 'Not found', `There is no quarantined message ${given} in ${instance}.`);
-  return { id: number, ...item };
+  return Number.isSafeInteger(number) ? number : -1;
+}
+
+function notThere({ instance }: AppOptions, request: Request): never {
+  const detail = `There is no quarantined message ${request.params.id} in ${instance}.`;
+  throw new Problem(404, 'Not found', detail);
+}
+
+/** Whether only the items of another instance are asked for. */
+function isOther({ instance }: AppOptions, request: Request): boolean {
+  return request.query.instance !== undefined && request.query.instance !== instance;
 }
 
 /** Tries a quarantined message again; what still cannot be decoded stays where it is. */
 async function replay(options: AppOptions, request: Request): Promise<DeliveryDocument> {
   const { pipeline, quarantine, router } = options;
-  const { id, poison } = find(options, request);
+  checkTaking(pipeline);
+  const id = idOf(options, request);
+  const poison = quarantine.poison(id) ?? notThere(options, request);
   const decoded = decodeParcel(router, poison, poison.received);
   if (decoded instanceof DecodeError) return { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
-  const { topic, payload, format } = poison;
-  const outcome = await pipeline.deliver({ topic, payload, format }, () => decoded);
-  quarantine.discard(id);
+  const outcome = await pipeline.replay(poison, decoded);
+  writing(() => quarantine.discard(id));
   return outcome;
 }
 
-async function take({ pipeline, router }: AppOptions, request: Request): Promise<DeliveryDocument> {
+async function take({ pipeline }: AppOptions, request: Request): Promise<DeliveryDocument> {
   const { searchParams } = new URL(request.originalUrl, 'http://localhost');
   const payload: Uint8Array = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const parcel = httpParcel(request.get('content-type') ?? '', searchParams, payload);
-  if (pipeline.full || pipeline.trouble !== null) {
-    const detail = pipeline.trouble ?? 'Too many readings wait to be stored.';
-    throw new Problem(503, 'Cannot store now', detail, { retryAfter: 2 });
-  }
-  return pipeline.deliver(parcel, (received) => decodeParcel(router, parcel, received));
+  checkTaking(pipeline);
+  return pipeline.deliver(parcel);
 }
 
 function ledger({ pipeline, instance, backend, broker }: AppOptions, since: string): LedgerDocument {
-  const { accounts, sequences, stages } = pipeline;
+  const { accounts, sequences, recent } = pipeline;
+  const stages = recent.figures();
   const readings = accounts.counts();
   const describe = (stage: Stage): StageDocument => {
     const histogram = stages[stage];
     return { count: histogram.count, p50: histogram.quantile(0.5), p99: histogram.quantile(0.99) };
   };
-  const { devices, missing, duplicates } = sequences;
+  const { devices, missing, duplicates, givenUp, unjudged } = sequences;
   return {
     instance,
     since,
@@ -181,6 +203,7 @@ function ledger({ pipeline, instance, backend, broker }: AppOptions, since: stri
     messages: { received: accounts.messages, retainedSkipped: accounts.retainedSkipped },
     mqtt: broker(),
     oldestUnstoredSeconds: pipeline.oldestUnstoredSeconds,
+    stageSeconds: recent.seconds(),
     stages: {
       travel: describe('travel'),
       queue: describe('queue'),
@@ -188,6 +211,6 @@ function ledger({ pipeline, instance, backend, broker }: AppOptions, since: stri
       ack: describe('ack'),
       end_to_end: describe('end_to_end'),
     },
-    gaps: { devices, missing, duplicates, ...sequences.list() },
+    gaps: { devices, missing, duplicates, givenUp, unjudged, ...sequences.list() },
   };
 }

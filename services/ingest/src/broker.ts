@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type InboundMessage, MqttSession, type Subscription } from '@tidegauge/mqtt-session';
+import { type Acknowledgeable, MqttSession, type Subscription } from '@tidegauge/mqtt-session';
 import { type Config, ConfigError, type Logger } from '@tidegauge/service';
 import type { Delivery, Origin } from './delivery.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -27,10 +27,12 @@ export class BrokerSource implements Origin {
       cleanStart: config.cleanStart,
       keepAliveSeconds: config.keepAlive,
       maximumPacketSize: config.maxPayload,
+      maximumTopicBytes: config.maxTopic,
       receiveMaximum: Math.min(config.maxInFlight, MOST_OUTSTANDING),
       subscriptions: subscriptions(routes, config.shareGroup),
       previousSubscriptions: remembered(this.#file),
       onMessage: (message) => this.#pipeline!.accept(message, this),
+      onUndecodable: (message) => this.#pipeline!.refuse(message, this),
       logger,
     });
   }
@@ -44,7 +46,12 @@ export class BrokerSource implements Origin {
   }
 
   settled(delivery: Delivery): void {
-    this.session.acknowledge(delivery.token as InboundMessage);
+    this.session.acknowledge(delivery.token as Acknowledgeable);
+  }
+
+  slim(token: unknown): Acknowledgeable {
+    const { ticket, epoch } = token as Acknowledgeable;
+    return { ticket, epoch };
   }
 }
 

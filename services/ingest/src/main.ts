@@ -2,11 +2,9 @@ import { run } from '@tidegauge/service';
 import { startIngest } from './service.ts';
 import { settings } from './settings.ts';
 
-const STOP_MARGIN_SECONDS = 10;
-
 process.exitCode = await run({
   usage: 'tidegauge ingest: stores what sensors publish over MQTT, and acknowledges what is stored.',
   schema: settings,
-  stopSeconds: (config) => config.stopTimeout + STOP_MARGIN_SECONDS,
+  stopSeconds: (config) => config.stopTimeout,
   start: startIngest,
 });

@@ -7,15 +7,17 @@ const REASONS = [
   'unknown_topic',
   'empty_payload',
   'malformed',
+  'too_large',
   'invalid_value',
   'invalid_time',
   'invalid_name',
   'too_many_readings',
   'unsupported',
   'rejected',
+  'unexpected',
 ];
 
-/** Registers ingest's metrics (DESIGN section 8); all of them read the pipeline's own numbers at scrape time. */
+/** Registers ingest's metrics; all of them read the pipeline's own numbers at scrape time. */
 export function measure(
   metrics: Metrics,
   pipeline: Pipeline,
@@ -99,6 +101,16 @@ export function measure(
   metrics.gauge('tidegauge_ledger_missing_readings', 'Sequence numbers missing now', () => [
     { value: sequences.missing },
   ]);
+  metrics.gauge(
+    'tidegauge_ledger_given_up_readings',
+    'Sequence numbers that were missing when their detail was given up to bound memory',
+    () => [{ value: sequences.givenUp }],
+  );
+  metrics.counter(
+    'tidegauge_ledger_unjudged_readings_total',
+    'Readings of stamping devices that could not be checked for gaps, for want of room or detail',
+    () => [{ value: sequences.unjudged }],
+  );
   metrics.gauge(
     'tidegauge_clock_skew_seconds',
     'Largest lead of a sensor clock over ours since the last scrape',

@@ -1,6 +1,6 @@
 import {
   type DecodeContext,
-  type DecodeError,
+  DecodeError,
   deviceNameProblem,
   formatOfMediaType,
   formats,
@@ -8,20 +8,28 @@ import {
   type Reading,
 } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
+import { type Part, type Selected, select } from './part.ts';
 import type { Router } from './routes.ts';
 
 const PATH = 'POST /readings';
 
-/** A payload that came another way: by HTTP, or again from quarantine or the spool. */
+/** The way by which a message came in. It decides how its topic is read. */
+export const SOURCES = ['mqtt', 'http'] as const;
+export type Source = (typeof SOURCES)[number];
+
+/** A message as bytes, with all that is needed to decode it: now, or later from quarantine or the spool. */
 export interface Parcel {
+  readonly source: Source;
+  /** The MQTT topic; for HTTP the request line, which carries the names in its query. */
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly format: string;
+  /** The readings that are meant; null for all of the payload. */
+  readonly part: Part | null;
 }
 
 /**
- * What came by HTTP, as a parcel. Its "topic" is the request line, which says to a person where it came from
- * and carries the names for a replay.
+ * What came by HTTP, as a parcel.
  *
  * @throws {Problem} 415 for a media type that cannot be read, 400 for names that cannot be stored
  */
@@ -41,18 +49,20 @@ export function httpParcel(contentType: string, query: URLSearchParams, payload:
           : 'it is unknown';
     if (problem !== null) throw new Problem(400, 'Bad parameter', `Parameter ${name}: ${problem}.`);
   }
-  return { topic: query.size === 0 ? PATH : `${PATH}?${query}`, payload, format };
+  const topic = query.size === 0 ? PATH : `${PATH}?${query}`;
+  return { source: 'http', topic, payload, format, part: null };
 }
 
-/** Decodes a parcel, from the broker or by HTTP, as the routes are now. */
-export function decodeParcel(
-  router: Router,
-  parcel: Parcel,
-  received: number,
-): readonly Reading[] | DecodeError {
-  const { topic, payload, format } = parcel;
-  if (topic.startsWith(PATH)) {
-    const query = new URLSearchParams(topic.slice(PATH.length + 1));
+/** Decodes a parcel as the routes are now. */
+export function decodeParcel(router: Router, parcel: Parcel, received: number): Selected | DecodeError {
+  const decoded = decodeWhole(router, parcel, received);
+  return decoded instanceof DecodeError ? decoded : select(decoded, parcel.part);
+}
+
+function decodeWhole(router: Router, parcel: Parcel, received: number): readonly Reading[] | DecodeError {
+  const { source, topic, payload, format } = parcel;
+  if (source === 'http') {
+    const query = new URLSearchParams(topic.slice(PATH.length));
     const context: DecodeContext = { device: query.get('device'), metric: query.get('metric'), received };
     return formats[format]!(payload, context);
   }

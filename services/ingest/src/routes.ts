@@ -4,10 +4,13 @@ import {
   type Decode,
   DecodeError,
   formats,
+  quote,
   type TopicTemplate,
 } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 import { parse } from 'yaml';
+import { ByteCache } from './byte-cache.ts';
+import { ownText } from './own-text.ts';
 
 /**
  * When a message is acknowledged: `stored` after the commit; `durable` likewise, or while the store is away after
@@ -42,25 +45,49 @@ export interface ResolvedTopic {
 }
 
 const FIELDS = ['name', 'topic', 'format', 'qos', 'retained', 'ack'];
-const CACHED_TOPICS = 50_000;
+/** Bytes of topics that are remembered: about 30,000 topics of 40 characters. */
+const CACHE_BYTES = 8 * 1024 * 1024;
+/** Besides its names, what is remembered of a topic takes about this much. */
+const RESOLVED_BYTES = 120;
+/**
+ * Longest topic that is looked up, in UTF-16 units. V8 hashes a text of more than 16,383 by its length alone: a map
+ * of such topics is a list, and each look-up compares all of them.
+ */
+const LONGEST_CACHED = 4096;
+/** Bytes of the longest topic when nothing else is configured: device and metric of any length fit. */
+export const MAX_TOPIC_BYTES = 1024;
 
 /** The routes, in order: the first whose template matches a topic has it. */
 export class Router {
   readonly routes: readonly Route[];
-  readonly #cache = new Map<string, ResolvedTopic>();
+  readonly #maxTopicBytes: number;
+  readonly #templates: string;
+  readonly #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
 
-  constructor(routes: readonly Route[]) {
+  /** @param maxTopicBytes longer topics belong to no route */
+  constructor(routes: readonly Route[], maxTopicBytes = MAX_TOPIC_BYTES) {
     this.routes = routes;
+    this.#maxTopicBytes = maxTopicBytes;
+    this.#templates = routes.map((route) => route.template.template).join(', ');
   }
 
   resolve(topic: string): ResolvedTopic {
-    const known = this.#cache.get(topic);
+    // A character of UTF-16 takes at least a byte: this is always right, and costs nothing.
+    if (topic.length > this.#maxTopicBytes) return this.#tooLong(topic);
+    const isCached = topic.length <= LONGEST_CACHED;
+    const known = isCached ? this.#cache.get(topic) : undefined;
     if (known !== undefined) return known;
+    if (Buffer.byteLength(topic) > this.#maxTopicBytes) return this.#tooLong(topic);
     const resolved = this.#match(topic);
-    // Topics are chosen by publishers: the cache must not grow with their imagination.
-    if (this.#cache.size >= CACHED_TOPICS) this.#cache.clear();
-    this.#cache.set(topic, resolved);
+    // Topics that cannot be stored are not worth a place that another topic needs.
+    if (isCached && resolved.error === null) this.#cache.set(topic, resolved);
     return resolved;
+  }
+
+  #tooLong(topic: string): ResolvedTopic {
+    const bytes = Buffer.byteLength(topic);
+    const message = `topic ${quote(topic)} has ${bytes} bytes, and at most ${this.#maxTopicBytes} are taken: publish to a shorter one, or raise MAX_TOPIC`;
+    return { route: null, device: null, metric: null, error: new DecodeError('invalid_name', message) };
   }
 
   #match(topic: string): ResolvedTopic {
@@ -68,15 +95,17 @@ export class Router {
       const names = route.template.match(topic);
       if (names === null) continue;
       if (names instanceof DecodeError) return { route, device: null, metric: null, error: names };
-      return { route, device: names.device, metric: names.metric, error: null };
+      const device = names.device === null ? null : ownText(names.device);
+      const metric = names.metric === null ? null : ownText(names.metric);
+      return { route, device, metric, error: null };
     }
-    const templates = this.routes.map((route) => route.template.template).join(', ');
-    const error = new DecodeError(
-      'unknown_topic',
-      `topic ${JSON.stringify(topic)} fits no route (${templates})`,
-    );
-    return { route: null, device: null, metric: null, error };
+    const message = `topic ${quote(topic)} fits no route (${this.#templates})`;
+    return { route: null, device: null, metric: null, error: new DecodeError('unknown_topic', message) };
   }
+}
+
+function bytesOf({ device, metric }: ResolvedTopic): number {
+  return RESOLVED_BYTES + 2 * ((device?.length ?? 0) + (metric?.length ?? 0));
 }
 
 /** The routes when none are configured. */

@@ -1,128 +1,280 @@
 import type { GapDocument } from '@tidegauge/readings';
+import { ownText } from './own-text.ts';
+import { RangeSet } from './range-set.ts';
 
-const MAX_DEVICES = 100_000;
+/** Boots that are followed for each device, the present one included. */
 const BOOTS_KEPT = 3;
-const MAX_RANGES = 64;
+/** Earlier boots that are remembered for each device, so that they are not taken for new ones. */
+const BOOTS_REMEMBERED = 8;
+/** What devices and boots may take, and what their missing ranges may take. */
+const MAX_DEVICE_BYTES = 16 * 1024 * 1024;
+const MAX_GAP_BYTES = 8 * 1024 * 1024;
+/** A device with one boot, without the device's own name; and each further boot. A boot's name has 64 characters at most. */
+const DEVICE_BYTES = 560;
+const BOOT_BYTES = 288;
+/** A boot's set of missing ranges, and one range of it. */
+const SET_BYTES = 160;
+const RANGE_BYTES = 32;
+/** A number further from the others than this is not the next of them: a sensor does not lose 4 billion readings. */
+const MAX_JUMP = 2 ** 32;
 const MAX_LISTED = 200;
+const MAX_RANGES_LISTED = 64;
 
 interface Boot {
   readonly boot: string;
   lowest: number;
   highest: number;
-  /** Missing sequence numbers, inclusive ranges, ascending. */
-  readonly missing: [number, number][];
-  /** Missing numbers in ranges no longer listed, because there were too many. */
-  forgotten: number;
+  /** Numbers below are not judged: it is not known any more which of them were missing. */
+  floor: number;
+  /** What is missing between `lowest` and `highest`; null while nothing is. */
+  gaps: RangeSet | null;
+  /** Numbers that were missing below `floor`. */
+  givenUp: number;
   duplicates: number;
+}
+
+interface Device {
+  /** The boot that began last. */
+  newest: Boot;
+  /** Boots before it that are followed too, oldest first. */
+  readonly older: Boot[];
+  /** Hashes of boots that are not followed any more, oldest first. */
+  retired: number[] | null;
 }
 
 /**
  * What stamping devices did not deliver, by name: for each (device, boot), the sequence numbers that are
  * missing between the lowest and the highest stored, and those seen more than once. Numbers below the first
- * one seen are not missed: ingest may have joined late. Bounded: devices, boots per device and ranges per boot.
+ * one seen are not missed: ingest may have joined late.
+ *
+ * Memory is bounded in bytes. What has no room is not followed, and counted as that: `missing` and `duplicates` are
+ * exact for all that is followed, `givenUp` has what was missing when it was followed no longer, and `unjudged` the
+ * readings that could be neither. When ranges take too much, the boots with most of them lose their oldest; when
+ * devices take too much, new ones are not followed.
  */
 export class SequenceLedger {
-  readonly #devices = new Map<string, Boot[]>();
-  #untracked = false;
+  readonly #devices = new Map<string, Device>();
+  #deviceBytes = 0;
+  #gapBytes = 0;
   #gapsOpened = 0;
   #missing = 0;
   #duplicates = 0;
+  #givenUp = 0;
+  #unjudged = 0;
 
   /** Sequence numbers ever skipped over; those that came later are still counted. */
   get gapsOpened(): number {
     return this.#gapsOpened;
   }
 
-  /** Sequence numbers missing now. */
+  /** Sequence numbers missing now, of the boots that are followed. */
   get missing(): number {
     return this.#missing;
   }
 
+  /** Sequence numbers seen again, of the boots that are followed. */
   get duplicates(): number {
     return this.#duplicates;
+  }
+
+  /** Sequence numbers that were missing when their detail was given up; some may have come since. */
+  get givenUp(): number {
+    return this.#givenUp;
+  }
+
+  /** Readings that were stored, but not compared with others, because their detail was given up or had no room. */
+  get unjudged(): number {
+    return this.#unjudged;
   }
 
   get devices(): number {
     return this.#devices.size;
   }
 
+  /** Bytes of memory in use, roughly; bounded. */
+  get bytes(): number {
+    return this.#deviceBytes + this.#gapBytes;
+  }
+
   /** Counts one stored sequence number. */
   record(device: string, boot: string, seq: number): void {
-    const boots = this.#devices.get(device);
-    const newest = boots?.[boots.length - 1];
-    const entry =
-      newest !== undefined && newest.boot === boot ? newest : this.#enter(device, boots, boot, seq);
+    const known = this.#devices.get(device);
+    if (known === undefined) {
+      this.#follow(device, boot, seq);
+      return;
+    }
+    const entry = known.newest.boot === boot ? known.newest : this.#enter(known, boot, seq);
     if (entry === null) return;
     if (seq === entry.highest + 1) {
       entry.highest = seq;
     } else if (seq > entry.highest) {
-      this.#miss(entry, entry.highest + 1, seq - 1);
-      entry.highest = seq;
-    } else if (seq < entry.lowest) {
+      if (seq - entry.highest > MAX_JUMP) this.#unjudged++;
+      else {
+        this.#miss(entry, entry.highest + 1, seq - 1);
+        entry.highest = seq;
+      }
+    } else if (seq >= entry.lowest) {
+      this.#fill(entry, seq);
+    } else if (seq < entry.floor || entry.lowest - seq > MAX_JUMP) {
+      this.#unjudged++;
+    } else {
       this.#miss(entry, seq + 1, entry.lowest - 1);
       entry.lowest = seq;
-    } else {
-      this.#fill(entry, seq);
     }
   }
 
-  /** The boots that miss or repeat something, worst first; `truncated` when the list or the tracking was cut. */
+  /**
+   * The boots that miss or repeat something, worst first. `truncated` when not all is there: the list was cut, or
+   * some detail was given up or had no room.
+   */
   list(): { readonly list: readonly GapDocument[]; readonly truncated: boolean } {
-    const found: GapDocument[] = [];
-    let truncated = this.#untracked;
-    for (const [device, boots] of this.#devices) {
-      for (const { boot, highest, missing, forgotten, duplicates } of boots) {
-        const count = missing.reduce((sum, [from, to]) => sum + to - from + 1, forgotten);
-        if (count === 0 && duplicates === 0) continue;
-        truncated ||= forgotten > 0;
-        const ranges = missing.map(([from, to]) => [from, to] as const);
-        found.push({ device, boot, highest, missing: count, ranges, duplicates });
+    const found: { device: string; entry: Boot; missing: number }[] = [];
+    for (const [device, known] of this.#devices) {
+      for (const entry of bootsOf(known)) {
+        const missing = entry.gaps?.size ?? 0;
+        if (missing > 0 || entry.duplicates > 0 || entry.givenUp > 0) found.push({ device, entry, missing });
       }
     }
-    found.sort((a, b) => b.missing - a.missing || b.duplicates - a.duplicates);
-    return { list: found.slice(0, MAX_LISTED), truncated: truncated || found.length > MAX_LISTED };
+    found.sort((a, b) => b.missing - a.missing || b.entry.duplicates - a.entry.duplicates);
+    const listed = found.slice(0, MAX_LISTED);
+    const truncated =
+      this.#givenUp > 0 ||
+      this.#unjudged > 0 ||
+      found.length > MAX_LISTED ||
+      listed.some(({ entry }) => (entry.gaps?.ranges ?? 0) > MAX_RANGES_LISTED);
+    return { list: listed.map(({ device, entry }) => gapDocument(device, entry)), truncated };
   }
 
-  /** Finds an older boot (backfill after a restart) or begins a new one; null when `seq` was its beginning. */
-  #enter(device: string, known: Boot[] | undefined, boot: string, seq: number): Boot | null {
-    const older = known?.find((entry) => entry.boot === boot);
+  /** Begins to follow a device that was not seen before. */
+  #follow(device: string, boot: string, seq: number): void {
+    const bytes = DEVICE_BYTES + 2 * device.length;
+    if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) {
+      this.#unjudged++;
+      return;
+    }
+    this.#deviceBytes += bytes;
+    this.#devices.set(ownText(device), { newest: newBoot(boot, seq), older: [], retired: null });
+  }
+
+  /** Finds an older boot (backfill after a restart) or begins a new one; null when there is nothing to compare. */
+  #enter(known: Device, boot: string, seq: number): Boot | null {
+    const older = known.older.find((entry) => entry.boot === boot);
     if (older !== undefined) return older;
-    if (known === undefined && this.#devices.size >= MAX_DEVICES) {
-      this.#untracked = true;
+    if (known.retired?.includes(hash(boot))) {
+      this.#unjudged++;
       return null;
     }
-    const boots = known ?? [];
-    if (known === undefined) this.#devices.set(device, boots);
-    boots.push({ boot, lowest: seq, highest: seq, missing: [], forgotten: 0, duplicates: 0 });
-    if (boots.length > BOOTS_KEPT) boots.shift();
+    known.older.push(known.newest);
+    known.newest = newBoot(boot, seq);
+    this.#deviceBytes += BOOT_BYTES;
+    const isFull = () => known.older.length === BOOTS_KEPT || this.#deviceBytes > MAX_DEVICE_BYTES;
+    while (known.older.length > 0 && isFull()) this.#retire(known);
     return null;
+  }
+
+  /** Stops following an older boot: one that misses nothing rather than one that does, then the oldest. */
+  #retire(known: Device): void {
+    const complete = known.older.findIndex(({ gaps }) => gaps === null);
+    const [entry] = known.older.splice(Math.max(complete, 0), 1);
+    const { boot, gaps, duplicates } = entry!;
+    if (gaps !== null) {
+      this.#gapBytes -= gapBytes(gaps);
+      this.#moveToGivenUp(gaps.size);
+    }
+    this.#duplicates -= duplicates;
+    this.#deviceBytes -= BOOT_BYTES;
+    known.retired ??= [];
+    known.retired.push(hash(boot));
+    if (known.retired.length > BOOTS_REMEMBERED) known.retired.shift();
   }
 
   #miss(entry: Boot, from: number, to: number): void {
     if (from > to) return;
-    this.#missing += to - from + 1;
-    this.#gapsOpened += to - from + 1;
-    const at = entry.missing.findIndex(([start]) => start > from);
-    entry.missing.splice(at === -1 ? entry.missing.length : at, 0, [from, to]);
-    if (entry.missing.length > MAX_RANGES) {
-      const [start, end] = entry.missing.shift()!;
-      entry.forgotten += end - start + 1;
-    }
+    const numbers = to - from + 1;
+    this.#missing += numbers;
+    this.#gapsOpened = Math.min(this.#gapsOpened + numbers, Number.MAX_SAFE_INTEGER);
+    const before = gapBytes(entry.gaps);
+    entry.gaps ??= new RangeSet();
+    if (from > entry.highest) entry.gaps.addLast(from, to);
+    else entry.gaps.addFirst(from, to);
+    this.#resize(entry, before);
   }
 
   /** A number inside the range seen: it closes a gap, or was here before. */
   #fill(entry: Boot, seq: number): void {
-    const at = entry.missing.findIndex(([from, to]) => seq >= from && seq <= to);
-    if (at === -1) {
+    const before = gapBytes(entry.gaps);
+    if (entry.gaps === null || !entry.gaps.remove(seq)) {
       entry.duplicates++;
       this.#duplicates++;
       return;
     }
-    const [from, to] = entry.missing[at]!;
-    const rest: [number, number][] = [];
-    if (seq > from) rest.push([from, seq - 1]);
-    if (seq < to) rest.push([seq + 1, to]);
-    entry.missing.splice(at, 1, ...rest);
     this.#missing--;
+    this.#resize(entry, before);
   }
+
+  #resize(entry: Boot, before: number): void {
+    if (entry.gaps?.ranges === 0) entry.gaps = null;
+    this.#gapBytes += gapBytes(entry.gaps) - before;
+    if (this.#gapBytes > MAX_GAP_BYTES) this.#shrinkGaps();
+  }
+
+  /** Halves what ranges take, at the cost of those who have most, then of those who came last: others keep theirs. */
+  #shrinkGaps(): void {
+    const all = [...this.#devices.values()].flatMap(bootsOf).filter(({ gaps }) => gaps !== null);
+    let most = all.reduce((largest, { gaps }) => Math.max(largest, gaps!.ranges), 0);
+    const bytesAt = (limit: number) =>
+      all.reduce((sum, { gaps }) => sum + bytesOf(Math.min(gaps!.ranges, limit)), 0);
+    while (most > 1 && bytesAt(most) > MAX_GAP_BYTES / 2) most >>= 1;
+    for (const entry of all) if (entry.gaps!.ranges > most) this.#giveUpOldest(entry, most);
+    for (const entry of all.reverse()) {
+      if (this.#gapBytes <= MAX_GAP_BYTES / 2) break;
+      this.#giveUpOldest(entry, 0);
+    }
+  }
+
+  /** Keeps the newest ranges of a boot only. */
+  #giveUpOldest(entry: Boot, keep: number): void {
+    const gaps = entry.gaps!;
+    const before = gapBytes(gaps);
+    const missing = gaps.size;
+    entry.floor = gaps.removeLowest(gaps.ranges - keep) + 1;
+    entry.lowest = entry.floor;
+    entry.givenUp += missing - gaps.size;
+    this.#moveToGivenUp(missing - gaps.size);
+    if (gaps.ranges === 0) entry.gaps = null;
+    this.#gapBytes += gapBytes(entry.gaps) - before;
+  }
+
+  #moveToGivenUp(numbers: number): void {
+    this.#missing -= numbers;
+    this.#givenUp = Math.min(this.#givenUp + numbers, Number.MAX_SAFE_INTEGER);
+  }
+}
+
+function gapDocument(device: string, { boot, highest, gaps, givenUp, duplicates }: Boot): GapDocument {
+  const ranges = gaps?.highest(MAX_RANGES_LISTED) ?? [];
+  return { device, boot, highest, missing: gaps?.size ?? 0, ranges, givenUp, duplicates };
+}
+
+function bootsOf({ older, newest }: Device): readonly Boot[] {
+  return older.length === 0 ? [newest] : [...older, newest];
+}
+
+function newBoot(boot: string, seq: number): Boot {
+  return { boot: ownText(boot), lowest: seq, highest: seq, floor: 0, gaps: null, givenUp: 0, duplicates: 0 };
+}
+
+function gapBytes(gaps: RangeSet | null): number {
+  return gaps === null ? 0 : bytesOf(gaps.ranges);
+}
+
+function bytesOf(ranges: number): number {
+  return ranges === 0 ? 0 : SET_BYTES + RANGE_BYTES * ranges;
+}
+
+/** A number below 2^30, which takes no memory of its own in an array. */
+function hash(text: string): number {
+  let value = 0;
+  for (let index = 0; index < text.length; index++) value = (value * 31 + text.charCodeAt(index)) | 0;
+  return (value >>> 0) & 0x3fffffff;
 }

@@ -5,13 +5,16 @@ import {
   ConfigError,
   checkToken,
   createLogger,
+  keepPrivate,
   type Logger,
   listen,
+  lockDirectory,
   Metrics,
   observeStore,
   type Running,
 } from '@tidegauge/service';
 import { openStore, type Store } from '@tidegauge/storage';
+import { maskUrl } from '@tidegauge/text';
 import { createApp } from './app.ts';
 import { BrokerSource } from './broker.ts';
 import { measure } from './measure.ts';
@@ -22,6 +25,10 @@ import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
 
 const HEALTH_MS = 2000;
+/** What another ingest of this client id, asked to stop, needs to end. */
+const LOCK_MS = 15_000;
+/** The part of STOP_TIMEOUT that is kept for closing the session, HTTP, the spool and the store. */
+const CLOSING_SHARE = 0.25;
 
 /**
  * Starts ingest and returns when it is ready: store open, HTTP listening, broker session up and subscribed.
@@ -34,6 +41,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const metrics = new Metrics();
   const router = new Router(
     config.routes === null ? defaultRoutes(config.ack) : loadRoutes(config.routes, config.ack),
+    config.maxTopic,
   );
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();
@@ -45,6 +53,9 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
+    const lock = await lockDirectory(config.dataDir, instance, { waitMs: LOCK_MS, setting: 'DATA_DIR' });
+    undo.push(() => lock.release());
+    keepPrivate(config.dataDir, (name) => name.startsWith(`${instance}.`), logger);
     const quarantine = new Quarantine(
       join(config.dataDir, `${instance}.quarantine.db`),
       instance,
@@ -75,7 +86,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     });
     measure(metrics, pipeline, router, quarantine, backend, broker);
     const notReady = async () => {
-      if (!source.session.connected) return `the broker ${config.broker} is not connected`;
+      if (!source.session.connected) return `the broker ${maskUrl(config.broker)} is not connected`;
+      if (pipeline.stopping) return 'ingest is stopping';
       return pipeline.trouble ?? (await unhealthy(store));
     };
     const maxPayload = config.maxPayload;
@@ -127,15 +139,12 @@ async function unhealthy(store: Store): Promise<string | null> {
 }
 
 /** Stops reading, stores what was read for as long as allowed, and leaves the rest with the broker. */
-async function drain(pipeline: Pipeline, source: BrokerSource, seconds: number): Promise<void> {
-  source.session.pause();
-  const timeout = new AbortController();
-  const late = new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, seconds * 1000);
-    timeout.signal.addEventListener('abort', () => clearTimeout(timer));
-  });
-  await Promise.race([pipeline.idle(), late]);
-  timeout.abort();
+async function drain(pipeline: Pipeline, source: BrokerSource, stopTimeout: number): Promise<void> {
+  pipeline.stop();
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, (1 - CLOSING_SHARE) * stopTimeout * 1000);
+  await Promise.race([pipeline.idle(), late.promise]);
+  clearTimeout(timer);
   pipeline.abort();
   await source.session.close();
 }

@@ -34,6 +34,7 @@ export const settings = defineConfig({
   broker: {
     kind: url('mqtt', 'mqtts', 'ws', 'wss'),
     default: 'mqtt://127.0.0.1:1883',
+    secret: 'url',
     help: 'The MQTT broker; user and password have variables of their own.',
   },
   brokerUser: { kind: text(), help: 'User name for the broker.' },
@@ -98,23 +99,28 @@ export const settings = defineConfig({
   maxInFlightBytes: {
     kind: bytes(65_536, 2 ** 31),
     default: '16MiB',
-    help: 'Payload bytes in memory, at most, likewise.',
+    help: 'Bytes of messages in memory, at most, likewise: payloads, topics and all that is kept beside them.',
+  },
+  maxTopic: {
+    kind: bytes(16, 65_535),
+    default: '1KiB',
+    help: 'The longest MQTT topic taken; a message with a longer one is quarantined, its topic cut to 512 bytes.',
   },
   maxPayload: {
     kind: bytes(1024, 2 ** 28),
     default: '8MiB',
-    help: 'The largest message taken; the broker is told.',
+    help: 'The largest MQTT packet and the largest HTTP payload taken; a larger MQTT message is quarantined without its payload.',
   },
   quarantineMaxBytes: {
     kind: bytes(65_536, 2 ** 40),
     default: '64MiB',
-    help: 'Size of the quarantine; the oldest items make room.',
+    help: 'Size of the quarantine on the disk; the oldest items make room.',
   },
   keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },
   stopTimeout: {
     kind: duration(1, 600),
     default: '10s',
-    help: 'Time to store what is in flight when asked to stop; the rest stays with the broker.',
+    help: 'Time from being asked to stop to the end of the process, at most. What is in flight is stored in its first three quarters; the rest stays with the broker.',
   },
   cleanStart: {
     kind: boolean(),

@@ -11,6 +11,8 @@ const SEGMENT_BYTES = 4 * 1024 * 1024;
 
 export interface Segment {
   readonly file: string;
+  /** Segments are numbered in the order in which they were begun. */
+  readonly number: number;
   readonly bytes: number;
   /** Receive time of its first entry, microseconds since the epoch. */
   readonly since: number;
@@ -84,6 +86,11 @@ export class Spool {
     return this.#sealed[0]?.since ?? this.#active?.since ?? null;
   }
 
+  /** Number of the newest segment; -1 before the first. */
+  get newest(): number {
+    return this.#next - 1;
+  }
+
   /** Why nothing can be written at present; null while it can. */
   get trouble(): string | null {
     return this.#trouble;
@@ -146,8 +153,9 @@ export class Spool {
     try {
       this.#active ??= await this.#create(group[0]!.since);
       const { handle, bytes } = this.#active;
-      const { bytesWritten } = await handle.write(data, 0, data.length, bytes);
-      if (bytesWritten < data.length) throw new Error('the disk took a part only');
+      // A disk that gets full takes a part first, and gives the cause when asked for the rest.
+      for (let written = 0; written < data.length; )
+        written += (await handle.write(data, written, data.length - written, bytes + written)).bytesWritten;
       await handle.datasync();
       kept = true;
       this.#active.bytes += data.length;
@@ -171,6 +179,7 @@ export class Spool {
       await this.#syncDirectory();
     } catch (error) {
       await handle.close();
+      await unlink(join(this.#directory, file)).catch(() => {});
       throw error;
     }
     return { handle, file, bytes: 0, since };
@@ -182,7 +191,7 @@ export class Spool {
     if (active === null) return;
     this.#active = null;
     const { handle, file, bytes, since } = active;
-    if (bytes > 0) this.#sealed.push({ file, bytes, since });
+    if (bytes > 0) this.#sealed.push({ file, number: numberOf(file), bytes, since });
     try {
       await handle.truncate(bytes);
     } finally {
@@ -201,7 +210,8 @@ export class Spool {
   }
 
   #recoverSegment(file: string): readonly SpoolEntry[] {
-    this.#next = Number.parseInt(file, 10) + 1;
+    const number = numberOf(file);
+    this.#next = number + 1;
     const data = readFileSync(join(this.#directory, file));
     const { entries, sound } = decodeEntries(data);
     if (sound < data.length) {
@@ -209,7 +219,7 @@ export class Spool {
       truncateSync(join(this.#directory, file), sound);
     }
     // One without a whole entry stays until it is its turn to be removed: it may hold nothing that was acknowledged.
-    this.#sealed.push({ file, bytes: sound, since: entries[0]?.received ?? now() });
+    this.#sealed.push({ file, number, bytes: sound, since: entries[0]?.received ?? now() });
     this.#bytes += sound;
     return entries;
   }
@@ -222,4 +232,8 @@ export class Spool {
       'the end of a spool segment cannot be read: it is torn by a power loss, or damaged, and set aside',
     );
   }
+}
+
+function numberOf(file: string): number {
+  return Number.parseInt(file, 10);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DecodeError, type Reading } from '@tidegauge/readings';
 import type { Accounts } from './accounts.ts';
 import { StoreAway } from './commit.ts';
-import type { Delivery, Origin } from './delivery.ts';
+import { type Delivery, type Origin, slimmed } from './delivery.ts';
 import { Lane } from './lane.ts';
 import { decodeParcel } from './parcels.ts';
 import type { Router } from './routes.ts';
@@ -11,8 +11,10 @@ import type { SpoolEntry } from './spool-entry.ts';
 
 /** How long the store may be away before messages go to the spool, so that its restart is not worth a write. */
 const PATIENCE_MS = 1000;
-/** Devices whose spooled times are remembered one by one; beyond it, all of them wait for the spool. */
-const MOST_DEVICES = 200_000;
+/** Bytes of devices whose spooled times are remembered one by one; beyond it, all of them wait for the spool. */
+const MOST_DEVICE_BYTES = 8 * 1024 * 1024;
+/** What a device takes there besides its name. */
+const DEVICE_BYTES = 100;
 
 /** Its message was acknowledged when it was spooled. */
 const ACKNOWLEDGED: Origin = { settled() {} };
@@ -42,21 +44,44 @@ export interface SpoolerOptions {
   readonly onBroken: (error: unknown) => void;
 }
 
+/** A delivery that waits apart, and the last segment of the spool that must be stored before it. */
+interface Waiting {
+  readonly delivery: Delivery;
+  /** -1 when it waits for nothing but the store. */
+  readonly after: number;
+}
+
+/** Readings of one device that wait apart. */
+interface Apart {
+  count: number;
+  /** Time of the newest. */
+  newest: number;
+}
+
 /**
  * Writes batches into the store, or into the spool while the store is away or too slow, and brings the spool
- * into the store, oldest first, beside live traffic. A reading that may correct a spooled one must not overtake it:
- * identity includes time, so whatever is not newer than its device's newest spooled reading waits behind the spool,
- * and all else goes straight on.
+ * into the store, oldest first, beside live traffic. What must not be acknowledged from the spool (HTTP, `ack:
+ * stored`) waits apart instead.
+ *
+ * Readings of one identity must reach the store in the order in which they came. Identity includes time, so only
+ * a reading that is not newer than one of its device that waits already can break that order. Such a reading
+ * waits behind the other one: apart when the other waits apart, else in the spool, or apart until that segment
+ * of the spool is stored. All other readings go straight on.
  */
 export class Spooler {
   readonly #options: SpoolerOptions;
-  /** What must not be acknowledged from the spool waits here, apart, while the store is away. */
-  readonly #patient: Lane<Delivery>;
+  /** What waits apart. */
+  readonly #patient: Lane<Waiting>;
+  /** What waits in `#patient`, by device; bounded by what may be in flight. */
+  readonly #apart = new Map<string, Apart>();
   /** Time of the newest spooled reading by device. */
   readonly #newest = new Map<string, number>();
+  #newestBytes = 0;
   #crowded = false;
   #away = false;
   #replaying = false;
+  /** Number of the newest segment that was stored. */
+  #replayed = -1;
   #waiting: (() => void)[] = [];
 
   /** Takes up what an earlier process left in the spool. */
@@ -64,17 +89,17 @@ export class Spooler {
     this.#options = options;
     const { spool, router, accounts, maxBatch, paceMs, signal, onKept, onBroken } = options;
     this.#patient = new Lane({
-      weigh: (delivery) => delivery.readings.length,
+      weigh: ({ delivery }) => delivery.readings.length,
       maxBatch,
       paceMs,
-      alone: (delivery) => delivery.alone,
+      alone: ({ delivery }) => delivery.alone,
       write: (batch) => this.#storePatiently(batch),
       onBroken,
     });
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     for (const entry of spool.recover()) {
       const decoded = decodeParcel(router, entry, entry.received);
-      const readings = decoded instanceof DecodeError ? NONE : decoded;
+      const readings = decoded instanceof DecodeError ? NONE : decoded.readings;
       accounts.recover(decoded instanceof DecodeError ? 1 : readings.length);
       this.#remember(readings);
       onKept(readings);
@@ -84,7 +109,7 @@ export class Spooler {
 
   /** What waits for the store without being spooled. */
   get oldest(): Delivery | undefined {
-    return this.#patient.oldest;
+    return this.#patient.oldest?.delivery;
   }
 
   /** Resolves when nothing waits for the store but what is spooled. */
@@ -95,7 +120,8 @@ export class Spooler {
   /** Resolves when each delivery of a lane's batch is stored, spooled, or waits apart. */
   async write(batch: readonly Delivery[]): Promise<void> {
     const slow = this.#options.isSlow();
-    const direct = this.#away || slow || !this.#isEmpty ? await this.#divert(batch, slow) : batch;
+    const free = this.#isEmpty && this.#apart.size === 0 && !this.#away && !slow;
+    const direct = free ? batch : await this.#divert(batch, slow);
     if (direct.length === 0) return;
     try {
       await this.#store(direct, PATIENCE_MS);
@@ -120,9 +146,11 @@ export class Spooler {
     const direct: Delivery[] = [];
     const kept: Delivery[] = [];
     for (const delivery of batch) {
-      const mustWait = this.#away || this.#isBehind(delivery);
-      if (delivery.spoolable && (mustWait || slow)) kept.push(delivery);
-      else if (mustWait) this.#patient.push(delivery);
+      const isBehind = this.#isBehind(delivery);
+      const mustWait = this.#away || isBehind;
+      if (this.#isBehindApart(delivery)) this.#waitApart(delivery, isBehind);
+      else if (delivery.spoolable && (mustWait || slow)) kept.push(delivery);
+      else if (mustWait) this.#waitApart(delivery, isBehind);
       else direct.push(delivery);
     }
     if (kept.length > 0) await this.#keep(kept);
@@ -132,10 +160,12 @@ export class Spooler {
   /** While the spool is full it waits until replay has made room; an empty one that takes nothing leaves the store. */
   async #keep(batch: readonly Delivery[]): Promise<void> {
     const { spool, accounts, onKept, onSpooled } = this.#options;
-    const entries = batch.map(({ topic, format, payload, readings }) => ({
+    const entries = batch.map(({ source, topic, format, payload, part, readings }) => ({
+      source,
       topic,
       format,
       payload,
+      part,
       received: readings[0]!.received,
     }));
     while (!(await spool.append(entries))) {
@@ -151,9 +181,37 @@ export class Spooler {
     this.#replay();
   }
 
-  async #storePatiently(batch: readonly Delivery[]): Promise<void> {
-    while (batch.some((delivery) => this.#isBehind(delivery))) await this.#progress();
-    await this.#store(batch);
+  #waitApart(delivery: Delivery, isBehind: boolean): void {
+    for (const { device, time } of delivery.readings) {
+      const known = this.#apart.get(device);
+      if (known === undefined) this.#apart.set(device, { count: 1, newest: time });
+      else {
+        known.count++;
+        known.newest = Math.max(known.newest, time);
+      }
+    }
+    this.#patient.push({ delivery: slimmed(delivery), after: isBehind ? this.#options.spool.newest : -1 });
+  }
+
+  async #storePatiently(batch: readonly Waiting[]): Promise<void> {
+    const after = batch.reduce((last, waiting) => Math.max(last, waiting.after), -1);
+    while (this.#replayed < after && !this.#isEmpty) await this.#progress();
+    const deliveries = batch.map(({ delivery }) => delivery);
+    await this.#store(deliveries);
+    for (const { readings } of deliveries) {
+      for (const { device } of readings) {
+        const known = this.#apart.get(device)!;
+        if (--known.count === 0) this.#apart.delete(device);
+      }
+    }
+  }
+
+  /** Whether a delivery has to wait for what waits apart. */
+  #isBehindApart({ readings }: Delivery): boolean {
+    if (this.#apart.size === 0) return false;
+    return readings.some(
+      ({ device, time }) => time <= (this.#apart.get(device)?.newest ?? Number.NEGATIVE_INFINITY),
+    );
   }
 
   /** Whether a delivery has to wait for what is spooled. */
@@ -167,9 +225,11 @@ export class Spooler {
   #remember(readings: readonly Reading[]): void {
     if (this.#crowded) return;
     for (const { device, time } of readings) {
-      if (time > (this.#newest.get(device) ?? Number.NEGATIVE_INFINITY)) this.#newest.set(device, time);
+      const known = this.#newest.get(device);
+      if (known === undefined) this.#newestBytes += DEVICE_BYTES + 2 * device.length;
+      if (known === undefined || time > known) this.#newest.set(device, time);
     }
-    if (this.#newest.size > MOST_DEVICES) this.#crowded = true;
+    if (this.#newestBytes > MOST_DEVICE_BYTES) this.#crowded = true;
   }
 
   /** Begins to replay, unless that is under way or there is nothing. */
@@ -187,12 +247,14 @@ export class Spooler {
       await this.#replaySegment(await spool.read(segment));
       signal.throwIfAborted();
       await spool.remove(segment);
+      this.#replayed = segment.number;
       this.#wake();
     }
     this.#replaying = false;
     // Something may have been kept since the spool was found empty; it has then not found a replay to start.
     if (!spool.empty) return this.#replay();
     this.#newest.clear();
+    this.#newestBytes = 0;
     this.#crowded = false;
     this.#wake();
   }
@@ -225,17 +287,25 @@ export class Spooler {
     const { received } = entry;
     const decoded = decodeParcel(router, entry, received);
     const failed = decoded instanceof DecodeError;
+    const { source, topic, payload, format } = entry;
     const delivery: Delivery = {
-      ...entry,
-      readings: failed ? NONE : decoded,
+      source,
+      topic,
+      payload,
+      format,
+      part: failed ? entry.part : decoded.part,
+      readings: failed ? NONE : decoded.readings,
+      // Replay holds one batch at a time, beside what is in flight.
+      bytes: 0,
       arrived: performance.now(),
       origin: ACKNOWLEDGED,
       token: null,
       alone: false,
       spoolable: false,
       revived: true,
+      replayed: false,
     };
-    if (!failed) return decoded.length === 0 ? null : delivery;
+    if (!failed) return delivery.readings.length === 0 ? null : delivery;
     accounts.unspool(1);
     condemn(delivery, decoded, received);
     return null;

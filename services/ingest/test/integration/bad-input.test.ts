@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import type { DeliveryDocument, QuarantineDocument } from '@tidegauge/readings';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DeliveryDocument, QuarantineDocument, QuarantineStepDocument } from '@tidegauge/readings';
 import { settled, setUp, storedReadings } from './helpers.ts';
 
 const pack = [
@@ -145,4 +148,129 @@ test('readings come in by HTTP under the same promise', async (context) => {
     spooled: 0,
     inFlight: 0,
   });
+});
+
+test('a message above MAX_PAYLOAD is quarantined, and those behind it are stored', async (context) => {
+  const bench = await setUp(context);
+  const client = await bench.client();
+  const away = await bench.start({ MAX_PAYLOAD: '64KiB' });
+  assert.equal(await away.stop(), 0);
+  const large = Buffer.alloc(9 * 1024 * 1024, 0x31);
+  await client.publishAsync('sensors/probe/temperature', large, { qos: 1 });
+  await client.publishAsync('sensors/good/temperature', '20.5', { qos: 1 });
+  const ingest = await bench.start({ MAX_PAYLOAD: '64KiB' });
+  const ledger = await ingest.until(({ readings }) => readings.stored === 1, 10_000);
+  assert.equal(ledger.readings.quarantined, 1);
+  assert.equal(ledger.mqtt.reconnects, 0);
+  const { items } = (await (await fetch(`${ingest.url}/quarantine`)).json()) as {
+    items: QuarantineDocument[];
+  };
+  const { topic, reason, detail, size } = items[0]!;
+  assert.deepEqual([topic, reason, size], ['sensors/probe/temperature', 'too_large', 0]);
+  assert.match(detail, /has 94\d+ bytes, and at most 65536 are taken/);
+});
+
+test('messages that are no MQTT are quarantined and acknowledged once, and those behind them are stored', async (context) => {
+  const bench = await setUp(context);
+  const broker = await startOddBroker([
+    publish(1, Buffer.from('sensors/a\0b/temperature'), '1'),
+    publish(2, Buffer.from([0x73, 0xc3, 0x28]), '2'),
+    publish(3, Buffer.from('sensors/+/temperature'), '3'),
+    publish(4, Buffer.alloc(0), '4'),
+    publish(5, Buffer.from('sensors/good/temperature'), '20.5'),
+  ]);
+  context.after(() => broker.close());
+  const ingest = await bench.start({ BROKER: broker.url });
+  const ledger = await ingest.until(({ readings }) => readings.stored === 1, 10_000);
+  assert.equal(ledger.readings.quarantined, 4);
+  assert.equal(ledger.mqtt.reconnects, 0);
+  for (const deadline = Date.now() + 10_000; broker.acknowledged.length < 5; await sleep(10)) {
+    assert.ok(Date.now() < deadline, `acknowledged: ${broker.acknowledged}`);
+  }
+  assert.deepEqual(broker.acknowledged, [1, 2, 3, 4, 5]);
+});
+
+function publish(id: number, topic: Buffer, payload: string): Buffer {
+  const body = Buffer.concat([
+    Buffer.from([topic.length >> 8, topic.length & 0xff]),
+    topic,
+    Buffer.from([0, id, 0]),
+    Buffer.from(payload),
+  ]);
+  return Buffer.concat([Buffer.from([0x32, body.length]), body]);
+}
+
+/** Sends what no proper broker sends: speaks just enough MQTT 5, in short packets. */
+async function startOddBroker(messages: readonly Buffer[]) {
+  const acknowledged: number[] = [];
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    let bytes: Buffer = Buffer.alloc(0);
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      while (bytes.length >= 2 && bytes.length >= 2 + bytes[1]!) {
+        const type = bytes[0]! >> 4;
+        if (type === 1) socket.write(Buffer.from([0x20, 3, 0, 0, 0]));
+        if (type === 4) acknowledged.push(bytes.readUInt16BE(2));
+        if (type === 8) {
+          socket.write(Buffer.from([0x90, 4, bytes[2]!, bytes[3]!, 0, 1]));
+          socket.write(Buffer.concat(messages));
+        }
+        bytes = bytes.subarray(2 + bytes[1]!);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    acknowledged,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+test('many quarantined messages are replayed or discarded by two requests, with the token', async (context) => {
+  const bench = await setUp(context);
+  const routes = `${bench.directory}/routes.yml`;
+  await writeFile(routes, '- topic: sensors/{device+}/{metric}\n  format: plain\n');
+  const client = await bench.client();
+  const env = { HTTP_TOKEN: 'a-long-and-random-token' };
+  const first = await bench.start({ ...env, ROUTES: routes });
+  const payloads = Array.from({ length: 300 }, (_, n) =>
+    n % 3 === 0 ? 'garbage' : `{"t":${1795000000 + n},"v":${n}}`,
+  );
+  await Promise.all(
+    payloads.map((payload) => client.publishAsync('sensors/probe/temperature', payload, { qos: 1 })),
+  );
+  await first.until(({ readings }) => readings.quarantined === 300, 10_000);
+  assert.equal(await first.stop(), 0);
+
+  const second = await bench.start(env);
+  const change = (verb: string, headers = {}) =>
+    fetch(`${second.url}/quarantine/${verb}`, { method: 'POST', headers });
+  const headers = { Authorization: `Bearer ${env.HTTP_TOKEN}` };
+  assert.equal((await change('replay')).status, 401);
+  assert.equal((await change('discard')).status, 401);
+  const replayed = { tried: 0, removed: 0, stored: 0 };
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const step = (await (
+      await change(`replay${cursor === '' ? '' : `?cursor=${cursor}`}`, headers)
+    ).json()) as QuarantineStepDocument;
+    replayed.tried += step.tried;
+    replayed.removed += step.removed;
+    replayed.stored += step.stored;
+    cursor = step.next;
+  }
+  assert.deepEqual(replayed, { tried: 300, removed: 200, stored: 200 });
+  assert.equal((await storedReadings(bench.store, ['probe'])).length, 200);
+  const discarded = (await (
+    await change('discard?reason=malformed', headers)
+  ).json()) as QuarantineStepDocument;
+  assert.deepEqual(discarded, { tried: 100, removed: 100, stored: 0, duplicate: 0, next: null });
+  assert.ok((await second.ledger()).balanced);
 });

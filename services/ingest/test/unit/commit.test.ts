@@ -3,11 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
-import { openStore, type Store, StoreError } from '@tidegauge/storage';
+import { openStore, type Store, StoreError, type WriteResult } from '@tidegauge/storage';
 import fc from 'fast-check';
-import { Committer } from '../../src/commit.ts';
+import { Committer, StoreAway } from '../../src/commit.ts';
 
 const logger = createLogger('test', 'silent');
 let directory: string;
@@ -38,14 +39,22 @@ function readings(values: readonly number[]): Reading[] {
   }));
 }
 
-/** The real store behind a fault: it refuses batches with marked rows, naming them or not. */
-function picky(names: boolean): Store {
+const FAULTS = {
+  'that the store names': (rows: number[]) => new StoreError('REJECTED', 'marked', { rows }),
+  'that the store does not name': () => new StoreError('REJECTED', 'marked'),
+  'on which the store fails unexpectedly': () => new StoreError('UNEXPECTED', 'marked'),
+  'on which our own code throws': () => new TypeError('marked'),
+} as const;
+
+/** The real store behind a fault: it fails on batches with marked rows. */
+function picky(fault: (rows: number[]) => Error): Store {
   return Object.create(real, {
+    health: { value: () => real.health() },
     readings: {
       value: Object.assign(Object.create(real.readings), {
         write: async (batch: readonly Reading[]) => {
           const rows = [...batch.keys()].filter((index) => batch[index]!.value === -1);
-          if (rows.length > 0) throw new StoreError('REJECTED', 'marked', names ? { rows } : {});
+          if (rows.length > 0) throw fault(rows);
           return real.readings.write(batch);
         },
       }),
@@ -53,32 +62,84 @@ function picky(names: boolean): Store {
   });
 }
 
-test('of a refused batch exactly the bad rows are isolated and all others stored, whether the store names them or not', async () => {
-  const batches = fc.array(fc.constantFrom(-1, 1, 2, 3), { minLength: 1, maxLength: 40 });
-  await fc.assert(
-    fc.asyncProperty(batches, fc.boolean(), async (values, names) => {
-      const batch = readings(values);
-      const committer = new Committer(picky(names), logger, new AbortController().signal);
-      const { stored, duplicate, rejected } = await committer.commit(batch);
-      const bad = [...values.keys()].filter((index) => values[index] === -1);
-      assert.deepEqual(
-        [...rejected.keys()].toSorted((a, b) => a - b),
-        bad,
-      );
-      assert.equal(stored + duplicate + rejected.size, batch.length);
-      let found = 0;
-      const query = {
-        device: 'd',
-        metric: 'm',
-        from: batch[0]!.time,
-        to: batch[0]!.time + batch.length,
-        limit: 1000,
-      };
-      for await (const _ of real.readings.range(query)) found++;
-      assert.equal(found, batch.length - bad.length);
-    }),
-    { numRuns: 40 },
-  );
+for (const [which, fault] of Object.entries(FAULTS)) {
+  test(`of a batch exactly the bad rows ${which} are isolated, and all others stored`, async () => {
+    const batches = fc.array(fc.constantFrom(-1, 1, 2, 3), { minLength: 1, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(batches, async (values) => {
+        const batch = readings(values);
+        const committer = new Committer(picky(fault), logger, new AbortController().signal);
+        const { stored, duplicate, rejected } = await committer.commit(batch);
+        const bad = [...values.keys()].filter((index) => values[index] === -1);
+        assert.deepEqual(
+          [...rejected.keys()].toSorted((a, b) => a - b),
+          bad,
+        );
+        assert.equal(stored + duplicate + rejected.size, batch.length);
+        let found = 0;
+        const query = {
+          device: 'd',
+          metric: 'm',
+          from: batch[0]!.time,
+          to: batch[0]!.time + batch.length,
+          limit: 1000,
+        };
+        for await (const _ of real.readings.range(query)) found++;
+        assert.equal(found, batch.length - bad.length);
+      }),
+      { numRuns: 6 },
+    );
+  });
+}
+
+/** The real store with another `write`, and with health as given. */
+function failing(write: (batch: readonly Reading[]) => Promise<WriteResult>, health: () => boolean): Store {
+  return Object.create(real, {
+    readings: { value: Object.assign(Object.create(real.readings), { write }) },
+    health: {
+      value: async () => {
+        if (!health()) throw new StoreError('UNAVAILABLE', 'ill');
+      },
+    },
+  });
+}
+
+test('while the store itself fails unexpectedly, no row is given up', async () => {
+  let failures = 8;
+  const write = async (batch: readonly Reading[]) => {
+    if (failures-- > 0) throw new StoreError('UNEXPECTED', 'what is this');
+    return real.readings.write(batch);
+  };
+  const store = failing(write, () => false);
+  const committer = new Committer(store, logger, new AbortController().signal);
+  const result = await committer.commit(readings([1, 2]));
+  assert.deepEqual([result.stored, result.rejected.size], [2, 0]);
+  assert.equal(committer.failing, null);
+});
+
+test('a store that claims to be in health and fails on every row is waited for after a bounded number of rows', async () => {
+  let ill = true;
+  const write = async (batch: readonly Reading[]) => {
+    if (ill) throw new StoreError('UNEXPECTED', 'what is this');
+    return real.readings.write(batch);
+  };
+  const store = failing(write, () => true);
+  const committer = new Committer(store, logger, new AbortController().signal);
+  const committed = committer.commit(readings(new Array<number>(1500).fill(1)));
+  while (committer.failing === null) await sleep(10);
+  assert.equal(committer.failing, 'what is this');
+  ill = false;
+  const { stored, rejected } = await committed;
+  assert.deepEqual([stored, rejected.size], [500, 1000]);
+});
+
+test('one that fails unexpectedly for longer than the caller waits is away', async () => {
+  const write = async () => {
+    throw new StoreError('UNEXPECTED', 'what is this');
+  };
+  const store = failing(write, () => false);
+  const committer = new Committer(store, logger, new AbortController().signal);
+  await assert.rejects(committer.commit(readings([1, 2]), 50), StoreAway);
 });
 
 test('a store that is away is waited for, and the failure is shown meanwhile', async () => {
@@ -142,4 +203,22 @@ test('devices are registered before their first reading, and only once', async (
   const [reading] = readings([1]);
   await committer.commit([{ ...reading!, device: 'new/one' }]);
   assert.equal((await real.devices.get('new/one'))?.name, 'new/one');
+});
+
+test('a name that cannot be registered keeps no other device from it', async () => {
+  const register = async (names: readonly string[]) => {
+    if (names.includes('odd/3')) throw new StoreError('UNEXPECTED', 'marked');
+    return real.devices.register(names);
+  };
+  const devices = { value: Object.assign(Object.create(real.devices), { register }) };
+  const store: Store = Object.create(real, { readings: { value: real.readings }, devices });
+  const committer = new Committer(store, logger, new AbortController().signal);
+  const batch = readings([1, 2, 3, 4, 5]).map((each, index) => ({ ...each, device: `odd/${index}` }));
+  const { stored } = await committer.commit(batch);
+  assert.equal(stored, 5);
+  const found = await Promise.all(batch.map(({ device }) => real.devices.get(device)));
+  assert.deepEqual(
+    found.map((device) => device !== null),
+    [true, true, true, false, true],
+  );
 });

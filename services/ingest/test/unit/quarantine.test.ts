@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { ConfigError } from '@tidegauge/service';
 import { type Poison, Quarantine } from '../../src/quarantine.ts';
@@ -12,7 +13,9 @@ after(() => rmSync(directory, { recursive: true }));
 function poison(topic: string, size = 10): Poison {
   const payload = Buffer.alloc(size, 0xff);
   return {
+    source: 'mqtt',
     topic,
+    part: null,
     payload,
     format: 'auto',
     received: 1_795_000_000_000_001,
@@ -42,6 +45,7 @@ test('what is put in comes out whole, also after a restart', () => {
   assert.deepEqual(document, {
     id: 'i.1',
     received: '2026-11-18T11:06:40.000001Z',
+    source: 'mqtt',
     topic: 'a',
     reason: 'malformed',
     detail: 'no',
@@ -52,6 +56,53 @@ test('what is put in comes out whole, also after a restart', () => {
   });
   assert.equal(second.get(99), null);
   second.close();
+});
+
+test('where an item came from, and which readings of its payload are meant, survive a restart', () => {
+  const file = join(directory, 'origin.db');
+  const first = new Quarantine(file, 'i', 1 << 20);
+  const part = { of: 9, places: [0, 8] };
+  first.add([{ ...poison('POST /readings'), source: 'http', part }, poison('POST /readings')]);
+  first.close();
+  const second = new Quarantine(file, 'i', 1 << 20);
+  const found = [second.get(1)!, second.get(2)!];
+  assert.deepEqual(
+    found.map(({ document, poison }) => [document.source, poison.source, poison.part]),
+    [
+      ['http', 'http', part],
+      ['mqtt', 'mqtt', null],
+    ],
+  );
+  second.close();
+});
+
+test('a quarantine of version 0.1.0 opens, and its items keep the way by which they came', () => {
+  const file = join(directory, 'old.db');
+  const old = new DatabaseSync(file);
+  old.exec(`CREATE TABLE quarantine (id INTEGER PRIMARY KEY AUTOINCREMENT, received INTEGER NOT NULL,
+    topic TEXT NOT NULL, format TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, position TEXT,
+    readings INTEGER NOT NULL, payload BLOB NOT NULL) STRICT`);
+  const insert = old.prepare('INSERT INTO quarantine VALUES (NULL, 1, ?, ?, ?, ?, NULL, 1, ?)');
+  const items = [
+    ['POST /readings?device=a&metric=m', 'plain', 'invalid_value', 'http'],
+    ['POST /readings', 'json', 'malformed', 'http'],
+    ['POST /readings?device=a&metric=m', 'auto', 'unknown_topic', 'mqtt'],
+    ['POST /readings/1', 'json', 'invalid_name', 'mqtt'],
+    ['sensors/a/m', 'auto', 'malformed', 'mqtt'],
+  ] as const;
+  for (const [topic, format, reason] of items) insert.run(topic, format, reason, 'no', Buffer.from('x'));
+  old.close();
+  for (const opening of ['upgrades it', 'finds it upgraded']) {
+    const quarantine = new Quarantine(file, 'i', 1 << 20);
+    const sources = quarantine.list(10, null, null).items.map(({ source }) => source);
+    assert.deepEqual(
+      sources.toReversed(),
+      items.map(([, , , source]) => source),
+      opening,
+    );
+    assert.equal(quarantine.total, items.length);
+    quarantine.close();
+  }
 });
 
 test('pages go from newest to oldest and end', () => {
@@ -106,4 +157,84 @@ test('a path that cannot be a file is a configuration mistake that names it', ()
       return true;
     },
   );
+});
+
+/** Bytes on the disk of a quarantine with all that SQLite keeps beside it. */
+function diskUsage(name: string): number {
+  const files = readdirSync(directory).filter((file) => file.startsWith(name) && !file.endsWith('-shm'));
+  return files.reduce((sum, file) => sum + statSync(join(directory, file)).size, 0);
+}
+
+test('whatever is long in an item, the files stay below the bound', () => {
+  const bound = 8 << 20;
+  const quarantine = new Quarantine(join(directory, 'disk.db'), 'i', bound);
+  const sizes = [1, 700, 1400, 2100, 3950, 4062, 8200, 65_000, 1_500_000];
+  let most = 0;
+  let dropped = 0;
+  let put = 0;
+  for (let round = 0; round < 120; round++) {
+    const size = sizes[round % sizes.length]!;
+    const count = Math.min(300, Math.ceil(500_000 / (size + 200)));
+    const batch = Array.from({ length: count }, (_, number) => ({
+      ...poison('t', 1),
+      ...[{ topic: 'ж'.repeat(size / 2) }, { payload: Buffer.alloc(size) }, { detail: 'x'.repeat(size) }][
+        (round + number) % 3
+      ],
+    }));
+    put += batch.length;
+    dropped += quarantine.add(batch);
+    for (let id = 7; id < put; id += 97) if (quarantine.discard(id)) put--;
+    most = Math.max(most, diskUsage('disk.db'));
+  }
+  assert.ok(most <= bound, `${most} bytes`);
+  assert.ok(most > bound / 2, `${most} bytes only: the bound is not used`);
+  assert.equal(quarantine.total, put - dropped);
+  quarantine.close();
+});
+
+test('a bound that was lowered holds from the next start', () => {
+  const first = new Quarantine(join(directory, 'lowered.db'), 'i', 4 << 20);
+  for (let number = 0; number < 100; number++) first.add([poison(`t${number}`, 30_000)]);
+  const { total } = first;
+  first.close();
+  const second = new Quarantine(join(directory, 'lowered.db'), 'i', 1 << 20);
+  assert.ok(diskUsage('lowered.db') <= 1 << 20, `${diskUsage('lowered.db')} bytes`);
+  assert.equal(second.total + second.dropped, total);
+  assert.equal(second.list(1, null, null).items[0]!.topic, 't99');
+  second.close();
+});
+
+test('of a batch that has no room as a whole, the newest are kept and the others told', () => {
+  const quarantine = new Quarantine(join(directory, 'batch.db'), 'i', 100_000);
+  const dropped = quarantine.add(Array.from({ length: 50 }, (_, number) => poison(`t${number}`, 10_000)));
+  assert.equal(quarantine.total + dropped, 50);
+  assert.equal(quarantine.dropped, dropped);
+  assert.equal(quarantine.list(1, null, null).items[0]!.topic, 't49');
+  assert.ok(quarantine.total >= 5);
+  quarantine.close();
+});
+
+test('a list is bounded in bytes, shortens long texts, and still shows every item', () => {
+  const quarantine = new Quarantine(join(directory, 'list.db'), 'i', 256 << 20);
+  const topics = Array.from({ length: 1000 }, (_, number) => `${number}`.padEnd(65_000, '\u0001'));
+  for (let from = 0; from < topics.length; from += 10)
+    quarantine.add(topics.slice(from, from + 10).map((topic) => poison(topic)));
+  const seen: string[] = [];
+  let after: number | null = null;
+  do {
+    const page = quarantine.list(1000, after, null);
+    assert.ok(Buffer.byteLength(JSON.stringify(page)) < 1.1 * 1024 * 1024);
+    for (const { topic, shortened } of page.items) {
+      assert.equal(topic.length, 500);
+      assert.ok(topic.endsWith('…') && shortened);
+      seen.push(String(Number.parseInt(topic, 10)));
+    }
+    after = page.next;
+  } while (after !== null);
+  assert.deepEqual(seen, topics.map((_, number) => `${number}`).reverse());
+  const whole = quarantine.find(1)!;
+  assert.equal(whole.topic, topics[0]);
+  assert.equal(whole.shortened, undefined);
+  assert.deepEqual(Buffer.from(quarantine.read(1, 4, 100)), Buffer.alloc(6, 0xff));
+  quarantine.close();
 });

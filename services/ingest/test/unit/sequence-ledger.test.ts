@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { SequenceLedger } from '../../src/sequence-ledger.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 test('for any order of arrival, missing and repeated numbers are named exactly', () => {
   fc.assert(
@@ -28,7 +33,7 @@ test('a reboot begins a new account, and late numbers of the boot before still c
   ledger.record('d', 'second', 0);
   ledger.record('d', 'first', 2);
   assert.deepEqual(ledger.list().list, [
-    { device: 'd', boot: 'first', highest: 4, missing: 1, ranges: [[3, 3]], duplicates: 0 },
+    { device: 'd', boot: 'first', highest: 4, missing: 1, ranges: [[3, 3]], givenUp: 0, duplicates: 0 },
   ]);
   assert.equal(ledger.gapsOpened, 2);
 });
@@ -41,3 +46,118 @@ test('a device that loses every other message cannot grow the ledger without bou
   assert.ok(list[0]!.ranges.length <= 64);
   assert.ok(truncated);
 });
+
+/** What the list says in all, which the totals have to agree with while the list is whole. */
+function sums(ledger: SequenceLedger) {
+  const { list } = ledger.list();
+  return {
+    missing: list.reduce((sum, gap) => sum + gap.missing, 0),
+    duplicates: list.reduce((sum, gap) => sum + gap.duplicates, 0),
+  };
+}
+
+for (const lost of [999, 100_000]) {
+  test(`${lost} numbers that were lost one by one and all come late leave nothing missing`, () => {
+    const ledger = new SequenceLedger();
+    for (let seq = 0; seq <= 2 * lost; seq += 2) ledger.record('d', 'b', seq);
+    assert.equal(ledger.missing, lost);
+    const late = Array.from({ length: lost }, (_, index) => 2 * index + 1);
+    // Neither in order nor backwards: 7919 is prime to both lengths.
+    for (let n = 0; n < lost; n++) ledger.record('d', 'b', late[(n * 7919) % lost]!);
+    const { missing, duplicates, givenUp, unjudged, gapsOpened } = ledger;
+    assert.deepEqual(
+      { missing, duplicates, givenUp, unjudged, gapsOpened },
+      { missing: 0, duplicates: 0, givenUp: 0, unjudged: 0, gapsOpened: lost },
+    );
+    assert.deepEqual(ledger.list(), { list: [], truncated: false });
+  });
+}
+
+test('for any arrivals of several boots, the totals are what the list says, and what is exact is exact', () => {
+  const arrival = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 30 }));
+  fc.assert(
+    fc.property(fc.array(arrival, { maxLength: 200 }), (arrivals) => {
+      const ledger = new SequenceLedger();
+      for (const [boot, seq] of arrivals) ledger.record('d', `boot-${boot}`, seq);
+      const { missing, duplicates, givenUp, unjudged } = ledger;
+      assert.deepEqual({ missing, duplicates }, sums(ledger));
+      assert.equal(ledger.list().truncated, givenUp > 0 || unjudged > 0);
+      for (const { boot, missing: named } of ledger.list().list) {
+        const seen = new Set(arrivals.filter(([number]) => `boot-${number}` === boot).map(([, seq]) => seq));
+        assert.equal(named, Math.max(...seen) - Math.min(...seen) + 1 - seen.size);
+      }
+    }),
+  );
+});
+
+test('a boot that is followed no longer leaves the total and the list alike, and does not begin anew', () => {
+  const ledger = new SequenceLedger();
+  for (const boot of ['1', '2', '3', '4']) for (const seq of [0, 5]) ledger.record('d', boot, seq);
+  assert.equal(ledger.missing, 12);
+  assert.equal(ledger.givenUp, 4);
+  assert.deepEqual(sums(ledger), { missing: 12, duplicates: 0 });
+  assert.ok(ledger.list().truncated);
+  for (const seq of [1, 4]) ledger.record('d', '1', seq);
+  assert.equal(ledger.missing, 12);
+  assert.equal(ledger.unjudged, 2);
+});
+
+test('a boot that misses nothing is followed no longer before one that does', () => {
+  const ledger = new SequenceLedger();
+  for (const seq of [0, 2]) ledger.record('d', 'gap', seq);
+  for (const boot of ['a', 'b', 'c', 'd']) ledger.record('d', boot, 0);
+  assert.equal(ledger.givenUp, 0);
+  ledger.record('d', 'gap', 1);
+  assert.equal(ledger.missing, 0);
+  assert.ok(!ledger.list().truncated);
+});
+
+test('one device with more gaps than there is room for costs the others nothing', () => {
+  const ledger = new SequenceLedger();
+  for (let number = 0; number < 1000; number++)
+    for (const seq of [0, 2]) ledger.record(`d${number}`, 'b', seq);
+  for (let seq = 0; seq < 2_000_000; seq += 2) ledger.record('greedy', 'b', seq);
+  assert.ok(ledger.bytes < 32 * 1024 * 1024, `${ledger.bytes} bytes`);
+  assert.equal(ledger.missing + ledger.givenUp, 1000 + 999_999);
+  assert.ok(ledger.givenUp > 0 && ledger.list().truncated);
+  for (let number = 0; number < 1000; number++) ledger.record(`d${number}`, 'b', 1);
+  assert.equal(ledger.missing + ledger.givenUp, 999_999);
+  // What was given up is neither missing nor a duplicate when it comes.
+  ledger.record('greedy', 'b', 1);
+  assert.equal(ledger.duplicates, 0);
+  assert.equal(ledger.unjudged, 1);
+  assert.equal(sums(ledger).missing, ledger.missing);
+});
+
+test('names that publishers make up cannot grow the ledger without bound', () => {
+  const before = heap();
+  const ledger = new SequenceLedger();
+  ledger.record('honest', 'b', 0);
+  for (let number = 0; number < 200_000; number++) {
+    const device = `${number}-`.padEnd(200, 'ж');
+    for (const boot of number < 50_000 ? ['1', '2'] : ['1']) {
+      const name = boot.padEnd(64, 'ж');
+      ledger.record(device, name, 0);
+      ledger.record(device, name, 2);
+    }
+  }
+  assert.ok(ledger.bytes < 32 * 1024 * 1024, `${ledger.bytes} bytes`);
+  const grown = heap() - before;
+  assert.ok(grown < 40 * 1024 * 1024, `the heap has grown by ${grown} bytes`);
+  assert.ok(ledger.unjudged > 0 && ledger.list().truncated);
+  ledger.record('honest', 'b', 2);
+  ledger.record('honest', 'b', 1);
+  assert.ok(!ledger.list().list.some(({ device }) => device === 'honest'));
+});
+
+test('a number that is too far away for a loss is not judged', () => {
+  const ledger = new SequenceLedger();
+  for (const seq of [0, Number.MAX_SAFE_INTEGER, 1, 2]) ledger.record('d', 'b', seq);
+  const { missing, unjudged, duplicates } = ledger;
+  assert.deepEqual({ missing, unjudged, duplicates }, { missing: 0, unjudged: 1, duplicates: 0 });
+});
+
+function heap(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}

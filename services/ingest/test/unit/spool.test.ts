@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createLogger } from '@tidegauge/service';
 import fc from 'fast-check';
+import { SOURCES } from '../../src/parcels.ts';
 import { Spool } from '../../src/spool.ts';
 import { decodeEntries, encodeEntry, type SpoolEntry } from '../../src/spool-entry.ts';
 
@@ -24,6 +25,8 @@ function open(directory: string, maxBytes = 1e9): { spool: Spool; found: SpoolEn
 
 const plain = (entry: SpoolEntry): SpoolEntry => ({ ...entry, payload: Uint8Array.from(entry.payload) });
 const message = (received: number, size = 10): SpoolEntry => ({
+  source: 'mqtt',
+  part: null,
   topic: 'sensors/site-3/boiler/temperature',
   format: 'auto',
   payload: new Uint8Array(size).fill(received % 256),
@@ -31,12 +34,17 @@ const message = (received: number, size = 10): SpoolEntry => ({
 });
 const segments = (directory: string) => readdirSync(directory).filter((name) => name.endsWith('.spool'));
 
+const part = fc
+  .array(fc.boolean(), { minLength: 1, maxLength: 70 })
+  .map((meant) => ({ of: meant.length, places: [...meant.keys()].filter((place) => meant[place]) }));
 const entry = fc.record(
   {
     topic: fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.toWellFormed()),
     format: fc.constantFrom('auto', 'plain', 'senml-json'),
     payload: fc.uint8Array({ maxLength: 200 }),
     received: fc.maxSafeNat(),
+    source: fc.constantFrom(...SOURCES),
+    part: fc.option(part),
   },
   { noNullPrototype: true },
 );
@@ -55,6 +63,17 @@ test('entries are read back as they were, and of a segment cut anywhere the whol
     assert.ok(sound <= length && sound + next > length);
   });
   fc.assert(property);
+});
+
+test('a segment of version 0.1.0 is read, and what is whole and from the broker is still written like it', () => {
+  // received 5 (f64), format `auto`, topic `s/a/t`, payload `21.5`; made by that version.
+  const old = Buffer.from('18000000a0168f2100000000000014400405006175746f732f612f7432312e35', 'hex');
+  const { entries, sound } = decodeEntries(old);
+  assert.equal(sound, old.length);
+  const [entry] = entries.map(plain);
+  const expected = { source: 'mqtt', topic: 's/a/t', format: 'auto', received: 5, part: null } as const;
+  assert.deepEqual(entry, { ...expected, payload: Uint8Array.from(Buffer.from('21.5')) });
+  assert.deepEqual(encodeEntry(entry!), old);
 });
 
 test('a flipped bit, or zeros where a write was torn, end the readable part', () => {

@@ -1,0 +1,117 @@
+/** Numbers in one array at most: two for each range. Keeps the cost of a change in the middle small. */
+const CHUNK = 512;
+
+/**
+ * A set of whole numbers, kept as inclusive ranges in ascending order. New ranges go in at either end only; any
+ * number can be taken out. Ranges lie in chunks of bounded length, so that a change costs little in a large set too.
+ */
+export class RangeSet {
+  /** Each chunk holds `from, to, from, to, …`; no chunk is empty. */
+  readonly #chunks: number[][] = [];
+  #ranges = 0;
+  #size = 0;
+
+  /** How many ranges there are. */
+  get ranges(): number {
+    return this.#ranges;
+  }
+
+  /** How many numbers the ranges hold. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds a range above all others; there must be a number between them. */
+  addLast(from: number, to: number): void {
+    const last = this.#chunks.at(-1);
+    if (last === undefined || last.length >= CHUNK) this.#chunks.push([from, to]);
+    else last.push(from, to);
+    this.#count(1, to - from + 1);
+  }
+
+  /** Adds a range below all others; there must be a number between them. */
+  addFirst(from: number, to: number): void {
+    const first = this.#chunks[0];
+    if (first === undefined || first.length >= CHUNK) this.#chunks.unshift([from, to]);
+    else first.unshift(from, to);
+    this.#count(1, to - from + 1);
+  }
+
+  /** Takes a number out. @returns false when it is not in the set. */
+  remove(value: number): boolean {
+    const at = lastAtMost(this.#chunks.length, (index) => this.#chunks[index]![0]!, value);
+    const chunk = this.#chunks[at];
+    if (chunk === undefined) return false;
+    const index = 2 * lastAtMost(chunk.length / 2, (range) => chunk[2 * range]!, value);
+    const from = chunk[index]!;
+    const to = chunk[index + 1]!;
+    if (value > to) return false;
+    this.#count(0, -1);
+    if (from === to) this.#removeRange(at, index);
+    else if (value === from) chunk[index] = value + 1;
+    else if (value === to) chunk[index + 1] = value - 1;
+    else this.#split(at, index, value);
+    return true;
+  }
+
+  /** Takes out the lowest ranges. @returns the highest number taken out. */
+  removeLowest(ranges: number): number {
+    let highest = Number.NEGATIVE_INFINITY;
+    for (let left = ranges; left > 0; ) {
+      const chunk = this.#chunks[0];
+      if (chunk === undefined) break;
+      const removed = chunk.splice(0, 2 * left);
+      if (chunk.length === 0) this.#chunks.shift();
+      left -= removed.length / 2;
+      highest = removed.at(-1)!;
+      for (let index = 0; index < removed.length; index += 2) {
+        this.#count(-1, removed[index]! - removed[index + 1]! - 1);
+      }
+    }
+    return highest;
+  }
+
+  /** The highest ranges, in ascending order. */
+  highest(most: number): readonly (readonly [from: number, to: number])[] {
+    const found: [number, number][] = [];
+    for (const chunk of this.#chunks.toReversed()) {
+      for (let index = chunk.length - 2; index >= 0 && found.length < most; index -= 2) {
+        found.push([chunk[index]!, chunk[index + 1]!]);
+      }
+      if (found.length >= most) break;
+    }
+    return found.reverse();
+  }
+
+  #count(ranges: number, numbers: number): void {
+    this.#ranges += ranges;
+    this.#size += numbers;
+  }
+
+  #removeRange(at: number, index: number): void {
+    const chunk = this.#chunks[at]!;
+    chunk.splice(index, 2);
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+    this.#count(-1, 0);
+  }
+
+  /** Makes two ranges of one, without `value`. */
+  #split(at: number, index: number, value: number): void {
+    const chunk = this.#chunks[at]!;
+    chunk.splice(index + 1, 0, value - 1, value + 1);
+    this.#count(1, 0);
+    if (chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2));
+  }
+}
+
+/** The last of `length` ascending values that is not above `value`; -1 when all of them are. */
+function lastAtMost(length: number, valueAt: (index: number) => number, value: number): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (valueAt(middle) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { QuarantineDocument } from '@tidegauge/readings';
+import { generate, type IConnectPacket, parser } from 'mqtt-packet';
+import { type Bench, setUp } from './helpers.ts';
+
+const MIB = 1024 * 1024;
+/** What a container of ingest may take on a board of 1 GB. Node lets its own heap have half of that there. */
+const LIMIT = memoryOf('INGEST_MEMORY');
+/** How long a reading of a sensor may wait while another one misbehaves: the machine may be busy. */
+const PROMPT_MS = 15_000;
+
+function memoryOf(name: string): number {
+  const profile = readFileSync(new URL('../../../../stacks/profiles/1gb.env', import.meta.url), 'utf8');
+  return Number(new RegExp(`^${name}=(\\d+)M$`, 'm').exec(profile)![1]) * MIB;
+}
+
+/** The most memory that a process has had since it started. */
+function peakMemory(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+}
+
+interface Message {
+  readonly topic: string;
+  readonly payload: string;
+}
+
+/** Publishes as fast as the broker takes it, 200 messages ahead of its acknowledgements. */
+async function flood(port: number, messages: Iterable<Message>): Promise<void> {
+  const socket: Socket = connect(port, '127.0.0.1');
+  const protocol = { protocolVersion: 5 } as const;
+  const hello: IConnectPacket = {
+    cmd: 'connect',
+    protocolId: 'MQTT',
+    ...protocol,
+    clean: true,
+    clientId: 'flood',
+    keepalive: 0,
+  };
+  let acknowledged = 0;
+  let wake = () => {};
+  const reader = parser(protocol);
+  reader.on('packet', ({ cmd }) => {
+    if (cmd === 'puback') acknowledged++;
+    wake();
+  });
+  socket.on('data', (chunk) => reader.parse(chunk));
+  socket.write(generate(hello, protocol));
+  await once(reader, 'packet');
+  let sent = 0;
+  for (const message of messages) {
+    const messageId = (sent % 65_535) + 1;
+    const publish = { cmd: 'publish', qos: 1, dup: false, retain: false, messageId, ...message } as const;
+    if (!socket.write(generate(publish, protocol))) await once(socket, 'drain');
+    sent++;
+    while (sent - acknowledged > 200) await new Promise<void>((resolve) => (wake = resolve));
+  }
+  while (acknowledged < sent) await new Promise<void>((resolve) => (wake = resolve));
+  socket.destroy();
+}
+
+/** Publishes a reading of a sensor now and then. @returns ends it, with the longest time until one was stored */
+async function watchSensor(context: TestContext, bench: Bench, url: string): Promise<() => Promise<number>> {
+  const client = await bench.client();
+  const waiting = new Map<number, number>();
+  let longest = 0;
+  const abort = new AbortController();
+  const feed = await fetch(`${url}/live`, { signal: abort.signal });
+  const listening = (async () => {
+    let rest = '';
+    for await (const chunk of feed.body!) {
+      const lines = (rest + Buffer.from(chunk).toString()).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) {
+        for (const [number, since] of waiting) {
+          if (!line.includes(`"value":${number}.5,`)) continue;
+          longest = Math.max(longest, performance.now() - since);
+          waiting.delete(number);
+        }
+      }
+    }
+  })().catch(() => {});
+  let number = 0;
+  const publish = () => {
+    waiting.set(++number, performance.now());
+    client.publish('sensors/normal/temperature', `${number}.5`, { qos: 1 });
+  };
+  const timer = setInterval(publish, 100);
+  context.after(() => clearInterval(timer));
+  return async () => {
+    clearInterval(timer);
+    const deadline = performance.now() + PROMPT_MS;
+    while (waiting.size > 0 && performance.now() < deadline) await sleep(50);
+    abort.abort();
+    await listening;
+    assert.equal(waiting.size, 0, `${waiting.size} of ${number} readings were not stored`);
+    return longest;
+  };
+}
+
+function* repeat<T>(times: number, make: (index: number) => T): Generator<T> {
+  for (let index = 0; index < times; index++) yield make(index);
+}
+
+const tooLong = /the topic has \d+ bytes, and at most 1024 are taken.*MAX_TOPIC/;
+const floods: Record<string, { readonly messages: () => Iterable<Message>; readonly detail: RegExp }> = {
+  'long topics of one length': {
+    messages: () => repeat(3000, (n) => ({ topic: `sensors/${n}-`.padEnd(65_000, 'x'), payload: '1' })),
+    detail: tooLong,
+  },
+  'long topics in several scripts': {
+    messages: () =>
+      repeat(2500, (n) => {
+        const topic = `sensors/${n}`.padEnd(18_000 + n, n % 2 === 0 ? 'ж' : '山');
+        return { topic, payload: '1' };
+      }),
+    detail: tooLong,
+  },
+  'payloads of millions of values': {
+    messages: () =>
+      repeat(6, (n) => ({
+        topic: `sensors/${n}/m`,
+        payload: `{"a":[${(n % 2 === 0 ? '{},' : '[],').repeat(2_600_000)}0]}`,
+      })),
+    detail: /more than 250000 values in one payload/,
+  },
+};
+
+for (const [name, { messages, detail }] of Object.entries(floods)) {
+  test(`ingest keeps its limits while it is sent ${name}`, { timeout: 240_000 }, async (context) => {
+    const bench = await setUp(context);
+    const ingest = await bench.start({ NODE_OPTIONS: `--max-old-space-size=${LIMIT / MIB / 2}` });
+    const end = await watchSensor(context, bench, ingest.url);
+    await flood(bench.broker.port, messages());
+    const longest = await end();
+    const ledger = await ingest.until(({ readings }) => readings.inFlight === 0, 60_000);
+    assert.ok(ledger.balanced);
+    const files = readdirSync(bench.directory).filter((file) => file.includes('.quarantine.db'));
+    const disk = files.reduce((sum, file) => sum + statSync(join(bench.directory, file)).size, 0);
+    const memory = peakMemory(ingest.pid);
+    context.diagnostic(
+      `${(memory / MIB).toFixed()} MiB of memory, ${(disk / MIB).toFixed()} MiB of quarantine, a reading waited ${longest.toFixed()} ms`,
+    );
+    assert.ok(memory < LIMIT, `${memory} bytes of memory, ${LIMIT} allowed`);
+    assert.ok(disk <= 64 * MIB, `${disk} bytes of quarantine`);
+    assert.ok(longest < PROMPT_MS, `a reading waited ${longest} ms`);
+    const { items } = (await (await fetch(`${ingest.url}/quarantine?limit=1000`)).json()) as {
+      items: QuarantineDocument[];
+    };
+    const last = items[0]!;
+    assert.match(last.detail, detail);
+    if (detail !== tooLong) return;
+    assert.match(last.topic, /^.{170,513}…$/);
+    assert.equal(last.size, 1);
+  });
+}

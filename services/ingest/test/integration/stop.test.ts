@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { publish } from '@tidegauge/loadtests/publisher';
+import { setUp } from './helpers.ts';
+
+const post = (url: string) =>
+  fetch(`${url}/readings`, {
+    method: 'POST',
+    body: JSON.stringify({ device: 'site-1', metric: 't', v: 1 }),
+    headers: { 'content-type': 'application/json' },
+  });
+
+/** Milliseconds from asking it to stop to its end, and its exit code. */
+async function timeToStop(ingest: { stop(): Promise<number | null> }) {
+  const begun = performance.now();
+  const code = await ingest.stop();
+  return { code, seconds: (performance.now() - begun) / 1000 };
+}
+
+test('a stop under load stores what is in flight and takes no more, though the pipeline was full', async (context) => {
+  const bench = await setUp(context);
+  const limits = { MAX_IN_FLIGHT: '200', MAX_BATCH: '10', PACE: '20ms', STOP_TIMEOUT: '40s' };
+  const ingest = await bench.start(limits);
+  const live = await fetch(`${ingest.url}/live`);
+  // At 10 readings in 20 ms it takes far longer than the test to store them all.
+  const count = 50_000;
+  const published = publish({ port: bench.broker.port, count, devices: 50 });
+  await ingest.until(({ readings }) => readings.stored > 500, 30_000);
+  const { code, seconds } = await timeToStop(ingest);
+  assert.equal(code, 0);
+  assert.ok(seconds < 10, `${seconds} s`);
+  await live.text();
+  await published;
+});
+
+test('a stop ends at STOP_TIMEOUT when the store does not come back, and HTTP takes nothing meanwhile', async (context) => {
+  const bench = await setUp(context);
+  const env = { STORE: `${bench.store}?busy=100`, SPOOL_MAX_BYTES: '0', STOP_TIMEOUT: '4s' };
+  const ingest = await bench.start(env);
+  const lock = new DatabaseSync(bench.store.slice('sqlite:'.length));
+  lock.exec('begin immediate');
+  context.after(() => lock.close());
+  const client = await bench.client();
+  await client.publishAsync('sensors/site-1/t', '1', { qos: 1 });
+  await ingest.until(({ readings }) => readings.inFlight === 1, 10_000);
+  const stopped = timeToStop(ingest);
+  let refused = '';
+  while (!refused.includes('stopping')) {
+    const response = await post(ingest.url).catch(() => assert.fail('it ended without refusing'));
+    assert.equal(response.status, 503);
+    refused = await response.text();
+  }
+  const { seconds } = await stopped;
+  assert.ok(seconds > 2 && seconds < 8, `${seconds} s`);
+  lock.exec('rollback');
+  const again = await bench.start({ STORE: bench.store });
+  const ledger = await again.until(({ readings }) => readings.stored === 1, 10_000);
+  assert.ok(ledger.balanced);
+});

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DecodeError, type Reading } from '@tidegauge/readings';
+import { createLogger } from '@tidegauge/service';
+import { openStore, type Store, StoreError } from '@tidegauge/storage';
+import fc from 'fast-check';
+import { decodeParcel, httpParcel } from '../../src/parcels.ts';
+import { Pipeline } from '../../src/pipeline.ts';
+import { Quarantine } from '../../src/quarantine.ts';
+import { defaultRoutes, Router } from '../../src/routes.ts';
+import { Spool } from '../../src/spool.ts';
+
+const logger = createLogger('test', 'silent');
+const DEVICES = ['a', 'b', 'c', 'd', 'e'];
+const EPOCH = 1_790_000_000;
+
+interface Fault {
+  away: boolean;
+  /** How long a write of these readings takes, milliseconds. */
+  delay: (batch: readonly Reading[]) => number;
+  refuse: (reading: Reading) => boolean;
+}
+
+/** A pipeline over a real SQLite file, which seems to have three writers and the faults that a test asks for. */
+async function setUp(context: TestContext, fault: Fault) {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-order-'));
+  const real = await openStore(`sqlite:${join(directory, 's.db')}?synchronous=normal`);
+  const write = async (batch: readonly Reading[]) => {
+    await sleep(fault.delay(batch));
+    if (fault.away) throw new StoreError('UNAVAILABLE', 'away');
+    const rows = [...batch.keys()].filter((index) => fault.refuse(batch[index]!));
+    if (rows.length > 0) throw new StoreError('REJECTED', 'marked', { rows });
+    return real.readings.write(batch);
+  };
+  const readings = Object.assign(Object.create(real.readings), { write });
+  const store: Store = Object.create(real, {
+    capabilities: { value: { ...real.capabilities, writers: 3 } },
+    readings: { value: readings },
+  });
+  const router = new Router(defaultRoutes('durable'));
+  const quarantine = new Quarantine(join(directory, 'q.db'), 'i', 1 << 20);
+  const spool = new Spool(join(directory, 'spool'), 1e8, logger);
+  const pipeline = new Pipeline({
+    store,
+    router,
+    quarantine,
+    spool,
+    logger,
+    maxBatch: 20,
+    paceMs: 0,
+    maxInFlight: 1e6,
+    maxInFlightBytes: 1e9,
+    onFull: () => {},
+    onBroken: (error) => assert.fail(String(error)),
+  });
+  context.after(async () => {
+    pipeline.abort();
+    await spool.close();
+    await real.close();
+    quarantine.close();
+    await rm(directory, { recursive: true });
+  });
+  const settled = { mqtt: 0, taken: 0 };
+  return {
+    pipeline,
+    quarantine,
+    settled,
+    /** Publishes readings, given as device, second and value; of a gateway when there are several. */
+    mqtt(...given: readonly Said[]) {
+      const payload = Buffer.from(
+        JSON.stringify(given.map(([device, t, v]) => ({ device, t: EPOCH + t, v }))),
+      );
+      settled.taken++;
+      pipeline.accept(
+        { topic: 'sensors/gw/m', payload, qos: 1, retain: false, size: payload.length },
+        { settled: () => settled.mqtt++ },
+      );
+    },
+    http(...given: readonly Said[]) {
+      const body = given.map(([device, t, v]) => ({ device: `gw/${device}`, metric: 'm', t: EPOCH + t, v }));
+      const parcel = httpParcel('application/json', new URLSearchParams(), Buffer.from(JSON.stringify(body)));
+      return pipeline.deliver(parcel);
+    },
+    async drained() {
+      const deadline = Date.now() + 60_000;
+      while (pipeline.accounts.inFlight + pipeline.accounts.spooled > 0) {
+        assert.ok(Date.now() < deadline, JSON.stringify(pipeline.accounts.counts()));
+        await sleep(10);
+      }
+    },
+    /** What the store holds: values by device and second. */
+    async stored() {
+      const found = new Map<string, unknown>();
+      for (const device of DEVICES) {
+        for await (const { time, value } of real.readings.range({ device: `gw/${device}`, limit: 1000 }))
+          found.set(`${device} ${time / 1e6 - EPOCH}`, value);
+      }
+      return found;
+    },
+  };
+}
+
+type Said = readonly [device: string, second: number, value: number];
+const calm = (): Fault => ({ away: false, delay: () => 0, refuse: () => false });
+
+test('a correction by its own device stays, though a gateway carried the older value in a slower lane', async (context) => {
+  const fault = calm();
+  // What is written together with readings of `a` takes long.
+  fault.delay = (batch) => (batch.some(({ device }) => device === 'gw/a') ? 100 : 0);
+  const { mqtt, drained, stored, settled } = await setUp(context, fault);
+  mqtt(...DEVICES.map((device) => [device, 1, 1] as const));
+  for (const device of DEVICES.slice(1)) mqtt([device, 1, 2]);
+  await drained();
+  const values = [...(await stored()).values()];
+  assert.deepEqual(values, [1, 2, 2, 2, 2]);
+  assert.equal(settled.mqtt, settled.taken);
+});
+
+test('a message of several devices is settled once, when all its readings are, with counts of them all', async (context) => {
+  const fault = calm();
+  fault.delay = (batch) => (batch.some(({ device }) => device === 'gw/a') ? 100 : 0);
+  fault.refuse = ({ device }) => device === 'gw/b' || device === 'gw/c';
+  const { http, mqtt, settled, quarantine, pipeline, drained } = await setUp(context, fault);
+  const all = DEVICES.map((device) => [device, 1, 1] as const);
+  mqtt(...all);
+  await sleep(30);
+  assert.equal(settled.mqtt, 0);
+  await drained();
+  assert.equal(settled.mqtt, 1);
+  assert.deepEqual(await http(...all), { received: 5, stored: 0, duplicate: 3, quarantined: 2 });
+  assert.deepEqual(pipeline.accounts.counts(), {
+    received: 10,
+    stored: 3,
+    duplicate: 3,
+    quarantined: 4,
+    spooled: 0,
+    inFlight: 0,
+  });
+  const refused = quarantine.list(10, null, null).items.map(({ position }) => position);
+  assert.deepEqual([...new Set(refused)].toSorted(), ['reading 2 of 5', 'reading 3 of 5']);
+});
+
+test('a replay out of quarantine stores what was refused, and nothing over what was received since', async (context) => {
+  const fault = calm();
+  fault.refuse = ({ value }) => value === 1;
+  const { mqtt, drained, stored, quarantine, pipeline } = await setUp(context, fault);
+  mqtt(['a', 1, 1], ['a', 2, 1], ['a', 3, 5]);
+  await drained();
+  mqtt(['a', 1, 2], ['a', 3, 6]);
+  await drained();
+  fault.refuse = () => false;
+  const { poison } = quarantine.get(1)!;
+  assert.deepEqual(poison.part, { of: 3, places: [0, 1] });
+  const selected = decodeParcel(new Router(defaultRoutes('durable')), poison, poison.received);
+  assert.ok(!(selected instanceof DecodeError));
+  const outcome = await pipeline.replay(poison, selected);
+  assert.deepEqual(outcome, { received: 2, stored: 1, duplicate: 1, quarantined: 0 });
+  const found = await stored();
+  assert.deepEqual([found.get('a 1'), found.get('a 2'), found.get('a 3')], [2, 1, 6]);
+});
+
+test('while the store is away, a reading that came by HTTP does not overwrite its newer correction', async (context) => {
+  const fault = calm();
+  const { mqtt, http, drained, stored, pipeline } = await setUp(context, fault);
+  fault.away = true;
+  mqtt(['b', 1, 0]);
+  const posted = http(['a', 1, 1], ['b', 2, 1]);
+  while (pipeline.accounts.spooled === 0) await sleep(10);
+  mqtt(['a', 1, 2], ['b', 9, 2]);
+  mqtt(['a', 0, 3], ['b', 2, 3]);
+  mqtt(['c', 1, 4]);
+  await sleep(300);
+  fault.away = false;
+  assert.deepEqual(await posted, { received: 2, stored: 2, duplicate: 0, quarantined: 0 });
+  await drained();
+  const found = await stored();
+  assert.deepEqual([found.get('a 1'), found.get('b 2')], [2, 3]);
+});
+
+test('whatever the way and the order in which readings come, the last of each identity stays', async (context) => {
+  const said = fc.tuple(
+    fc.constantFrom(...DEVICES),
+    fc.integer({ min: 0, max: 3 }),
+    fc.integer({ min: 0, max: 1e9 }),
+  );
+  const body = fc.uniqueArray(said, {
+    minLength: 1,
+    maxLength: 8,
+    selector: ([device, second]) => `${device} ${second}`,
+  });
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ way: fc.constant('mqtt' as const), body }) },
+    { weight: 2, arbitrary: fc.record({ way: fc.constant('http' as const), body }) },
+    { weight: 2, arbitrary: fc.record({ way: fc.constant('pause' as const), body }) },
+  );
+  let spooled = 0;
+  const steps = fc.array(step, { minLength: 150, maxLength: 200 });
+  const outage = fc.tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 80, max: 140 }));
+  const property = fc.asyncProperty(
+    steps,
+    outage,
+    fc.infiniteStream(fc.nat(5)),
+    async (all, [from, to], waits) => {
+      const fault = calm();
+      fault.delay = () => waits.next().value!;
+      const { mqtt, http, drained, stored, settled, pipeline } = await setUp(context, fault);
+      const expected = new Map<string, number>();
+      const answers: Promise<unknown>[] = [];
+      for (const [index, { way, body }] of all.entries()) {
+        if (index === from) fault.away = true;
+        if (index === to) {
+          // Readings go to the spool when the store has been away for a second.
+          for (let wait = 0; pipeline.accounts.spooledEver === 0 && wait < 200; wait++) await sleep(10);
+          fault.away = false;
+        }
+        if (way === 'pause') await sleep(waits.next().value!);
+        else {
+          for (const [device, second, value] of body) expected.set(`${device} ${second}`, value);
+          if (way === 'mqtt') mqtt(...body);
+          else answers.push(http(...body));
+        }
+      }
+      await drained();
+      await Promise.all(answers);
+      assert.equal(settled.mqtt, settled.taken);
+      spooled += pipeline.accounts.spooledEver;
+      const found = await stored();
+      for (const [identity, value] of expected) assert.equal(found.get(identity), value, identity);
+      assert.equal(found.size, expected.size);
+    },
+  );
+  await fc.assert(property, { numRuns: 3, endOnFailure: true });
+  assert.ok(spooled > 0);
+});
