@@ -2,29 +2,55 @@
 
 const TIMEOUT_MS = 15_000;
 let clockOffset = 0;
+let token = null;
 
 /** The server's time, milliseconds since the epoch. */
 export function serverNow() {
   return Date.now() + clockOffset;
 }
 
-/** GET as JSON. Throws an Error whose message a person can read. */
-export async function get(path, parameters = {}) {
+/** Why a request failed, in words for a person; `status` and `title` are the server's, where it answered. */
+export class RequestError extends Error {
+  constructor(message, status = 0, title = '') {
+    super(message);
+    this.status = status;
+    this.title = title;
+  }
+}
+
+/** GET as JSON. @throws {RequestError} */
+export function get(path, parameters = {}) {
+  return request('GET', path, parameters);
+}
+
+/** A request that changes something, with the token if there is one. @throws {RequestError} */
+export function send(method, path, parameters = {}) {
+  return request(method, path, parameters);
+}
+
+/** The token for requests that change something. It stays in memory until the page is closed. */
+export function useToken(text) {
+  token = text;
+}
+
+async function request(method, path, parameters) {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     for (const each of [value].flat()) if (each !== undefined) search.append(name, each);
   }
   const query = search.size === 0 ? '' : `?${search}`;
+  const headers = method === 'GET' || token === null ? {} : { Authorization: `Bearer ${token}` };
   let response;
   try {
-    response = await fetch(path + query, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    response = await fetch(path + query, { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch {
-    throw new Error('The server does not answer.');
+    throw new RequestError('The server does not answer.');
   }
   learnClock(response.headers.get('Date'));
   const body = await response.json().catch(() => null);
-  if (!response.ok) throw new Error(body?.detail ?? `The server answered ${response.status}.`);
-  return body;
+  if (response.ok) return body;
+  const message = body?.detail ?? `The server answered ${response.status}.`;
+  throw new RequestError(message, response.status, body?.title);
 }
 
 /** `Date` has whole seconds: believe it only where the clocks differ by more than that can explain. */

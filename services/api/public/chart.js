@@ -1,7 +1,7 @@
 // A card with one metric's chart. uPlot draws on a canvas; its colours are the page's.
 
 import { serverNow } from './api.js';
-import { element, setText } from './dom.js';
+import { element, said, setText } from './dom.js';
 import { age, measure, moment, ticks } from './format.js';
 import { Series } from './series.js';
 
@@ -15,6 +15,8 @@ export class Chart {
   #latest = null;
   #hovered = null;
   #dirty = true;
+  /** What there is to say instead of a chart. */
+  #state = 'Reading the history…';
   #value = element('b');
   #when = element('span');
   #box = element('div', { class: 'plot', role: 'img' });
@@ -35,7 +37,8 @@ export class Chart {
         'header',
         {},
         element('h3', {}, metric),
-        element('p', { class: 'reading' }, this.#value, this.#when),
+        // A screen reader hears one phrase: "21.5, measured 3 min ago".
+        element('p', { class: 'reading' }, this.#value, said(', measured '), this.#when),
       ),
       this.#box,
     );
@@ -49,6 +52,7 @@ export class Chart {
 
   history(buckets) {
     this.#series.replace(buckets);
+    this.#state = null;
     this.#dirty = true;
   }
 
@@ -61,7 +65,8 @@ export class Chart {
 
   /** Why there is no history. */
   fail(message) {
-    setText(this.#says, message);
+    this.#state = message;
+    this.#dirty = true;
   }
 
   /** Draws what has changed; the window of time moves on by itself. */
@@ -112,11 +117,12 @@ export class Chart {
     const empty = times.length === 0;
     if (empty) {
       const isText = this.#latest !== null && typeof this.#latest.value !== 'number';
-      setText(this.#says, isText ? 'A text, which no chart can show.' : `No readings in ${span}.`);
+      const nothing = isText ? 'This value is text. A chart shows numbers only.' : `No readings in ${span}.`;
+      setText(this.#says, this.#state ?? nothing);
     }
     this.#says.hidden = !empty;
     const summary = empty
-      ? `no readings in ${span}`
+      ? this.#says.textContent
       : `${span}, from ${measure(Math.min(...values))} to ${measure(Math.max(...values))}, now ${measure(values.at(-1))}`;
     this.#box.setAttribute('aria-label', `${this.metric}: ${summary}`);
   }
@@ -124,9 +130,12 @@ export class Chart {
   #build(columns) {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(name).trim();
+    const font = `12px ${style.fontFamily}`;
+    const widthOf = ruler(font);
+    const space = LABEL_GAP + Math.max(...[seconds, hours, days].map((format) => widthOf(format.format(0))));
     const axis = {
       stroke: colour('--soft'),
-      font: `12px ${style.fontFamily}`,
+      font,
       grid: { stroke: colour('--line'), width: 1 },
       ticks: { show: false },
     };
@@ -135,12 +144,19 @@ export class Chart {
       width: this.#box.clientWidth,
       height: this.#box.clientHeight,
       legend: { show: false },
-      padding: [8, 18, 0, 0],
+      padding: [8, RIGHT_PADDING, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
       scales: { x: { time: true }, y: { range: padded } },
       axes: [
-        { ...axis, grid: { show: false }, size: 28, space: 64, incrs: STEPS, values: times },
-        { ...axis, size: 52, values: (_plot, values) => ticks(values) },
+        {
+          ...axis,
+          grid: { show: false },
+          size: 28,
+          space,
+          incrs: STEPS,
+          values: (plot, values) => whole(plot, values, times(values), widthOf),
+        },
+        { ...axis, size: Y_AXIS, values: (_plot, values) => ticks(values) },
       ],
       series: [
         {},
@@ -178,6 +194,11 @@ function padded(_plot, low, high) {
   return [low - room, high + room];
 }
 
+/** Left and right of what is drawn, and least gap between labels of the time axis. CSS pixels. */
+const Y_AXIS = 52;
+const RIGHT_PADDING = 18;
+const LABEL_GAP = 14;
+
 /** Steps of the time axis, seconds: those a clock has. */
 const STEPS = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800];
 
@@ -185,8 +206,26 @@ const seconds = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2
 const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 
+/** Measures texts in a font, in CSS pixels. */
+function ruler(font) {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = font;
+  return (text) => context.measureText(text).width;
+}
+
+/** Leaves out labels that would be cut off at the right, or run into those of the other axis at the left. */
+function whole(plot, values, labels, widthOf) {
+  const { min, max } = plot.scales.x;
+  const room = plot.width - Y_AXIS - RIGHT_PADDING;
+  return labels.map((label, index) => {
+    const middle = Y_AXIS + ((values[index] - min) / (max - min)) * room;
+    const half = widthOf(label) / 2;
+    return middle - half >= Y_AXIS - LABEL_GAP && middle + half <= plot.width ? label : '';
+  });
+}
+
 /** Clock times as fine as the steps are; dates where the ticks are a day apart. */
-function times(_plot, values) {
+function times(values) {
   const step = values.length > 1 ? values[1] - values[0] : 60;
   const format = step < 60 ? seconds : step < 86_400 ? hours : days;
   return values.map((value) => format.format(value * 1000));

@@ -12,6 +12,11 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** Words for a screen reader only. Their spaces are kept, so that they do not run into their neighbours. */
+export function said(words) {
+  return element('span', { class: 'hidden' }, words.replaceAll(' ', '\u00a0'));
+}
+
 /** Sets a text only when it differs, so that nothing is laid out again for nothing. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

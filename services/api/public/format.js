@@ -12,6 +12,13 @@ export function count(value) {
   return whole.format(value);
 }
 
+/** A text without its middle when it is long: names differ at their end most of all. */
+export function middleCut(text, most) {
+  if (text.length <= most) return text;
+  const half = Math.floor((most - 1) / 2);
+  return `${text.slice(0, half).trimEnd()}…${text.slice(-half).trimStart()}`;
+}
+
 const MAX_TEXT = 100;
 
 /** A measured value: three or four figures that matter, or the text itself, cut when it is long. */
@@ -28,14 +35,17 @@ export function rate(perSecond) {
   return perSecond > 0 && perSecond < 10 ? decimals[1].format(perSecond) : whole.format(perSecond);
 }
 
-/** A duration: `0.42 ms`, `3.1 ms`, `1.2 s`. */
+/** A duration: `0.42 ms`, `3.1 ms`, `1.2 s`, `1 min 35 s`, `12 min`, `5 h`, `3 d`. */
 export function duration(seconds) {
   if (seconds === null) return '–';
   const ms = seconds * 1000;
   if (ms < 1) return `${decimals[2].format(ms)} ms`;
   if (ms < 10) return `${decimals[1].format(ms)} ms`;
   if (ms < 1000) return `${whole.format(ms)} ms`;
-  return `${decimals[seconds < 10 ? 1 : 0].format(seconds)} s`;
+  if (seconds < 59.5) return `${decimals[seconds < 10 ? 1 : 0].format(seconds)} s`;
+  if (seconds >= 600) return age(seconds);
+  const rounded = Math.round(seconds);
+  return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
 }
 
 /** How long ago, in one unit: `now`, `12 s`, `3 min`, `2 h`, `5 d`. */

@@ -1,6 +1,7 @@
 // The sites on a plane: those whose devices have the attributes `lat` and `lon`, in degrees. No tiles, no network.
 
 import { $, setText, svg } from './dom.js';
+import { middleCut } from './format.js';
 import { sensors } from './model.js';
 
 const WIDTH = 100;
@@ -8,6 +9,12 @@ const MARGIN = 8;
 /** A map of one site, or of sites in one yard, still shows some ground around them, degrees. */
 const LEAST_SPAN = 0.01;
 const MOST_SITES = 500;
+/** Characters of a label: half of the map has room for them. */
+const LABEL_LENGTH = 20;
+/** Of a mark, and of its label; in the units of the drawing. */
+const RADIUS = 1.6;
+const LABEL_OFFSET = 2.6;
+const LETTER_WIDTH = 1.9;
 /** A site none of whose sensors was heard this long is drawn as quiet, seconds; as in the list. */
 const QUIET_AFTER = 300;
 
@@ -57,7 +64,7 @@ export function paintMap(now) {
   $('map-card').hidden = sites.length === 0;
   if (sites.length === 0) return;
   const { height, places } = project(sites);
-  const marked = places.map((place) => ({ ...place, heard: heardOf(place, now) }));
+  const marked = sideLabels(places).map((place) => ({ ...place, heard: heardOf(place, now) }));
   // A mark that is drawn anew loses its focus, and a click on it.
   const known = JSON.stringify(marked.map(({ seen: _, ...place }) => place));
   if (known === drawn) return;
@@ -72,20 +79,51 @@ function heardOf({ seen }, now) {
   return now - seen > QUIET_AFTER * 1000 ? 'quiet' : 'reporting';
 }
 
-function mark({ name, site, count, heard, x, y }) {
-  const left = x > WIDTH / 2;
+/**
+ * Gives each place the side of its label: `left`, `right`, or null where it would cover another label or mark.
+ * Pure. The mark's title has the whole name.
+ */
+export function sideLabels(places) {
+  const taken = places.map(({ x, y }) => box(x - RADIUS, x + RADIUS, y));
+  return places.map((place, index) => {
+    const { site, x, y } = place;
+    const length = middleCut(site, LABEL_LENGTH).length * LETTER_WIDTH;
+    const sides = {
+      right: box(x + LABEL_OFFSET, x + LABEL_OFFSET + length, y),
+      left: box(x - LABEL_OFFSET - length, x - LABEL_OFFSET, y),
+    };
+    const order = x > WIDTH / 2 ? ['left', 'right'] : ['right', 'left'];
+    const isFree = ({ from, to, top, bottom }) =>
+      from >= 0 &&
+      to <= WIDTH &&
+      taken.every(
+        (other, at) =>
+          at === index || from > other.to || to < other.from || top > other.bottom || bottom < other.top,
+      );
+    const side = order.find((each) => isFree(sides[each])) ?? null;
+    if (side !== null) taken.push(sides[side]);
+    return { ...place, side };
+  });
+}
+
+function box(from, to, y) {
+  return { from, to, top: y - RADIUS, bottom: y + RADIUS };
+}
+
+function mark({ name, site, count, heard, x, y, side }) {
+  const left = side === 'left';
   const link = svg('a', { href: `#/sensor/${name.split('/').map(encodeURIComponent).join('/')}` });
   link.append(
     svg('title', {}, `${site}: ${count} ${count === 1 ? 'sensor' : 'sensors'}, ${heard}`),
-    svg('circle', { cx: x.toFixed(2), cy: y.toFixed(2), r: 1.6, 'data-quiet': heard !== 'reporting' }),
+    svg('circle', { cx: x.toFixed(2), cy: y.toFixed(2), r: RADIUS, 'data-quiet': heard !== 'reporting' }),
     svg(
       'text',
       {
-        x: (left ? x - 2.6 : x + 2.6).toFixed(2),
+        x: (left ? x - LABEL_OFFSET : x + LABEL_OFFSET).toFixed(2),
         y: (y + 1).toFixed(2),
         'text-anchor': left ? 'end' : 'start',
       },
-      site,
+      side === null ? '' : middleCut(site, LABEL_LENGTH),
     ),
   );
   return link;

@@ -13,14 +13,38 @@ const LATEST_AT_ONCE = 200;
 export const sensors = new Map();
 
 let full = false;
+/** 'loading', 'ready', or 'failed' with the error: nothing can be said about sensors before they were read. */
+const progress = { state: 'loading', error: null };
 
 /** True when there are sensors that the page does not list. */
 export function isCut() {
   return full;
 }
 
+/** Whether the sensors have been read: `{state: 'loading' | 'ready' | 'failed', error}`. */
+export function readingState() {
+  return progress;
+}
+
 /** Reads the registered devices and their latest readings. */
 export async function load() {
+  try {
+    await readAll();
+    Object.assign(progress, { state: 'ready', error: null });
+  } catch (error) {
+    Object.assign(progress, { state: 'failed', error });
+    throw error;
+  }
+}
+
+/** Why sensors and charts cannot be shown, as a sentence that says what is to be expected. */
+export function explain({ status, title, message }) {
+  if (/^Store (?:unavailable|overloaded|did not)/.test(title))
+    return `The store is unavailable. This page tries again by itself. (${message})`;
+  return status === 0 ? `${message} This page tries again by itself.` : message;
+}
+
+async function readAll() {
   let cursor;
   do {
     const page = await get('/v1/devices', { limit: 1000, cursor });

@@ -3,6 +3,7 @@
 import { get, serverNow } from './api.js';
 import { $, element, setText } from './dom.js';
 import { count, duration, moment, rate } from './format.js';
+import { initQuarantine, refreshQuarantine } from './quarantine.js';
 
 const TERMS = [
   ['received', 'received', ''],
@@ -13,28 +14,26 @@ const TERMS = [
   ['inFlight', 'in flight', '+'],
 ];
 const STAGES = [
-  ['travel', 'Travel', 'sensor to here'],
-  ['queue', 'Queue', 'for a writer'],
+  ['travel', 'Travel', 'from the sensor to ingest'],
+  ['queue', 'Queue', 'waiting to be written'],
   ['store', 'Store', 'until committed'],
-  ['ack', 'Ack', 'to the broker'],
-  ['end_to_end', 'End to end', ''],
+  ['ack', 'Acknowledge', 'answer to the broker'],
+  ['end_to_end', 'End to end', 'from the sensor to the store'],
 ];
 /** The scale of the stage bars, seconds: 0.01 ms to 10 s in equal decades. */
 const SHORTEST = 1e-5;
 const DECADES = 6;
+/** Ingest measures delays up to this; a longer one counts as this. Seconds. */
+const LONGEST = 800;
 /** Seconds. */
 const WAITING_AFTER = 2;
 const MAX_GAP_ROWS = 12;
-const QUARANTINE_PAGE = 10;
-const PAYLOAD_SHOWN = 2000;
 
 const figures = new Map();
 const bands = new Map();
 const stages = new Map();
 let before = null;
 let perSecond = null;
-let quarantineSeen = -1;
-let quarantineNext = null;
 
 export function initPipeline() {
   for (const [key, label, sign] of TERMS) {
@@ -48,27 +47,26 @@ export function initPipeline() {
   }
   for (const [key, label, meaning] of STAGES) $('stages').append(stageRow(key, label, meaning));
   const scale = element('div', { class: 'scale', 'aria-hidden': 'true' });
-  for (const mark of ['0.01', '0.1', '1 ms', '10', '100', '1 s', '10'])
+  for (const mark of ['0.01 ms', '', '1 ms', '10 ms', '100 ms', '1 s', '10 s'])
     scale.append(element('span', { class: 'mark' }, mark));
   $('stages').append(scale);
-  $('quarantine-more').addEventListener('click', () => void loadQuarantine(quarantineNext));
+  initQuarantine();
 }
 
 /** Reads the ledger and shows it. Throws, with a message for people, when ingest cannot be asked. */
 export async function refreshPipeline() {
   const ledger = await get('/v1/ledger');
   const { readings, gaps } = ledger;
+  const since = beginning(ledger);
+  setText($('ledger-since'), since);
   for (const [key, figure] of figures) setText(figure, count(readings[key]));
   for (const [key, band] of bands) band.style.flexGrow = String(readings[key]);
   showBalance(ledger);
   showRate(readings.received);
   showWaiting(ledger.oldestUnstoredSeconds);
-  for (const [key, show] of stages) show(ledger.stages[key]);
-  showGaps(gaps);
-  if (readings.quarantined !== quarantineSeen) {
-    quarantineSeen = readings.quarantined;
-    await loadQuarantine(null);
-  }
+  showStages(ledger);
+  showGaps(gaps, since);
+  await refreshQuarantine(ledger);
   return ledger;
 }
 
@@ -108,24 +106,47 @@ function showRate(received) {
   before = { at: now, received };
 }
 
+/** The figures are of the last minute, or of less soon after the start. */
+function showStages({ stages: figures, stageSeconds }) {
+  for (const [key, show] of stages) show(figures[key]);
+  const span = stageSeconds >= 60 ? 'last minute' : `last ${Math.max(1, Math.floor(stageSeconds))} s`;
+  const isIdle = Object.values(figures).every(({ p50 }) => p50 === null);
+  setText($('stages-span'), isIdle ? `no reading in the ${span}` : `in the ${span}`);
+}
+
 function stageRow(key, label, meaning) {
   const median = element('b', {}, '–');
   const tail = element('span', {}, '–');
+  // Those who see the page have the key above for what the two are.
+  const spoken = element('span', { class: 'hidden' });
   const bar = element('i', { hidden: '' });
+  const track = element('div', { class: 'track', 'aria-hidden': 'true' }, bar);
   stages.set(key, ({ p50, p99 }) => {
-    setText(median, duration(p50));
-    setText(tail, duration(p99));
+    setText(median, delay(p50));
+    setText(tail, delay(p99));
+    setText(spoken, `median ${delay(p50)}, 99th percentile ${delay(p99)}`);
     bar.hidden = p50 === null;
-    bar.style.left = `${place(p50) * 100}%`;
-    bar.style.width = `${(place(p99) - place(p50)) * 100}%`;
+    track.dataset.beyond = String(p99 !== null && p99 > SHORTEST * 10 ** DECADES);
+    // The bar has a least width, which it keeps at the end of the axis too.
+    bar.style.left = `min(${place(p50) * 100}%, 100% - 0.5rem)`;
+    bar.style.right = `${(1 - place(p99)) * 100}%`;
   });
   return element(
     'div',
     { class: 'stage', 'data-stage': key },
-    element('span', { class: 'label' }, label, element('small', {}, meaning)),
-    element('span', { class: 'figures' }, median, ' to ', tail),
-    element('div', { class: 'track', 'aria-hidden': 'true' }, bar),
+    element('span', { class: 'label' }, label, ' ', element('small', {}, meaning)),
+    element(
+      'span',
+      { class: 'figures' },
+      element('span', { 'aria-hidden': 'true' }, median, ' to ', tail),
+      spoken,
+    ),
+    track,
   );
+}
+
+function delay(seconds) {
+  return seconds !== null && seconds >= LONGEST ? `over ${duration(LONGEST)}` : duration(seconds);
 }
 
 /** 0 to 1 on the logarithmic scale. */
@@ -134,23 +155,27 @@ function place(seconds) {
   return Math.min(1, Math.max(0, Math.log10(seconds / SHORTEST) / DECADES));
 }
 
-function showGaps({ devices, missing, list, truncated }) {
-  const numbered = devices === 1 ? 'one sensor numbers' : `${count(devices)} sensors number`;
-  setText($('gaps-sum'), devices === 0 ? '' : `${count(missing)} missing, ${numbered} readings`);
-  const lacking = list.filter((gap) => gap.missing > 0).sort((a, b) => b.missing - a.missing);
+/** Counts begin when ingest starts; of several processes, those that began earlier count from further back. */
+function beginning({ since, instances }) {
+  return `since ${moment(Date.parse(since), serverNow())}${instances.length === 1 ? '' : ' or earlier'}`;
+}
+
+function showGaps({ devices, missing, list, truncated }, since) {
+  const numbered =
+    devices === 1 ? 'one sensor that numbers its' : `${count(devices)} sensors that number their`;
+  setText(
+    $('gaps-sum'),
+    devices === 0 ? '' : `${count(missing)} missing from ${numbered} readings, ${since}`,
+  );
+  const lacking = list.filter((gap) => gap.missing + gap.givenUp > 0).sort((a, b) => b.missing - a.missing);
   const rows = lacking
     .slice(0, MAX_GAP_ROWS)
-    .map((gap) =>
-      element(
-        'li',
-        {},
-        element('span', {}, gap.device),
-        element('span', {}, `${count(gap.missing)} missing (${ranges(gap)})`),
-      ),
-    );
+    .map((gap) => element('li', {}, element('span', {}, gap.device), element('span', {}, lackOf(gap))));
   if (rows.length === 0) {
     const none =
-      devices === 0 ? 'No sensor numbers its readings, so nobody can tell.' : 'Nothing is missing.';
+      devices === 0
+        ? 'No sensor numbers its readings, so a missing one cannot be noticed.'
+        : 'Nothing is missing.';
     rows.push(element('li', { class: 'none' }, none));
   }
   const more = lacking.length - MAX_GAP_ROWS;
@@ -160,6 +185,14 @@ function showGaps({ devices, missing, list, truncated }) {
     );
   }
   replaceIfChanged($('gaps'), rows);
+}
+
+/** `3 missing (7–9)`, and how many were missing where the detail is no longer kept. */
+function lackOf(gap) {
+  const words = [];
+  if (gap.missing > 0) words.push(`${count(gap.missing)} missing (${ranges(gap)})`);
+  if (gap.givenUp > 0) words.push(`${count(gap.givenUp)} older ones no longer followed`);
+  return words.join(', ');
 }
 
 function ranges(gap) {
@@ -173,48 +206,4 @@ function replaceIfChanged(list, rows) {
   const same =
     list.children.length === rows.length && rows.every((row, i) => row.isEqualNode(list.children[i]));
   if (!same) list.replaceChildren(...rows);
-}
-
-async function loadQuarantine(cursor) {
-  const page = await get('/v1/quarantine', { limit: QUARANTINE_PAGE, cursor: cursor ?? undefined });
-  const rows = page.items.map(quarantineRow);
-  if (cursor === null && rows.length === 0)
-    rows.push(element('li', { class: 'none' }, 'Nothing is in quarantine.'));
-  if (cursor === null) $('quarantine').replaceChildren(...rows);
-  else $('quarantine').append(...rows);
-  setText($('quarantine-sum'), page.total === 0 ? '' : `${count(page.total)} messages could not be stored`);
-  quarantineNext = page.next;
-  $('quarantine-more').hidden = page.next === null;
-}
-
-function quarantineRow({ id, received, topic, reason, detail, size }) {
-  const when = element(
-    'time',
-    { class: 'when', datetime: received },
-    moment(Date.parse(received), serverNow()),
-  );
-  const summary = element(
-    'summary',
-    {},
-    element('span', { class: 'reason' }, reason.replaceAll('_', ' ')),
-    element('span', { class: 'topic' }, topic),
-    when,
-    element('span', { class: 'detail' }, detail),
-  );
-  const payload = element('pre', { class: 'payload' }, `${count(size)} bytes`);
-  const details = element('details', {}, summary, payload);
-  details.addEventListener('toggle', () => void showPayload(id, payload), { once: true });
-  return element('li', {}, details);
-}
-
-async function showPayload(id, node) {
-  try {
-    const { payload = '', size } = await get(`/v1/quarantine/${encodeURIComponent(id)}`);
-    const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
-    const text = new TextDecoder().decode(bytes.subarray(0, PAYLOAD_SHOWN));
-    const cut = bytes.length > PAYLOAD_SHOWN ? `\n… ${count(bytes.length - PAYLOAD_SHOWN)} bytes more` : '';
-    setText(node, size === 0 ? 'No bytes at all' : text + cut);
-  } catch (error) {
-    setText(node, error.message);
-  }
 }

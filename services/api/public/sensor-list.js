@@ -1,20 +1,24 @@
 // The list of sensors, grouped by site. Rows are made once and changed in place, and only those on screen.
 
 import { serverNow } from './api.js';
-import { $, element, setText, svg } from './dom.js';
+import { $, element, said, setText, svg } from './dom.js';
 import { age, byInterest, collator, count, measure } from './format.js';
-import { isCut, SPARK_POINTS, seedSpark, sensors } from './model.js';
+import { explain, isCut, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
 
 const SPARK_WIDTH = 72;
 const SPARK_HEIGHT = 20;
 /** A sensor that was heard this long ago is called quiet, seconds. */
 const QUIET_AFTER = 300;
+/** Metrics whose values stand in a row; the charts show all. */
+const METRICS_SHOWN = 3;
+/** Names with more characters are set smaller, since they take several lines. */
+const LONG_NAME = 40;
 
 const rows = new Map();
 const visible = new Set();
 const dirty = new Set();
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
-let listed = -1;
+let listed = '';
 let seeding = false;
 let current = null;
 
@@ -35,8 +39,13 @@ export function hrefOf(name) {
   return `#/sensor/${name.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-export function initSensorList() {
+/** `onChosen` is called when a sensor was clicked, also when it was chosen before. */
+export function initSensorList(onChosen) {
   $('search').addEventListener('input', arrange);
+  $('sensor-list').addEventListener('click', ({ target }) => {
+    // After the address has changed.
+    if (target.closest('.row') !== null) setTimeout(onChosen);
+  });
   $('sensor-list').addEventListener('keydown', moveFocus);
   $('search').addEventListener('keydown', moveFocus);
 }
@@ -53,6 +62,11 @@ export function select(name) {
   rows.get(current)?.link.setAttribute('aria-current', 'true');
 }
 
+/** Puts the focus on a sensor's row, and the row in view. */
+export function focusRow(name) {
+  rows.get(name)?.link.focus();
+}
+
 /** The first sensor in the list, or null. */
 export function firstListed() {
   return $('sensor-list').querySelector('.row')?.dataset.name ?? null;
@@ -60,7 +74,7 @@ export function firstListed() {
 
 /** Brings the list up to date: its order when sensors came, values where something was reported. */
 export function paintList() {
-  if (sensors.size !== listed) arrange();
+  if (contents() !== listed) arrange();
   for (const name of dirty) {
     if (!visible.has(name)) continue;
     dirty.delete(name);
@@ -89,8 +103,14 @@ export function paintAges() {
   for (const name of visible) paintAge(sensors.get(name), rows.get(name));
 }
 
+/** What the list depends on besides the words searched for. */
+function contents() {
+  const { state, error } = readingState();
+  return sensors.size > 0 ? `${sensors.size}` : `${state} ${error?.message}`;
+}
+
 function arrange() {
-  listed = sensors.size;
+  listed = contents();
   const words = $('search').value.toLowerCase().split(/\s+/).filter(Boolean);
   const sites = new Map();
   for (const sensor of sensors.values()) {
@@ -104,7 +124,8 @@ function arrange() {
   const top = list.scrollTop;
   list.replaceChildren(...(groups.length === 0 ? [emptyState(words)] : groups.map(groupOf)));
   list.scrollTop = top;
-  setText($('sensor-count'), count(sensors.size));
+  const isKnown = sensors.size > 0 || readingState().state === 'ready';
+  setText($('sensor-count'), isKnown ? count(sensors.size) : '–');
   $('sensor-note').hidden = !isCut();
   setText($('sensor-note'), `Only the first ${count(sensors.size)} sensors are listed.`);
 }
@@ -120,13 +141,17 @@ function groupOf([site, members]) {
     'h3',
     {},
     site === '' ? 'No site' : site,
-    element('span', {}, count(members.length)),
+    ' ',
+    element('span', {}, `${count(members.length)} ${members.length === 1 ? 'sensor' : 'sensors'}`),
   );
   return element('section', {}, heading, element('ul', {}, ...items));
 }
 
 function emptyState(words) {
   if (words.length > 0) return element('p', { class: 'empty' }, 'No sensor matches.');
+  const { state, error } = readingState();
+  if (state === 'loading') return element('p', { class: 'empty' }, 'Reading the list of sensors…');
+  if (state === 'failed') return element('p', { class: 'empty' }, explain(error));
   return element(
     'p',
     { class: 'empty' },
@@ -140,27 +165,33 @@ function rowOf(sensor) {
   if (known !== undefined) return known;
   const { name, site } = sensor;
   const short = name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name;
+  const long = String(short.length > LONG_NAME);
+  const named = element('span', { class: 'name', 'data-long': long }, short);
   const line = svg('polyline', {});
   const row = {
     link: element('a', { class: 'row', href: hrefOf(name), 'data-name': name, title: name }),
-    age: element('span', { class: 'age' }),
+    age: element('span', { class: 'age', 'aria-hidden': 'true' }),
+    heard: element('span', { class: 'hidden' }),
     values: element('span', { class: 'values' }),
     spark: svg('svg', { viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`, 'aria-hidden': 'true' }, line),
     line,
+    metrics: 0,
     figures: new Map(),
     seen: sensor.seen,
   };
-  row.link.append(element('span', { class: 'name' }, short), row.age, row.values, row.spark);
+  row.link.append(named, row.heard, row.age, row.values, row.spark);
   if (name === current) row.link.setAttribute('aria-current', 'true');
   rows.set(name, row);
+  // At once, so that a row has its height from the start.
+  paintRow(sensor, row);
   watcher.observe(row.link);
   dirty.add(name);
   return row;
 }
 
 function paintRow(sensor, row) {
-  if (row.figures.size !== sensor.metrics.size) nameMetrics(sensor, row);
-  for (const [metric, { value }] of sensor.metrics) setText(row.figures.get(metric), measure(value));
+  if (row.metrics !== sensor.metrics.size) nameMetrics(sensor, row);
+  for (const [metric, figure] of row.figures) setText(figure, measure(sensor.metrics.get(metric).value));
   row.line.setAttribute('points', sparkPoints(sensor.spark));
   paintAge(sensor, row);
   if (sensor.seen > row.seen && !calm.matches) {
@@ -170,17 +201,25 @@ function paintRow(sensor, row) {
 }
 
 function nameMetrics(sensor, row) {
+  row.metrics = sensor.metrics.size;
+  row.figures.clear();
   row.values.replaceChildren();
-  for (const metric of [...sensor.metrics.keys()].sort(byInterest)) {
+  const metrics = [...sensor.metrics.keys()].sort(byInterest);
+  for (const metric of metrics.slice(0, METRICS_SHOWN)) {
     const figure = element('b');
     row.figures.set(metric, figure);
-    row.values.append(element('span', {}, `${metric} `, figure), ' ');
+    row.values.append(said(', '), element('span', {}, `${metric} `, figure), ' ');
   }
+  const more = metrics.length - METRICS_SHOWN;
+  if (more > 0) row.values.append(said(', '), element('span', {}, `+${more} more`));
 }
 
 function paintAge(sensor, row) {
   const seconds = (serverNow() - sensor.seen) / 1000;
-  setText(row.age, sensor.seen === 0 ? 'never' : age(seconds));
+  const heard = sensor.seen === 0 ? 'never' : age(seconds);
+  setText(row.age, heard);
+  // Whole phrases for a screen reader: "probe-1, heard 5 s ago, temperature 21.5".
+  setText(row.heard, `, heard ${/^\d/.test(heard) ? `${heard} ago` : heard}`);
   row.link.dataset.quiet = String(seconds > QUIET_AFTER);
 }
 

@@ -1,10 +1,11 @@
 // The charts of one sensor.
 
 import { get, serverNow } from './api.js';
+import { complain } from './banner.js';
 import { Chart } from './chart.js';
 import { $, element, setText } from './dom.js';
 import { byInterest } from './format.js';
-import { sensors } from './model.js';
+import { explain, readingState, sensors } from './model.js';
 import { RANGES } from './series.js';
 
 /** History is read again now and then: live readings alone cannot know of corrections and backfills. */
@@ -39,7 +40,7 @@ export function initSensorView() {
 export function show(name) {
   if (name === shown) return;
   shown = name;
-  setText($('sensor-title'), name ?? 'No sensor yet');
+  paintTitle();
   rebuild();
 }
 
@@ -56,17 +57,34 @@ export function addGap() {
 }
 
 export function paintSensor() {
+  paintTitle();
   if (shown === null) return;
   const sensor = sensors.get(shown);
-  setText($('sensor-facts'), sensor === undefined ? 'Not heard of yet' : facts(sensor));
   for (const [metric, latest] of sensor?.metrics ?? [])
     (charts.get(metric) ?? addChart(metric))?.latest(latest);
   for (const chart of charts.values()) chart.paint();
+  const left = (sensor?.metrics.size ?? 0) - charts.size;
+  $('charts-cut').hidden = left <= 0;
+  if (left > 0) setText($('charts-cut'), `${left} more metrics are not drawn. The HTTP API has them all.`);
   if (performance.now() >= nextRefresh) void refresh();
 }
 
-function facts({ site, city, kind, year }) {
-  return [kind, city, site === '' ? null : site, year === null ? null : `since ${year}`]
+function paintTitle() {
+  const { state } = readingState();
+  const sensor = sensors.get(shown);
+  const nothing = {
+    loading: 'Reading the list of sensors…',
+    failed: 'Sensors cannot be shown now',
+    ready: 'No sensor yet',
+  };
+  setText($('sensor-title'), shown ?? nothing[state]);
+  const isSilent = shown !== null && state === 'ready' && (sensor?.metrics.size ?? 0) === 0;
+  setText($('sensor-facts'), facts(sensor ?? {}, isSilent));
+}
+
+function facts({ site = '', city, kind, year = null }, isSilent) {
+  const silent = isSilent ? 'No readings from this sensor yet' : null;
+  return [silent, kind, city, site === '' ? null : site, year === null ? null : `since ${year}`]
     .filter(Boolean)
     .join(' · ');
 }
@@ -74,6 +92,7 @@ function facts({ site, city, kind, year }) {
 function rebuild() {
   for (const chart of charts.values()) chart.remove();
   charts = new Map();
+  complain('history', null);
   for (const metric of sensors.get(shown)?.metrics.keys() ?? []) addChart(metric);
   void refresh();
 }
@@ -93,6 +112,7 @@ async function refresh() {
   lastRefresh = performance.now();
   nextRefresh = lastRefresh + REFRESH_MS;
   const device = shown;
+  let failure = null;
   await Promise.all(
     [...charts].map(async ([metric, chart]) => {
       try {
@@ -108,8 +128,12 @@ async function refresh() {
         // The reader may have gone on to another sensor meanwhile.
         if (charts.get(metric) === chart) chart.history(buckets);
       } catch (error) {
-        chart.fail(error.message);
+        failure = explain(error);
+        chart.fail(failure);
       }
     }),
   );
+  if (device !== shown) return;
+  complain('history', failure);
+  if (failure !== null) addGap();
 }

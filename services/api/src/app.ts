@@ -4,16 +4,18 @@ import { fileURLToPath } from 'node:url';
 import {
   guardBrowsers,
   type Logger,
+  Logins,
   type Metrics,
   notFound,
   problemHandler,
-  requireToken,
   securityHeaders,
 } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import express from 'express';
+import { Answers } from './answers.ts';
 import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
+import { Cursors } from './cursor.ts';
 import { renderDocs } from './docs-page.ts';
 import { httpMetrics } from './http-metrics.ts';
 import type { IngestClient } from './ingest-client.ts';
@@ -34,15 +36,18 @@ const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
 const UPLOT = fileURLToPath(new URL('.', import.meta.resolve('uplot/dist/uPlot.min.css')));
 /** A device with all its attributes; larger bodies are mistakes. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
-/** Bodies of deliveries and records held at once: what a board with 1 GB of memory can spare. */
-const BODY_BYTES = 64 * 1024 * 1024;
+/** Bodies held at once, and of one client: what the 128 MiB of the API on a board with 1 GB of memory can spare. */
+const BODY_BYTES = 8 * 1024 * 1024;
 
 export interface AppDependencies {
   readonly store: Store;
   readonly ingest: IngestClient;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly config: Pick<ApiConfig, 'httpListen' | 'apiToken' | 'bodyLimit' | 'liveClients' | 'liveRing'>;
+  readonly config: Pick<
+    ApiConfig,
+    'httpListen' | 'apiToken' | 'bodyLimit' | 'listReads' | 'liveClients' | 'liveRing'
+  >;
   /** For tests: hold answers to the OpenAPI document too. */
   readonly validateResponses?: boolean;
   readonly live?: Partial<LiveHubOptions>;
@@ -72,16 +77,19 @@ export function createApp(dependencies: AppDependencies): App {
   // Answers are as fresh as the store; hashing each for an ETag would cost more than it saves.
   app.disable('etag');
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
+  const logins = new Logins({ token: config.apiToken, variable: 'API_TOKEN', logger, metrics });
+  const answers = new Answers({ reads: config.listReads });
   const lane = recordLane({
+    answers,
     records: store.records,
     listen: config.httpListen,
-    token: config.apiToken,
+    logins,
     bodyLimit: config.bodyLimit,
     seconds,
     app,
   });
   app.use(httpMetrics(seconds), securityHeaders);
-  app.use(guardBrowsers(config.httpListen), requireToken(config.apiToken, 'API_TOKEN'));
+  app.use(guardBrowsers(config.httpListen), logins.guard);
   // Known by name, so that a request for data does not look for a file first.
   const files = new Set(['/', ...readdirSync(PUBLIC).map((name) => `/${name}`)]);
   const page = express.static(PUBLIC, { index: 'index.html', setHeaders: asPage });
@@ -98,7 +106,8 @@ export function createApp(dependencies: AppDependencies): App {
   });
 
   app.use(canonical);
-  const budget = byteBudget(BODY_BYTES, config.bodyLimit);
+  const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
+  const budget = byteBudget(bodyBytes, bodyBytes / 2);
   app.post(
     '/v1/readings',
     budget,
@@ -107,12 +116,18 @@ export function createApp(dependencies: AppDependencies): App {
   );
   app.use(
     '/v1/devices',
+    budget,
     express.json({ type: ['application/json', 'application/merge-patch+json'], limit: DEVICE_BODY_LIMIT }),
   );
   app.use('/v1/records', handedBody(lane), budget, express.json({ limit: config.bodyLimit, inflate: false }));
   app.use(enforce(document, dependencies.validateResponses ?? false));
-  app.use(readingRoutes(store, ingest), deviceRoutes(store), recordRoutes(store, lane));
-  app.use(ledgerRoutes(ingest), quarantineRoutes(ingest), liveRoutes(live));
+  const cursors = new Cursors(config.apiToken);
+  app.use(
+    readingRoutes(store, ingest, cursors, answers),
+    deviceRoutes(store, cursors, answers),
+    recordRoutes(store, lane, answers),
+  );
+  app.use(ledgerRoutes(ingest), quarantineRoutes(ingest, cursors), liveRoutes(live));
   app.use(operationRoutes(store, metrics));
   app.use(notFound);
   app.use(allowHeader, problemHandler(logger, translate));

@@ -37,6 +37,15 @@ export const API_SCHEMA = defineConfig({
     help: 'Where to listen; beyond loopback it needs API_TOKEN.',
   },
   httpPort: { kind: port(), default: '8080', help: 'Port of the API and the live page.' },
+  httpTlsCert: {
+    kind: text('a file name'),
+    help: 'PEM file of the certificate: with it and HTTP_TLS_KEY the API speaks HTTPS only. A renewed file is used within seconds.',
+  },
+  httpTlsKey: { kind: text('a file name'), help: "PEM file of the certificate's private key." },
+  httpPlainPort: {
+    kind: port(),
+    help: 'Port of 127.0.0.1 for plain HTTP beside HTTPS, for a health check on the same machine.',
+  },
   apiToken: {
     kind: text('a text of at least 16 characters'),
     secret: true,
@@ -51,6 +60,21 @@ export const API_SCHEMA = defineConfig({
     kind: duration(0.1, 300),
     default: '10s',
     help: 'How long a call to an ingest process may take.',
+  },
+  maxConnections: {
+    kind: integer(16, 65_536),
+    default: '1024',
+    help: 'How many connections there may be at once.',
+  },
+  maxClientConnections: {
+    kind: integer(1, 65_536),
+    default: '256',
+    help: 'How many connections one client (an address) may have at once. Raise both for a load test with more threads.',
+  },
+  listReads: {
+    kind: integer(2, 1024),
+    default: '4',
+    help: 'How many lists may be read from the store at once; each takes about 256 KiB of memory while it is sent.',
   },
   liveClients: {
     kind: integer(1, 10_000),

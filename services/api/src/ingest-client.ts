@@ -2,13 +2,29 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import type { DeliveryDocument, LedgerDocument, LiveLine, QuarantineDocument } from '@tidegauge/readings';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  DeliveryDocument,
+  LedgerDocument,
+  LiveLine,
+  QuarantineDocument,
+  QuarantineStepDocument,
+} from '@tidegauge/readings';
 import type { ProblemDetails } from '@tidegauge/service';
 
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** Longest line of the live feed; ingest's batches are far smaller. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Longest line of the live feed; ingest bounds what a line holds far below. */
+const MAX_LINE_BYTES = 4 * 1024 * 1024;
+/**
+ * What the live feeds of all replicas may bring, bytes of JSON: some 17,000 numbers a second. To read more would take a
+ * board's processor from requests. A feed that is not read says how many readings it left out.
+ */
+const LIVE_BYTES_PER_SECOND = 4 * 1024 * 1024;
+/** How much of that may come at once after a quiet time, milliseconds. */
+const LIVE_BURST_MS = 250;
 const RESOLVE_EVERY_MS = 5000;
+/** How long ingest may work on one step through its quarantine, which comes on top of the usual timeout. */
+const STEP_MS = 5000;
 
 /** Ingest answered with a problem, or did not answer. */
 export class IngestError extends Error {
@@ -28,12 +44,25 @@ export interface QuarantinePage {
   readonly items: readonly QuarantineDocument[];
   readonly next: string | null;
   readonly total: number;
+  readonly reasons: Readonly<Record<string, number>>;
 }
 
-export interface QuarantineQuery {
+export interface QuarantineFilter {
+  readonly reason?: string | undefined;
+  /** Name of an ingest process: the others have nothing that matches. */
+  readonly instance?: string | undefined;
+}
+
+export interface QuarantineQuery extends QuarantineFilter {
   readonly limit: number;
   readonly after?: string | undefined;
-  readonly reason?: string | undefined;
+}
+
+export interface QuarantineStep extends QuarantineFilter {
+  readonly limit: number;
+  /** Messages received later are left alone. */
+  readonly until?: string | undefined;
+  readonly cursor?: string | undefined;
 }
 
 /** An ingest process that did not answer. */
@@ -65,6 +94,8 @@ export interface IngestClientOptions {
   readonly token?: string;
   /** The live feed counts as dead when not even a heart-beat (every 15 s) came for this long. */
   readonly silenceMs?: number;
+  /** What the live feeds may bring together, bytes; 4 MiB when left out. */
+  readonly liveBytesPerSecond?: number;
   /** Addresses of a host name; the system's resolver when left out. */
   readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
 }
@@ -75,6 +106,8 @@ export class IngestClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: 60_000 });
   readonly #resolved = new Map<string, { readonly at: number; readonly urls: readonly string[] }>();
   #turn = 0;
+  /** When the live feeds may go on, in the time of `performance.now()`. */
+  #liveAt = 0;
 
   constructor(options: IngestClientOptions) {
     this.#options = options;
@@ -98,8 +131,8 @@ export class IngestClient {
 
   /** A page of one replica's quarantine. @throws {IngestError} */
   quarantine(url: string, query: QuarantineQuery): Promise<QuarantinePage> {
-    const { limit, after, reason } = query;
-    return this.#json(url, 'GET', `/quarantine${search({ limit: String(limit), after, reason })}`);
+    const { limit, ...rest } = query;
+    return this.#json(url, 'GET', `/quarantine${search({ limit: String(limit), ...rest })}`);
   }
 
   quarantined(id: string): Promise<QuarantineDocument> {
@@ -112,6 +145,14 @@ export class IngestClient {
 
   discard(id: string): Promise<void> {
     return this.#askOwner((url) => this.#json(url, 'DELETE', `/quarantine/${encodeURIComponent(id)}`));
+  }
+
+  /** Replays or discards some of one replica's messages, in bounded time. @throws {IngestError} */
+  step(url: string, verb: 'replay' | 'discard', query: QuarantineStep): Promise<QuarantineStepDocument> {
+    const { limit, ...rest } = query;
+    const path = `/quarantine/${verb}${search({ limit: String(limit), ...rest })}`;
+    const patienceMs = this.#options.timeoutMs + STEP_MS;
+    return this.#json(url, 'POST', path, undefined, undefined, patienceMs);
   }
 
   /** Hands a body to the replicas in turn, to the next one when a connection is refused. @throws {IngestError} */
@@ -140,17 +181,34 @@ export class IngestClient {
     });
     if (response.statusCode !== 200) throw await problemOf(url, response);
     const decoder = new StringDecoder('utf8');
-    let rest = '';
+    // Not joined before the line is complete: that would copy a long line once for each of its pieces.
+    let pieces: string[] = [];
+    let length = 0;
     try {
       for await (const chunk of response) {
-        const lines = (rest + decoder.write(chunk as Buffer)).split('\n');
-        rest = lines.pop()!;
-        if (rest.length > MAX_LINE_BYTES) throw unreachable(url, 'a line of the live feed is too long');
-        for (const line of lines) if (line !== '') yield JSON.parse(line) as LiveLine;
+        const [first, ...others] = decoder.write(chunk as Buffer).split('\n');
+        pieces.push(first!);
+        length += first!.length;
+        await this.#pace((chunk as Buffer).length, signal);
+        for (const other of others) {
+          const line = pieces.join('');
+          pieces = [other];
+          length = other.length;
+          if (line !== '') yield readLine(url, line);
+        }
+        if (length > MAX_LINE_BYTES) throw unreachable(url, 'a line of the live feed is too long');
       }
     } finally {
       response.destroy();
     }
+  }
+
+  /** Waits until the live feeds may bring more. What comes meanwhile waits in the connections, which slow their senders. */
+  async #pace(bytes: number, signal: AbortSignal): Promise<void> {
+    const rate = this.#options.liveBytesPerSecond ?? LIVE_BYTES_PER_SECOND;
+    const now = performance.now();
+    this.#liveAt = Math.max(this.#liveAt, now - LIVE_BURST_MS) + (bytes / rate) * 1000;
+    if (this.#liveAt > now) await sleep(this.#liveAt - now, undefined, { signal, ref: false });
   }
 
   /** Lets go of idle connections. */
@@ -159,7 +217,8 @@ export class IngestClient {
   }
 
   async #expand(base: string): Promise<readonly string[]> {
-    const url = new URL(base);
+    const url = URL.parse(base);
+    if (url === null) throw unreachable(base, 'its URL cannot be read: write http://host:port');
     if (!url.hostname.startsWith('tasks.')) return [url.origin];
     const known = this.#resolved.get(base);
     if (known !== undefined && performance.now() - known.at < RESOLVE_EVERY_MS) return known.urls;
@@ -209,17 +268,16 @@ export class IngestClient {
     path: string,
     body?: Uint8Array,
     contentType?: string,
+    patienceMs = this.#options.timeoutMs,
   ): Promise<T> {
-    const signal = AbortSignal.timeout(this.#options.timeoutMs);
-    const response = await this.#send(url, method, path, signal, body, contentType);
+    const signal = AbortSignal.timeout(patienceMs);
+    const response = await this.#send(url, method, path, signal, body, contentType, patienceMs);
     if (response.statusCode! >= 300) throw await problemOf(url, response);
     const text = await readText(url, response);
     if (text === '') return undefined as T;
-    try {
-      return JSON.parse(text) as T;
-    } catch (error) {
-      throw unreachable(url, 'its answer is not JSON', error);
-    }
+    const document = parseJson(text);
+    if (isObject(document)) return document as T;
+    throw unreachable(url, 'its answer is not a JSON object: is it an ingest process?');
   }
 
   #send(
@@ -229,6 +287,7 @@ export class IngestClient {
     signal: AbortSignal,
     body?: Uint8Array,
     contentType?: string,
+    patienceMs = this.#options.timeoutMs,
   ): Promise<IncomingMessage> {
     const headers: Record<string, string | number> = {};
     if (this.#options.token !== undefined && method !== 'GET')
@@ -239,7 +298,7 @@ export class IngestClient {
       const sent = request(url + path, { method, headers, agent: this.#agent, signal }, resolve);
       sent.on('error', (error: NodeJS.ErrnoException) => {
         if (error.name === 'AbortError') {
-          reject(timedOut(url, this.#options.timeoutMs, error));
+          reject(timedOut(url, patienceMs, error));
         } else {
           // `connect` and name resolution fail before a byte is sent.
           const refused = error.syscall === 'connect' || error.syscall === 'getaddrinfo';
@@ -249,6 +308,37 @@ export class IngestClient {
       sent.end(body);
     });
   }
+}
+
+/** What ingest says is checked as what anybody says is: a wrong URL can lead to any server. */
+function readLine(url: string, text: string): LiveLine {
+  const line = parseJson(text);
+  if (isObject(line) && typeof line.id === 'string') {
+    const { readings, missed } = line;
+    if (readings === undefined && Number.isSafeInteger(missed) && (missed as number) >= 0) {
+      return line as unknown as LiveLine;
+    }
+    if (Array.isArray(readings) && readings.every(isReading)) return line as unknown as LiveLine;
+  }
+  throw unreachable(url, 'a line of the live feed cannot be read: is it an ingest process?');
+}
+
+function isReading(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { device, metric, time } = value;
+  return typeof device === 'string' && typeof metric === 'string' && typeof time === 'string';
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function search(parameters: Readonly<Record<string, string | undefined>>): string {

@@ -1,15 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { ReadingDocument } from '@tidegauge/readings';
+import { clientOf } from '@tidegauge/service';
+import type { LiveFilter } from './live-event.ts';
 import type { LiveEntry, LivePosition, LiveRing } from './live-ring.ts';
-
-/** What a client wants to see: one device with everything beneath it, one metric; null is all. */
-export interface LiveFilter {
-  readonly device: string | null;
-  readonly metric: string | null;
-}
-
-/** Serialised once for all clients without a filter; entries that leave the ring take it with them. */
-const wholeEvents = new WeakMap<LiveEntry, string>();
 
 /**
  * One server-sent event stream: a cursor into the ring, moved on only as fast as the connection takes it.
@@ -17,34 +9,57 @@ const wholeEvents = new WeakMap<LiveEntry, string>();
  * that, the client gets a `gap` and continues with the oldest entry there is.
  */
 export class LiveClient {
+  /** Whom its connection belongs to. */
+  readonly owner: string;
   readonly #response: ServerResponse;
   readonly #ring: LiveRing;
   readonly #filter: LiveFilter;
+  readonly #onReady: () => void;
   #position: LivePosition;
   /** When the connection stopped taking data, milliseconds; null while it takes. */
   #fullSince: number | null = null;
 
-  constructor(response: ServerResponse, ring: LiveRing, filter: LiveFilter, position: LivePosition) {
+  /** @param onReady called when a connection that was full takes data again */
+  constructor(
+    response: ServerResponse,
+    ring: LiveRing,
+    filter: LiveFilter,
+    position: LivePosition,
+    onReady: (client: LiveClient) => void,
+  ) {
+    this.owner = clientOf(response.req.socket.remoteAddress);
     this.#response = response;
     this.#ring = ring;
     this.#filter = filter;
     this.#position = position;
+    this.#onReady = () => onReady(this);
   }
 
-  /** Sends what there is, until the end of the ring or until the connection is full. */
-  pump(): void {
-    while (this.#fullSince === null && !this.#response.writableEnded) {
+  /** Whether its connection takes no data now; `onReady` says when it does again. */
+  get isFull(): boolean {
+    return this.#fullSince !== null;
+  }
+
+  /**
+   * Sends what there is, until the end of the ring or until the connection is full, but at most `most` events; returns
+   * whether there may be more to send.
+   */
+  pump(most = Number.POSITIVE_INFINITY): boolean {
+    for (let sent = 0; this.#fullSince === null && !this.#response.writableEnded; ) {
+      if (sent === most) return true;
       const { oldest } = this.#ring;
       if (this.#position.index < oldest.index) {
         this.sendGap(oldest.total - this.#position.total, oldest);
         continue;
       }
       const entry = this.#ring.at(this.#position.index);
-      if (entry === undefined) return;
+      if (entry === undefined) return false;
       this.#position = { index: entry.index + 1, total: entry.total };
       const event = this.#eventOf(entry);
+      sent += 1;
       if (event !== null) this.#write(event);
     }
+    return false;
   }
 
   /** Says how many readings were missed, null if nobody knows, and goes on at `position`. */
@@ -69,39 +84,25 @@ export class LiveClient {
     this.#response.end();
   }
 
-  #write(text: string): void {
-    if (this.#response.write(text)) return;
+  /** Ends it at once, whether its connection takes data or not. */
+  cut(): void {
+    this.#response.destroy();
+  }
+
+  #write(event: string | Buffer): void {
+    if (this.#response.write(event)) return;
     this.#fullSince = performance.now();
     this.#response.once('drain', () => {
       this.#fullSince = null;
-      this.pump();
+      this.#onReady();
     });
   }
 
-  #eventOf(entry: LiveEntry): string | null {
+  #eventOf(entry: LiveEntry): string | Buffer | null {
     const position = { index: entry.index + 1, total: entry.total };
     if ('missed' in entry.content) return gapEvent(this.#ring, position, entry.content.missed);
-    const { device, metric } = this.#filter;
-    if (device === null && metric === null) {
-      const known = wholeEvents.get(entry);
-      if (known !== undefined) return known;
-      const event = readingsEvent(this.#ring, position, entry.content.readings);
-      wholeEvents.set(entry, event);
-      return event;
-    }
-    const readings = entry.content.readings.filter((reading) => matches(this.#filter, reading));
-    return readings.length === 0 ? null : readingsEvent(this.#ring, position, readings);
+    return entry.content.select(this.#filter);
   }
-}
-
-/** True for the device of the filter itself and for everything beneath it. */
-export function matches({ device, metric }: LiveFilter, reading: ReadingDocument): boolean {
-  if (metric !== null && reading.metric !== metric) return false;
-  return device === null || reading.device === device || reading.device.startsWith(`${device}/`);
-}
-
-function readingsEvent(ring: LiveRing, position: LivePosition, readings: readonly ReadingDocument[]): string {
-  return `id: ${ring.id(position)}\nevent: readings\ndata: ${JSON.stringify({ readings })}\n\n`;
 }
 
 function gapEvent(ring: LiveRing, position: LivePosition, missed: number | null): string {

@@ -1,14 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Logger, Problem } from '@tidegauge/service';
+import { clientOf, type Logger, Problem, RoundRobin } from '@tidegauge/service';
 import type { IngestClient } from './ingest-client.ts';
-import { LiveClient, type LiveFilter } from './live-client.ts';
+import { LiveClient } from './live-client.ts';
+import type { LiveFilter } from './live-event.ts';
 import { type LiveContent, LiveRing } from './live-ring.ts';
 
 export interface LiveHubOptions {
   readonly maxClients: number;
   /** Readings kept for clients that are slow or come back. */
   readonly ringReadings: number;
+  /** Memory that those may take, bytes. */
+  readonly ringBytes?: number;
   /** Between comments that keep connections open, milliseconds. */
   readonly heartBeatMs?: number;
   /** How long ingest is still followed after the last client left, for one that comes back, milliseconds. */
@@ -18,6 +21,11 @@ export interface LiveHubOptions {
 const RESOLVE_EVERY_MS = 5000;
 const MAX_BACK_OFF_MS = 5000;
 const PATIENCE_MS = 60_000;
+/** So many clients are sent to at once; more would hold the event loop. */
+const FEW_CLIENTS = 10;
+/** How long events are sent before other work has its turn. */
+const TURN_MS = 5;
+const RING_BYTES = 8 * 2 ** 20;
 
 /**
  * Hands the live feed of all ingest processes to many clients.
@@ -33,6 +41,10 @@ export class LiveHub {
   readonly #options: Required<LiveHubOptions>;
   readonly #clients = new Set<LiveClient>();
   #ring: LiveRing;
+  /** Clients that may not have all of the ring, when there are many; addresses take turns. */
+  readonly #waiting = new RoundRobin<LiveClient>();
+  readonly #behind = new Set<LiveClient>();
+  #pumping = false;
   #following: AbortController | null = null;
   #beat: NodeJS.Timeout | null = null;
   #linger: NodeJS.Timeout | null = null;
@@ -40,8 +52,12 @@ export class LiveHub {
   constructor(ingest: IngestClient, logger: Logger, options: LiveHubOptions) {
     this.#ingest = ingest;
     this.#logger = logger;
-    this.#options = { heartBeatMs: 15_000, lingerMs: 10_000, ...options };
-    this.#ring = new LiveRing(options.ringReadings);
+    this.#options = { heartBeatMs: 15_000, lingerMs: 10_000, ringBytes: RING_BYTES, ...options };
+    this.#ring = this.#newRing();
+  }
+
+  get ringBytes(): number {
+    return this.#ring.bytes;
   }
 
   get clients(): number {
@@ -57,10 +73,10 @@ export class LiveHub {
    * Turns a response into a live stream until its client leaves.
    *
    * @param lastEventId where the client was; it goes on behind that, or is told the gap
-   * @throws {Problem} 503 when there are as many clients as there may be
+   * @throws {Problem} 503 when there are as many streams as there may be, and no client has clearly more than this one
    */
   join(response: ServerResponse, filter: LiveFilter, lastEventId: string | null): void {
-    if (this.#clients.size >= this.#options.maxClients) {
+    if (!this.#makeRoom(clientOf(response.req.socket.remoteAddress))) {
       const detail = `${this.#clients.size} clients follow the live feed, and there is no room for more (LIVE_CLIENTS).`;
       throw new Problem(503, 'Too many live clients', detail, { retryAfter: 10 });
     }
@@ -72,12 +88,14 @@ export class LiveHub {
     });
     response.write('retry: 2000\n\n');
     const resumed = lastEventId === null ? null : this.#ring.locate(lastEventId);
-    const client = new LiveClient(response, this.#ring, filter, resumed ?? this.#ring.end);
+    const client = new LiveClient(response, this.#ring, filter, resumed ?? this.#ring.end, (ready) =>
+      this.#send(ready),
+    );
     this.#clients.add(client);
     response.once('close', () => this.#leave(client));
     if (lastEventId !== null && resumed === null) client.sendGap(null, this.#ring.end);
     this.#follow();
-    client.pump();
+    this.#send(client);
   }
 
   /** Ends all streams and lets go of the feeds. */
@@ -85,6 +103,22 @@ export class LiveHub {
     for (const client of this.#clients) client.end();
     this.#clients.clear();
     this.#stop();
+  }
+
+  #newRing(): LiveRing {
+    return new LiveRing(this.#options.ringReadings, this.#options.ringBytes);
+  }
+
+  /** When all places are taken, the client with the most streams loses its oldest one to a client with at least two fewer. */
+  #makeRoom(owner: string): boolean {
+    if (this.#clients.size < this.#options.maxClients) return true;
+    const byOwner = Map.groupBy(this.#clients, (client) => client.owner);
+    const [largest] = [...byOwner.values()].sort((a, b) => b.length - a.length);
+    const own = byOwner.get(owner)?.length ?? 0;
+    if (largest === undefined || largest.length < own + 2) return false;
+    this.#clients.delete(largest[0]!);
+    largest[0]!.cut();
+    return true;
   }
 
   #leave(client: LiveClient): void {
@@ -100,7 +134,7 @@ export class LiveHub {
     clearTimeout(this.#linger ?? undefined);
     this.#following?.abort();
     this.#beat = this.#linger = this.#following = null;
-    this.#ring = new LiveRing(this.#options.ringReadings);
+    this.#ring = this.#newRing();
   }
 
   #follow(): void {
@@ -121,7 +155,10 @@ export class LiveHub {
       for (const feed of feeds.values()) feed.abort();
     });
     while (!signal.aborted) {
-      const targets = await this.#ingest.targets();
+      const targets = await this.#ingest.targets().catch((err: unknown) => {
+        this.#logger.warn({ err }, 'ingest processes cannot be found');
+        return [...feeds.keys()];
+      });
       if (signal.aborted) return;
       for (const url of targets) {
         if (feeds.has(url)) continue;
@@ -164,6 +201,34 @@ export class LiveHub {
 
   #append(content: LiveContent): void {
     this.#ring.append(content);
-    for (const client of this.#clients) client.pump();
+    for (const client of this.#clients) this.#send(client);
+  }
+
+  /** Sends a client what it lacks: at once when there are few, else in its turn. */
+  #send(client: LiveClient): void {
+    if (this.#clients.size <= FEW_CLIENTS) {
+      client.pump();
+      return;
+    }
+    // One that waits already keeps its place, however fast the feed is.
+    if (client.isFull || this.#behind.has(client)) return;
+    this.#behind.add(client);
+    this.#waiting.push(client.owner, client);
+    if (this.#pumping) return;
+    this.#pumping = true;
+    setImmediate(() => this.#pump());
+  }
+
+  /** Sends an event to each client in turn, with turns of the event loop in between. */
+  #pump(): void {
+    const started = performance.now();
+    while (performance.now() - started <= TURN_MS) {
+      const client = this.#waiting.shift();
+      if (client === undefined) break;
+      this.#behind.delete(client);
+      if (this.#clients.has(client) && client.pump(1)) this.#send(client);
+    }
+    this.#pumping = !this.#waiting.isEmpty;
+    if (this.#pumping) setImmediate(() => this.#pump());
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ReadingDocument } from '@tidegauge/readings';
+import { LiveEvent, type SerialisedReading, serialise, sizeOf } from './live-event.ts';
 
 /** One event of the live feed. */
 export interface LiveEntry {
@@ -7,13 +8,20 @@ export interface LiveEntry {
   readonly index: number;
   /** Readings of the feed up to the end of this entry, those missed included. */
   readonly total: number;
-  readonly content: LiveContent;
+  readonly content: LiveEvent | LiveGap;
+  /** Memory it takes, about. */
+  readonly bytes: number;
 }
 
-/** Readings, or how many nobody got; null where that is unknown. */
-export type LiveContent =
-  | { readonly readings: readonly ReadingDocument[] }
-  | { readonly missed: number | null };
+const ENTRY_BYTES = 200;
+const DROPPED: LiveEntry = { index: -1, total: -1, content: { missed: null }, bytes: 0 };
+
+/** How many readings nobody got; null where that is unknown. */
+export interface LiveGap {
+  readonly missed: number | null;
+}
+
+export type LiveContent = { readonly readings: readonly ReadingDocument[] } | LiveGap;
 
 /** A place in the feed: the next entry to send, and the readings that went before it. */
 export interface LivePosition {
@@ -22,13 +30,15 @@ export interface LivePosition {
 }
 
 const MAX_EVENT_READINGS = 500;
+const MAX_EVENT_BYTES = 64 * 1024;
 
 /**
- * The recent past of the live feed, bounded in readings. Positions only grow; one that has fallen off the
+ * The recent past of the live feed, bounded in readings and in bytes of memory. Positions only grow; one that has fallen off the
  * end can still say how many readings it missed, since every entry knows the running total.
  */
 export class LiveRing {
   readonly #capacity: number;
+  readonly #maxBytes: number;
   /** Tells the ids of this ring from those of a process before it. */
   readonly #epoch = randomBytes(5).toString('hex');
   #entries: LiveEntry[] = [];
@@ -37,8 +47,16 @@ export class LiveRing {
   #end: LivePosition = { index: 0, total: 0 };
   #oldest: LivePosition = { index: 0, total: 0 };
 
-  constructor(capacity: number) {
+  /** Memory that the entries take, about. */
+  #bytes = 0;
+
+  constructor(capacity: number, maxBytes: number) {
     this.#capacity = capacity;
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get oldest(): LivePosition {
@@ -52,15 +70,17 @@ export class LiveRing {
   /** Adds a line of ingest's feed, long ones in pieces; drops the oldest beyond the capacity. */
   append(content: LiveContent): void {
     if ('missed' in content) {
-      this.#add(content, content.missed ?? 0);
+      this.#add(() => content, content.missed ?? 0, ENTRY_BYTES);
     } else {
-      const { readings } = content;
-      for (let start = 0; start < readings.length; start += MAX_EVENT_READINGS) {
-        const piece = readings.slice(start, start + MAX_EVENT_READINGS);
-        this.#add({ readings: piece }, piece.length);
+      for (const { readings, bytes } of pieces(content.readings)) {
+        this.#add((id) => new LiveEvent(id, readings), readings.length, bytes + ENTRY_BYTES);
       }
     }
-    while (this.#end.total - this.#oldest.total > this.#capacity || this.#length > this.#capacity)
+    while (
+      this.#end.total - this.#oldest.total > this.#capacity ||
+      this.#length > this.#capacity ||
+      this.#bytes > this.#maxBytes
+    )
       this.#drop();
   }
 
@@ -85,19 +105,43 @@ export class LiveRing {
     return this.#entries.length - this.#head;
   }
 
-  #add(content: LiveContent, readings: number): void {
+  #add(make: (id: string) => LiveEntry['content'], readings: number, bytes: number): void {
     const index = this.#end.index;
     const total = this.#end.total + readings;
-    this.#entries.push({ index, total, content });
     this.#end = { index: index + 1, total };
+    this.#entries.push({ index, total, content: make(this.id(this.#end)), bytes });
+    this.#bytes += bytes;
   }
 
   #drop(): void {
-    const { index, total } = this.#entries[this.#head++]!;
+    const { index, total, bytes } = this.#entries[this.#head]!;
+    // Free at once, though the array is cut later.
+    this.#entries[this.#head++] = DROPPED;
+    this.#bytes -= bytes;
     this.#oldest = { index: index + 1, total };
     if (this.#head > 1024 && this.#head * 2 > this.#entries.length) {
       this.#entries = this.#entries.slice(this.#head);
       this.#head = 0;
     }
   }
+}
+
+/** Cuts a line into events that one write to a connection can take. */
+function* pieces(
+  readings: readonly ReadingDocument[],
+): Generator<{ readonly readings: readonly SerialisedReading[]; readonly bytes: number }> {
+  let piece: SerialisedReading[] = [];
+  let bytes = 0;
+  for (const document of readings) {
+    const reading = serialise(document);
+    const more = sizeOf(reading);
+    if (piece.length > 0 && (piece.length === MAX_EVENT_READINGS || bytes + more > MAX_EVENT_BYTES)) {
+      yield { readings: piece, bytes };
+      piece = [];
+      bytes = 0;
+    }
+    piece.push(reading);
+    bytes += more;
+  }
+  if (piece.length > 0) yield { readings: piece, bytes };
 }

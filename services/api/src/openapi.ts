@@ -45,3 +45,19 @@ export function enforce(document: OpenApiDocument, validateResponses: boolean): 
     serDes: [{ format: 'date-time', serialize: (value: unknown) => value as string }],
   }) as RequestHandler[];
 }
+
+/** What stands beside each pattern in the document, to say to a person in its place. */
+export function describedPatterns(document: unknown): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const visit = (node: unknown, above: string | null): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const { pattern, description } = node as Readonly<Record<string, unknown>>;
+    const nearest = typeof description === 'string' ? description : above;
+    if (typeof pattern === 'string' && nearest !== null && !found.has(pattern)) {
+      found.set(pattern, nearest[0]!.toLowerCase() + nearest.slice(1));
+    }
+    for (const inner of Object.values(node)) visit(inner, nearest);
+  };
+  visit(document, null);
+  return found;
+}

@@ -1,4 +1,4 @@
-import { deviceNameProblem, metricNameProblem, parseTime } from '@tidegauge/readings';
+import { deviceNameProblem, MAX_TIME, metricNameProblem, parseTime } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
 import type { Request } from 'express';
 
@@ -44,10 +44,13 @@ export function time(text: string | undefined, path: string): number | undefined
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1e3, s: 1e6, m: 60e6, h: 3600e6, d: 86_400e6 };
 
-/** `5m` as microseconds; the validator has checked the form. */
+/**
+ * `5m` as microseconds; the validator has checked the form. A bucket that is longer than all of time is as long as
+ * that: buckets begin at the epoch, so there is one.
+ */
 export function bucketLength(text: string): number {
   const [, number, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text)!;
-  return Number(number) * UNITS[unit!]!;
+  return Math.min(Number(number) * UNITS[unit!]!, MAX_TIME);
 }
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };

@@ -1,3 +1,4 @@
+import { Problem } from '@tidegauge/service';
 import type { RequestHandler } from 'express';
 
 const DEVICES = '/v1/devices/';
@@ -8,6 +9,14 @@ const DEVICES = '/v1/devices/';
  * GET (Node leaves the body out), except for the stream that would never end.
  */
 export const canonical: RequestHandler = (request, _response, next) => {
+  // No name, key or text can have it, and databases take it for the end of a text or for an error.
+  if (request.url.includes('%00')) {
+    throw new Problem(
+      400,
+      'Invalid request',
+      'The URL contains %00 (U+0000), which no name or value can have.',
+    );
+  }
   const [path, ...query] = request.url.split('?');
   if (path!.startsWith(DEVICES)) {
     const name = path!.slice(DEVICES.length).replaceAll('/', '%2F');

@@ -1,7 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { bearerCheck, type HistogramMetric, isHostServed, SECURITY_HEADERS } from '@tidegauge/service';
+import {
+  type HistogramMetric,
+  isHostServed,
+  type Logins,
+  namesOneHost,
+  SECURITY_HEADERS,
+} from '@tidegauge/service';
 import { MAX_FIELDS, type RecordFields, type RecordStore, tableProblem } from '@tidegauge/storage';
 import type { RequestHandler } from 'express';
+import type { Answers } from './answers.ts';
 
 const ROUTE = '/v1/records/{table}/{key}';
 // Only characters that a URL need not escape; the groups are table, key and fields.
@@ -11,8 +18,9 @@ const FIELD = /^field(?:0|[1-9]\d{0,2})$/;
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 const READ_HEADERS = { ...SECURITY_HEADERS, 'Content-Type': 'application/json; charset=utf-8' } as const;
 const INSERT_HEADERS = { ...SECURITY_HEADERS, 'Content-Length': 0 } as const;
-/** Larger bodies go the long way, where a budget bounds them: 1024 connections hold 64 MiB of these. */
-const MAX_BODY = 64 * 1024;
+/** Larger bodies go the long way, where a budget bounds them: 1024 connections hold 16 MiB of these. */
+const MAX_BODY = 16 * 1024;
+const SMALL_ANSWER = 16 * 1024;
 const MAX_HOSTS = 100;
 
 /** What was done with a request before it was handed on. */
@@ -31,9 +39,11 @@ export interface RecordLane {
 
 export interface RecordLaneOptions {
   readonly records: RecordStore;
+  /** Bounds the memory of large records that are under way. */
+  readonly answers: Answers;
   /** The address the server listens on. */
   readonly listen: string;
-  readonly token: string | null;
+  readonly logins: Logins;
   /** Largest body the app takes, bytes. */
   readonly bodyLimit: number;
   readonly seconds: HistogramMetric;
@@ -48,9 +58,8 @@ export interface RecordLaneOptions {
  * was done for it.
  */
 export function recordLane(options: RecordLaneOptions): RecordLane {
-  const { records, listen, token, seconds, app } = options;
+  const { records, answers, listen, logins, seconds, app } = options;
   const maxBody = Math.min(MAX_BODY, options.bodyLimit);
-  const carriesToken = bearerCheck(token);
   const hosts = new Set<string>();
   const handed = new WeakMap<IncomingMessage, Handed>();
   const measured = (method: string, status: string) => seconds.with({ method, route: ROUTE, status });
@@ -60,14 +69,16 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
     PATCH: measured('PATCH', '204'),
   } as const;
 
-  const isServed = ({ headers: { host = '' } }: IncomingMessage): boolean => {
+  const isServed = (request: IncomingMessage): boolean => {
+    const { host = '' } = request.headers;
+    if (!namesOneHost(request)) return false;
     if (hosts.has(host)) return true;
     if (!isHostServed(listen, host)) return false;
     if (hosts.size < MAX_HOSTS) hosts.add(host);
     return true;
   };
-  const mayWrite = ({ headers }: IncomingMessage): boolean =>
-    headers.origin === undefined && carriesToken(headers.authorization);
+  const mayWrite = (request: IncomingMessage): boolean =>
+    request.headers.origin === undefined && logins.passes(request);
 
   /** Resolves to whether it was answered here. */
   const read: Way = async (request, response, to) => {
@@ -75,6 +86,9 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
     const fields = await outcome.catch(() => null);
     if (fields === null) return handOn(request, response, { body: null, outcome });
     const body = JSON.stringify({ key: to.key, fields });
+    if (body.length > SMALL_ANSWER && !answers.fits(response, 2 * body.length)) {
+      return handOn(request, response, { body: null, outcome });
+    }
     response.writeHead(200, { ...READ_HEADERS, 'Content-Length': Buffer.byteLength(body) }).end(body);
     return true;
   };
@@ -108,9 +122,18 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
       return;
     }
     const started = performance.now();
-    void (method === 'GET' ? read : write)(request, response, to).then((answered) => {
-      if (answered) histograms[method].observe((performance.now() - started) / 1000);
-    });
+    (method === 'GET' ? read : write)(request, response, to).then(
+      (answered) => {
+        if (answered) histograms[method].observe((performance.now() - started) / 1000);
+      },
+      (error: unknown) => {
+        // A record that is too large for one text, say. The app logs it and answers with a 500.
+        const outcome = Promise.reject(error);
+        outcome.catch(() => {});
+        if (response.headersSent || method !== 'GET') response.destroy();
+        else handOn(request, response, { body: null, outcome });
+      },
+    );
   };
   return { handler, handed: (request) => handed.get(request) ?? null };
 }

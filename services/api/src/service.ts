@@ -1,17 +1,22 @@
+import type { RequestListener } from 'node:http';
 import {
   checkToken,
   createLogger,
   type HttpServer,
+  isHostServed,
   type Logger,
   listen,
   Metrics,
   observeStore,
   type Running,
+  tlsFiles,
 } from '@tidegauge/service';
 import { createStore } from '@tidegauge/storage';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { IngestClient } from './ingest-client.ts';
+
+const LOOPBACK = '127.0.0.1';
 
 /** A running API; `url` is where the live page is. */
 export interface RunningApi extends Running {
@@ -28,6 +33,8 @@ export async function startApi(
   logger: Logger = createLogger('api', config.logLevel),
 ): Promise<RunningApi> {
   checkToken(config.httpListen, config.apiToken, 'API_TOKEN');
+  const files = tlsFiles(config.httpTlsCert, config.httpTlsKey);
+  const tls = files === null ? null : { files, logger };
   const metrics = new Metrics();
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const store = await createStore(config.store, { logger, observe: observeStore(metrics, backend) });
@@ -37,24 +44,41 @@ export async function startApi(
     ...(config.ingestToken === null ? {} : { token: config.ingestToken }),
   });
   const app = createApp({ store, ingest, logger, metrics, config });
-  let server: HttpServer | null = null;
+  const limits = { connections: config.maxConnections, perClient: config.maxClientConnections };
+  const servers: HttpServer[] = [];
   try {
     await store.open();
     await store.migrate();
-    server = await listen(app.handler, config.httpListen, config.httpPort, '--http-port (HTTP_PORT)');
+    servers.push(
+      await listen(app.handler, config.httpListen, config.httpPort, '--http-port (HTTP_PORT)', tls, limits),
+    );
+    if (config.httpPlainPort !== null) {
+      const setting = '--http-plain-port (HTTP_PLAIN_PORT)';
+      servers.push(await listen(local(app.handler), LOOPBACK, config.httpPlainPort, setting));
+    }
   } catch (error) {
+    await Promise.all(servers.map((server) => server.close(0)));
     ingest.close();
     await store.close();
     throw error;
   }
-  logger.info({ url: server.url, store: store.name, ingest: config.ingest }, 'api listens');
+  const [{ url }] = servers as [HttpServer];
+  logger.info({ url, store: store.name, ingest: config.ingest }, 'api listens');
   return {
-    url: server.url,
+    url,
     async stop() {
       app.live.close();
-      await server.close();
+      await Promise.all(servers.map((server) => server.close()));
       ingest.close();
       await store.close();
     },
+  };
+}
+
+/** The app for clients of this machine: a foreign name in Host would be a web page's way in (DNS rebinding). */
+function local(app: RequestListener): RequestListener {
+  return (request, response) => {
+    if (isHostServed(LOOPBACK, request.headers.host ?? '')) app(request, response);
+    else response.writeHead(421, { Connection: 'close' }).end();
   };
 }

@@ -7,7 +7,9 @@ import {
   type LiveLine,
   now,
   type QuarantineDocument,
+  type QuarantineStepDocument,
   type Reading,
+  type Stage,
   toReadingDocument,
 } from '@tidegauge/readings';
 import type { Store } from '@tidegauge/storage';
@@ -25,8 +27,23 @@ export class FakeIngest {
   readonly counts = { received: 0, stored: 0, duplicate: 0, quarantined: 0, spooled: 0, inFlight: 0 };
   /** Called for each request; true when it has been answered. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
-  gaps: LedgerDocument['gaps'] = { devices: 0, missing: 0, duplicates: 0, list: [], truncated: false };
+  gaps: LedgerDocument['gaps'] = {
+    devices: 0,
+    missing: 0,
+    duplicates: 0,
+    givenUp: 0,
+    unjudged: 0,
+    list: [],
+    truncated: false,
+  };
   connected = true;
+  /** Whether a quarantined message can be stored when it is replayed. */
+  isCured: (item: QuarantineDocument) => boolean = () => false;
+  /** Messages in one step of a bulk change, at most. */
+  stepItems = 1000;
+  stageSeconds = 60;
+  /** Median and tail of a stage, seconds, in place of the usual ones. */
+  stages: Partial<Record<Stage, readonly [p50: number | null, p99: number | null]>> = {};
   readonly #store: Store;
   readonly #listeners = new Set<ServerResponse>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -74,6 +91,7 @@ export class FakeIngest {
     this.quarantine.unshift({
       id: `${this.instance}.${this.counts.quarantined}`,
       received: formatTime(now()),
+      source: 'mqtt',
       topic,
       reason,
       detail,
@@ -89,12 +107,19 @@ export class FakeIngest {
     for (const listener of this.#listeners) listener.write(`${JSON.stringify(line)}\n`);
   }
 
+  /** The same, only to those who have read what was sent before, as ingest does. */
+  offer(line: LiveLine): void {
+    const text = `${JSON.stringify(line)}\n`;
+    for (const listener of this.#listeners) if (!listener.writableNeedDrain) listener.write(text);
+  }
+
   /** Ends the live connections, as a restart would. */
   cut(): void {
     for (const listener of this.#listeners) listener.destroy();
   }
 
   async stop(): Promise<void> {
+    if (!this.#server.listening) return;
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
@@ -107,6 +132,7 @@ export class FakeIngest {
     else if (area === 'ledger') json(response, 200, this.#ledger());
     else if (area === 'readings') await this.#receive(request, response, searchParams);
     else if (id === undefined) this.#list(response, searchParams);
+    else if (request.method === 'POST' && verb === undefined) this.#step(response, id, searchParams);
     else this.#item(response, request.method!, id, verb);
   }
 
@@ -119,11 +145,10 @@ export class FakeIngest {
 
   #ledger(): LedgerDocument {
     const { received, stored, duplicate, quarantined, spooled, inFlight } = this.counts;
-    const stage = (p50: number, p99: number) => ({
-      count: stored,
-      p50: stored ? p50 : null,
-      p99: stored ? p99 : null,
-    });
+    const stage = (name: Stage, usual: readonly [number | null, number | null]) => {
+      const [p50, p99] = this.stages[name] ?? usual;
+      return { count: stored, p50: stored ? p50 : null, p99: stored ? p99 : null };
+    };
     return {
       instance: this.instance,
       since: '2026-11-21T08:00:00.000000Z',
@@ -133,12 +158,13 @@ export class FakeIngest {
       messages: { received, retainedSkipped: 0 },
       mqtt: { connected: this.connected, reconnects: 0 },
       oldestUnstoredSeconds: 0,
+      stageSeconds: this.stageSeconds,
       stages: {
-        travel: stage(0.0009, 0.0062),
-        queue: stage(0.00007, 0.0011),
-        store: stage(0.0008, 0.0043),
-        ack: stage(0.00004, 0.0005),
-        end_to_end: stage(0.0019, 0.0117),
+        travel: stage('travel', [0.0009, 0.0062]),
+        queue: stage('queue', [0.00007, 0.0011]),
+        store: stage('store', [0.0008, 0.0043]),
+        ack: stage('ack', [0.00004, 0.0005]),
+        end_to_end: stage('end_to_end', [0.0019, 0.0117]),
       },
       gaps: this.gaps,
     };
@@ -181,11 +207,40 @@ export class FakeIngest {
 
   #list(response: ServerResponse, search: URLSearchParams): void {
     const reason = search.get('reason');
-    const all = this.quarantine.filter((item) => reason === null || item.reason === reason);
+    const mine = this.#isMeant(search) ? this.quarantine : [];
+    const all = mine.filter((item) => reason === null || item.reason === reason);
     const start = all.findIndex((item) => item.id === search.get('after')) + 1;
     const items = all.slice(start, start + Number(search.get('limit')));
     const next = start + items.length < all.length ? items.at(-1)!.id : null;
-    json(response, 200, { items: items.map(({ payload: _, ...item }) => item), next, total: all.length });
+    const reasons: Record<string, number> = {};
+    for (const item of mine) reasons[item.reason] = (reasons[item.reason] ?? 0) + 1;
+    const listed = items.map(({ payload: _, ...item }) => item);
+    json(response, 200, { items: listed, next, total: all.length, reasons });
+  }
+
+  #isMeant(search: URLSearchParams): boolean {
+    return [null, this.instance].includes(search.get('instance'));
+  }
+
+  /** Oldest first, `stepItems` at a time; what `isCured` says can be stored now. */
+  #step(response: ServerResponse, verb: string, search: URLSearchParams): void {
+    const after = Number(search.get('cursor') ?? 0);
+    const most = Math.min(Number(search.get('limit')), this.stepItems);
+    const number = (item: Item) => Number(item.id.slice(item.id.lastIndexOf('.') + 1));
+    const left = this.quarantine
+      .toReversed()
+      .filter((item) => number(item) > after && item.received <= (search.get('until') ?? '9'))
+      .filter((item) => [null, item.reason].includes(search.get('reason')) && this.#isMeant(search));
+    const tried = left.slice(0, most);
+    const gone = tried.filter((item) => verb === 'discard' || this.isCured(item));
+    for (const item of gone) this.quarantine.splice(this.quarantine.indexOf(item), 1);
+    json(response, 200, {
+      tried: tried.length,
+      removed: gone.length,
+      stored: verb === 'discard' ? 0 : gone.length,
+      duplicate: 0,
+      next: left.length > most ? String(number(tried.at(-1)!)) : null,
+    } satisfies QuarantineStepDocument);
   }
 
   #item(response: ServerResponse, method: string, id: string, verb: string | undefined): void {
@@ -194,11 +249,13 @@ export class FakeIngest {
       const detail = `There is no ${id} in quarantine.`;
       json(response, 404, { type: 'about:blank', title: 'Not found', status: 404, detail });
     } else if (verb === 'replay') {
+      const isCured = this.isCured(this.quarantine[index]!);
+      if (isCured) this.quarantine.splice(index, 1);
       json(response, 200, {
         received: 1,
-        stored: 0,
+        stored: isCured ? 1 : 0,
         duplicate: 0,
-        quarantined: 1,
+        quarantined: isCured ? 0 : 1,
       } satisfies DeliveryDocument);
     } else if (method === 'DELETE') {
       this.quarantine.splice(index, 1);

@@ -9,10 +9,15 @@ import { type AppDependencies, createApp } from '../src/app.ts';
 import { IngestClient } from '../src/ingest-client.ts';
 import type { LiveHub } from '../src/live-hub.ts';
 import { FakeIngest } from './fake-ingest.ts';
+import { Outage } from './outage.ts';
 
 export interface Api {
   readonly url: string;
+  /** The store's SQLite file. */
+  readonly file: string;
   readonly store: Store;
+  /** Cuts the API off from its store; ingest keeps it. */
+  readonly outage: Outage;
   readonly ingest: FakeIngest;
   readonly live: LiveHub;
   /** A request; its answer is held to the OpenAPI document. */
@@ -37,19 +42,25 @@ export interface ApiOptions {
   /** Base URLs in place of the fake ingest's. */
   readonly ingest?: readonly string[];
   readonly timeoutMs?: number;
+  /** In place of a SQLite file of its own. */
+  readonly storeUrl?: string | null;
 }
 
-/** The app over a real SQLite store on a port of its own, gone when the test ends. */
+/** The app over a real store, SQLite unless a URL is given, on a port of its own, gone when the test ends. */
 export async function startApi(t: TestContext, options: ApiOptions = {}): Promise<Api> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-api-'));
-  const store = await openStore(`sqlite:${directory}/test.db`);
+  const file = join(directory, 'test.db');
+  const store = await openStore(options.storeUrl ?? `sqlite:${file}`);
   const ingest = await FakeIngest.start(store);
   const client = new IngestClient({
     urls: options.ingest ?? [ingest.url],
     timeoutMs: options.timeoutMs ?? 5000,
+    // Tests of large feeds need not wait.
+    liveBytesPerSecond: Number.POSITIVE_INFINITY,
   });
+  const outage = new Outage(store);
   const app = createApp({
-    store,
+    store: outage.store,
     ingest: client,
     logger: createLogger('api', 'silent'),
     metrics: new Metrics(),
@@ -59,6 +70,7 @@ export async function startApi(t: TestContext, options: ApiOptions = {}): Promis
       apiToken: null,
       bodyLimit: 64 * 1024,
       liveClients: 4,
+      listReads: 4,
       liveRing: 1000,
       ...options.config,
     },
@@ -75,7 +87,9 @@ export async function startApi(t: TestContext, options: ApiOptions = {}): Promis
   });
   return {
     url: server.url,
+    file,
     store,
+    outage,
     ingest,
     live: app.live,
     call: (method, path, given) => call(server.url + path, method, given),

@@ -1,39 +1,38 @@
-import type { Device } from '@tidegauge/readings';
+import { type Device, deviceNameProblem } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
-import { type DeviceFilter, type DevicePatch, MAX_PAGE, type Store } from '@tidegauge/storage';
+import type { DeviceFilter, DevicePatch, DeviceQuery, Store } from '@tidegauge/storage';
 import { Router } from 'express';
-import { readCursor, writeCursor } from '../cursor.ts';
-import { defined, device, invalid, queryOf } from '../parameters.ts';
+import type { Answers } from '../answers.ts';
+import type { Cursors } from '../cursor.ts';
+import { defined, device, queryOf } from '../parameters.ts';
 
 interface ListParameters extends DeviceFilter {
   readonly limit: number;
   readonly cursor: string;
 }
 
-export function deviceRoutes(store: Store): Router {
+/** Devices that one call of the store gives; each can have 16 KiB of attributes. */
+const PAGE_DEVICES = 50;
+
+export function deviceRoutes(store: Store, cursors: Cursors, answers: Answers): Router {
   const router = Router();
 
   router.get('/v1/devices', async (request, response) => {
     const { limit = 100, cursor, ...filter } = queryOf<ListParameters>(request);
     const key = ['devices', filter.year, filter.city, filter.site, filter.kind];
-    const after = cursor === undefined ? undefined : (readCursor(key, cursor)[0] as string);
-    const asked = Math.min(limit + 1, MAX_PAGE);
-    const found = await store.devices.list(defined({ ...filter, after, limit: asked }));
-    const devices = found.slice(0, limit);
-    // The largest page leaves no room for one beyond it; when full, the next page may be empty.
-    const more = found.length > limit || (asked === limit && found.length === limit);
-    const next = more ? writeCursor(key, [devices.at(-1)!.name]) : null;
-    response.json({ devices, next });
+    const after = cursor === undefined ? undefined : cursors.read(key, cursor, isPosition)[0];
+    await answers.list(response, {
+      name: 'devices',
+      items: devicesOf(store, defined({ ...filter, after }), limit + 1),
+      limit,
+      sizeOf: (each) => 200 + 2 * JSON.stringify(each).length,
+      toDocument: (each) => each,
+      next: ({ name }) => cursors.write(key, [name]),
+    });
   });
 
   router.patch('/v1/devices', async (request, response) => {
-    const filter = queryOf<DeviceFilter>(request);
-    if (Object.keys(filter).length === 0) {
-      throw invalid(
-        '/query',
-        'needs at least one of year, city, site and kind: this changes every device that matches',
-      );
-    }
+    const { filter } = queryOf<{ filter: DeviceFilter }>(request);
     const matched = await store.devices.patchWhere(defined({ ...filter }), request.body as DevicePatch);
     response.json({ matched });
   });
@@ -68,6 +67,26 @@ export function deviceRoutes(store: Store): Router {
     });
 
   return router;
+}
+
+function isPosition(value: unknown): value is readonly [name: string] {
+  return Array.isArray(value) && typeof value[0] === 'string' && deviceNameProblem(value[0]) === null;
+}
+
+/** In pages of the store, each a bounded number of attributes. */
+async function* devicesOf(
+  store: Store,
+  filter: Omit<DeviceQuery, 'limit'>,
+  count: number,
+): AsyncGenerator<Device> {
+  let { after } = filter;
+  for (let left = count; left > 0; left -= PAGE_DEVICES) {
+    const limit = Math.min(left, PAGE_DEVICES);
+    const page = await store.devices.list(defined({ ...filter, after, limit }));
+    yield* page;
+    if (page.length < limit) return;
+    after = page.at(-1)!.name;
+  }
 }
 
 function nameOf(parameters: { readonly name: string }): string {

@@ -28,6 +28,7 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
   });
   const gaps = instances.flatMap((each) => each.gaps.list);
   return {
+    since: instances.map(({ since }) => since).reduce((a, b) => (a > b ? a : b)),
     readings: {
       received: total(({ readings }) => readings.received),
       stored: total(({ readings }) => readings.stored),
@@ -46,6 +47,7 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
       reconnects: total(({ mqtt }) => mqtt.reconnects),
     },
     oldestUnstoredSeconds: Math.max(...instances.map((each) => each.oldestUnstoredSeconds)),
+    stageSeconds: Math.max(...instances.map(({ stageSeconds }) => stageSeconds)),
     stages: {
       travel: stage('travel'),
       queue: stage('queue'),
@@ -57,6 +59,8 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
       devices: total((each) => each.gaps.devices),
       missing: total((each) => each.gaps.missing),
       duplicates: total((each) => each.gaps.duplicates),
+      givenUp: total((each) => each.gaps.givenUp),
+      unjudged: total((each) => each.gaps.unjudged),
       list: gaps.slice(0, MAX_GAPS),
       truncated: gaps.length > MAX_GAPS || instances.some((each) => each.gaps.truncated),
     },

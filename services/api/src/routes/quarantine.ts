@@ -1,48 +1,77 @@
-import type { QuarantineDocument } from '@tidegauge/readings';
+import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
 import { Router } from 'express';
-import { readCursor, writeCursor } from '../cursor.ts';
+import type { Cursors } from '../cursor.ts';
 import type { IngestClient } from '../ingest-client.ts';
-import { queryOf } from '../parameters.ts';
+import { queryOf, time } from '../parameters.ts';
+import { type Position, stepThrough } from '../quarantine-steps.ts';
 
 interface ListParameters {
   readonly limit: number;
   readonly reason: string;
+  readonly instance: string;
   readonly cursor: string;
 }
 
-/** Where a list goes on: instances are walked one after the other, in the order of their addresses. */
-type Position = readonly [url: string, after: string | null];
+interface StepParameters extends ListParameters {
+  readonly until: string;
+}
 
-export function quarantineRoutes(ingest: IngestClient): Router {
+export function quarantineRoutes(ingest: IngestClient, cursors: Cursors): Router {
   const router = Router();
 
   router.get('/v1/quarantine', async (request, response) => {
-    const { limit = 100, reason, cursor } = queryOf<ListParameters>(request);
-    const key = ['quarantine', reason];
-    const position = cursor === undefined ? null : (readCursor(key, cursor) as Position);
+    const { limit = 100, reason, instance, cursor } = queryOf<ListParameters>(request);
+    const key = ['quarantine', reason, instance];
+    const position = cursor === undefined ? null : cursors.read(key, cursor, isPosition);
     // First pages of all: they say how many there are, and hold what an instance not begun yet starts with.
-    const { answers, unreachable } = await ingest.quarantines({ limit, reason });
+    const { answers, unreachable } = await ingest.quarantines({ limit, reason, instance });
     const items: QuarantineDocument[] = [];
     let next: string | null = null;
     for (const { url, value } of answers) {
       if (position !== null && url < position[0]) continue;
       const after = position?.[0] === url ? position[1] : null;
       if (items.length === limit) {
-        next ??= value.items.length > 0 ? writeCursor(key, [url, after]) : null;
+        next ??= value.items.length > 0 ? cursors.write(key, [url, after]) : null;
         continue;
       }
-      const wanted = { limit: limit - items.length, reason };
+      const wanted = { limit: limit - items.length, reason, instance };
       const begun = after !== null || items.length > 0;
       const page = begun ? await ingest.quarantine(url, { ...wanted, after: after ?? undefined }) : value;
       items.push(...page.items);
       if (page.next !== null) {
-        next = writeCursor(key, [url, page.next]);
+        next = cursors.write(key, [url, page.next]);
         break;
       }
     }
     const total = answers.reduce((sum, { value }) => sum + value.total, 0);
-    response.json({ items, next, total, unreachable });
+    const reasons: Record<string, number> = {};
+    for (const { value } of answers) {
+      for (const [name, count] of Object.entries(value.reasons)) reasons[name] = (reasons[name] ?? 0) + count;
+    }
+    response.json({ items, next, total, reasons, unreachable });
   });
+
+  for (const verb of ['replay', 'discard'] as const) {
+    router.post(`/v1/quarantine/${verb}`, async (request, response) => {
+      const { limit = 1000, reason, instance, until: latest, cursor } = queryOf<StepParameters>(request);
+      const upTo = time(latest, '/query/until');
+      const until = upTo === undefined ? undefined : formatTime(upTo);
+      const key = ['quarantine', verb, reason, instance, until];
+      const position = cursor === undefined ? null : cursors.read(key, cursor, isPosition);
+      const { sum, next, unreachable } = await stepThrough(
+        ingest,
+        verb,
+        { limit, reason, instance, until },
+        position,
+      );
+      const { tried, removed, stored, duplicate } = sum;
+      const counts =
+        verb === 'discard'
+          ? { discarded: removed }
+          : { tried, replayed: removed, kept: tried - removed, stored, duplicate };
+      response.json({ ...counts, next: next === null ? null : cursors.write(key, next), unreachable });
+    });
+  }
 
   router
     .route('/v1/quarantine/:id')
@@ -59,4 +88,10 @@ export function quarantineRoutes(ingest: IngestClient): Router {
   });
 
   return router;
+}
+
+function isPosition(value: unknown): value is Position {
+  if (!Array.isArray(value)) return false;
+  const [url, after] = value as readonly unknown[];
+  return typeof url === 'string' && (after === null || typeof after === 'string');
 }

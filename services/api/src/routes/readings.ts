@@ -1,12 +1,23 @@
-import { formatTime, now, type Reading, toReadingDocument } from '@tidegauge/readings';
-import type { Bucket, Order, RangeCursor, Store } from '@tidegauge/storage';
+import { formatTime, metricNameProblem, now, type Reading, toReadingDocument } from '@tidegauge/readings';
+import {
+  type AggregateQuery,
+  type Bucket,
+  compareText,
+  MAX_METRICS_READ,
+  type Order,
+  type RangeCursor,
+  type Store,
+} from '@tidegauge/storage';
 import { Router } from 'express';
-import { readCursor, writeCursor } from '../cursor.ts';
+import { type Answers, sizeOfReading } from '../answers.ts';
+import type { Cursors } from '../cursor.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { bucketLength, defined, device, invalid, metric, queryOf, time } from '../parameters.ts';
 
 /** Buckets one answer can hold; fewer than the store would compute, for the answer is built in memory. */
 const MAX_BUCKETS = 10_000;
+/** Memory of a bucket and its document. */
+const BUCKET_BYTES = 300;
 
 interface RangeParameters {
   readonly device: string;
@@ -30,7 +41,12 @@ interface AggregateParameters {
 type Figure = 'count' | 'min' | 'max' | 'mean' | 'sum';
 const FIGURES: readonly Figure[] = ['count', 'min', 'max', 'mean', 'sum'];
 
-export function readingRoutes(store: Store, ingest: IngestClient): Router {
+export function readingRoutes(
+  store: Store,
+  ingest: IngestClient,
+  cursors: Cursors,
+  answers: Answers,
+): Router {
   const router = Router();
 
   router.get('/v1/readings', async (request, response) => {
@@ -44,25 +60,29 @@ export function readingRoutes(store: Store, ingest: IngestClient): Router {
     };
     const limit = query.limit ?? 100;
     const key = ['readings', range.device, range.metric, range.from, range.to, range.order];
-    const after = query.cursor === undefined ? undefined : positionOf(readCursor(key, query.cursor));
-    const page: Reading[] = [];
-    let more = false;
-    // One beyond the page tells whether there is a next one.
-    for await (const reading of store.readings.range(defined({ ...range, after, limit: limit + 1 }))) {
-      if (page.length === limit) more = true;
-      else page.push(reading);
-    }
-    const last = page.at(-1);
-    const next = more && last !== undefined ? writeCursor(key, [last.time, last.metric]) : null;
-    response.json({ readings: page.map(toReadingDocument), next });
+    const after =
+      query.cursor === undefined ? undefined : positionOf(cursors.read(key, query.cursor, isPosition));
+    await answers.list(response, {
+      name: 'readings',
+      // One beyond the page tells whether there is a next one.
+      items: store.readings.range(defined({ ...range, after, limit: limit + 1 })),
+      limit,
+      sizeOf: sizeOfReading,
+      toDocument: toReadingDocument,
+      next: ({ time, metric }) => cursors.write(key, [time, metric]),
+    });
   });
 
   router.get('/v1/readings/latest', async (request, response) => {
     const names = queryOf<{ device: readonly string[] }>(request).device ?? [];
-    const readings = await store.readings.latest(
-      names.map((name, index) => device(name, `/query/device/${index}`)),
-    );
-    response.json({ readings: readings.map(toReadingDocument) });
+    const devices = names.map((name, index) => device(name, `/query/device/${index}`));
+    await answers.list(response, {
+      name: 'readings',
+      items: latestOf(store, devices),
+      limit: Number.POSITIVE_INFINITY,
+      sizeOf: sizeOfReading,
+      toDocument: toReadingDocument,
+    });
   });
 
   router.get('/v1/readings/aggregate', async (request, response) => {
@@ -78,8 +98,13 @@ export function readingRoutes(store: Store, ingest: IngestClient): Router {
     }
     const figures = FIGURES.filter((figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure));
     const series = { device: device(query.device), metric: metric(query.metric)! };
-    const buckets = await store.readings.aggregate({ ...series, from, to, bucket });
-    response.json({ buckets: buckets.map((each) => toBucketDocument(each, figures)) });
+    await answers.list(response, {
+      name: 'buckets',
+      items: bucketsOf(store, { ...series, from, to, bucket }),
+      limit: MAX_BUCKETS + 1,
+      sizeOf: () => BUCKET_BYTES,
+      toDocument: (each) => toBucketDocument(each, figures),
+    });
   });
 
   router.post('/v1/readings', async (request, response) => {
@@ -96,8 +121,43 @@ export function readingRoutes(store: Store, ingest: IngestClient): Router {
   return router;
 }
 
-function positionOf(position: readonly unknown[]): RangeCursor {
-  const [time, metric] = position as readonly [number, string];
+/** One call of the store, made when the answer's turn has come. */
+async function* bucketsOf(store: Store, query: AggregateQuery): AsyncGenerator<Bucket> {
+  yield* await store.readings.aggregate(query);
+}
+
+/** As many readings at a time as one device can have, so that only part of the answer is held. */
+async function* latestOf(store: Store, devices: readonly string[]): AsyncGenerator<Reading> {
+  for (let rest = [...new Set(devices)].sort(compareText); rest.length > 0; ) {
+    const page = await store.readings.latest(rest, MAX_METRICS_READ + 1);
+    const last = page.at(-1)?.device;
+    if (page.length <= MAX_METRICS_READ || last === undefined) {
+      yield* page;
+      return;
+    }
+    // The last device may have more, so it comes again.
+    const whole = page.filter(({ device }) => device !== last);
+    if (whole.length === 0)
+      throw invalid('/query/device', `${last} has more than ${MAX_METRICS_READ} metrics`);
+    yield* whole;
+    rest = rest.slice(rest.indexOf(last));
+  }
+}
+
+type Position = readonly [time: number, metric: string];
+
+function isPosition(value: unknown): value is Position {
+  if (!Array.isArray(value)) return false;
+  const [time, metric] = value as readonly unknown[];
+  return (
+    Number.isSafeInteger(time) &&
+    (time as number) >= 0 &&
+    typeof metric === 'string' &&
+    metricNameProblem(metric) === null
+  );
+}
+
+function positionOf([time, metric]: Position): RangeCursor {
   return { time, metric };
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger, listen, problemHandler } from '@tidegauge/service';
 import express from 'express';
 import { byteBudget } from '../../src/byte-budget.ts';
@@ -27,4 +29,44 @@ test('bodies beyond the budget wait their turn with 503, and there is room again
   await until('the third', () => answers.length === 2);
   answers[1]!();
   assert.equal((await third).status, 200);
+});
+
+test('uploads that stand still keep nobody out, and one client cannot hold all there is', async (t) => {
+  const app = express();
+  const parse = express.raw({ type: () => true });
+  app.post('/', byteBudget(4000, 2000), parse, ({ body }, response) => void response.send(`${body.length}`));
+  app.use(problemHandler(createLogger('test', 'silent')));
+  const server = await listen(app, '127.0.0.1', 0, 'the test');
+  t.after(() => server.close(0));
+  const upload = (from: string, announced: number, sent: number) => {
+    const socket = connect({ host: '127.0.0.1', port: server.port, localAddress: from });
+    t.after(() => socket.destroy());
+    const client = { text: '', ended: false };
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      client.text += part;
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      client.ended = true;
+    });
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${announced}\r\n\r\n${'x'.repeat(sent)}`);
+    return client;
+  };
+  const first = upload('127.0.0.1', 1000, 900);
+  await sleep(20);
+  const second = upload('127.0.0.1', 1000, 900);
+  await sleep(20);
+  // Within a second both may still go on, so the client's own new body has to wait, and another client's not.
+  const third = upload('127.0.0.1', 500, 500);
+  const other = upload('127.0.0.2', 500, 500);
+  await until('both answers', () => /\r\n\r\n/.test(third.text) && /\r\n\r\n/.test(other.text));
+  assert.match(third.text, /^HTTP\/1\.1 503 .*Retry-After: 1/s);
+  assert.match(other.text, /^HTTP\/1\.1 200 .*\r\n500$/s);
+  await sleep(1100);
+  const fourth = upload('127.0.0.1', 500, 500);
+  await until('the answer', () => /\r\n\r\n/.test(fourth.text));
+  assert.match(fourth.text, /^HTTP\/1\.1 200 .*\r\n500$/s);
+  await until('the oldest to be given up', () => first.ended);
+  assert.match(first.text, /^HTTP\/1\.1 408 /);
+  assert.equal(second.text, '');
 });

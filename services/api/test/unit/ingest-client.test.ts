@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { IngestClient } from '../../src/ingest-client.ts';
 
@@ -29,4 +31,34 @@ test('a resolver that fails leaves the name itself, which then says what is wron
   });
   assert.deepEqual(await client.targets(), ['http://tasks.invalid:9464']);
   await assert.rejects(client.ledgers(), /tasks\.invalid/);
+});
+
+test('the live feeds of all replicas bring only so many bytes a second', async (t) => {
+  const line = `${JSON.stringify({ id: 'x'.repeat(1000), missed: 1 })}\n`;
+  const server = createServer((_request, response) => {
+    const write = () => {
+      while (!response.destroyed && response.write(line));
+    };
+    response.on('drain', write);
+    write();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new IngestClient({ urls: [url], timeoutMs: 5000, liveBytesPerSecond: 2 ** 20 });
+  t.after(() => client.close());
+  const started = performance.now();
+  let bytes = 0;
+  const leaving = new AbortController();
+  const follow = async () => {
+    for await (const { id } of client.live(url, leaving.signal)) {
+      bytes += id.length;
+      if (bytes > 2 ** 20) leaving.abort();
+    }
+  };
+  await Promise.allSettled([follow(), follow()]);
+  assert.ok(bytes > 2 ** 20);
+  // A quarter of a second's worth may come at once.
+  const ms = performance.now() - started;
+  assert.ok(ms > 600, `${bytes} bytes in ${ms} ms`);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { toReadingDocument } from '@tidegauge/readings';
 import { type Api, reading, startApi, until } from '../harness.ts';
 
 interface Event {
@@ -209,6 +210,33 @@ test('beyond the bound a client gets 503 and when to come back', async (t) => {
   assert.equal((await listen(t, api)).response.status, 200);
 });
 
+test('one address that takes all places gives them up to others', async (t) => {
+  const api = await startApi(t, { config: { liveClients: 4 } });
+  const greedy = [await listening(t, api)];
+  for (let n = 1; n < 4; n += 1) greedy.push(await listen(t, api));
+  const join = (from: string) => {
+    const socket = connect({ port: Number(new URL(api.url).port), host: '127.0.0.1', localAddress: from });
+    t.after(() => socket.destroy());
+    const client = { text: '' };
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      client.text += part;
+    });
+    socket.write('GET /v1/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    return client;
+  };
+  const others = [join('127.0.0.2'), join('127.0.0.2')];
+  await until('two streams', () => others.every(({ text }) => text.startsWith('HTTP/1.1 200 ')));
+  const third = join('127.0.0.2');
+  await until('the refusal', () => third.text.startsWith('HTTP/1.1 503 '));
+  assert.equal(api.live.clients, 4);
+  await api.ingest.commit([reading(1)]);
+  await until('the reading', () => others.every(({ text }) => text.includes('event: readings')));
+  await until('the newest of the others', () =>
+    greedy.slice(2).every((client) => client.readings().length === 1),
+  );
+  assert.ok(greedy.slice(0, 2).every((client) => client.readings().length === 0));
+});
+
 test('when the last client has left, no timer runs and ingest is let go', async (t) => {
   const api = await startApi(t, { live: { lingerMs: 30 } });
   const clients = [await listening(t, api), await listen(t, api)];
@@ -219,4 +247,32 @@ test('when the last client has left, no timer runs and ingest is let go', async 
   const again = await listening(t, api);
   await api.ingest.commit([reading(9)]);
   await until('the feed to work again', () => again.readings().length === 1);
+});
+
+test('a stream among many that cannot keep up gets its share of a feed that never pauses', async (t) => {
+  const api = await startApi(t, { config: { liveClients: 100 } });
+  await listening(t, api);
+  const join = (from: string, query = '') => {
+    const socket = connect({ port: Number(new URL(api.url).port), host: '127.0.0.1', localAddress: from });
+    t.after(() => socket.destroy());
+    const client = { events: 0 };
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      client.events += part.split('event: readings').length - 1;
+    });
+    socket.write(`GET /v1/live${query} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    return client;
+  };
+  const many = Array.from({ length: 90 }, () => join('127.0.0.1', '?metric=temperature'));
+  await until('90 streams', () => api.live.clients === 91);
+  const last = join('127.0.0.2');
+  await until('the last stream', () => api.live.clients === 92);
+  const readings = Array.from({ length: 100 }, (_, n) =>
+    toReadingDocument(reading(n, { value: 'x'.repeat(600) })),
+  );
+  const flood = setInterval(() => api.ingest.offer({ id: '1', readings }), 1);
+  t.after(() => clearInterval(flood));
+  await until('the streams of one address', () => many.some(({ events }) => events >= 100));
+  clearInterval(flood);
+  const most = Math.max(...many.map(({ events }) => events));
+  assert.ok(last.events >= most / 2, `${last.events} events, others ${most}`);
 });

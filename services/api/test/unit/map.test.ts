@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { project, sitesOf } from '../../public/map.js';
+import { project, sideLabels, sitesOf } from '../../public/map.js';
 
 const at = (site: string, lat: unknown, lon: unknown, seen = 0) => ({
   name: `${site}/probe`,
@@ -41,4 +41,19 @@ test('every place is on the drawing, north up and east right, one place in its m
   for (const { x, y } of places) assert.ok(x >= 0 && x <= 100 && y >= 0 && y <= height);
   const alone = project([{ lat: 70, lon: 25 }]);
   assert.deepEqual([alone.places[0]!.x, alone.places[0]!.y], [50, alone.height / 2]);
+});
+
+test('labels cover neither each other nor another mark; one without room is left out', () => {
+  const place = (site: string, x: number, y: number) => ({ site, x, y });
+  const sides = (places: ReturnType<typeof place>[]) =>
+    sideLabels(places).map((labelled: { side: string | null }) => labelled.side);
+  assert.deepEqual(sides([place('west', 20, 10), place('east', 80, 10)]), ['right', 'left']);
+  // Beside each other: each label goes to the side that is free.
+  assert.deepEqual(sides([place('site-1', 48, 10), place('site-3', 53, 10)]), ['left', 'right']);
+  assert.deepEqual(sides([place('a', 45, 10), place('b', 50, 10), place('c', 55, 10)]), [
+    'left',
+    null,
+    'right',
+  ]);
+  assert.deepEqual(sides([place('one', 50, 10), place('two', 50, 20)]), ['right', 'right']);
 });

@@ -56,17 +56,36 @@ test('every store error has one answer, with a time to retry where a retry helps
     UNAVAILABLE: 503,
     OVERLOADED: 503,
     TIMEOUT: 504,
+    UNEXPECTED: 500,
     REJECTED: 422,
     MISCONFIGURED: 500,
     NOT_SUPPORTED: 501,
+    FORBIDDEN: 403,
     CLOSED: 503,
   };
   assert.deepEqual(Object.keys(STORE_ANSWERS).sort(), Object.keys(STORE_ERROR_CODES).sort());
   for (const code of Object.keys(expected) as StoreErrorCode[]) {
-    const details = translate(new StoreError(code, 'what happened', { hint: 'mend it so' }))!;
+    const details = translate(new StoreError(code, 'what happened', { hint: 'do it like this' }))!;
     assert.equal(details.status, expected[code], code);
-    assert.match(details.detail, /what happened.*mend it so/);
+    assert.match(details.detail, /what happened.*do it like this/);
     assert.equal(details.retryAfter !== undefined, details.status === 503, code);
   }
   assert.equal(translate(new Error('no idea')), null);
+});
+
+test('what a driver says of hosts, users and statements is not passed on', () => {
+  const cause = new Error('password authentication failed for user "gauge"');
+  for (const code of Object.keys(STORE_ERROR_CODES) as StoreErrorCode[]) {
+    const error = new StoreError(code, `postgres db:5432/gauge: ${cause.message}`, {
+      cause,
+      hint: 'do it like this',
+    });
+    const { detail } = translate(error)!;
+    assert.doesNotMatch(detail, /gauge|5432|password/, code);
+    assert.match(detail, /\w.*do it like this/, code);
+    // Said by a backend itself, of a call that failed with another StoreError.
+    const own = translate(new StoreError(code, 'table t lacks a field', { cause: error }))!;
+    assert.match(own.detail, /table t lacks a field/);
+    assert.doesNotMatch(own.detail, /gauge|5432/);
+  }
 });

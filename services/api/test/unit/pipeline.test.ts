@@ -33,6 +33,8 @@ test('the ledger adds up the instances and says what each said', async (t) => {
     inFlight: 0,
   });
   assert.equal(body.balanced, true);
+  assert.equal(body.since, '2026-11-21T08:00:00.000000Z');
+  assert.equal(body.stageSeconds, 60);
   assert.deepEqual(body.unreachable, []);
   assert.deepEqual(body.instances.map((each: { instance: string }) => each.instance).sort(), [
     'ingest-1',

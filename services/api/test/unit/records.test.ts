@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { keyName } from '@tidegauge/workload';
 import { type Api, startApi } from '../harness.ts';
@@ -93,10 +94,11 @@ test('what is no record, field, table or count is refused with what is wrong', a
     );
   }
   const unknown = await api.call('GET', '/v1/records/nowhere/k');
-  assert.equal(unknown.status, 422);
+  assert.equal(unknown.status, 404);
   assert.match(unknown.body.detail, /table nowhere .* create the table/s);
   const nul = await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: '\0' } } });
-  assert.equal(nul.status, 422);
+  assert.equal(nul.status, 400);
+  assert.equal(nul.body.errors[0].path, '/body/fields/field0');
 });
 
 test('a body beyond the limit is refused, and records that are read reserve none', async (t) => {
@@ -136,8 +138,32 @@ test('dropping a table takes its records, and a table that is there stays as it 
   assert.equal((await api.call('PUT', TABLE, { body: { fieldCount: 3 } })).status, 204);
   assert.equal((await api.call('GET', `${TABLE}/k`)).status, 200);
   assert.equal((await api.call('DELETE', TABLE)).status, 204);
-  assert.equal((await api.call('GET', `${TABLE}/k`)).status, 422);
+  assert.equal((await api.call('GET', `${TABLE}/k`)).status, 404);
   assert.equal((await api.call('DELETE', TABLE)).status, 204);
+});
+
+test('a table of another program is not reached, and stays', async (t) => {
+  const api = await startApi(t);
+  const db = new DatabaseSync(api.file, { timeout: 5000 });
+  t.after(() => db.close());
+  db.exec(`create table orders (id integer primary key, customer text); insert into orders values (1, 'a')`);
+  const fields = { fields: { field0: 'x' } };
+  for (const [method, path, body] of [
+    ['DELETE', '/v1/records/orders'],
+    ['PUT', '/v1/records/orders', { fieldCount: 1 }],
+    ['GET', '/v1/records/orders'],
+    ['GET', '/v1/records/orders/1'],
+    ['PUT', '/v1/records/orders/1', fields],
+    ['PATCH', '/v1/records/orders/1', fields],
+    ['DELETE', '/v1/records/orders/1'],
+    // SQLite takes it for orders.
+    ['DELETE', '/v1/records/ORDERS'],
+  ] as const) {
+    const answer = await api.call(method, path, { body });
+    assert.equal(answer.status, 403, `${method} ${path}`);
+    assert.match(answer.body.detail, /orders is not a table of records/i);
+  }
+  assert.deepEqual({ ...db.prepare('select * from orders').get() }, { id: 1, customer: 'a' });
 });
 
 test('the short way of a read answers as the long way does, and both are measured as one route', async (t) => {
@@ -198,7 +224,8 @@ test('the short way of a write answers as the long way does', async (t) => {
   await same('PUT', { fields, more: 1 }, 400);
   await same('PATCH', { fields: { field0: null } }, 400);
   await same('PATCH', { fields: { field1000: '' } }, 400);
-  await same('PATCH', { fields: { field0: '\0' } }, 422);
+  await same('PATCH', { fields: { field0: '\0' } }, 400);
+  await same('PATCH', { fields: { field0: '\ud800' } }, 422);
   await same('PATCH', '{"fields":', 400, headers);
   await same('PATCH', '[]', 400, headers);
   await same('PATCH', '', 400, headers);
@@ -214,6 +241,22 @@ test('the short way of a write answers as the long way does', async (t) => {
   const larger = { fields: { field0: 'x'.repeat(65 * 1024) } };
   assert.equal((await api.call('PUT', `${TABLE}/large`, { body: large })).status, 201);
   assert.equal((await api.call('PUT', `${TABLE}/larger`, { body: larger })).status, 413);
+});
+
+test('an answer that cannot be written is a 500, on both ways, and ends no process', async (t) => {
+  const api = await withTable(t);
+  const odd = {
+    toJSON() {
+      throw new RangeError('Invalid string length');
+    },
+  };
+  t.mock.method(api.store.records, 'read', async () => odd);
+  for (const key of ['user1', '%75ser1']) {
+    const answer = await api.call('GET', `${TABLE}/${key}`);
+    assert.equal(answer.status, 500);
+    assert.equal(answer.body.title, 'Internal error');
+  }
+  assert.equal((await api.call('GET', '/healthz')).status, 200);
 });
 
 test('a store that fails is asked once, and its error answered', async (t) => {

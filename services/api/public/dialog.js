@@ -1,0 +1,59 @@
+// Questions that must be answered before something goes on.
+
+import { element } from './dom.js';
+
+/**
+ * Asks before something that cannot be undone.
+ *
+ * @returns true when the person confirms it with `action`
+ */
+export async function confirm({ title, text, action }) {
+  return (await ask({ title, text, action, className: 'danger' })) !== null;
+}
+
+/** @returns the token that the person gives, or null */
+export async function askToken(why) {
+  const field = element('input', {
+    class: 'field',
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    required: '',
+  });
+  const label = element('label', { class: 'labelled' }, 'Token', field);
+  const text = `${why} It is the API_TOKEN of this server. The page forgets it when it is closed.`;
+  const answer = await ask({ title: 'This needs the token', text, action: 'Continue', label });
+  return answer === null || field.value === '' ? null : field.value;
+}
+
+function ask({ title, text, action, label = '', className = '' }) {
+  const heading = element('h2', { id: 'dialog-title' }, title);
+  const cancel = element('button', { type: 'button' }, 'Cancel');
+  const go = element('button', { type: 'submit', class: className }, action);
+  const form = element(
+    'form',
+    {},
+    heading,
+    element('p', {}, text),
+    label,
+    element('div', { class: 'tools' }, cancel, go),
+  );
+  const dialog = element('dialog', { 'aria-labelledby': 'dialog-title' }, form);
+  document.body.append(dialog);
+  return new Promise((resolve) => {
+    let answer = null;
+    cancel.addEventListener('click', () => dialog.close());
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      answer = action;
+      dialog.close();
+    });
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(answer);
+    });
+    dialog.showModal();
+    // What is asked about must not happen because of a key pressed too often.
+    if (label === '') cancel.focus();
+  });
+}

@@ -1,0 +1,86 @@
+import type { ReadingDocument } from '@tidegauge/readings';
+
+/** What a client wants to see: one device with everything beneath it, one metric; null is all. */
+export interface LiveFilter {
+  readonly device: string | null;
+  readonly metric: string | null;
+}
+
+interface Part {
+  readonly device: string;
+  readonly metric: string;
+  /** Where the reading's JSON ends in the event. */
+  readonly end: number;
+}
+
+const TAIL = ']}\n\n';
+/** Memory that a reading takes beside its JSON and its names, about. */
+const PART_BYTES = 128;
+
+/** A reading as JSON, serialised once for all streams. */
+export interface SerialisedReading {
+  readonly device: string;
+  readonly metric: string;
+  readonly json: string;
+  /** Length of the JSON in UTF-8. */
+  readonly length: number;
+}
+
+export function serialise(reading: ReadingDocument): SerialisedReading {
+  const { device, metric } = reading;
+  const json = JSON.stringify(reading);
+  return { device, metric, json, length: Buffer.byteLength(json) };
+}
+
+/** Memory that a reading takes in an event, about. */
+export function sizeOf({ device, metric, length }: SerialisedReading): number {
+  return PART_BYTES + 2 * (device.length + metric.length) + length;
+}
+
+/**
+ * Readings as one server-sent event. All streams without a filter share its bytes, however slow they are; a filter
+ * copies what it lets through.
+ */
+export class LiveEvent {
+  readonly #bytes: Buffer;
+  readonly #parts: readonly Part[];
+  /** Where the first reading begins. */
+  readonly #start: number;
+
+  constructor(id: string, readings: readonly SerialisedReading[]) {
+    const head = `id: ${id}\nevent: readings\ndata: {"readings":[`;
+    this.#start = Buffer.byteLength(head);
+    let end = this.#start - 1;
+    this.#parts = readings.map(({ device, metric, length }) => {
+      end += 1 + length;
+      return { device, metric, end };
+    });
+    this.#bytes = Buffer.from(head + readings.map(({ json }) => json).join(',') + TAIL);
+  }
+
+  /** The event with the readings that a filter lets through; null when there are none. */
+  select(filter: LiveFilter): Buffer | null {
+    if (filter.device === null && filter.metric === null) return this.#bytes;
+    const chosen: Buffer[] = [this.#bytes.subarray(0, this.#start)];
+    let start = this.#start;
+    let count = 0;
+    for (const part of this.#parts) {
+      if (matches(filter, part)) {
+        // With the comma before it, except the first one.
+        chosen.push(this.#bytes.subarray(count === 0 ? start : start - 1, part.end));
+        count += 1;
+      }
+      start = part.end + 1;
+    }
+    if (count === 0) return null;
+    if (count === this.#parts.length) return this.#bytes;
+    chosen.push(this.#bytes.subarray(this.#parts.at(-1)!.end));
+    return Buffer.concat(chosen);
+  }
+}
+
+/** True for the device of the filter itself and for everything beneath it. */
+function matches({ device, metric }: LiveFilter, reading: Part): boolean {
+  if (metric !== null && reading.metric !== metric) return false;
+  return device === null || reading.device === device || reading.device.startsWith(`${device}/`);
+}

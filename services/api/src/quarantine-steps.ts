@@ -1,0 +1,58 @@
+import { type IngestClient, IngestError, type QuarantineStep, type Unreachable } from './ingest-client.ts';
+
+/** Where a walk goes on: instances are walked one after the other, in the order of their addresses. */
+export type Position = readonly [url: string, after: string | null];
+
+/** No further instance is asked after this time, so that a request ends soon. */
+const ENOUGH_MS = 5000;
+
+/** What one request did, summed over the instances that it came to. */
+export interface Stepped {
+  readonly sum: { tried: number; removed: number; stored: number; duplicate: number };
+  /** Where the next request goes on; null when all instances are done. */
+  readonly next: Position | null;
+  readonly unreachable: readonly Unreachable[];
+}
+
+/**
+ * Replays or discards up to `limit` messages. An instance that is down is named and left out. One that cannot go
+ * on ends the request: what was done before is reported, and the next request begins with that instance.
+ *
+ * @throws {IngestError} when nothing was done
+ */
+export async function stepThrough(
+  ingest: IngestClient,
+  verb: 'replay' | 'discard',
+  query: QuarantineStep,
+  from: Position | null,
+): Promise<Stepped> {
+  const sum = { tried: 0, removed: 0, stored: 0, duplicate: 0 };
+  const unreachable: Unreachable[] = [];
+  const started = performance.now();
+  const targets = (await ingest.targets()).filter((url) => from === null || url >= from[0]);
+  let refusal: IngestError | null = null;
+  let answers = 0;
+  for (const url of targets) {
+    const after = from?.[0] === url ? from[1] : null;
+    const limit = query.limit - sum.tried;
+    if (limit === 0 || performance.now() - started > ENOUGH_MS)
+      return { sum, next: [url, after], unreachable };
+    try {
+      const step = await ingest.step(url, verb, { ...query, limit, cursor: after ?? undefined });
+      answers++;
+      sum.tried += step.tried;
+      sum.removed += step.removed;
+      sum.stored += step.stored;
+      sum.duplicate += step.duplicate;
+      if (step.next !== null) return { sum, next: [url, step.next], unreachable };
+    } catch (error) {
+      if (!(error instanceof IngestError)) throw error;
+      refusal = error;
+      if (error.refused) unreachable.push({ instance: url, reason: error.message });
+      else if (sum.tried > 0) return { sum, next: [url, after], unreachable };
+      else throw error;
+    }
+  }
+  if (answers === 0 && refusal !== null) throw refusal;
+  return { sum, next: null, unreachable };
+}

@@ -1,0 +1,65 @@
+import type { ServerResponse } from 'node:http';
+import { clientOf, RoundRobin } from '@tidegauge/service';
+
+/**
+ * Turns of the event loop between reads that follow each other. Node accepts one connection in each, so that a new
+ * client would wait for one read per connection that others have opened before it.
+ */
+const PAUSE_TURNS = 8;
+
+interface Waiting {
+  readonly client: string;
+  readonly start: () => void;
+}
+
+/**
+ * Lets a bounded number of reads run at once, since each holds part of what it reads in memory. No client has all
+ * places, and clients that wait take turns. What waits is bounded by the connections there may be: each has one request
+ * under way.
+ */
+export class Turns {
+  readonly #most: number;
+  readonly #clientMost: number;
+  readonly #waiting = new RoundRobin<Waiting>();
+  readonly #running = new Map<string, number>();
+  #all = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#clientMost = Math.max(1, most - 1);
+  }
+
+  /** Resolves to what `read` gives; to null when the client leaves before its turn. */
+  async run<T>(response: ServerResponse, read: () => Promise<T>): Promise<T | null> {
+    const client = clientOf(response.req.socket.remoteAddress);
+    if (this.#all < this.#most && this.#mayRun(client)) this.#begin(client);
+    else await new Promise<void>((start) => this.#waiting.push(client, { client, start }));
+    try {
+      return response.destroyed ? null : await read();
+    } finally {
+      this.#end(client);
+    }
+  }
+
+  readonly #mayRun = (client: string): boolean => (this.#running.get(client) ?? 0) < this.#clientMost;
+
+  #begin(client: string): void {
+    this.#all += 1;
+    this.#running.set(client, (this.#running.get(client) ?? 0) + 1);
+  }
+
+  #end(client: string): void {
+    this.#all -= 1;
+    const left = this.#running.get(client)! - 1;
+    if (left > 0) this.#running.set(client, left);
+    else this.#running.delete(client);
+    const next = this.#waiting.shift(this.#mayRun);
+    if (next === undefined) return;
+    this.#begin(next.client);
+    afterTurns(PAUSE_TURNS, next.start);
+  }
+}
+
+function afterTurns(turns: number, start: () => void): void {
+  setImmediate(() => (turns === 1 ? start() : afterTurns(turns - 1, start)));
+}

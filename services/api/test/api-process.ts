@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
+import { limitMemory, type MemoryLimit } from './memory-limit.ts';
+
+const WATCH = fileURLToPath(new URL('./watch-event-loop.js', import.meta.url));
+const READY_MS = 60_000;
+
+/** The API as it runs on a board. */
+export interface LimitedApi {
+  readonly port: number;
+  readonly limit: MemoryLimit['kind'];
+  /** Whether it runs still. */
+  readonly alive: boolean;
+  /** Memory that it has taken at most, bytes. */
+  peak(): number;
+  /** Processor time that it has taken so far, milliseconds; the kernel counts in steps of 10. */
+  spent(): number;
+  /** Processor time for which the event loop was held at most since the last call, milliseconds. */
+  held(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts the API as a process of its own with a bounded memory. */
+export async function startLimitedApi(
+  bytes: number,
+  env: Readonly<Record<string, string>>,
+): Promise<LimitedApi> {
+  const limit = limitMemory(bytes);
+  // As in the image (stacks/images/tidegauge/Dockerfile).
+  const memory = { MALLOC_ARENA_MAX: '1' };
+  const args = [...NODE_FLAGS, '--max-old-space-size=56', '--import', WATCH, 'services/api/src/main.ts'];
+  const child = spawn('sh', ['-c', limit.command, 'sh', NODE, ...args], {
+    cwd: ROOT,
+    stdio: ['pipe', 'inherit', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      ...memory,
+      ...NODE_ENVIRONMENT,
+      HTTP_PORT: '0',
+      STOP_WITH_STDIN: 'true',
+      ...env,
+    },
+  });
+  const exited = once(child, 'exit');
+  const port = await listening(child);
+  return {
+    port,
+    limit: limit.kind,
+    get alive() {
+      return child.exitCode === null && child.signalCode === null;
+    },
+    peak: () => limit.peak(child.pid!),
+    spent: () => processorTime(child.pid!),
+    async held() {
+      child.send('how long?');
+      // The service may have told something else before.
+      for (;;) {
+        const [message] = (await once(child, 'message')) as [{ mostMs?: number }];
+        if (message.mostMs !== undefined) return message.mostMs;
+      }
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+      limit.remove();
+    },
+  };
+}
+
+function processorTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function listening(child: ChildProcess): Promise<number> {
+  let log = '';
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`the API was not ready in time: ${log}`)), READY_MS);
+    child.once('exit', (code) => reject(new Error(`the API ended with ${code}: ${log}`)));
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-10_000);
+      const port = /"url":"http:\/\/[^"]+:(\d+)"/.exec(log)?.[1];
+      if (port === undefined) return;
+      clearTimeout(late);
+      resolve(Number(port));
+    });
+  });
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { now, type Reading } from '@tidegauge/readings';
+import type { Page } from 'playwright-core';
+import { type ChromiumOptions, launchChromium } from '../../../lab/src/chromium.ts';
+import { type Api, reading, startApi } from './harness.ts';
+
+export const PROBE = 'site-1/boiler/probe-1';
+export const SILO = 'site-2/silo/level-2';
+export const ATTACK = '<img src=x onerror=window.attacked=1>';
+
+/** A reading of this moment: the page shows the last minutes. */
+export function fresh(device: string, metric: string, value: number | string, secondsAgo = 0): Reading {
+  const time = now() - secondsAgo * 1e6;
+  return reading(0, { device, metric, value, time, received: time });
+}
+
+/** Two sites with two minutes of readings, and one message that could not be stored. */
+export async function startInstallation(t: TestContext): Promise<Api> {
+  const api = await startApi(t, { config: { liveRing: 20_000 } });
+  const past: Reading[] = [];
+  for (let ago = 120; ago > 0; ago--) {
+    past.push(fresh(PROBE, 'temperature', 20 + Math.sin(ago / 9), ago));
+    past.push(fresh(PROBE, 'battery', 3.7, ago));
+    past.push(fresh(SILO, 'level', ago / 10, ago));
+  }
+  await api.ingest.commit(past);
+  api.ingest.refuse(
+    `sensors/${PROBE}/temperature`,
+    'malformed',
+    `expected a number, found ${ATTACK}`,
+    ATTACK,
+  );
+  return api;
+}
+
+/** Opens the page, looks at it, and closes it; afterwards the console must have been silent. */
+export async function visit(
+  api: Api,
+  options: ChromiumOptions & {
+    readonly hash?: string;
+    /** Complaints of the console that the test causes itself. */
+    readonly expect?: RegExp;
+    /** Runs in the page before its own scripts. */
+    readonly script?: string;
+  },
+  look: (page: Page) => Promise<void>,
+): Promise<void> {
+  const browser = await launchChromium(options);
+  const complaints: string[] = [];
+  try {
+    const page = await browser.context.newPage();
+    page.on('console', (message) => {
+      // What a test that goes offline asked for.
+      if (message.text().includes('ERR_INTERNET_DISCONNECTED')) return;
+      if (options.expect?.test(message.text())) return;
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(api.url)) complaints.push(`asked ${request.url()}`);
+    });
+    if (options.script !== undefined) await page.addInitScript(options.script);
+    await page.goto(`${api.url}/${options.hash ?? ''}`);
+    await look(page);
+  } finally {
+    await browser.close();
+  }
+  assert.deepEqual(complaints, []);
+}
+
+export function textOf(page: Page, selector: string): Promise<string> {
+  return page.locator(selector).innerText();
+}
+
+/** Pixels of a chart's canvas that are in the colour of its line. */
+export function inkIn(page: Page, metric: string): Promise<number> {
+  return page.evaluate((metric: string) => {
+    // Runs in the page, whose globals this program does not know.
+    // biome-ignore lint/suspicious/noExplicitAny: see above
+    const { document, getComputedStyle } = globalThis as any;
+    const canvas = document.querySelector(`.chart[data-metric="${metric}"] canvas`);
+    if (canvas === null) return 0;
+    const accent = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
+    const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(accent.slice(at, at + 2), 16));
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+    }
+    return count;
+  }, metric);
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { fresh, inkIn, PROBE, SILO, startInstallation, textOf, visit } from '../browser.ts';
+import { startApi, until } from '../harness.ts';
+
+const WIDE = { width: 1366, height: 768 };
+const NARROW = { width: 800, height: 768 };
+const FAILED_REQUEST = /Failed to load resource.* 503/;
+
+function isInView(page: Page, selector: string): Promise<boolean> {
+  return page.evaluate(
+    `(({ top, bottom }) => top >= 56 && top < innerHeight - 100 && bottom > 56)(
+      document.querySelector('${selector}').getBoundingClientRect())`,
+  );
+}
+
+test('a window that is made narrow and wide again shows a sensor', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, { viewport: WIDE }, async (page) => {
+    await until('the first sensor', async () => (await textOf(page, '#sensor-title')) === PROBE);
+    await page.setViewportSize(NARROW);
+    await until('the list alone', async () => !(await page.locator('#charts').isVisible()));
+    await page.setViewportSize(WIDE);
+    await until('the sensor again', async () => (await textOf(page, '#sensor-title')) === PROBE);
+    await until('its chart', async () => (await inkIn(page, 'temperature')) > 100);
+    // The one that was chosen last, not the first of the list.
+    await page.locator(`.row[data-name="${SILO}"]`).click();
+    await page.setViewportSize(NARROW);
+    await page.getByRole('link', { name: 'Back to the sensors' }).click();
+    await page.setViewportSize(WIDE);
+    await until('the chosen sensor', async () => (await textOf(page, '#sensor-title')) === SILO);
+    await until('its chart', async () => (await inkIn(page, 'level')) > 100);
+  });
+  await visit(api, { viewport: NARROW }, async (page) => {
+    await until('the list', async () => (await page.locator('.row').count()) === 2);
+    await page.setViewportSize(WIDE);
+    await until('a sensor', async () => (await textOf(page, '#sensor-title')) === PROBE);
+  });
+});
+
+test('a sensor that is selected comes into view, also when it was selected before', async (t) => {
+  const api = await startInstallation(t);
+  for (let n = 0; n < 30; n++) api.ingest.refuse(`sensors/x/${n}`, 'malformed', 'no number', 'x');
+  await visit(api, { viewport: { width: 1366, height: 600 } }, async (page) => {
+    await until('the quarantine', async () => (await page.locator('#quarantine li').count()) === 10);
+    const scrollDown = async () => {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+      await until('the end', async () => !(await isInView(page, '#sensor-title')));
+    };
+    for (const name of [SILO, SILO, PROBE]) {
+      await scrollDown();
+      await page.locator(`.row[data-name="${name}"]`).click();
+      await until('the title', async () => (await textOf(page, '#sensor-title')) === name);
+      await until('the title in view', () => isInView(page, '#sensor-title'));
+    }
+    // Said to those who do not see it.
+    assert.equal(await page.locator('#sensor-title').getAttribute('aria-live'), 'polite');
+  });
+});
+
+test('on a phone the sensor takes the focus, and back leads to its place in the list', async (t) => {
+  const api = await startApi(t);
+  const names = Array.from({ length: 60 }, (_, n) => `site-1/probe-${n}`);
+  await api.ingest.commit(names.map((name) => fresh(name, 'temperature', 20)));
+  await visit(api, { viewport: { width: 390, height: 844 } }, async (page) => {
+    const row = page.locator('.row[data-name="site-1/probe-50"]');
+    await until('the list', async () => (await page.locator('.row').count()) === 60);
+    await row.click();
+    await until('the sensor', async () => (await textOf(page, '#sensor-title')) === 'site-1/probe-50');
+    await until('its focus', async () => (await page.evaluate('document.activeElement.id')) === 'charts');
+    await page.getByRole('link', { name: 'Back to the sensors' }).click();
+    await until('the row in view', () => isInView(page, '.row[data-name="site-1/probe-50"]'));
+    assert.equal(await page.evaluate('document.activeElement.dataset.name'), 'site-1/probe-50');
+  });
+});
+
+test('while the store is unavailable the page says so, claims nothing else, and recovers', async (t) => {
+  const api = await startInstallation(t);
+  api.outage.cut = true;
+  for (const hash of ['', `#/sensor/${PROBE}`]) {
+    api.outage.cut = true;
+    await visit(api, { viewport: WIDE, hash, expect: FAILED_REQUEST }, async (page) => {
+      await until('the reason', async () => /store is unavailable/i.test(await textOf(page, '#sensor-list')));
+      const said = await textOf(page, 'body');
+      assert.doesNotMatch(said, /has reported yet|No sensor yet|No readings|Not heard/i);
+      assert.match(said, /tries again by itself/);
+      assert.equal(await textOf(page, '#sensor-count'), '–');
+      // Ingest still answers, so its part of the page is there.
+      await until('the ledger', async () => (await textOf(page, '#balance')) === '✓ Balanced');
+      assert.equal(await page.locator('.pipeline').isVisible(), true);
+      assert.equal(
+        await page.evaluate(`getComputedStyle(document.querySelector('.pipeline')).visibility`),
+        'visible',
+      );
+      api.outage.cut = false;
+      await until('the sensors', async () => (await page.locator('.row').count()) === 2);
+      await until('the chart', async () => (await inkIn(page, 'temperature')) > 100);
+      await until('the banner to go', async () => !(await page.locator('#banner').isVisible()));
+    });
+  }
+});
+
+test('a store that goes away later is named where a chart would be, and the chart comes back', async (t) => {
+  const api = await startInstallation(t);
+  await visit(api, { viewport: WIDE, expect: FAILED_REQUEST }, async (page) => {
+    await until('the chart', async () => (await inkIn(page, 'temperature')) > 100);
+    api.outage.cut = true;
+    await page.locator(`.row[data-name="${SILO}"]`).click();
+    await until('the reason', async () => /store is unavailable/i.test(await textOf(page, '.chart .says')));
+    api.outage.cut = false;
+    await until('the chart again', async () => (await inkIn(page, 'level')) > 100);
+    await until('the banner to go', async () => !(await page.locator('#banner').isVisible()));
+  });
+});
+
+test('no sensor at all, and an address that is no sensor, are said as what they are', async (t) => {
+  const api = await startApi(t);
+  await visit(api, { viewport: WIDE }, async (page) => {
+    await until('the advice', async () =>
+      /No sensor has reported yet/.test(await textOf(page, '#sensor-list')),
+    );
+  });
+  for (const hash of ['#/sensor/%E0%A4%A', '#/sensor/nobody/here']) {
+    await visit(api, { viewport: WIDE, hash }, async (page) => {
+      await until('the words', async () => /No readings/.test(await textOf(page, '#sensor-facts')));
+      await until('the ledger', async () => (await textOf(page, '#balance')) === '✓ Balanced');
+    });
+  }
+});

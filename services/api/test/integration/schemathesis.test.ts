@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { buildOnce } from '@tidegauge/lab/build-once';
+import { startPostgres } from '@tidegauge/lab/postgres';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { startApi } from '../harness.ts';
+
+// Schemathesis holds the API to its OpenAPI document: with requests that the document allows and with others, all
+// checks. SCHEMATHESIS_EXAMPLES=500 makes it look longer, and for something else each time.
+
+const FOLDER = fileURLToPath(new URL('../schemathesis/', import.meta.url));
+const EXAMPLES = process.env.SCHEMATHESIS_EXAMPLES ?? '';
+/** In CI the same requests every time, so that a failure is of the change that is tested. */
+const FEW = ['--max-examples=8', '--seed=1', '--no-shrink'];
+/** The live stream does not end; live.test.ts is its test. */
+const OPTIONS = ['--exclude-path=/v1/live', '--checks=all', '--continue-on-failure', '--no-color'];
+
+/** A store and how it ends; null stands for the harness's own SQLite file. */
+interface Started {
+  readonly url: string | null;
+  stop(): Promise<void>;
+}
+
+const STORES: Readonly<Record<string, () => Promise<Started>>> = {
+  sqlite: async () => ({ url: null, stop: async () => {} }),
+  postgres: async () => {
+    const server = await startPostgres();
+    return { url: server.url(await server.createDatabase()), stop: () => server.stop() };
+  },
+};
+
+for (const [name, start] of Object.entries(STORES)) {
+  test(`Schemathesis finds nothing wrong with the API on ${name}`, async (t) => {
+    const program = await startOrSkip('schemathesis', install);
+    if ('skip' in program) return t.skip(program.skip);
+    const started = await startOrSkip(name, start);
+    if ('skip' in started) return t.skip(started.skip);
+    t.after(() => started.server.stop());
+    const api = await startApi(t, { storeUrl: started.server.url, config: { bodyLimit: 2 ** 20 } });
+    await api.call('PUT', '/v1/records/usertable', { body: { fieldCount: 10 } });
+    for (let item = 0; item < 3; item += 1) api.ingest.refuse('sensors/a/b', 'malformed', 'no number', 'x');
+
+    const folder = await mkdtemp(join(tmpdir(), 'tidegauge-schemathesis-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const examples = EXAMPLES === '' ? FEW : [`--max-examples=${Number(EXAMPLES)}`];
+    const { status, output } = await run(program.server, folder, [
+      'run',
+      `${api.url}/openapi.json`,
+      ...OPTIONS,
+      ...examples,
+    ]);
+    assert.equal(status, 0, output);
+    // It ran, and on every operation.
+    const { paths } = JSON.parse(await (await fetch(`${api.url}/openapi.json`)).text());
+    const count = Object.values<object>(paths).flatMap((item) =>
+      Object.keys(item).filter((key) => key !== 'parameters'),
+    ).length;
+    assert.match(output, new RegExp(`Tested: +${count - 1}\\b`), output);
+  });
+}
+
+/** Schemathesis in a virtual environment of its own, every file of it held to its hash. */
+async function install(): Promise<string> {
+  const requirements = join(FOLDER, 'requirements.txt');
+  const hash = createHash('sha256')
+    .update(await readFile(requirements))
+    .digest('hex')
+    .slice(0, 12);
+  // Its scripts name the place that it was built in; python itself finds its packages wherever it stands.
+  const folder = await buildOnce(`schemathesis/${hash}`, async (directory) => {
+    await command('python3', ['-m', 'venv', '--copies', directory]);
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--require-hashes'];
+    await command(join(directory, 'bin/python'), [...pip, '--only-binary=:all:', '-r', requirements]);
+  });
+  return join(folder, 'bin/python');
+}
+
+async function command(program: string, args: readonly string[]): Promise<void> {
+  const { status, output } = await spawned(program, args, {});
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} failed: ${output}`);
+}
+
+function run(python: string, folder: string, args: readonly string[]) {
+  // In a folder of its own, since it keeps what it found for the next run.
+  return spawned(python, ['-m', 'schemathesis.cli', ...args], {
+    cwd: folder,
+    env: { ...process.env, SCHEMATHESIS_HOOKS: join(FOLDER, 'hooks.py'), COLUMNS: '200' },
+  });
+}
+
+function spawned(
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv },
+): Promise<{ status: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const keep = (chunk: Buffer): void => {
+      output += chunk;
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('error', reject).on('close', (status) => resolve({ status, output }));
+  });
+}
