@@ -5,6 +5,7 @@ export const settings = defineConfig({
   broker: {
     kind: url('mqtt', 'mqtts', 'ws', 'wss'),
     default: 'mqtt://127.0.0.1:1883',
+    secret: 'url',
     help: 'The broker to watch; user and password have variables of their own.',
   },
   brokerUser: { kind: text(), help: 'User name for the broker; it must be allowed to read $SYS/#.' },

@@ -1,11 +1,11 @@
 import {
   guardBrowsers,
   type Logger,
+  Logins,
   type Metrics,
   notFound,
   Problem,
   problemHandler,
-  requireToken,
 } from '@tidegauge/service';
 import express, { type Express } from 'express';
 import type { Membership } from './membership.ts';
@@ -26,7 +26,8 @@ export function createApp({ membership, metrics, logger, listen, token, staleSec
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use(guardBrowsers(listen), requireToken(token, 'HTTP_TOKEN'));
+  const logins = new Logins({ token, variable: 'HTTP_TOKEN', logger, metrics });
+  app.use(guardBrowsers(listen), logins.guard);
   app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
   app.get('/readyz', (_request, response) => {
     const { lastRound, lastResolve } = membership;

@@ -62,10 +62,11 @@ export async function startCitusMembership(config: Config<typeof settings>): Pro
   };
 }
 
-function readCoordinator(text: string) {
-  const { hostname, port, username, password, pathname } = new URL(text);
-  const database = decodeURIComponent(pathname.slice(1));
-  if (hostname === '' || username === '' || password !== '' || database === '') {
+/** @throws {ConfigError} when the URL cannot be used */
+export function readCoordinator(text: string) {
+  const { hostname = '', port = '', username = '', password = '', pathname = '' } = URL.parse(text) ?? {};
+  const [user, database] = [decode(username), decode(pathname.slice(1))];
+  if (hostname === '' || user === '' || password !== '' || database === '') {
     throw new ConfigError([
       'COORDINATOR takes postgres://administrator@host:port/database; the password goes into PASSWORD_FILE',
     ]);
@@ -73,6 +74,15 @@ function readCoordinator(text: string) {
   return {
     host: hostname,
     port: port === '' ? DEFAULT_PORT : Number(port),
-    login: { user: decodeURIComponent(username), database },
+    login: { user, database },
   };
+}
+
+/** Empty where a percent sign is not followed by two hexadecimal digits. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }

@@ -1,3 +1,4 @@
+import { fetchFor } from '@tidegauge/service';
 import type { Comparison } from './clock.ts';
 
 const ANSWER_MS = 5000;
@@ -13,11 +14,8 @@ export interface IngestReport {
 /** Reads /metrics of a running ingest; rejects with why when it does not answer within 5 s. */
 export async function askIngest(url: string): Promise<IngestReport> {
   const from = Date.now();
-  const response = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
-    (error: Error) => {
-      throw new Error(error.cause instanceof Error ? error.cause.message : error.message);
-    },
-  );
+  const metrics = new URL('/metrics', url);
+  const response = await fetchFor('read metrics of ingest', metrics, { timeoutMs: ANSWER_MS });
   const text = await response.text();
   if (!response.ok) throw new Error(`it answers ${response.status}`);
   const took = (Date.now() - from) / 1000;

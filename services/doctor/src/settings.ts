@@ -40,6 +40,7 @@ export const settings = defineConfig({
   diskTime: { kind: duration(0.1, 60), default: '3s', help: 'How long the disk is measured, at most.' },
   broker: {
     kind: url('mqtt', 'mqtts', 'ws', 'wss'),
+    secret: 'url',
     help: 'A running broker to ask for its limits; user and password have variables of their own.',
   },
   brokerUser: { kind: text(), help: 'User name for the broker.' },

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { dockerSize } from './units.ts';
@@ -46,6 +46,9 @@ export class StackError extends Error {
   }
 }
 
+/** Written by stacks/bin/digests, for those who want images by digest. */
+const DIGESTS = 'stacks/digests.env';
+
 /**
  * Reads stack files with the variables of stacks/versions.env and the profile, as stacks/bin/deploy does: what the
  * environment says wins.
@@ -61,6 +64,7 @@ export function readStack(
   let variables: Variables = {};
   for (const file of [
     'stacks/versions.env',
+    ...(existsSync(join(directory, DIGESTS)) ? [DIGESTS] : []),
     ...(profile === null ? [] : [`stacks/profiles/${profile}.env`]),
   ]) {
     variables = { ...variables, ...parseEnv(readText(directory, file), { ...variables, ...environment }) };

@@ -44,11 +44,11 @@ function checkImages({ swarm }: Engine, stack: Stack, stackName: string): Findin
   const pairs = stack.services.flatMap(({ name, image }) => {
     const service = running.find(({ Spec }) => Spec.Name === `${stackName}_${name}`);
     // A deployed service names the digest behind the tag.
-    const used = service?.Spec.TaskTemplate.ContainerSpec?.Image.replace(/@sha256:.*$/, '');
-    return used === undefined || image === null ? [] : [{ name, used, image }];
+    const used = service?.Spec.TaskTemplate.ContainerSpec?.Image;
+    return used === undefined || image === null ? [] : [{ name, used: withoutDigest(used), image }];
   });
   if (pairs.length === 0) return [ok(check, `${stackName} is not deployed yet`)];
-  const others = pairs.filter(({ used, image }) => used !== image);
+  const others = pairs.filter(({ used, image }) => used !== withoutDigest(image));
   if (others.length === 0) return [ok(check, `${stackName} runs the images of stacks/versions.env`)];
   return others.map(({ name, used, image }) =>
     warning(
@@ -57,4 +57,8 @@ function checkImages({ swarm }: Engine, stack: Stack, stackName: string): Findin
       'deploy again: stacks/bin/deploy STORE',
     ),
   );
+}
+
+function withoutDigest(image: string): string {
+  return image.replace(/@sha256:.*$/, '');
 }
