@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { parseWorkload } from '@tidegauge/workload';
 import { startApiProcess } from '../src/api-process.ts';
+import { benchFlags } from '../src/explain.ts';
 import { HttpClient } from '../src/http-client.ts';
 import { runK6 } from '../src/k6-run.ts';
 import { load } from '../src/load.ts';
 import { makeTable, recordItems } from '../src/load-records.ts';
+import { machine, provenance } from '../src/machine.ts';
 import type { Plan } from '../src/plan.ts';
 import { cpuSeconds } from '../src/process-usage.ts';
 import { median } from '../src/statistics.ts';
@@ -23,13 +24,11 @@ import { startEmptyHandler } from './empty-handler.ts';
  */
 const THREADS = 16;
 
-const { values: flags } = parseArgs({
-  options: {
-    store: { type: 'string', default: 'postgres' },
-    rounds: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'string' },
-  },
+const flags = benchFlags({
+  store: { type: 'string', default: 'postgres' },
+  rounds: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  json: { type: 'string' },
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
 const seconds = flags.quick ? 3 : 15;
@@ -135,6 +134,8 @@ function report(): void {
   process.stdout.write(`the API reaches ${(share * 100).toFixed(0)} % of what k6 can do here\n`);
   if (flags.json !== undefined) {
     const document = {
+      ...provenance(),
+      machine: machine(),
       store: flags.store,
       threads: THREADS,
       records,

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
-import { parseArgs } from 'node:util';
 import { HBaseClient, type Table } from '@tidegauge/hbase-client';
 import { startHbaseCluster } from '@tidegauge/lab/hbase-cluster';
 import { startThriftGateway } from '@tidegauge/lab/hbase-thrift';
+import { benchFlags } from '../src/explain.ts';
+import { machine, provenance } from '../src/machine.ts';
 import { median } from '../src/statistics.ts';
 import { showNumber, textTable } from '../src/table.ts';
 import { type Timing, timeSeconds } from '../src/timing.ts';
@@ -14,13 +14,11 @@ import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
  * three region servers, calls of each in turns within every round; rows of 1 KB, written to the log of HDFS before
  * a put resolves. All of it shares this machine, so a ratio says more than a rate.
  */
-const { values: flags } = parseArgs({
-  options: {
-    'region-servers': { type: 'string', default: '3' },
-    rounds: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'string' },
-  },
+const flags = benchFlags({
+  'region-servers': { type: 'string', default: '3' },
+  rounds: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  json: { type: 'string' },
 });
 
 const CONCURRENCY = [1, 16, 64] as const;
@@ -65,7 +63,6 @@ try {
     const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated));
     process.stdout.write(show(lines));
     if (flags.json !== undefined) {
-      const machine = { cores: availableParallelism(), memoryBytes: totalmem(), node: process.versions.node };
       const setup = {
         regionServers: cluster.regionServers.length,
         rounds,
@@ -74,7 +71,10 @@ try {
         multi: MULTI,
         scan: SCAN,
       };
-      writeFileSync(flags.json, `${JSON.stringify({ machine, setup, lines }, null, 2)}\n`);
+      writeFileSync(
+        flags.json,
+        `${JSON.stringify({ ...provenance(), machine: machine(), setup, lines }, null, 2)}\n`,
+      );
     }
   } finally {
     generated.close();

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { startMosquitto } from '@tidegauge/lab';
-import { maskUrl } from '@tidegauge/storage';
+import { maskUrl } from '@tidegauge/text';
+import { benchFlags } from '../src/explain.ts';
 import { type IngestProcess, startIngestProcess } from '../src/ingest-process.ts';
+import { machine, provenance } from '../src/machine.ts';
 import { cpuSeconds, residentBytes, watchMemory } from '../src/process-usage.ts';
 import type { PublishResult } from '../src/publisher.ts';
 import { publishFromProcess } from '../src/publisher-process.ts';
@@ -22,16 +23,14 @@ import { STORES, startStorePlaces } from '../src/store-places.ts';
  * messages per second) and the cost of idling. Rates are from the first publish to the last acknowledgement by the consumer.
  */
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const { values: flags } = parseArgs({
-  options: {
-    store: { type: 'string', default: 'sqlite' },
-    messages: { type: 'string' },
-    rounds: { type: 'string' },
-    devices: { type: 'string', default: '500' },
-    rate: { type: 'string', default: '2000' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'string' },
-  },
+const flags = benchFlags({
+  store: { type: 'string', default: 'sqlite' },
+  messages: { type: 'string' },
+  rounds: { type: 'string' },
+  devices: { type: 'string', default: '500' },
+  rate: { type: 'string', default: '2000' },
+  quick: { type: 'boolean', default: false },
+  json: { type: 'string' },
 });
 const messages = Number(flags.messages ?? (flags.quick ? 20_000 : 200_000));
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
@@ -262,6 +261,8 @@ function report(
   if (flags.json !== undefined) {
     const { node, v8 } = process.versions;
     const document = {
+      ...provenance(),
+      machine: machine(),
       store: maskUrl(flags.store),
       messages,
       devices,

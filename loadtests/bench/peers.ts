@@ -3,12 +3,13 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { launchServer, startMosquitto } from '@tidegauge/lab';
 import { buildOnce } from '@tidegauge/lab/build-once';
 import { go } from '@tidegauge/lab/go';
 import { startPostgres } from '@tidegauge/lab/postgres';
+import { benchFlags } from '../src/explain.ts';
 import { startIngestProcess } from '../src/ingest-process.ts';
+import { machine, provenance } from '../src/machine.ts';
 import { cpuSeconds, watchMemory } from '../src/process-usage.ts';
 import { publishFromProcess } from '../src/publisher-process.ts';
 import { median } from '../src/statistics.ts';
@@ -24,13 +25,11 @@ import { showNumber, textTable } from '../src/table.ts';
 const TELEGRAF = 'v1.37.2';
 const WAIT_MS = 180_000;
 const POLL_MS = 100;
-const { values: flags } = parseArgs({
-  options: {
-    messages: { type: 'string' },
-    rounds: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'string' },
-  },
+const flags = benchFlags({
+  messages: { type: 'string' },
+  rounds: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  json: { type: 'string' },
 });
 const messages = Number(flags.messages ?? (flags.quick ? 50_000 : 400_000));
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
@@ -233,6 +232,8 @@ function report(ours: readonly Trial[], theirs: readonly Trial[]): void {
   );
   if (flags.json !== undefined) {
     const document = {
+      ...provenance(),
+      machine: machine(),
       messages,
       rounds,
       telegraf: TELEGRAF,

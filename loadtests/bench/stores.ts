@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
-import { parseArgs } from 'node:util';
 import type { Reading } from '@tidegauge/readings';
 import { openStore, type Store } from '@tidegauge/storage';
+import { benchFlags } from '../src/explain.ts';
+import { machine, provenance } from '../src/machine.ts';
 import { median } from '../src/statistics.ts';
 import { STORES, startStorePlaces } from '../src/store-places.ts';
 import { showNumber, textTable } from '../src/table.ts';
@@ -15,14 +15,12 @@ import type { Bare, BareModule } from './bare/bare.ts';
  * the ratio within a round. A write is timed from the call to its resolution: durable, as the store declares.
  * Cassandra's commit log waits for the disk; with `--commitlog periodic` it does not, which is its own default.
  */
-const { values: flags } = parseArgs({
-  options: {
-    stores: { type: 'string' },
-    rounds: { type: 'string' },
-    commitlog: { type: 'string', default: 'batch' },
-    quick: { type: 'boolean', default: false },
-    json: { type: 'string' },
-  },
+const flags = benchFlags({
+  stores: { type: 'string' },
+  rounds: { type: 'string' },
+  commitlog: { type: 'string', default: 'batch' },
+  quick: { type: 'boolean', default: false },
+  json: { type: 'string' },
 });
 
 const BATCH = 5000;
@@ -81,7 +79,6 @@ for (const name of stores) {
   results.push(result);
 }
 if (flags.json !== undefined) {
-  const machine = { cores: availableParallelism(), memoryBytes: totalmem(), node: process.versions.node };
   const setup = {
     batch: BATCH,
     devices: DEVICES,
@@ -91,7 +88,10 @@ if (flags.json !== undefined) {
     commitlog,
     concurrency: CONCURRENCY,
   };
-  writeFileSync(flags.json, `${JSON.stringify({ machine, setup, results }, null, 2)}\n`);
+  writeFileSync(
+    flags.json,
+    `${JSON.stringify({ ...provenance(), machine: machine(), setup, results }, null, 2)}\n`,
+  );
 }
 
 async function measure(name: string): Promise<Result> {

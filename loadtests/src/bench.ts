@@ -10,10 +10,11 @@ import {
   type Schema,
   text,
 } from '@tidegauge/service';
+import { maskUrl } from '@tidegauge/text';
 import { Closers } from './closers.ts';
 import { describeFlags, explain, secretsOf } from './explain.ts';
 import { STORE_SETTINGS } from './loadtest-settings.ts';
-import { machine } from './machine.ts';
+import { machine, provenance } from './machine.ts';
 
 /** What every bench of a store takes. */
 export const BENCH_SETTINGS = defineConfig({
@@ -67,8 +68,13 @@ async function main<S extends Schema, T>(bench: Bench<S, T>, argv: readonly stri
   process.on('SIGINT', stop).on('SIGTERM', stop);
   try {
     const figures = await bench.run(config, checked, { closers, signal: stopping.signal });
-    const { json } = config as { readonly json?: string | null };
-    const document = { machine: machine(), ...figures };
+    const { json, store } = config as { readonly json?: string | null; readonly store?: string };
+    const document = {
+      ...provenance(),
+      ...(store === undefined ? {} : { store: maskUrl(store) }),
+      machine: machine(),
+      ...figures,
+    };
     if (json != null) writeFileSync(json, `${JSON.stringify(document, null, 2)}\n`);
   } finally {
     await closers.close();

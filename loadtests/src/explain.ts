@@ -1,4 +1,5 @@
-import { ConfigError, EXIT, flagName, type Schema, variableName } from '@tidegauge/service';
+import type { ParseArgsConfig } from 'node:util';
+import { ConfigError, EXIT, flagName, parseFlags, type Schema, variableName } from '@tidegauge/service';
 import { StoreError } from '@tidegauge/storage';
 import { WorkloadError } from '@tidegauge/workload';
 import { NotLoadedError } from './load.ts';
@@ -10,6 +11,15 @@ export function explain(error: unknown): number {
   const mistakes = [ConfigError, WorkloadError, NotLoadedError];
   if (mistakes.some((kind) => error instanceof kind)) return EXIT.MISCONFIGURED;
   return error instanceof StoreError && error.code === 'MISCONFIGURED' ? EXIT.MISCONFIGURED : EXIT.FAILED;
+}
+
+/** Flags of a bench without settings of its own; an unknown one ends this process with what was probably meant. */
+export function benchFlags<const T extends NonNullable<ParseArgsConfig['options']>>(options: T) {
+  try {
+    return parseFlags({ options }).values;
+  } catch (error) {
+    process.exit(explain(error));
+  }
 }
 
 /** Secrets may come from the environment; nothing else does, or a variable meant for a service would be taken up. */

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { maskUrl } from '@tidegauge/text';
 
 const TIMEOUT_MS = 60_000;
 
@@ -26,10 +27,12 @@ export class HttpClient {
     }
     return new Promise((resolve, reject) => {
       const outgoing = request(url, { method, headers, agent: this.#agent, timeout: TIMEOUT_MS });
-      outgoing.on('timeout', () =>
-        outgoing.destroy(new Error(`${url} did not answer within ${TIMEOUT_MS} ms`)),
-      );
-      outgoing.on('error', reject);
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+      outgoing.on('error', (error) => {
+        reject(
+          new Error(`${method} ${maskUrl(url)} failed: ${error.message || error.name}`, { cause: error }),
+        );
+      });
       outgoing.on('response', (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerDocument } from '@tidegauge/readings';
+import { fetchFor } from '@tidegauge/service';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 /** A real ingest process, and what it says of itself over HTTP. */
@@ -14,7 +15,9 @@ export async function startIngestProcess(env: Readonly<Record<string, string>>):
   const ready = /"http":"(http:[^"]+)".*"ingest is ready"/;
   const service = await startServiceProcess('ingest', { METRICS_PORT: '0', ...env }, ready);
   const ledger = async () => {
-    const response = await fetch(`${service.url}/ledger`, { signal: AbortSignal.timeout(30_000) });
+    const response = await fetchFor('read the ledger of ingest', `${service.url}/ledger`, {
+      timeoutMs: 30_000,
+    });
     return response.json() as Promise<LedgerDocument>;
   };
   return {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
 import type { LedgerDocument } from '@tidegauge/readings';
-import { type Config, defineConfig, text, url } from '@tidegauge/service';
+import { type Config, defineConfig, fetchFor, text, url } from '@tidegauge/service';
 import type { Closers } from './closers.ts';
 import { startIngestProcess } from './ingest-process.ts';
 import { type CommonConfig, mistake, refuseForeignHosts, STORE_SETTINGS } from './loadtest-settings.ts';
@@ -74,7 +74,7 @@ async function provideBroker(config: IngestTarget, closers: Closers): Promise<Br
 }
 
 async function ledgerOf(url: string): Promise<LedgerDocument> {
-  const response = await fetch(`${url}/ledger`, { signal: AbortSignal.timeout(30_000) });
+  const response = await fetchFor('read the ledger of ingest', `${url}/ledger`, { timeoutMs: 30_000 });
   if (!response.ok) throw new Error(`${url}/ledger answered ${response.status}`);
   return response.json() as Promise<LedgerDocument>;
 }

@@ -78,6 +78,18 @@ async function runProcess(
   }
 }
 
+/**
+ * k6 writes its dashboard as a file only while it shows it.
+ * @throws {ConfigError}
+ */
+export function refuseLostExport(dashboard: boolean): void {
+  const file = process.env.K6_WEB_DASHBOARD_EXPORT;
+  if (dashboard || file === undefined || file === '') return;
+  throw mistake(
+    `K6_WEB_DASHBOARD_EXPORT names ${file}, but k6 writes it with its dashboard only: add --dashboard`,
+  );
+}
+
 function environment(dashboardPort: number | null): Readonly<Record<string, string>> {
   return {
     // k6 would tell its makers about the run, and fetch modules that it does not have.

@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, defineConfig, integer, oneOf, text } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
-import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
+import { closest } from '@tidegauge/text';
+import { parseWorkload, type RecordWorkload, YCSB_PROPERTIES } from '@tidegauge/workload';
 import { makeTable, recordItems } from './load-records.ts';
 import {
   API_SETTINGS,
@@ -58,6 +59,8 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   },
   async prepare(config, part, preparation) {
     const { closers } = preparation;
+    const { ignored } = part.workload;
+    if (ignored.length > 0) preparation.say(`without a meaning here: ${ignored.join(', ')}`);
     const store = config.api === null ? await provideStore(config.store, closers) : '';
     const api = config.api ?? (await provideApi(store, closers));
     const client = provideClient(config, closers);
@@ -113,9 +116,20 @@ export function readWorkload(name: string, overrides: Readonly<Record<string, st
     throw mistake(`there is no workload ${name}: ${(error as Error).message}`);
   }
   const readFile = (beside: string) => readFileSync(resolve(dirname(file), beside), 'utf8');
-  return parseWorkload(properties, {
-    file: ours ? `workload${name.toLowerCase()}` : name,
-    overrides,
-    readFile,
-  });
+  const called = ours ? `workload${name.toLowerCase()}` : name;
+  const workload = parseWorkload(properties, { file: called, overrides, readFile });
+  for (const property of workload.ignored) refuseUnknown(called, property);
+  return workload;
+}
+
+/**
+ * YCSB passes by a property that it does not know, so that a misspelt one runs another workload than the one that
+ * was meant. Names with a dot are of other stores' bindings, unless they nearly are one of YCSB's.
+ */
+function refuseUnknown(file: string, property: string): void {
+  if (YCSB_PROPERTIES.includes(property)) return;
+  const meant = closest(property, YCSB_PROPERTIES);
+  if (property.includes('.') && meant === null) return;
+  const hint = meant === null ? 'leave it out' : `did you mean ${meant}?`;
+  throw mistake(`${file}: ${property} is not a property of YCSB: ${hint}`);
 }

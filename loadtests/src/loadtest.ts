@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { EXIT, loadConfig, type Schema } from '@tidegauge/service';
+import { didYouMean } from '@tidegauge/text';
 import { Closers } from './closers.ts';
 import { describeFlags, explain, secretsOf } from './explain.ts';
-import { runK6 } from './k6-run.ts';
+import { refuseLostExport, runK6 } from './k6-run.ts';
 import { devicesProfile } from './loadtest-devices.ts';
 import { ingestProfile } from './loadtest-ingest.ts';
 import { mixedProfile } from './loadtest-mixed.ts';
@@ -46,7 +47,8 @@ async function main([name, ...argv]: readonly string[]): Promise<number> {
   }
   const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name]! : null;
   if (profile === null) {
-    throw mistake(`there is no load test ${name}: there are ${Object.keys(PROFILES).join(', ')}`);
+    const names = Object.keys(PROFILES);
+    throw mistake(`there is no load test ${name}: there are ${names.join(', ')}${didYouMean(name, names)}`);
   }
   if (argv.includes('--help')) {
     process.stdout.write(helpOf(name, profile));
@@ -54,6 +56,7 @@ async function main([name, ...argv]: readonly string[]): Promise<number> {
   }
   const { properties, rest } = takeProperties(argv, profile.takesProperties);
   const config = loadConfig(profile.settings, rest, secretsOf(profile.settings)) as CommonConfig;
+  refuseLostExport(config.dashboard);
   const checked = profile.check(config, properties);
   return runProfile(profile, config, checked);
 }

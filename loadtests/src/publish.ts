@@ -1,16 +1,14 @@
-import { parseArgs } from 'node:util';
+import { benchFlags } from './explain.ts';
 import { publish } from './publisher.ts';
 
 // The publisher as a process of its own: on two cores it must not share a thread with what it measures.
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string' },
-    count: { type: 'string' },
-    devices: { type: 'string', default: '500' },
-    rate: { type: 'string' },
-    first: { type: 'string', default: '0' },
-    prefix: { type: 'string', default: 'bench' },
-  },
+const values = benchFlags({
+  port: { type: 'string' },
+  count: { type: 'string' },
+  devices: { type: 'string', default: '500' },
+  rate: { type: 'string' },
+  first: { type: 'string', default: '0' },
+  prefix: { type: 'string', default: 'bench' },
 });
 const { port, count, devices, rate, first, prefix } = values;
 const result = await publish({

@@ -1,10 +1,14 @@
 import { writeFileSync } from 'node:fs';
-import { machine } from './machine.ts';
+import { maskUrl } from '@tidegauge/text';
+import { machine, provenance } from './machine.ts';
 import type { Plan } from './plan.ts';
 import type { Summary } from './summary.ts';
 import { csvText, ycsbText } from './ycsb-text.ts';
 
 export interface ReportFiles {
+  /** The store or the API under test, as it was asked for. */
+  readonly store?: string | null;
+  readonly api?: string | null;
   readonly json: string | null;
   readonly csv: string | null;
 }
@@ -17,7 +21,7 @@ export function report(plan: Plan, summary: Summary, files: ReportFiles): void {
   for (const failure of summary.failures) process.stdout.write(`FAILED: ${failure}\n`);
   if (files.csv !== null) writeFileSync(files.csv, csvText(summary, scheduled));
   if (files.json !== null)
-    writeFileSync(files.json, `${JSON.stringify(documentOf(plan, summary), null, 2)}\n`);
+    writeFileSync(files.json, `${JSON.stringify(documentOf(plan, summary, files), null, 2)}\n`);
 }
 
 /** Whether operations had a time to begin at, other than the end of the one before. */
@@ -25,8 +29,13 @@ export function isScheduled({ parts }: Plan): boolean {
   return parts.some(({ model }) => model.kind === 'open' || model.rate !== null);
 }
 
-function documentOf({ seed, parts, thresholds }: Plan, summary: Summary): object {
+function documentOf({ seed, parts, thresholds }: Plan, summary: Summary, files: ReportFiles): object {
+  const { store = null, api = null } = files;
   return {
+    ...provenance(),
+    // With an API that runs already, its store is not known here.
+    store: store === null || api !== null ? null : maskUrl(store),
+    api: api === null ? null : maskUrl(api),
     valid: summary.invalid.length === 0,
     machine: machine(),
     seed,

@@ -28,6 +28,14 @@ export interface Saturation {
   readonly beyond: boolean;
 }
 
+/** The step, broken also where it achieved less than that share of what was offered. */
+export function requireShare(step: Step, share: number): Step {
+  const { offered, achieved, broken } = step;
+  if (achieved >= offered * share) return step;
+  const percent = ((achieved / offered) * 100).toFixed(0);
+  return { ...step, broken: [...broken, `${percent} % of the rate achieved`] };
+}
+
 /**
  * Searches the highest rate that holds: doubles it until one fails, then halves the gap. A rate that fails is tried
  * once more, for a pause of the machine is no saturation.

@@ -1,3 +1,5 @@
+import { fetchFor } from '@tidegauge/service';
+
 /** Sums (seconds) and counts of a service's histograms at one moment, by name and labels. */
 export type Scrape = ReadonlyMap<string, number>;
 
@@ -5,7 +7,7 @@ const LINE = /^(\w+_(?:sum|count))(?:\{(.*)\})? (\S+)$/gm;
 
 /** Reads `/metrics` of a service of ours. */
 export async function scrape(service: string): Promise<Scrape> {
-  const response = await fetch(`${service}/metrics`, { signal: AbortSignal.timeout(30_000) });
+  const response = await fetchFor('read metrics', `${service}/metrics`, { timeoutMs: 30_000 });
   if (!response.ok) throw new Error(`${service}/metrics answered ${response.status}`);
   return parseScrape(await response.text());
 }

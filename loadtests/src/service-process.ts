@@ -37,7 +37,11 @@ export async function startServiceProcess(
     stdio: ['pipe', 'inherit', 'pipe'],
     env: { PATH: process.env.PATH, ...NODE_ENVIRONMENT, LOG_LEVEL, ...env, STOP_WITH_STDIN: 'true' },
   });
-  const exited = once(child, 'exit').then(() => child.exitCode);
+  // A child that cannot be started has no exit code; `listening` rejects with the cause.
+  const exited = once(child, 'exit').then(
+    () => child.exitCode,
+    () => null,
+  );
   return {
     pid: child.pid!,
     url: await listening(child, name, ready),
@@ -71,6 +75,10 @@ function listening(child: ChildProcess, name: string, ready: RegExp): Promise<st
         clearTimeout(timer);
         resolve(url);
       }
+    });
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      reject(new Error(`${name} cannot be started: ${error.message}`));
     });
     child.once('exit', (code) => {
       clearTimeout(timer);

@@ -37,6 +37,8 @@ import site.ycsb.workloads.CoreWorkload;
  */
 public final class TidegaugeClient extends DB {
   private static final int REPORTED = 10;
+  /** The title of the problem document; a missing record has the same status. */
+  private static final String NO_TABLE = "\"title\":\"No such table\"";
   private static final JsonFactory JSON = new JsonFactory();
   /** One for all threads, as each keeps its connection in it. */
   private static final HttpClient HTTP =
@@ -150,7 +152,7 @@ public final class TidegaugeClient extends DB {
     if (token != null) request.header("Authorization", "Bearer " + token);
     try {
       HttpResponse<String> response = HTTP.send(request.build(), BodyHandlers.ofString());
-      Status status = statusOf(response.statusCode());
+      Status status = statusOf(response.statusCode(), response.body());
       if (status != Status.OK && status != Status.NOT_FOUND) failed(response.body());
       return new Answer(status, response.body());
     } catch (IOException error) {
@@ -162,10 +164,10 @@ public final class TidegaugeClient extends DB {
     }
   }
 
-  private static Status statusOf(int code) {
+  private static Status statusOf(int code, String body) {
     if (code / 100 == 2) return Status.OK;
     return switch (code) {
-      case 404 -> Status.NOT_FOUND;
+      case 404 -> body.contains(NO_TABLE) ? Status.BAD_REQUEST : Status.NOT_FOUND;
       case 400, 409, 413, 422 -> Status.BAD_REQUEST;
       case 401, 403, 421 -> Status.FORBIDDEN;
       case 503 -> Status.SERVICE_UNAVAILABLE;

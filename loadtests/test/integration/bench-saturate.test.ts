@@ -31,7 +31,16 @@ function figures(...args: string[]) {
 test('bench:saturate --quick finds that an easy rate holds, nothing lost', {
   skip: 'skip' in broker ? broker.skip : false,
 }, () => {
-  const { curve, knee, beyond, stdout } = figures('--from', '100', '--to', '200', '--p99', '60s');
+  const { curve, knee, beyond, stdout } = figures(
+    '--from',
+    '100',
+    '--to',
+    '200',
+    '--p99',
+    '60s',
+    '--share',
+    '1',
+  );
   assert.deepEqual(
     curve.map(({ offered, broken }: Step) => [offered, broken]),
     [

@@ -121,6 +121,44 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
   ],
 ];
 
+test('a misspelt property is an error with the one that was meant; those of YCSB that mean nothing here are named', () => {
+  const run = (...properties: string[]) =>
+    loadtest('records', '--driver', 'raw', '--records', '10', '--ops', '10', ...properties);
+  const misspelt = run('-p', 'readproprtion=1');
+  assert.equal(misspelt.status, 2);
+  assert.equal(
+    misspelt.stderr,
+    'workloada: readproprtion is not a property of YCSB: did you mean readproportion?\n',
+  );
+  assert.match(run('-p', 'exponential.percentil=9').stderr, /did you mean exponential\.percentile\?/);
+  assert.match(run('-p', 'colour=red').stderr, /colour is not a property of YCSB: leave it out/);
+  const known = run('-p', 'measurementtype=raw', '-p', 'mongodb.url=x');
+  assert.equal(known.status, 0, known.stderr);
+  assert.match(known.stderr, /^without a meaning here: measurementtype, mongodb\.url$/m);
+});
+
+test('an export of the dashboard without the dashboard is refused before anything runs', () => {
+  process.env.K6_WEB_DASHBOARD_EXPORT = join(folder, 'dashboard.html');
+  const { status, stderr } = loadtest('records', '--ops', '10');
+  delete process.env.K6_WEB_DASHBOARD_EXPORT;
+  assert.equal(status, 2);
+  assert.match(stderr, /^K6_WEB_DASHBOARD_EXPORT names .*dashboard\.html, but .*: add --dashboard\n$/);
+});
+
+test('a file of figures says what was measured, and when, without secrets', () => {
+  const json = join(folder, 'raw.json');
+  const store = `sqlite:${join(folder, 'raw.db')}`;
+  const args = ['--driver', 'raw', '--store', store, '--records', '10', '--ops', '10', '--json', json];
+  const { status, stderr } = loadtest('records', ...args);
+  assert.equal(status, 0, stderr);
+  const { date, version, commit, modified, store: said, machine } = JSON.parse(readFileSync(json, 'utf8'));
+  assert.ok(Math.abs(Date.now() - Date.parse(date)) < 600_000, date);
+  assert.match(version, /^\d+\.\d+\.\d+/);
+  assert.ok(commit === null || (/^[0-9a-f]{40}$/.test(commit) && typeof modified === 'boolean'));
+  assert.equal(said, store);
+  assert.ok(machine.cpu.length > 0 && machine.cores > 0);
+});
+
 for (const [what, args, line] of MISTAKES) {
   test(`${what} is one clear line and exit code 2, and nothing is run`, () => {
     const { status, stdout, stderr } = loadtest(...args);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findSaturation, type Step } from '@tidegauge/loadtests/saturation';
+import { findSaturation, requireShare, type Step } from '@tidegauge/loadtests/saturation';
 
 const SEARCH = { from: 100, to: 10_000, precision: 1.1 };
 
@@ -17,6 +17,14 @@ function upTo(most: number) {
   };
   return { asked, measure };
 }
+
+test('a rate has not held where less than the share of it was achieved', () => {
+  assert.deepEqual(requireShare({ ...step(1000, true), achieved: 891 }, 0.95).broken, [
+    '89 % of the rate achieved',
+  ]);
+  assert.deepEqual(requireShare({ ...step(1000, true), achieved: 951 }, 0.95).broken, []);
+  assert.deepEqual(requireShare({ ...step(1000, false), achieved: Number.NaN }, 0.95).broken.length, 2);
+});
 
 test('the knee is found to the precision asked for', async () => {
   for (const most of [100, 101, 777, 1599, 3200, 9999]) {
