@@ -1,6 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedBroker } from '@tidegauge/lab';
@@ -13,24 +10,35 @@ import {
   integer,
   isLoopback,
   LOG_LEVELS,
+  lockDirectory,
   oneOf,
   port,
   type Running,
   run,
   text,
+  url,
 } from '@tidegauge/service';
-import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, PYTHON, ROOT, setUpPython } from './setup.js';
+import { createStore, STORE_SCHEMES } from '@tidegauge/storage';
+import { maskUrl } from '@tidegauge/text';
+import { type Child, startChild } from './child.ts';
+import { NODE, NODE_FLAGS, PYTHON, setUpPython } from './setup.js';
 
 const START_SECONDS = 60;
 const STOP_SECONDS = 30;
+/** Its own lock ends with it; its ingest, which may still run, has one of its own. */
+const LOCK_MS = 1000;
 
 const settings = defineConfig({
   store: {
-    kind: text('a store URL'),
+    kind: url(...STORE_SCHEMES),
     secret: 'url',
     help: 'Where readings are stored; without one, SQLite in the data directory.',
   },
-  broker: { kind: text('an MQTT URL'), help: 'An MQTT broker to use instead of the embedded one.' },
+  broker: {
+    kind: url('mqtt', 'mqtts', 'ws', 'wss'),
+    secret: 'url',
+    help: 'An MQTT broker to use instead of the embedded one.',
+  },
   sim: { kind: boolean(), default: 'true', help: 'Run simulated sensors.' },
   sensors: { kind: integer(1, 10_000), default: '50', help: 'How many simulated sensors.' },
   httpPort: { kind: port(), default: '8080', help: 'Port of the API and the live page.' },
@@ -52,44 +60,52 @@ type Settings = Config<typeof settings>;
 /** Starts everything in order and gives back how to stop it in the reverse order, so that nothing is lost. */
 async function start(config: Settings, signal: AbortSignal): Promise<Running> {
   requireSecrets(config);
-  if (config.sim) setUpPython();
-  mkdirSync(config.data, { recursive: true });
+  const store = config.store ?? `sqlite:${join(config.data, 'tidegauge.db')}`;
+  // Finds a wrong URL before anything is installed or started.
+  await createStore(store);
+  const lock = await lockDirectory(config.data, 'tidegauge', { waitMs: LOCK_MS, setting: '--data' });
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
-  const undo: (() => Promise<void>)[] = [];
+  const undo: (() => unknown)[] = [() => lock.release()];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   const child = (name: string, program: string, args: readonly string[], env: Record<string, string>) => {
     const started = startChild(name, program, args, env, (error) => failed.reject(error));
-    undo.push(started);
+    undo.push(() => started.stop());
+    return started;
   };
   try {
+    if (config.sim) setUpPython();
     const broker = config.broker ?? (await embeddedBroker(config, undo));
     const ingest = `http://127.0.0.1:${config.metricsPort}`;
-    const api = `http://${isLoopback(config.listen) ? config.listen : '127.0.0.1'}:${config.httpPort}`;
-    const store = config.store ?? `sqlite:${join(config.data, 'tidegauge.db')}`;
     const shared = { STORE: store, LOG_LEVEL: config.logLevel };
     const login = {
       ...given('BROKER_USER', config.mqttUser),
       ...given('BROKER_PASSWORD', config.mqttPassword),
     };
-    child('ingest', NODE, [...NODE_FLAGS, 'services/ingest/src/main.ts'], {
+    const ingestProcess = child('ingest', NODE, [...NODE_FLAGS, 'services/ingest/src/main.ts'], {
       ...shared,
       ...login,
       BROKER: broker,
       DATA_DIR: config.data,
+      HTTP_LISTEN: '127.0.0.1',
       METRICS_PORT: String(config.metricsPort),
     });
-    await ready('ingest', `${ingest}/readyz`, failed.promise, signal);
-    child('api', NODE, [...NODE_FLAGS, 'services/api/src/main.ts'], {
+    await ready('ingest', ingestProcess, failed.promise, signal);
+    const apiProcess = child('api', NODE, [...NODE_FLAGS, 'services/api/src/main.ts'], {
       ...shared,
       ...given('API_TOKEN', config.apiToken),
+      ...given('INGEST_TOKEN', process.env.HTTP_TOKEN ?? null),
+      ...given('INGEST_TOKEN_FILE', process.env.HTTP_TOKEN_FILE ?? null),
       INGEST: ingest,
       HTTP_PORT: String(config.httpPort),
       HTTP_LISTEN: config.listen,
     });
-    await ready('the API', `${api}/readyz`, failed.promise, signal);
+    const listening = (await ready('the API', apiProcess, failed.promise, signal)) ?? '';
+    const api = isLoopback(config.listen)
+      ? listening
+      : listening.replace(/\/\/[^/]*(?=:\d+$)/, '//127.0.0.1');
     if (config.sim) {
       undo.push(() => settled(ingest));
       child('sim', PYTHON, ['-m', 'tidegauge_sim', '--quiet'], {
@@ -124,7 +140,7 @@ function requireSecrets(config: Settings): void {
   }
 }
 
-async function embeddedBroker(config: Settings, undo: (() => Promise<void>)[]): Promise<string> {
+async function embeddedBroker(config: Settings, undo: (() => unknown)[]): Promise<string> {
   try {
     const broker = await startEmbeddedBroker({
       host: config.listen,
@@ -146,68 +162,26 @@ function given(name: string, value: string | null): Record<string, string> {
   return value === null ? {} : { [name]: value };
 }
 
-/**
- * Starts a child in a process group of its own, so that Ctrl-C reaches only this process and children end in
- * order; the channel to it closes when this process dies, which they take as the order to stop.
- *
- * @returns how to end it and wait for that
- */
-function startChild(
-  name: string,
-  program: string,
-  args: readonly string[],
-  env: Record<string, string>,
-  onExit: (error: Error) => void,
-): () => Promise<void> {
-  const stdio = ['pipe', 'inherit', 'inherit'] as const;
-  const child = spawn(program, args, {
-    cwd: ROOT,
-    stdio: [...stdio],
-    detached: true,
-    env: { ...environment(), ...NODE_ENVIRONMENT, ...env, STOP_WITH_STDIN: 'true' },
-  });
-  let stopping = false;
-  const exited = exit(child);
-  void exited.then((how) => {
-    if (!stopping) onExit(new ConfigError([`${name} ended by itself (${how}): its own message is above`]));
-  });
-  return async () => {
-    stopping = true;
-    child.kill('SIGTERM');
-    await exited;
-  };
-}
-
 function withUser(broker: string, user: string | null): string {
   return user === null ? broker : broker.replace('://', `://${encodeURIComponent(user)}@`);
 }
 
-/** Ours without what configures the parts: they get only what this program decided. */
-function environment(): NodeJS.ProcessEnv {
-  const { PATH, HOME, LANG, TZ, TERM } = process.env;
-  return Object.fromEntries(
-    Object.entries({ PATH, HOME, LANG, TZ, TERM }).filter(([, value]) => value !== undefined),
-  );
-}
-
-async function exit(child: ChildProcess): Promise<string> {
-  const how = await Promise.race([once(child, 'exit'), once(child, 'error')]);
-  if (how[0] instanceof Error) return how[0].message;
-  return how[0] === null ? `signal ${how[1]}` : `exit code ${how[0]}`;
-}
-
-async function ready(name: string, url: string, failed: Promise<never>, signal: AbortSignal): Promise<void> {
-  const deadline = Date.now() + START_SECONDS * 1000;
-  for (;;) {
-    signal.throwIfAborted();
-    const answer = await Promise.race([
-      fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null),
-      failed,
-    ]);
-    if (answer?.ok) return;
-    if (Date.now() > deadline) throw new Error(`${name} was not ready within ${START_SECONDS} s (${url})`);
-    await sleep(50);
-  }
+/** Waits until a child is ready; resolves to where it listens. */
+async function ready(
+  name: string,
+  child: Child,
+  failed: Promise<never>,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const waiting = AbortSignal.any([signal, AbortSignal.timeout(START_SECONDS * 1000)]);
+  const late = new Promise<never>((_, reject) => {
+    waiting.addEventListener('abort', () => {
+      const why = `${name} was not ready within ${START_SECONDS} s: with --log-level info it says what it waits for`;
+      reject(signal.aborted ? signal.reason : new Error(why));
+    });
+  });
+  signal.throwIfAborted();
+  return Promise.race([child.ready, failed, late]);
 }
 
 /** Waits until ingest has stored what the broker still had for it: nothing in flight and nothing new. */
@@ -229,8 +203,8 @@ Tidegauge is running.
 
   Live page   ${api}/
   API         ${api}/docs
-  Broker      ${broker}${config.broker === null ? ' (embedded)' : ''}
-  Store       ${store.replace(/:[^/:@]*@/, ':***@')}
+  Broker      ${maskUrl(broker)}${config.broker === null ? ' (embedded)' : ''}
+  Store       ${maskUrl(store)}
   Ingest      ${ingest}/metrics, /ledger, /quarantine
   Sensors     ${config.sim ? `${config.sensors} simulated, each measuring once a second` : 'none simulated (--no-sim)'}
 
@@ -241,9 +215,15 @@ Ctrl-C stops everything and loses nothing.
 `);
 }
 
+// Names that its parts have for the same.
+const { DATA_DIR, SIM_SENSORS } = process.env;
+if (DATA_DIR) process.env.DATA ??= DATA_DIR;
+if (SIM_SENSORS) process.env.SENSORS ??= SIM_SENSORS;
+
 process.exitCode = await run({
   usage:
-    'tidegauge: the whole pipeline in one go. Broker, ingest, store, API, live page and simulated sensors.',
+    'tidegauge: the whole pipeline in one go. Broker, ingest, store, API, live page and simulated sensors.\n' +
+    'Its parts take their other settings from the environment: ROUTES=routes.yaml npm start',
   schema: settings,
   stopSeconds: () => STOP_SECONDS,
   start,

@@ -19,6 +19,10 @@ try {
 }
 const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...NODE_ENVIRONMENT } });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+child.on('error', (error) => {
+  process.stderr.write(`${program} cannot be started: ${error.message}\n`);
+  process.exitCode = 1;
+});
 child.on('exit', (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal];
 });

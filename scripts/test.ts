@@ -1,17 +1,23 @@
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { findProgram } from '@tidegauge/lab';
 import { buildK6 } from '@tidegauge/lab/k6';
+import { didYouMean } from '@tidegauge/text';
 import { NODE, PYTHON, ROOT, setUpPython } from './setup.js';
 
 const SUITES = ['unit', 'conformance', 'integration', 'stack'];
 // Of a test or a whole file; the longest, HBase under faults, takes four minutes of a busy machine.
 const TEST_TIMEOUT_MS = 600_000;
+// Node's own default leaves one core idle; most files wait for a server half of their time.
+const FILES_AT_ONCE = Math.max(2, availableParallelism() - 1);
 
 const asked = process.argv.slice(2);
 const unknown = asked.find((suite) => suite !== 'python' && !SUITES.includes(suite));
 if (unknown !== undefined) {
-  process.stderr.write(`${unknown} is no suite: they are python, ${SUITES.join(', ')}\n`);
+  process.stderr.write(
+    `${unknown} is no suite${didYouMean(unknown, ['python', ...SUITES])} (python, ${SUITES.join(', ')})\n`,
+  );
   process.exit(2);
 }
 const wanted = asked.length === 0 ? ['python', ...SUITES] : asked;
@@ -34,7 +40,8 @@ if (together.length > 0) {
   setUpPython();
   // Its first build takes longer than a test may.
   if (wanted.includes('integration')) await buildK6().catch(() => null);
-  command(NODE, ['--test', `--test-timeout=${TEST_TIMEOUT_MS}`, ...together]);
+  const options = [`--test-concurrency=${FILES_AT_ONCE}`, `--test-timeout=${TEST_TIMEOUT_MS}`];
+  command(NODE, ['--test', ...options, ...together]);
 }
 process.exitCode = failed ? 1 : 0;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,6 +121,74 @@ test('a taken port is named together with the flag that moves it', async (contex
     const { status, stderr } = spawnSync(NODE, args, { cwd: ROOT, encoding: 'utf8', timeout: 60_000 });
     assert.equal(status, 2, stderr);
     assert.match(stderr, new RegExp(`port ${port} .*is taken: choose another with .*${flag}`), stderr);
+  }
+});
+
+test('a second one on the same directory or the same ports is refused, and says with what', async (context) => {
+  const first = await startPipeline(context, '--no-sim');
+  const open = readdirSync(first.directory).filter((name) => {
+    const { mode } = statSync(join(first.directory, name));
+    return (mode & 0o077) !== 0;
+  });
+  assert.deepEqual(open, [], 'files that others may read');
+  const [http, mqtt, metrics] = await freePorts(3);
+  const own = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
+  const start = (...flags: string[]) =>
+    spawnSync(NODE, ['scripts/pipeline.ts', '--no-sim', ...own, ...flags], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+  const sameDirectory = start('--data', first.directory);
+  assert.equal(sameDirectory.status, 2, sameDirectory.stderr);
+  assert.match(sameDirectory.stderr, /is used by another Tidegauge \(process \d+ on .+\): .* --data/);
+
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-second-'));
+  context.after(() => rm(directory, { recursive: true }));
+  const ports = { '--metrics-port': new URL(first.ingest).port, '--http-port': new URL(first.api).port };
+  for (const [flag, port] of Object.entries(ports)) {
+    const { status, stdout, stderr } = start('--data', directory, flag, port);
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, new RegExp(`port ${port} .*is taken`));
+    assert.doesNotMatch(stdout, /Tidegauge is running/);
+  }
+});
+
+test('settings of its parts reach them from the environment', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tidegauge-routes-'));
+  context.after(() => rm(folder, { recursive: true }));
+  const routes = join(folder, 'routes.yaml');
+  await writeFile(routes, "- { name: factory, topic: 'factory/{device}/{metric}', format: plain }\n");
+  process.env.ROUTES = routes;
+  const pipeline = await startPipeline(context, '--no-sim');
+  delete process.env.ROUTES;
+  const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${pipeline.mqttPort}`);
+  await client.publishAsync('factory/press/temperature', '21.5', { qos: 1 });
+  await client.endAsync();
+  const { readings } = await until(
+    () => json<{ readings: ReadingDocument[] }>(`${pipeline.api}/v1/readings/latest?device=press`),
+    (answer) => answer.readings.length === 1,
+  );
+  assert.equal(readings[0]!.value, 21.5);
+});
+
+test('a wrong URL is found before anything is installed or started, and a misspelt scheme is named', () => {
+  const start = (...flags: string[]) =>
+    spawnSync(NODE, ['scripts/pipeline.ts', ...flags], { cwd: ROOT, encoding: 'utf8', timeout: 30_000 });
+  for (const [flags, expected] of [
+    [['--store', 'foo://h/db'], /its scheme is foo\n$/],
+    [['--store', 'postgress://u:hunter2@h/db'], /its scheme is postgress: did you mean postgres\?\n$/],
+    [
+      ['--store', 'postgres://u:hunter2@h/db?conections=3'],
+      /has no option "conections": did you mean connections\?/,
+    ],
+    [['--broker', 'http://h'], /takes a URL that begins with mqtt:/],
+    [['--sensor', '5'], /--sensor is not a flag of this program: did you mean --sensors\?/],
+  ] as const) {
+    const { status, stderr } = start(...flags);
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, expected);
+    assert.doesNotMatch(stderr, /Installing|hunter2/);
   }
 });
 
