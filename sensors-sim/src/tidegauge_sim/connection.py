@@ -17,7 +17,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from tidegauge_sim.devices import Message
-from tidegauge_sim.options import MAX_INFLIGHT, Options, OptionsError
+from tidegauge_sim.options import MAX_INFLIGHT, Broker, Options, OptionsError
 from tidegauge_sim.report import Tally
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ HINTS = {
     0x86: '; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE',
     0x87: '; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE',
 }
+UNSUPPORTED_VERSION = 0x84
 PACKET_IDENTIFIER_NOT_FOUND = 0x92
 EXACTLY_ONCE = 2
 # MQTT 3.1.1 cannot announce a receive maximum; this is what mosquitto lets pass as it comes.
@@ -57,6 +58,13 @@ class Outage:
 
     def __init__(self) -> None:
         self._down: set[int] = set()
+        self._fell_back = False
+
+    def fall_back(self, broker: Broker) -> None:
+        """The broker refuses MQTT 5."""
+        if not self._fell_back:
+            log.warning('%s refuses MQTT 5; going on with 3.1.1', broker)
+        self._fell_back = True
 
     def begin(self, connection: int, reason: str) -> None:
         """A connection is lost, or could not be made."""
@@ -90,6 +98,8 @@ class Connection:
         self._tally = tally
         self._selector = selector
         self._outage = outage
+        self._version = '5' if options.mqtt == 'auto' else options.mqtt
+        self._falls_back = False
         self._jitter = Random()
         self._queue: deque[Message] = deque()
         self._pending: dict[int, Message] = {}
@@ -177,7 +187,7 @@ class Connection:
         if self._client.socket() is None:
             return
         properties = None
-        if self._options.mqtt == '5':
+        if self._version == '5':
             properties = Properties(PacketTypes.DISCONNECT)
             properties.SessionExpiryInterval = 0
         self._client.disconnect(properties=properties)
@@ -185,7 +195,7 @@ class Connection:
 
     def _create_client(self) -> Client:
         options = self._options
-        version = MQTTProtocolVersion.MQTTv5 if options.mqtt == '5' else MQTTProtocolVersion.MQTTv311
+        version = MQTTProtocolVersion.MQTTv5 if self._version == '5' else MQTTProtocolVersion.MQTTv311
         # Random, so that two simulators never take each other's session over.
         client_id = f'tidegauge-sim-{secrets.token_hex(6)}'
         client = Client(CallbackAPIVersion.VERSION2, client_id, protocol=version, reconnect_on_failure=False)
@@ -203,7 +213,7 @@ class Connection:
         client.on_socket_register_write = self._on_want_write
         client.on_socket_unregister_write = self._on_written
         properties = None
-        if options.mqtt == '5' and options.qos == EXACTLY_ONCE:
+        if self._version == '5' and options.qos == EXACTLY_ONCE:
             properties = Properties(PacketTypes.CONNECT)
             properties.SessionExpiryInterval = SESSION_SECONDS
         client.connect_async(
@@ -245,6 +255,9 @@ class Connection:
         reason: ReasonCode,
         properties: Properties | None,
     ) -> None:
+        if reason.value == UNSUPPORTED_VERSION and self._version == '5' and self._options.mqtt == 'auto':
+            self._falls_back = True
+            return
         if reason.is_failure:
             self._complaint = f'{self._options.broker} refused the connection: {reason}'
             if reason.value in HOPELESS:
@@ -263,7 +276,7 @@ class Connection:
 
     def _allowance(self, properties: Properties | None) -> int:
         """Messages that the broker lets be on the way; it cuts off who sends more."""
-        if self._options.mqtt == '5':
+        if self._version == '5':
             return int(getattr(properties, 'ReceiveMaximum', MAX_INFLIGHT))
         return UNANNOUNCED_QOS_2 if self._options.qos == EXACTLY_ONCE else MAX_INFLIGHT
 
@@ -277,6 +290,14 @@ class Connection:
     ) -> None:
         self._up = False
         if self._closing or self._refusal is not None:
+            return
+        if self._falls_back:
+            self._outage.fall_back(self._options.broker)
+            self._falls_back = False
+            self._version = '3.1.1'
+            self._dirty = False
+            self._client = self._create_client()
+            self._retry_at = 0.0
             return
         complaint = self._complaint or f'connection to {self._options.broker} lost: {reason}'
         self._complaint = None

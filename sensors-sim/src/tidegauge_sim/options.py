@@ -27,7 +27,7 @@ MAX_GATEWAYS = 1_000
 MAX_INFLIGHT = 10_000
 DEFAULT_GATEWAYS = 4
 
-Protocol = Literal['5', '3.1.1']
+Protocol = Literal['auto', '5', '3.1.1']
 
 
 class OptionsError(Exception):
@@ -369,7 +369,10 @@ FLAGS: tuple[Flag, ...] = (
         'broker', _broker, 'mqtt[s]://[user@]host[:port], no password', 'mqtt://127.0.0.1:1883',
         'where to publish',
     ),
-    Flag('mqtt', _one_of('5', '3.1.1'), '5 or 3.1.1', '5', 'protocol version'),
+    Flag(
+        'mqtt', _one_of('auto', '5', '3.1.1'), 'auto, 5 or 3.1.1', 'auto',
+        'protocol version; auto: 5, or 3.1.1 where the broker refuses 5',
+    ),
     Flag('qos', _whole(0, 2), '0, 1 or 2', '1', 'delivery guarantee'),
     Flag(
         'inflight', _whole(1, MAX_INFLIGHT), f'1 to {MAX_INFLIGHT}', '100',

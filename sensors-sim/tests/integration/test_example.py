@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import Mosquitto, Subscriber
+from support import Mosquitto, Subscriber, free_port
 
 EXAMPLE = Path(__file__).parents[2] / 'examples' / 'real_sensor.py'
 
@@ -30,3 +30,36 @@ def test_the_real_sensor_stamps_what_it_measures(
     assert {reading['v'] for reading in readings} == {48.5}
     assert len({reading['boot'] for reading in readings}) == 1
     assert len({reading['t'] for reading in readings}) == 20
+
+
+def run(arguments: list[str], **settings: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        env={'PATH': os.environ['PATH'], **settings},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_each_connection_that_fails_is_reported_with_its_reason(tmp_path: Path) -> None:
+    thermometer = tmp_path / 'temp'
+    thermometer.write_text('48500\n')
+    with run([str(EXAMPLE)], PORT=str(free_port()), THERMOMETER=str(thermometer)) as sensor:
+        assert sensor.stderr is not None
+        lines = [sensor.stderr.readline(), sensor.stderr.readline()]
+        sensor.kill()
+    assert all('no connection: [Errno 111] Connection refused' in line for line in lines), lines
+
+
+def test_without_paho_it_names_what_to_install() -> None:
+    with run(['-S', str(EXAMPLE)]) as sensor:
+        _, complaint = sensor.communicate(timeout=20)
+    assert sensor.returncode == 1
+    assert 'pip install "paho-mqtt>=2"' in complaint
+
+
+def test_without_a_thermometer_it_says_what_to_set(tmp_path: Path) -> None:
+    with run([str(EXAMPLE)], THERMOMETER=str(tmp_path / 'none')) as sensor:
+        _, complaint = sensor.communicate(timeout=20)
+    assert sensor.returncode == 1
+    assert 'set THERMOMETER' in complaint

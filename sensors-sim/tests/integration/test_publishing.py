@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -331,3 +332,27 @@ def test_tls_insecure_trusts_any_certificate(
         '--tls-cert', str(certificates / 'client.pem'), '--tls-key', str(certificates / 'client.key'),
     )  # fmt: skip
     assert simulator.finish() == 0, simulator.err
+
+
+def test_a_broker_without_mqtt_5_is_spoken_to_in_3_1_1(simulate: Simulate) -> None:
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        simulator = simulate(
+            '--broker', url(server.getsockname()[1]), '--until-count', '1', '--gateways', '1'
+        )
+        first, _ = server.accept()
+        assert first.recv(1000)[8] == 5
+        # CONNACK of MQTT 3.1.1: unacceptable protocol version.
+        first.sendall(bytes([0x20, 2, 0, 1]))
+        first.close()
+        second, _ = server.accept()
+        assert second.recv(1000)[8] == 4
+        second.sendall(bytes([0x20, 2, 0, 0]))
+        assert second.recv(1)[0] == 0x32
+        length = second.recv(1)[0]
+        body = second.recv(length)
+        topic = int.from_bytes(body[:2])
+        second.sendall(bytes([0x40, 2, *body[2 + topic : 4 + topic]]))
+        assert simulator.finish() == 0, simulator.err
+        second.close()
+    assert 'refuses MQTT 5; going on with 3.1.1' in simulator.err
+    assert 'acknowledged 1' in simulator.out
