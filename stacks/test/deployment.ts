@@ -3,13 +3,15 @@ import type { Board } from '@tidegauge/lab/docker/boards';
 import type { LedgerDocument, ReadingDocument } from '@tidegauge/readings';
 import { buildImages } from '../images/debian/build.ts';
 import type { ImageName } from '../images/debian/images.ts';
+import { askApi } from './api.ts';
 
 const WAIT_MS = 240_000;
 const POLL_MS = 250;
-const REQUEST_MS = 30_000;
 const STACK = 'tidegauge';
 // The board's disk for data, in the lab.
 const DATA = { TIDEGAUGE_DATA: '/mnt' };
+/** The authority's directory, on the same disk. */
+export const AUTHORITY = { TIDEGAUGE_AUTHORITY: '/mnt/authority' };
 
 /** A board and what it is for. */
 export interface Place {
@@ -58,7 +60,7 @@ export class Deployment {
       await manager.docker(update.split(' '));
     }
     const hosts = places.flatMap(({ board }) => ['--host', board.address]);
-    await manager.run(['stacks/bin/secrets', store, ...hosts]);
+    await manager.run(['stacks/bin/secrets', store, ...hosts], { env: AUTHORITY });
     const deployment = new Deployment(places, store, Object.assign({ ...DATA, ...more }, ...images));
     await deployment.deploy();
     return deployment;
@@ -98,7 +100,7 @@ export class Deployment {
   /** A new user of the broker, as a sensor would have it: how to reach the broker, and its password. */
   async addSensor(broker: Board, name: string): Promise<SensorOptions> {
     const password = await broker.run(['stacks/bin/sensor', 'add', name], { env: this.#env });
-    const ca = await this.manager.run(['stacks/bin/secrets', '--ca']);
+    const ca = await this.authority();
     return { name, password, ca, address: broker.address };
   }
 
@@ -106,11 +108,12 @@ export class Deployment {
   async ask<T>(path: string): Promise<T> {
     const [board] = await this.placesOf('api');
     if (board === undefined) throw new Error('the API runs nowhere');
-    const response = await fetch(`http://${board.address}:8080${path}`, {
-      signal: AbortSignal.timeout(REQUEST_MS),
-    });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as T;
+    return (await askApi(board.address, await this.authority(), path)) as T;
+  }
+
+  /** The authority's certificate, PEM. */
+  authority(): Promise<string> {
+    return this.manager.run(['stacks/bin/secrets', '--ca']);
   }
 
   ledger(): Promise<LedgerDocument> {

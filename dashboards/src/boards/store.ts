@@ -21,7 +21,7 @@ export const store = board({
       lines({
         title: 'Errors',
         description:
-          'UNAVAILABLE: is it up? TIMEOUT, OVERLOADED: it is too slow; see Boards. REJECTED: see the quarantine.',
+          'UNAVAILABLE: is it up? TIMEOUT, OVERLOADED: it is too slow; see Boards. REJECTED, UNEXPECTED: see the quarantine and the log.',
         unit: 'ops',
         queries: { '{{backend}} {{kind}}': rate('tidegauge_store_errors_total', 'backend, kind', BACKEND) },
       }),

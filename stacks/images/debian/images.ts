@@ -28,6 +28,7 @@ export type ImageName =
   | 'mariadb'
   | 'cassandra'
   | 'monitoring'
+  | 'systemd'
   | 'tidegauge'
   | 'sensors-sim'
   | 'hbase';
@@ -49,6 +50,8 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
   },
   // Prometheus, Alertmanager and node exporter: whoever takes it names the latter two himself.
   monitoring: { folder: 'debian/monitoring', variable: 'PROMETHEUS_IMAGE' },
+  // A board without Docker.
+  systemd: { folder: 'debian/systemd' },
   tidegauge: {
     folder: 'tidegauge',
     base: 'node',

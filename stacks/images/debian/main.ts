@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
+import { parseFlags } from '@tidegauge/service';
 import { buildImages, type Engine } from './build.ts';
 import { IMAGES, type ImageName } from './images.ts';
 
@@ -19,7 +20,7 @@ const engine: Engine = {
 };
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseFlags({
     allowPositionals: true,
     options: { help: { type: 'boolean' } },
   });

@@ -12,10 +12,13 @@ const READY_MS = 30_000;
 
 /** The shipped broker, run from the shipped files. */
 export interface ShippedBroker {
+  /** Where sensors connect. */
   readonly url: string;
+  /** Where ingest and the exporter connect. */
+  readonly servicesUrl: string;
   readonly ca: string;
   readonly pid: number;
-  /** Password of a user of the stack. */
+  /** Password of a user of the stack; replicas (`ingest-1`) share one. */
   password(user: string): Promise<string>;
   /** The file of sensors' users, each line `name:password` until it is hashed. */
   readonly sensors: string;
@@ -30,6 +33,8 @@ export interface ShippedBroker {
 export interface BrokerBounds {
   readonly queuedMessages: number;
   readonly queuedBytes: number;
+  /** Other variables of start.sh. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -40,7 +45,7 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
   await findProgram('mosquitto', 'mosquitto');
   await findProgram('mosquitto_sub', 'mosquitto-clients');
   const { path, remove } = temporaryDirectory('shipped-broker');
-  const port = await freePort();
+  const [port, servicesPort] = [await freePort(), await freePort()];
   const secrets = join(path, 'secrets');
   await run(join(ROOT, 'stacks/bin/secrets'), ['sqlite', '--directory', secrets]);
   const mounts = { '/run/mosquitto': 'run', '/mosquitto/config': 'config', '/mosquitto/data': 'data' };
@@ -49,7 +54,7 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
     let text = await readFile(join(ROOT, 'stacks/mosquitto', name), 'utf8');
     text = text.replaceAll('/run/secrets/', `${secrets}/tidegauge_`);
     for (const [from, to] of Object.entries(mounts)) text = text.replaceAll(from, join(path, to));
-    text = text.replaceAll('8883', String(port));
+    text = text.replaceAll('8883', String(port)).replaceAll('8884', String(servicesPort));
     // Ends with its script, which is killed when this process exits.
     text = text.replace(/^mosquitto -c/m, 'setpriv --pdeathsig KILL mosquitto -c');
     // As root it would drop to the user mosquitto, who cannot read what root made.
@@ -66,6 +71,7 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
       env: {
         MAX_QUEUED_MESSAGES: String(bounds.queuedMessages),
         MAX_QUEUED_BYTES: String(bounds.queuedBytes),
+        ...bounds.env,
       },
       ready: () =>
         health().then(
@@ -77,13 +83,14 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
   let server = await launch();
   return {
     url: `mqtts://localhost:${port}`,
+    servicesUrl: `mqtts://localhost:${servicesPort}`,
     ca: await readFile(join(secrets, 'tidegauge_ca'), 'utf8'),
     get pid() {
       return server.pid;
     },
     async password(user) {
       const lines = await readFile(join(secrets, 'tidegauge_mosquitto_passwords'), 'utf8');
-      const [, password] = new RegExp(`^${user}:(.*)$`, 'm').exec(lines) ?? [];
+      const [, password] = new RegExp(`^${user.replace(/-\d+$/, '')}:(.*)$`, 'm').exec(lines) ?? [];
       if (password === undefined) throw new Error(`stacks/bin/secrets makes no user ${user}`);
       return password;
     },

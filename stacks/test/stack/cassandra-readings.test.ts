@@ -1,8 +1,8 @@
-import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { Deployment, until } from '../deployment.ts';
+import { Deployment } from '../deployment.ts';
+import { assertRoundTrip } from '../round-trip.ts';
 import { Sensor } from '../sensor.ts';
 
 const MESSAGES = 10_000;
@@ -29,12 +29,5 @@ test('on Cassandra, on a board of its own, what a sensor publishes is read back'
   ] as const;
   const deployment = await Deployment.start('cassandra', places, QUICK);
   sensor = await Sensor.connect(await deployment.addSensor(first, 'site-3'));
-  await sensor.publish(MESSAGES);
-  const { readings, gaps, balanced } = await until('the ledger to have them', async () => {
-    const ledger = await deployment.ledger();
-    return ledger.readings.stored === MESSAGES && ledger;
-  });
-  assert.ok(balanced);
-  assert.deepEqual([readings.received, readings.quarantined, gaps.missing], [MESSAGES, 0, 0]);
-  assert.equal((await sensor.stored(deployment)).size, MESSAGES);
+  await assertRoundTrip(sensor, deployment, MESSAGES);
 });

@@ -7,6 +7,7 @@ import { temporaryDirectory } from '@tidegauge/lab';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { buildImages } from '../../images/debian/build.ts';
+import { AUTHORITY } from '../deployment.ts';
 
 const WAIT_MS = 300_000;
 const POLL_MS = 500;
@@ -64,7 +65,7 @@ test('a board joins and gets its copies', { skip }, async () => {
     const label = /docker (node update .*)$/m.exec(said)![1]!;
     if (board === seed) await seed.docker(label.split(' '));
   }
-  await seed.run(['stacks/bin/secrets', 'cassandra', '--copies', '2']);
+  await seed.run(['stacks/bin/secrets', 'cassandra', '--copies', '2'], { env: AUTHORITY });
   const override = join(folder.path, 'override.yml');
   writeFileSync(override, OTHERS_OFF);
   const env = { ...DATA, ...images, CASSANDRA_JVM_OPTIONS: QUICK, CASSANDRA_JOIN_SPREAD: '0' };

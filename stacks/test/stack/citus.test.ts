@@ -10,6 +10,8 @@ import { hasCitus } from '@tidegauge/lab/citus';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { buildImages } from '../../images/debian/build.ts';
+import { askApi, type Request } from '../api.ts';
+import { AUTHORITY } from '../deployment.ts';
 
 // On the extension of this machine's PostgreSQL, where it has one.
 const run = promisify(execFile);
@@ -99,14 +101,12 @@ let token = '';
 let written = 0;
 
 /** A request to the API, wherever it runs. */
-async function api(path: string, init: RequestInit = {}): Promise<unknown> {
+async function api(path: string, init: Request = {}): Promise<unknown> {
+  const ca = await manager.run(['stacks/bin/secrets', '--ca']);
   let last: unknown = new Error('no board answers');
   for (const { address } of boards) {
     try {
-      const signal = AbortSignal.timeout(10_000);
-      const answer = await fetch(`http://${address}:8080${path}`, { ...init, signal });
-      if (answer.ok) return await answer.json();
-      last = new Error(`${answer.status} ${await answer.text()}`);
+      return await askApi(address, ca, path, init);
     } catch (error) {
       last = error;
     }
@@ -151,7 +151,7 @@ test('a coordinator and two workers come up by themselves, and what is written i
       return { ...built, CITUS_IMAGE: IMAGE };
     }),
   );
-  const env = { ...images[0]!, TIDEGAUGE_DATA: '/mnt', CITUS_FOUNDERS: '2' };
+  const env = { ...images[0]!, TIDEGAUGE_DATA: '/mnt', CITUS_FOUNDERS: '2', ...AUTHORITY };
   const roles = [['broker', 'citus=coordinator'], ['citus=worker'], ['citus=worker']];
   for (const [index, board] of boards.entries()) {
     const said = await board.run(['stacks/bin/board', ...roles[index]!], { env });

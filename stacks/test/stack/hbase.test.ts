@@ -7,6 +7,8 @@ import { temporaryDirectory } from '@tidegauge/lab';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { buildImages } from '../../images/debian/build.ts';
+import { askApi, type Request } from '../api.ts';
+import { AUTHORITY } from '../deployment.ts';
 
 const WAIT_MS = 240_000;
 const POLL_MS = 500;
@@ -57,11 +59,8 @@ function healthy(service: string, not = ''): Promise<string> {
   });
 }
 
-async function api(path: string, init: RequestInit = {}): Promise<unknown> {
-  const response = await fetch(`http://${board.address}:8080${path}`, init);
-  const body = await response.text();
-  assert.ok(response.ok, `${path}: ${response.status} ${body}`);
-  return JSON.parse(body);
+async function api(path: string, init: Request = {}): Promise<unknown> {
+  return askApi(board.address, await board.run(['stacks/bin/secrets', '--ca']), path, init);
 }
 
 test('a name node is formatted when there is nothing, and never over something', { skip }, async () => {
@@ -101,7 +100,7 @@ test('all of HBase on a board of 1 GB keeps what it was given through a kill', {
   await swarm();
   const said = await board.run(['stacks/bin/board', 'hbase', 'broker'], { env: DATA });
   await board.docker(/docker (node update .*)$/m.exec(said)![1]!.split(' '));
-  await board.run(['stacks/bin/secrets', 'hbase-standalone']);
+  await board.run(['stacks/bin/secrets', 'hbase-standalone'], { env: AUTHORITY });
   const override = join(folder.path, 'override.yml');
   writeFileSync(override, OTHERS_OFF);
   const options = ['--resolve-image', 'never', '-c', override];

@@ -228,13 +228,20 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-const STORE = ['packages/hbase-client', 'packages/readings', 'packages/service', 'packages/storage'];
+const SERVICE = ['packages/service', 'packages/text'];
+const STORE = [
+  'packages/hbase-client',
+  'packages/readings',
+  'packages/service',
+  'packages/storage',
+  'packages/text',
+];
 /** Our own code by image. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ingest: ['packages/hbase-client', 'packages/mqtt-session', ...STORE.slice(1), 'services/ingest'],
   api: [...STORE, 'services/api'],
-  'broker-metrics': ['packages/service', 'services/broker-metrics'],
-  'citus-membership': ['packages/service', 'services/citus-membership'],
+  'broker-metrics': [...SERVICE, 'services/broker-metrics'],
+  'citus-membership': [...SERVICE, 'services/citus-membership'],
   doctor: [...STORE, 'services/doctor'],
 };
 

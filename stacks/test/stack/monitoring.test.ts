@@ -26,7 +26,13 @@ after(async () => {
 
 /** Runs a script of stacks/bin on the board, as its operator would. */
 async function script(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const settings = { ...process.env, ...board!.env, TIDEGAUGE_DATA: join(folder.path, 'data'), ...env };
+  const settings = {
+    ...process.env,
+    ...board!.env,
+    TIDEGAUGE_DATA: join(folder.path, 'data'),
+    TIDEGAUGE_AUTHORITY: join(folder.path, 'authority'),
+    ...env,
+  };
   const { stdout } = await run(join(ROOT, 'stacks/bin', name), args, { env: settings });
   return stdout;
 }

@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { Deployment, until } from '../deployment.ts';
+import { assertRoundTrip } from '../round-trip.ts';
 import { Sensor } from '../sensor.ts';
 
 const MESSAGES = 10_000;
@@ -32,15 +33,7 @@ test('a board of 1 GB has the whole stack', { skip }, async () => {
 
 test('what a sensor outside publishes is read back, all of it and once', { skip }, async () => {
   sensor = await Sensor.connect(await deployment.addSensor(board, 'site-3'));
-  await sensor.publish(MESSAGES);
-  assert.equal(sensor.acknowledged.size, MESSAGES);
-  const { readings, gaps, balanced } = await until('the ledger to have them', async () => {
-    const ledger = await deployment.ledger();
-    return ledger.readings.stored === MESSAGES && ledger;
-  });
-  assert.ok(balanced);
-  assert.deepEqual([readings.received, readings.quarantined, gaps.missing], [MESSAGES, 0, 0]);
-  assert.equal((await sensor.stored(deployment)).size, MESSAGES);
+  await assertRoundTrip(sensor, deployment, MESSAGES);
 });
 
 test('nothing runs as root, or may write to the files of its image', { skip }, async () => {

@@ -15,6 +15,7 @@ const { boards, swarm, stop } = ('server' in started ? started.server : {}) as B
 const board = boards?.[0];
 const folder = temporaryDirectory('setups');
 const data = join(folder.path, 'data');
+const authority = join(folder.path, 'authority');
 after(async () => {
   await stop?.();
   folder.remove();
@@ -31,7 +32,7 @@ interface Outcome {
 function script(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Outcome {
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'stacks/bin', name), args, {
     encoding: 'utf8',
-    env: { ...process.env, ...board!.env, TIDEGAUGE_DATA: data, ...env },
+    env: { ...process.env, ...board!.env, TIDEGAUGE_DATA: data, TIDEGAUGE_AUTHORITY: authority, ...env },
   });
   const findings = stderr.split('\n').filter((line) => line !== '');
   return { status, output: stdout, findings };

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/lab';
 import { ROOT } from '../stack-files.ts';
 
+const DAY_MS = 86_400_000;
 const SCRIPT = join(ROOT, 'stacks/bin/secrets');
 
 const folder = temporaryDirectory('secrets');
@@ -63,6 +64,73 @@ test('the broker’s certificate is signed by the authority, for every name it h
   assert.ok(
     !readdirSync(directory).some((name) => read(name.slice(10)).includes('CERTIFICATE') && /key/.test(name)),
   );
+});
+
+test('the API and Grafana have certificates of the same authority, whose key nobody else can read', () => {
+  execFileSync(SCRIPT, ['monitoring', '--directory', directory], {
+    env: { ...process.env, GRAFANA_PASSWORD: 'of this test' },
+  });
+  const ca = new X509Certificate(read('ca'));
+  for (const name of ['api', 'grafana']) {
+    const certificate = new X509Certificate(read(`${name}_cert`));
+    assert.ok(certificate.verify(ca.publicKey), name);
+    assert.ok(certificate.checkPrivateKey(createPrivateKey(read(`${name}_key`))), name);
+    // A name that was given once goes into every certificate.
+    for (const host of [name, `tasks.${name}`, 'localhost', 'broker.example.org']) {
+      assert.equal(certificate.checkHost(host), host);
+    }
+    assert.equal(certificate.checkHost('mosquitto'), undefined);
+    assert.ok(certificate.validToDate.getTime() - Date.now() < 825 * DAY_MS, 'browsers take it');
+  }
+  const authority = `${directory}-authority`;
+  assert.equal(statSync(authority).mode & 0o777, 0o700);
+  assert.equal(statSync(join(authority, 'ca.key')).mode & 0o777, 0o600);
+});
+
+test('certificates are renewed by the same authority, in the same files, for the same names and more', () => {
+  const names = ['mosquitto', 'api', 'grafana'];
+  const before = names.map((name) => new X509Certificate(read(`${name}_cert`)));
+  const files = names.map((name) => statSync(join(directory, `tidegauge_${name}_cert`)).ino);
+  const [ca, token] = [read('ca'), read('api_token')];
+  secrets('--renew', '--host', 'new.example.org', '--host', '2001:db8::7');
+  assert.deepEqual([read('ca'), read('api_token')], [ca, token]);
+  for (const [index, name] of names.entries()) {
+    const renewed = new X509Certificate(read(`${name}_cert`));
+    assert.notEqual(renewed.serialNumber, before[index]!.serialNumber);
+    assert.ok(renewed.verify(new X509Certificate(ca).publicKey), name);
+    assert.ok(renewed.checkPrivateKey(createPrivateKey(read(`${name}_key`))), name);
+    assert.equal(renewed.checkHost('broker.example.org'), 'broker.example.org');
+    assert.equal(renewed.checkHost('new.example.org'), 'new.example.org');
+    assert.ok(renewed.checkIP('2001:db8::7'), name);
+    // A container has mounted the file, not its name.
+    assert.equal(statSync(join(directory, `tidegauge_${name}_cert`)).ino, files[index]);
+  }
+  assert.match(secrets('--expires'), /^mosquitto .* GMT\napi .* GMT\ngrafana .* GMT\n$/);
+  assert.equal(secrets('--ca').trim(), ca.trim());
+});
+
+test('without the authority, or with another, nothing is signed', () => {
+  const authority = `${directory}-authority`;
+  const cert = read('api_cert');
+  const refusal = (env: Record<string, string>) =>
+    spawnSync(SCRIPT, ['--renew', '--directory', directory], {
+      encoding: 'utf8',
+      env: { ...process.env, ...env },
+    });
+  const lost = refusal({ TIDEGAUGE_AUTHORITY: join(folder.path, 'nowhere') });
+  assert.equal(lost.status, 1);
+  assert.match(lost.stderr, /^secrets: \S+nowhere\/ca\.key or ca\.pem cannot be read, .*copy.*\n$/);
+  const other = join(folder.path, 'elsewhere');
+  execFileSync(SCRIPT, ['sqlite', '--directory', other]);
+  const foreign = refusal({ TIDEGAUGE_AUTHORITY: `${other}-authority` });
+  assert.equal(foreign.status, 1);
+  assert.match(foreign.stderr, /^secrets: \S+ is another authority than the one that is deployed: .*\n$/);
+  assert.equal(read('api_cert'), cert);
+  assert.ok(statSync(join(authority, 'ca.key')).isFile());
+  const host = spawnSync(SCRIPT, ['--renew', '--host', 'a,DNS:b', '--directory', directory], {
+    encoding: 'utf8',
+  });
+  assert.match(host.stderr, /^secrets: --host a,DNS:b is neither a name nor an address\n$/);
 });
 
 test('half of what belongs together is refused, with what to remove', () => {

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { type Deployment, until } from './deployment.ts';
+import type { Sensor } from './sensor.ts';
+
+/** Publishes so many messages, the first of a deploy, and holds that all of them are stored and read back, once. */
+export async function assertRoundTrip(sensor: Sensor, deployment: Deployment, count: number): Promise<void> {
+  await sensor.publish(count);
+  assert.equal(sensor.acknowledged.size, count);
+  const { readings, gaps, balanced } = await until('the ledger to have them', async () => {
+    const ledger = await deployment.ledger();
+    return ledger.readings.stored === count && ledger;
+  });
+  assert.ok(balanced);
+  assert.deepEqual([readings.received, readings.quarantined, gaps.missing], [count, 0, 0]);
+  assert.equal((await sensor.stored(deployment)).size, count);
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { temporaryDirectory } from '@tidegauge/lab';
+import { lookUp } from '@tidegauge/lab/debian';
+import { ROOT } from '../stack-files.ts';
+
+const run = promisify(execFile);
+
+const UNITS = globSync('stacks/systemd/*.service', { cwd: ROOT });
+const folder = temporaryDirectory('units');
+after(() => folder.remove());
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name]) => name!);
+
+async function output(program: string, ...args: string[]): Promise<string> {
+  const { stdout, stderr } = await run(program, args);
+  return stdout + stderr;
+}
+
+test('the broker’s unit has every secret that the broker’s files read', () => {
+  const unit = read('stacks/systemd/tidegauge-broker.service');
+  const files = ['mosquitto.conf', 'start.sh'].map((name) => read(`stacks/mosquitto/${name}`)).join();
+  const wanted = new Set(all(files, /\/run\/secrets\/(\w+)/g));
+  assert.ok(wanted.size > 0);
+  for (const name of wanted) assert.match(unit, new RegExp(`^LoadCredential=${name}:`, 'm'));
+});
+
+test('units load secrets that stacks/bin/secrets makes, and name settings that there are', async () => {
+  const made = join(folder.path, 'secrets');
+  await run(join(ROOT, 'stacks/bin/secrets'), ['sqlite', '--directory', made]);
+  const settings = read('docs/configuration.md');
+  assert.equal(UNITS.length, 3);
+  for (const path of UNITS) {
+    const unit = read(path);
+    const loaded = all(unit, /^LoadCredential=\w+:\/etc\/tidegauge\/secrets\/(\w+)$/gm);
+    assert.equal(loaded.length, all(unit, /^(LoadCredential)=/gm).length, path);
+    for (const name of loaded) assert.ok(readFileSync(join(made, name), 'utf8') !== '', `${path}: ${name}`);
+    if (path.includes('broker')) continue;
+    const variables = all(unit, /^Environment=(.*)$/gm).flatMap((line) => all(line, /(\w+)=/g));
+    for (const variable of variables.filter((name) => !name.startsWith('NODE_'))) {
+      assert.ok(settings.includes(`\`${variable.replace(/_FILE$/, '')}\``), `${path}: ${variable}`);
+    }
+  }
+});
+
+test('systemd understands the units, and finds little that they expose', async (context) => {
+  const analyze: string | null = await lookUp('systemd-analyze', []);
+  if (analyze === null) return context.skip('systemd-analyze is not installed');
+  for (const path of UNITS) {
+    // Its programs are on the board only.
+    const text = read(path).replace(/^ExecStart=.*$/m, 'ExecStart=/bin/true');
+    const unit = join(folder.path, basename(path));
+    writeFileSync(unit, text);
+    assert.equal(await output(analyze, 'verify', '--man=no', '--recursive-errors=no', unit), '', path);
+    const judgement = await output(analyze, 'security', '--offline=yes', '--no-pager', unit);
+    const [, exposure] = /level for \S+: ([\d.]+)/.exec(judgement)!;
+    assert.ok(Number(exposure) < 2, `${path}: ${exposure}`);
+  }
+});
