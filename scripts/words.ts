@@ -1,0 +1,149 @@
+// Finds phrases that the project's text avoids: `npm run words [-- PATH…]`, `npm run words -- --count` for totals.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ROOT } from './setup.js';
+import { AVOIDED, type Avoided, wordTable } from './word-list.ts';
+
+/** A phrase found in a text. Line and column count from 1. */
+export interface Hit {
+  readonly line: number;
+  readonly column: number;
+  readonly found: string;
+  readonly write: string;
+}
+
+/** Files that are generated, that come from elsewhere, or that must contain the phrases. */
+const EXCLUDED = [
+  'LICENSE',
+  'package-lock.json',
+  'dashboards/grafana',
+  'dashboards/prometheus',
+  'docs/configuration.md',
+  'docs/stores.md',
+  'packages/workload/workloads',
+  'scripts/word-list.ts',
+  'scripts/test/unit/words.test.ts',
+];
+const CONTRIBUTING = join(ROOT, 'CONTRIBUTING.md');
+const TABLE = /(?<=<!-- words -->\n\n)[\s\S]*?(?=\n\n<!-- \/words -->)/;
+
+// A space in a phrase, or a line break with what begins the next line of a comment or quote.
+const SPACE = '(?:[ \\t]+|[ \\t]*\\n[ \\t]*(?:(?://|\\*|#|>)[ \\t]*)?)';
+const COMPILED = AVOIDED.map((avoided: Avoided) => ({
+  avoided,
+  expression: new RegExp(`\\b(?:${avoided.pattern.replaceAll(' ', SPACE)})\\b`, 'gi'),
+}));
+
+/** The avoided phrases in a text, in its order. The generated table of CONTRIBUTING.md is not searched. */
+export function findWords(text: string): Hit[] {
+  const table = TABLE.exec(text);
+  const searched = table === null ? text : text.replace(TABLE, (inside) => inside.replace(/[^\n]/g, ' '));
+  const taken: { from: number; to: number; write: string }[] = [];
+  for (const { avoided, expression } of COMPILED) {
+    for (const match of searched.matchAll(expression)) {
+      const from = match.index;
+      const to = from + match[0].length;
+      if (taken.some((other) => from < other.to && other.from < to)) continue;
+      taken.push({ from, to, write: avoided.write });
+    }
+  }
+  return taken
+    .toSorted((a, b) => a.from - b.from)
+    .map(({ from, to, write }) => {
+      const before = searched.slice(0, from);
+      return {
+        line: before.split('\n').length,
+        column: from - before.lastIndexOf('\n'),
+        found: searched.slice(from, to).replace(/\s*\n\s*(?:\/\/|[*#>])?\s*|\s+/g, ' '),
+        write,
+      };
+    });
+}
+
+/** CONTRIBUTING.md with the table of this list. */
+export function contributing(): string {
+  const text = readFileSync(CONTRIBUTING, 'utf8');
+  if (!TABLE.test(text)) throw new Error('CONTRIBUTING.md has no <!-- words --> markers');
+  return text.replace(TABLE, () => wordTable());
+}
+
+/** The files to check, relative to the repository: tracked or new, below the paths given. */
+function filesBelow(paths: readonly string[]): string[] {
+  const options = ['ls-files', '-z', '--full-name', '--cached', '--others', '--exclude-standard', '--'];
+  const listed = execFileSync('git', [...options, ...(paths.length > 0 ? paths : [':/'])], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const excluded = (file: string) => EXCLUDED.some((path) => file === path || file.startsWith(`${path}/`));
+  return [...new Set(listed.split('\0'))].filter((file) => file !== '' && !excluded(file));
+}
+
+function read(file: string): string | null {
+  try {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null; // Deleted in the working tree, or a link to a directory.
+  }
+}
+
+function main(): number {
+  let values: { count?: boolean; help?: boolean; table?: boolean };
+  let positionals: string[];
+  try {
+    ({ values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { count: { type: 'boolean' }, help: { type: 'boolean' }, table: { type: 'boolean' } },
+    }));
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    return 2;
+  }
+  if (values.help === true) {
+    process.stdout.write(`Usage: npm run words -- [--count] [--table] [PATH…]
+
+Finds words and phrases that the project's text avoids (CONTRIBUTING.md, "Language"). Checks all tracked and new
+text files, or those below each PATH.
+
+  --count   print the number of phrases per directory instead of each one
+  --table   write the table in CONTRIBUTING.md from scripts/word-list.ts
+
+Exit codes: 0 none found, 1 some found, 2 bad usage.
+`);
+    return 0;
+  }
+  if (values.table === true) {
+    writeFileSync(CONTRIBUTING, contributing());
+    return 0;
+  }
+  const counts = new Map<string, number>();
+  let total = 0;
+  const files = filesBelow(positionals);
+  if (positionals.length > 0 && files.length === 0) {
+    process.stderr.write(`no files to check below ${positionals.join(' ')}\n`);
+    return 2;
+  }
+  for (const file of files) {
+    const hits = findWords(read(file) ?? '');
+    if (hits.length === 0) continue;
+    total += hits.length;
+    const top = file
+      .split('/')
+      .slice(0, /^(?:packages|services)\//.test(file) ? 2 : 1)
+      .join('/');
+    counts.set(top, (counts.get(top) ?? 0) + hits.length);
+    if (values.count === true) continue;
+    for (const { line, column, found, write } of hits)
+      process.stdout.write(`${file}:${line}:${column}: "${found}": write ${write}\n`);
+  }
+  if (values.count === true) {
+    for (const [top, count] of [...counts].toSorted(([, a], [, b]) => b - a))
+      process.stdout.write(`${String(count).padStart(6)}  ${top}\n`);
+  }
+  if (total > 0) process.stderr.write(`${total} avoided ${total === 1 ? 'phrase' : 'phrases'}\n`);
+  return total > 0 ? 1 : 0;
+}
+
+if (import.meta.main) process.exitCode = main();
