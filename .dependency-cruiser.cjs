@@ -1,17 +1,63 @@
-/**
- * The direction of dependencies (ARCHITECTURE.md, "Who may import whom"), checked by `npm run lint`.
- * @type {import('dependency-cruiser').IConfiguration}
- */
-const pure = (room) => ({
-  name: `${room}-is-pure`,
-  comment: `packages/${room} imports nothing of ours and does no I/O`,
+const { globSync, readFileSync } = require('node:fs');
+
+const ROOT = readManifest('.');
+const WORKSPACES = globSync(ROOT.workspaces.map((pattern) => `${pattern}/package.json`)).map((path) =>
+  readManifest(path.replace(/\/package\.json$/, '')),
+);
+
+function readManifest(folder) {
+  const { name, workspaces, dependencies, devDependencies } = JSON.parse(
+    readFileSync(`${folder}/package.json`, 'utf8'),
+  );
+  return { folder, name, workspaces, dependencies, devDependencies };
+}
+
+/** A regular expression for the folders of workspaces; one that matches nothing when there is none. */
+const inside = (manifests) => `^(${manifests.map(({ folder }) => folder).join('|') || '(?!)'})/`;
+
+/** A workspace imports only the workspaces that its package.json declares. npm run lint checks the reverse with knip. */
+const declared = ({ folder, name, dependencies = {}, devDependencies = {} }) => {
+  // The root package is the folder scripts. The rule no-service-imported decides which services it may import.
+  const path = folder === '.' ? '^scripts/' : `^${folder}/`;
+  const others = WORKSPACES.filter(
+    (other) => other.name !== name && !(folder === '.' && other.folder.startsWith('services/')),
+  );
+  const isDeclared = (other) => Object.hasOwn(dependencies, other.name);
+  const isForTests = (other) => !isDeclared(other) && Object.hasOwn(devDependencies, other.name);
+  return [
+    {
+      name: `${name}-declares-its-imports`,
+      comment: `add the package that is imported to dependencies (devDependencies if only tests import it) in ${folder}/package.json, then run npm install`,
+      severity: 'error',
+      from: { path },
+      to: { path: inside(others.filter((other) => !isDeclared(other) && !isForTests(other))) },
+    },
+    {
+      name: `${name}-dev-dependencies-are-for-tests`,
+      comment: `code outside test and conformance imports a devDependency: move it to dependencies in ${folder}/package.json, then run npm install`,
+      severity: 'error',
+      from: { path, pathNot: '/(test|conformance)/' },
+      // No image has the folder scripts: all that it imports is for development.
+      to: { path: inside(folder === '.' ? [] : others.filter(isForTests)) },
+    },
+  ];
+};
+
+const pure = (folder) => ({
+  name: `${folder}-is-pure`,
+  comment: `packages/${folder} imports no other package of this project and does no I/O`,
   severity: 'error',
-  from: { path: `^packages/${room}/src` },
-  to: { pathNot: `^packages/${room}/src`, dependencyTypesNot: ['type-only'] },
+  from: { path: `^packages/${folder}/src` },
+  to: { pathNot: `^packages/${folder}/src`, dependencyTypesNot: ['type-only'] },
 });
 
+/**
+ * Which module may import which (ARCHITECTURE.md, "Rules that hold everywhere"). `npm run lint` checks it.
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
 module.exports = {
   forbidden: [
+    ...[ROOT, ...WORKSPACES].flatMap(declared),
     pure('readings'),
     pure('workload'),
     {
