@@ -7,6 +7,7 @@ import {
   Logins,
   type Metrics,
   notFound,
+  operationRoutes,
   problemHandler,
   securityHeaders,
 } from '@tidegauge/service';
@@ -27,7 +28,6 @@ import { handedBody, recordLane } from './record-lane.ts';
 import { deviceRoutes } from './routes/devices.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { liveRoutes } from './routes/live.ts';
-import { operationRoutes } from './routes/operations.ts';
 import { quarantineRoutes } from './routes/quarantine.ts';
 import { readingRoutes } from './routes/readings.ts';
 import { recordRoutes } from './routes/records.ts';
@@ -128,10 +128,21 @@ export function createApp(dependencies: AppDependencies): App {
     recordRoutes(store, lane, answers),
   );
   app.use(ledgerRoutes(ingest), quarantineRoutes(ingest, cursors), liveRoutes(live));
-  app.use(operationRoutes(store, metrics));
+  // Without ingest the API still answers what is stored, so only the store decides.
+  app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));
   app.use(notFound);
   app.use(allowHeader, problemHandler(logger, translate));
   return { handler: lane.handler, live };
+}
+
+/** Why the store cannot answer, in the words that clients may read: a driver's message has hosts and statements. */
+async function storeProblem(store: Store): Promise<string | null> {
+  try {
+    await store.health();
+    return null;
+  } catch (error) {
+    return translate(error)?.detail ?? 'The store failed; the log of this service has the reason.';
+  }
 }
 
 /** Files of the page count as one route in the metrics, whatever their names. */

@@ -1,17 +1,13 @@
-import { readFileSync } from 'node:fs';
 import {
   type Config,
-  ConfigError,
   createLogger,
-  guardBrowsers,
+  createServiceApp,
   listen,
   Metrics,
-  notFound,
-  Problem,
-  problemHandler,
   type Running,
+  readSettingFile,
 } from '@tidegauge/service';
-import express, { type Express } from 'express';
+import { maskUrl } from '@tidegauge/text';
 import { connect, type IClientOptions, type MqttClient } from 'mqtt';
 import { BrokerReport } from './broker-report.ts';
 import type { settings } from './settings.ts';
@@ -32,10 +28,13 @@ export async function startBrokerMetrics(config: Config<typeof settings>): Promi
   const report = new BrokerReport();
   const options = connection(config);
   let client: MqttClient | null = null;
-  report.measure(metrics, () => client?.connected === true);
+  const isConnected = () => client?.connected === true;
+  report.measure(metrics, isConnected);
 
-  const app = createApp(config.httpListen, metrics, () => client?.connected === true);
-  app.use(notFound, problemHandler(logger));
+  const checks = {
+    'the broker': () => (isConnected() ? null : `the broker ${maskUrl(config.broker)} is not connected`),
+  };
+  const app = createServiceApp({ listen: config.httpListen, logger, metrics, checks });
   const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
 
   const session = connect(config.broker, options);
@@ -65,22 +64,6 @@ export async function startBrokerMetrics(config: Config<typeof settings>): Promi
   };
 }
 
-function createApp(address: string, metrics: Metrics, connected: () => boolean): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('etag', false);
-  app.use(guardBrowsers(address));
-  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
-  app.get('/readyz', (_request, response) => {
-    if (!connected()) throw new Problem(503, 'Not ready', 'The broker is not connected.', { retryAfter: 1 });
-    response.json({ status: 'ready' });
-  });
-  app.get('/metrics', async (_request, response) => {
-    response.type('text/plain; version=0.0.4').send(await metrics.text());
-  });
-  return app;
-}
-
 function connection({ brokerUser, brokerPassword, brokerCa }: Config<typeof settings>): IClientOptions {
   return {
     protocolVersion: 4,
@@ -91,14 +74,6 @@ function connection({ brokerUser, brokerPassword, brokerCa }: Config<typeof sett
     keepalive: 10,
     ...(brokerUser === null ? {} : { username: brokerUser }),
     ...(brokerPassword === null ? {} : { password: brokerPassword }),
-    ...(brokerCa === null ? {} : { ca: readCa(brokerCa) }),
+    ...(brokerCa === null ? {} : { ca: readSettingFile('BROKER_CA', brokerCa) }),
   };
-}
-
-function readCa(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new ConfigError([`BROKER_CA names ${file}, which cannot be read: ${(error as Error).message}`]);
-  }
 }

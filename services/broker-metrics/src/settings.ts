@@ -1,20 +1,13 @@
-import { defineConfig, LOG_LEVELS, oneOf, port, text, url } from '@tidegauge/service';
+import { BROKER_SETTINGS, defineConfig, port, SERVICE_SETTINGS } from '@tidegauge/service';
 
-/** Everything the broker's exporter can be told, with its defaults. */
+/** Every setting of broker-metrics. */
 export const settings = defineConfig({
-  broker: {
-    kind: url('mqtt', 'mqtts', 'ws', 'wss'),
-    default: 'mqtt://127.0.0.1:1883',
-    secret: 'url',
-    help: 'The broker to watch; user and password have variables of their own.',
+  ...BROKER_SETTINGS,
+  brokerUser: {
+    ...BROKER_SETTINGS.brokerUser,
+    help: 'The user name for the broker. The user must be allowed to read $SYS/#.',
   },
-  brokerUser: { kind: text(), help: 'User name for the broker; it must be allowed to read $SYS/#.' },
-  brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
-  brokerCa: {
-    kind: text('a file name'),
-    help: 'PEM file of the certificate authority that signed the broker, for mqtts and wss.',
-  },
-  httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'Address of the HTTP port.' },
-  metricsPort: { kind: port(), default: '9465', help: 'HTTP port: metrics and health. It changes nothing.' },
-  logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'Least severity that is logged.' },
+  httpListen: SERVICE_SETTINGS.httpListen,
+  metricsPort: { kind: port(), default: '9465', help: 'HTTP port for metrics and health. It is read-only.' },
+  logLevel: SERVICE_SETTINGS.logLevel,
 });

@@ -1,59 +1,48 @@
 import {
-  guardBrowsers,
+  createServiceApp,
   type Logger,
-  Logins,
   type Metrics,
-  notFound,
   Problem,
-  problemHandler,
+  type ReadinessChecks,
 } from '@tidegauge/service';
-import express, { type Express } from 'express';
+import { type Express, Router } from 'express';
 import type { Membership } from './membership.ts';
 
 export interface AppOptions {
   readonly membership: Membership;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  /** Address that it is to listen on. */
+  /** The address that the server will listen on. */
   readonly listen: string;
+  /** Bearer token for `POST /rebalance`; null when no login is needed. */
   readonly token: string | null;
-  /** After so long without a round that went well it is not ready. */
+  /** The service is not ready when its last successful round is older than this, seconds. */
   readonly staleSeconds: number;
 }
 
-/** The HTTP side, not listening yet. */
-export function createApp({ membership, metrics, logger, listen, token, staleSeconds }: AppOptions): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('etag', false);
-  const logins = new Logins({ token, variable: 'HTTP_TOKEN', logger, metrics });
-  app.use(guardBrowsers(listen), logins.guard);
-  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
-  app.get('/readyz', (_request, response) => {
-    const { lastRound, lastResolve } = membership;
-    const why = isStale(lastRound, staleSeconds)
-      ? 'The coordinator is not reached.'
-      : isStale(lastResolve, staleSeconds)
-        ? 'DNS gives no addresses of workers.'
-        : null;
-    if (why !== null) throw new Problem(503, 'Not ready', why, { retryAfter: 5 });
-    response.json({ status: 'ready' });
-  });
-  app.get('/metrics', async (_request, response) => {
-    response.type('text/plain; version=0.0.4').send(await metrics.text());
-  });
-  app.get('/workers', (_request, response) => {
+/** The HTTP application; it does not listen. */
+export function createApp({ membership, staleSeconds, ...options }: AppOptions): Express {
+  const checks: ReadinessChecks = {
+    'the coordinator': () =>
+      isStale(membership.lastRound, staleSeconds) ? 'the coordinator cannot be reached' : null,
+    DNS: () => (isStale(membership.lastResolve, staleSeconds) ? 'DNS returns no addresses of workers' : null),
+  };
+  return createServiceApp({ ...options, checks, routes: membershipRoutes(membership) });
+}
+
+function membershipRoutes(membership: Membership): Router {
+  const router = Router();
+  router.get('/workers', (_request, response) => {
     const { members, waiting } = membership.view;
     response.json({ workers: members, waiting: [...waiting].map(([address, why]) => ({ address, why })) });
   });
-  app.get('/rebalance', (_request, response) => void response.json(progress(membership)));
-  app.post('/rebalance', (_request, response) => {
+  router.get('/rebalance', (_request, response) => void response.json(progress(membership)));
+  router.post('/rebalance', (_request, response) => {
     const why = membership.startRebalance();
-    if (why !== null) throw new Problem(409, 'Cannot rebalance now', `It cannot begin: ${why}.`);
+    if (why !== null) throw new Problem(409, 'Cannot rebalance now', `The rebalance cannot start: ${why}.`);
     response.status(202).json(progress(membership));
   });
-  app.use(notFound, problemHandler(logger));
-  return app;
+  return router;
 }
 
 function progress({ rebalance, view }: Membership): object {

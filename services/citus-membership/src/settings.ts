@@ -3,10 +3,9 @@ import {
   defineConfig,
   duration,
   integer,
-  LOG_LEVELS,
   list,
-  oneOf,
   port,
+  SERVICE_SETTINGS,
   text,
   url,
 } from '@tidegauge/service';
@@ -54,12 +53,12 @@ export const settings = defineConfig({
     default: 'false',
     help: 'Once after the start: make missing copies and spread shards evenly.',
   },
-  httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'Address of the HTTP port.' },
+  httpListen: SERVICE_SETTINGS.httpListen,
   httpToken: {
     kind: text(),
     secret: true,
     help: 'Bearer token that POST /rebalance asks for; needed when listening beyond this machine.',
   },
   metricsPort: { kind: port(), default: '9466', help: 'HTTP port: metrics, health, workers, rebalance.' },
-  logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'Least severity that is logged.' },
+  logLevel: SERVICE_SETTINGS.logLevel,
 });

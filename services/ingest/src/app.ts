@@ -11,13 +11,11 @@ import {
   type StageDocument,
 } from '@tidegauge/readings';
 import {
-  guardBrowsers,
+  createServiceApp,
   type Logger,
-  Logins,
   type Metrics,
-  notFound,
   Problem,
-  problemHandler,
+  type ReadinessChecks,
 } from '@tidegauge/service';
 import express, { type Express, type Request, type Response } from 'express';
 import { decodeParcel, httpParcel } from './parcels.ts';
@@ -39,34 +37,23 @@ export interface AppOptions {
   readonly instance: string;
   readonly backend: string;
   readonly maxPayload: number;
-  /** The address it will listen on. */
+  /** The address that the server will listen on. */
   readonly listen: string;
-  /** Asked of every request that changes something; null asks nothing. */
+  /** Bearer token for requests that change something; null when no login is needed. */
   readonly token: string | null;
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
-  /** Why the service is not ready; null when it is. */
-  readonly notReady: () => Promise<string | null>;
+  readonly checks: ReadinessChecks;
 }
 
-/** Ingest's own HTTP: what an operator, Prometheus and the API ask it. Built, not listening. */
+/** Ingest's own HTTP application, for operators, Prometheus and the API. It does not listen. */
 export function createApp(options: AppOptions): Express {
-  const { pipeline, quarantine, metrics, logger } = options;
-  const since = formatTime(Date.now() * 1000);
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('etag', false);
-  const logins = new Logins({ token: options.token, variable: 'HTTP_TOKEN', logger, metrics });
-  app.use(guardBrowsers(options.listen), logins.guard);
+  return createServiceApp({ ...options, routes: ingestRoutes(options) });
+}
 
-  app.get('/healthz', (_request, response) => void response.json({ status: 'ok' }));
-  app.get('/readyz', async (_request, response) => {
-    const reason = await options.notReady();
-    if (reason !== null) throw new Problem(503, 'Not ready', reason, { retryAfter: 1 });
-    response.json({ status: 'ready' });
-  });
-  app.get('/metrics', async (_request, response) => {
-    response.type('text/plain; version=0.0.4').send(await metrics.text());
-  });
+function ingestRoutes(options: AppOptions): express.Router {
+  const { pipeline, quarantine } = options;
+  const since = formatTime(Date.now() * 1000);
+  const app = express.Router();
   app.get('/ledger', (_request, response) => void response.json(ledger(options, since)));
 
   app.get('/quarantine', (request, response) => {
@@ -105,8 +92,6 @@ export function createApp(options: AppOptions): Express {
     },
   );
   app.get('/live', (_request, response) => streamLive(pipeline, response));
-
-  app.use(notFound, problemHandler(logger));
   return app;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Acknowledgeable, MqttSession, type Subscription } from '@tidegauge/mqtt-session';
-import { type Config, ConfigError, type Logger } from '@tidegauge/service';
+import { type Config, type Logger, readSettingFile } from '@tidegauge/service';
 import type { Delivery, Origin } from './delivery.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Route } from './routes.ts';
@@ -94,9 +94,5 @@ function connection(config: Config<typeof settings>) {
 
 function pem(option: 'ca' | 'cert' | 'key', variable: string, file: string | null) {
   if (file === null) return {};
-  try {
-    return { [option]: readFileSync(file) };
-  } catch (error) {
-    throw new ConfigError([`${variable} names ${file}, which cannot be read: ${(error as Error).message}`]);
-  }
+  return { [option]: readSettingFile(variable, file) };
 }

@@ -11,9 +11,10 @@ import {
   lockDirectory,
   Metrics,
   observeStore,
+  type ReadinessChecks,
   type Running,
 } from '@tidegauge/service';
-import { openStore, type Store } from '@tidegauge/storage';
+import { openStore } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
 import { createApp } from './app.ts';
 import { BrokerSource } from './broker.ts';
@@ -24,7 +25,6 @@ import { defaultRoutes, loadRoutes, Router } from './routes.ts';
 import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
 
-const HEALTH_MS = 2000;
 /** What another ingest of this client id, asked to stop, needs to end. */
 const LOCK_MS = 15_000;
 /** The part of STOP_TIMEOUT that is kept for closing the session, HTTP, the spool and the store. */
@@ -85,10 +85,11 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       reconnects: source.session.stats.reconnects,
     });
     measure(metrics, pipeline, router, quarantine, backend, broker);
-    const notReady = async () => {
-      if (!source.session.connected) return `the broker ${maskUrl(config.broker)} is not connected`;
-      if (pipeline.stopping) return 'ingest is stopping';
-      return pipeline.trouble ?? (await unhealthy(store));
+    const checks: ReadinessChecks = {
+      'the broker': () =>
+        source.session.connected ? null : `the broker ${maskUrl(config.broker)} is not connected`,
+      ingest: () => (pipeline.stopping ? 'ingest is stopping' : null),
+      'the store': () => pipeline.trouble ?? store.health().then(() => null),
     };
     const maxPayload = config.maxPayload;
     const app = createApp({
@@ -103,7 +104,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       listen: config.httpListen,
       token,
       broker,
-      notReady,
+      checks,
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
@@ -124,18 +125,6 @@ function openSpool(config: Config<typeof settings>, logger: Logger): Spool | nul
   if (config.spoolMaxBytes === 0) return null;
   const directory = join(config.spoolDir ?? join(config.dataDir, 'spool'), config.clientId);
   return new Spool(directory, config.spoolMaxBytes, logger.child({ component: 'spool' }));
-}
-
-/** What the store says is wrong with it; silence for too long is wrong as well. */
-async function unhealthy(store: Store): Promise<string | null> {
-  const late = new Promise<string>((resolve) => {
-    setTimeout(resolve, HEALTH_MS, `the store did not answer within ${HEALTH_MS} ms`).unref();
-  });
-  const answer = store.health().then(
-    () => null,
-    (error: Error) => error.message,
-  );
-  return Promise.race([answer, late]);
 }
 
 /** Stops reading, stores what was read for as long as allowed, and leaves the rest with the broker. */

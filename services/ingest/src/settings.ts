@@ -1,13 +1,14 @@
 import {
+  BROKER_SETTINGS,
   boolean,
   bytes,
   defineConfig,
   duration,
   integer,
   type Kind,
-  LOG_LEVELS,
   oneOf,
   port,
+  SERVICE_SETTINGS,
   text,
   url,
 } from '@tidegauge/service';
@@ -31,18 +32,7 @@ export const settings = defineConfig({
     secret: 'url',
     help: 'Where readings are stored; the scheme picks the backend.',
   },
-  broker: {
-    kind: url('mqtt', 'mqtts', 'ws', 'wss'),
-    default: 'mqtt://127.0.0.1:1883',
-    secret: 'url',
-    help: 'The MQTT broker; user and password have variables of their own.',
-  },
-  brokerUser: { kind: text(), help: 'User name for the broker.' },
-  brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
-  brokerCa: {
-    kind: text('a file name'),
-    help: 'PEM file of the certificate authority that signed the broker, for mqtts and wss.',
-  },
+  ...BROKER_SETTINGS,
   brokerCert: { kind: text('a file name'), help: 'PEM file of a client certificate.' },
   brokerKey: { kind: text('a file name'), help: 'PEM file of the key to it.' },
   clientId: {
@@ -74,7 +64,7 @@ export const settings = defineConfig({
     default: '256MiB',
     help: 'Size of the spool; beyond it the broker has to wait. 0 does without: then the broker waits at once.',
   },
-  httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'Address of the HTTP port.' },
+  httpListen: SERVICE_SETTINGS.httpListen,
   metricsPort: {
     kind: port(),
     default: '9464',
@@ -127,5 +117,5 @@ export const settings = defineConfig({
     default: 'false',
     help: 'Forget what the broker kept for us while we were away.',
   },
-  logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'Least severity that is logged.' },
+  logLevel: SERVICE_SETTINGS.logLevel,
 });

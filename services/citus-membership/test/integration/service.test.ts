@@ -54,7 +54,7 @@ test('it says what a coordinator lacks, is alive but not ready, and stops when a
   assert.equal((await fetch(`${service.url}/healthz`)).status, 200);
   const ready = await fetch(`${service.url}/readyz`);
   assert.equal(ready.status, 503);
-  assert.match(await ready.text(), /The coordinator is not reached/);
+  assert.match(await ready.text(), /the coordinator cannot be reached/);
   const refused = await fetch(`${service.url}/rebalance`, { method: 'POST' });
   assert.equal(refused.status, 409);
   assert.match(await refused.text(), /the coordinator was not reached yet/);
