@@ -6,12 +6,12 @@ import { test } from 'node:test';
 import { ROOT } from '../../setup.js';
 import { startPipeline } from './pipeline-process.ts';
 
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs', 'http-api.md'), 'utf8');
 
-/** The session's commands, each with the output that the README gives; `…` stands for anything. */
+/** The session's commands, each with its expected output. `…` in it matches any text. */
 function session(): { command: string; expected: string }[] {
-  const block = /<!-- session -->\n```console\n([\s\S]*?)```\n<!-- \/session -->/.exec(readme)?.[1];
-  assert.ok(block, 'the README has a session');
+  const block = /<!-- session -->\n```console\n([\s\S]*?)```\n<!-- \/session -->/.exec(page)?.[1];
+  assert.ok(block, 'docs/http-api.md has a session');
   return block
     .trim()
     .split(/\n\n/)
@@ -21,7 +21,7 @@ function session(): { command: string; expected: string }[] {
     });
 }
 
-test('the curl session in the README gives what the README says', async (context) => {
+test('each command of the session in docs/http-api.md prints the output shown there', async (context) => {
   const steps = session();
   assert.ok(steps.length >= 7);
   const pipeline = await startPipeline(context, '--no-sim');
