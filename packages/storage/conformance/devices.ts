@@ -42,6 +42,13 @@ export function devices(target: StoreTarget): void {
       assert.deepEqual(await subject.store.devices.get(first.name), second);
     });
 
+    test('puts a device that does not differ without reporting that it was created', async () => {
+      const known = device();
+      await subject.store.devices.put(known);
+      assert.equal(await subject.store.devices.put(known), false);
+      assert.deepEqual(await subject.store.devices.get(known.name), known);
+    });
+
     test('registers names that are new and leaves known devices as they are', async () => {
       const known = device();
       await subject.store.devices.put(known);

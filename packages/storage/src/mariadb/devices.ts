@@ -1,8 +1,9 @@
 import type { Device } from '@tidegauge/readings';
 import type { DeviceFilter, DevicePatch, DeviceQuery, DeviceStore } from '../contract.ts';
-import type { Database, Row } from './database.ts';
+import { type Database, isNumber, type Row } from './database.ts';
 import { fromPatch, toDevice } from './mapping.ts';
 
+const DUPLICATE_KEY = 1062;
 const FILTERS = ['year', 'city', 'site', 'kind'] as const;
 const GET = 'select * from devices where name = ?';
 /** Names per statement when registering. */
@@ -21,10 +22,19 @@ export class MariadbDevices implements DeviceStore {
   }
 
   async put({ name, site, city, kind, year, attributes }: Device): Promise<boolean> {
-    const sql = 'replace into devices (name, site, city, kind, year, attributes) values (?, ?, ?, ?, ?, ?)';
-    const values = [name, site, city, kind, year, JSON.stringify(attributes)];
-    // 2: one row out, one in.
-    return (await this.#db.change(sql, values)) === 1;
+    const insert = 'insert into devices (site, city, kind, year, attributes, name) values (?, ?, ?, ?, ?, ?)';
+    const update = 'update devices set site = ?, city = ?, kind = ?, year = ?, attributes = ? where name = ?';
+    const values = [site, city, kind, year, JSON.stringify(attributes), name];
+    // Neither changes a row only if another process deletes or creates the device in between.
+    for (;;) {
+      try {
+        await this.#db.change(insert, values);
+        return true;
+      } catch (error) {
+        if (!isNumber(error, DUPLICATE_KEY)) throw error;
+      }
+      if ((await this.#db.change(update, values)) === 1) return false;
+    }
   }
 
   async register(names: readonly string[]): Promise<void> {
