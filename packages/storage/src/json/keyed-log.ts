@@ -60,8 +60,7 @@ export class KeyedLog<T> implements LogOwner {
   #draining = false;
   #live = 0;
   #isMarked = false;
-  /** Lines that are documents, and lines that nothing here has written. */
-  #own = 0;
+  /** Lines that are neither documents nor the mark. */
   #strange = 0;
 
   constructor(folder: string, name: string, documents: Documents<T>, skipped: SkippedLines) {
@@ -73,10 +72,10 @@ export class KeyedLog<T> implements LogOwner {
     return this.#log.exists;
   }
 
-  /** What the file is, as far as it was read. */
+  /** What the file is, as far as it was read. A file without documents is a table that version 0.1.0 created. */
   get kind(): TableKind {
     if (!this.exists) return 'absent';
-    return kindOf(this.#isMarked, this.#own > 0 && this.#strange === 0);
+    return kindOf(this.#isMarked, this.#strange === 0);
   }
 
   get busy(): boolean {
@@ -87,7 +86,6 @@ export class KeyedLog<T> implements LogOwner {
     this.#places.clear();
     this.#live = 0;
     this.#isMarked = false;
-    this.#own = 0;
     this.#strange = 0;
     this.#documents.reset();
   }
@@ -104,7 +102,6 @@ export class KeyedLog<T> implements LogOwner {
       this.#strange += 1;
       return false;
     }
-    this.#own += 1;
     this.#take(key, line?.base as number | undefined, document, placeOf(offset, length));
     return true;
   }
