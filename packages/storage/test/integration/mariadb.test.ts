@@ -9,6 +9,7 @@ import { type Mariadb, startMariadb } from '@tidegauge/lab/mariadb';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freshDevice, reading, rejection, series, stored, writeFirmly } from '../../conformance/data.ts';
 import { createStore, openStore, type Store, type StoreError } from '../../src/index.ts';
+import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
 
 const DAY = 86_400_000_000;
 const NOW = Date.now() * 1000;
@@ -50,6 +51,12 @@ async function refusal(url: string, code: StoreError['code'], withinMs = 5000): 
   assert.ok(error.hint);
   return error;
 }
+
+test('a MariaDB database of version 0.1.0 keeps everything and can be used on', { skip }, async () => {
+  const database = await freshDatabase();
+  await server.query(`use ${database}; ${await fixtureText('mariadb.sql')}`);
+  await proveUpgrade(server.url(database));
+});
 
 describe('reaching MariaDB', { skip }, () => {
   test('says that nothing listens, and where', async () => {

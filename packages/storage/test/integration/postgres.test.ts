@@ -11,6 +11,7 @@ import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
+import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
 
 const SECOND = 1_000_000;
 const STORAGE = fileURLToPath(new URL('../../src/index.ts', import.meta.url));
@@ -154,6 +155,12 @@ describe('postgres, what keeps it from opening', { skip }, () => {
       assert.ok(error.hint, url);
     }
   });
+});
+
+test('a database of version 0.1.0 keeps everything and can be used on', { skip }, async () => {
+  const database = await server.createDatabase();
+  await server.query(await fixtureText('postgres.sql'), database);
+  await proveUpgrade(server.url(database));
 });
 
 describe('postgres with TLS', { skip }, () => {

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { unknownDevice } from '@tidegauge/readings';
+import { collect, reading, rejection, stored } from '../../conformance/data.ts';
+import { openStore, type Store } from '../../src/index.ts';
+import {
+  DEVICES,
+  EMPTY_TABLE,
+  FIELD_COUNT,
+  RECORDS,
+  REGISTERED,
+  START,
+  STORED,
+  TABLE,
+  WRITTEN,
+} from './sample.ts';
+
+export interface UpgradeOptions {
+  /**
+   * Whether a table of records that was never filled can be used. MongoDB keeps no layout for an empty collection, so
+   * another program's collection looks the same.
+   */
+  readonly usesEmptyTable?: boolean;
+}
+
+/**
+ * Opens a store that version 0.1.0 wrote with the present code, and proves that it keeps everything and can be used
+ * on. Opens it a second time at the end.
+ */
+export async function proveUpgrade(url: string, { usesEmptyTable = true }: UpgradeOptions = {}) {
+  const use = async (proof: (store: Store) => Promise<void>) => {
+    const store = await openStore(url);
+    try {
+      await proof(store);
+    } finally {
+      await store.close();
+    }
+  };
+  await use(async (store) => {
+    await proveReadings(store);
+    await proveDevices(store);
+    await proveRecords(store);
+    await proveEmptyTable(store, usesEmptyTable);
+    await writeOn(store);
+  });
+  await use(async (store) => {
+    const corrected = await stored(store, 'corrected');
+    assert.deepEqual(
+      corrected.map(({ value }) => value),
+      [3],
+    );
+    assert.equal((await stored(store, 'fresh')).length, 1);
+    assert.equal((await store.records.read(TABLE, 'fresh', null))?.field0, 'new');
+  });
+}
+
+async function proveReadings({ readings, capabilities }: Store): Promise<void> {
+  const devices = [...new Set(STORED.map(({ device }) => device))];
+  const proveAll = async () => {
+    for (const device of devices) {
+      const expected = STORED.filter((one) => one.device === device);
+      expected.sort((a, b) => a.time - b.time);
+      const found = await collect(readings.range({ device, order: 'asc', limit: 1000 }));
+      assert.deepEqual(found, expected, device);
+      const down = await collect(readings.range({ device, limit: 1000 }));
+      assert.deepEqual(down, expected.toReversed(), device);
+    }
+  };
+  await proveAll();
+  const latest = await readings.latest(['site-3/boiler', 'clockless']);
+  assert.deepEqual(
+    latest.map(({ metric, time }) => [metric, time]),
+    [
+      ['skewed', START + 30 * 86_400_000_000 + 120_000_000],
+      ['unsynced', 12_000_000],
+      ['temperature', START + 11 * 21_600_000_000],
+    ],
+  );
+  assert.deepEqual((await readings.metrics('clockless', 10)).sort(), ['skewed', 'unsynced']);
+  const series = { device: 'site-3/boiler', metric: 'temperature' };
+  const to = START + 86_400_000_000;
+  const [bucket, ...others] = await readings.aggregate({ ...series, from: START, to, bucket: to - START });
+  assert.deepEqual([bucket?.count, bucket?.min, bucket?.max, others.length], [5, -4, 20.375, 0]);
+
+  const again = WRITTEN.filter(({ device }) => device !== 'corrected');
+  const result = await readings.write(again);
+  const duplicate = capabilities.countsDuplicates ? again.length : 0;
+  assert.deepEqual(result, { stored: again.length - duplicate, duplicate });
+  await proveAll();
+}
+
+async function proveDevices({ devices }: Store): Promise<void> {
+  const expected = [...DEVICES, ...REGISTERED.map(unknownDevice)];
+  expected.sort((a, b) => (a.name < b.name ? -1 : 1));
+  assert.deepEqual(await devices.list({ limit: 100 }), expected);
+  assert.deepEqual(
+    (await devices.list({ limit: 100, year: 2019 })).map(({ name }) => name),
+    ['site-3/boiler'],
+  );
+  assert.deepEqual(await devices.get('Café:7/überlauf~β'), DEVICES[1]);
+  await devices.register(['site-3/boiler', 'fresh']);
+  assert.deepEqual(await devices.get('site-3/boiler'), DEVICES[0]);
+  assert.equal((await devices.patch('stamping', { year: 2020 }))?.year, 2020);
+  assert.equal(await devices.put(unknownDevice('fresh')), false);
+}
+
+/** Tables of version 0.1.0 have no mark that Tidegauge created them. */
+async function proveRecords({ records, capabilities }: Store): Promise<void> {
+  for (const [key, fields] of RECORDS)
+    assert.deepEqual({ ...(await records.read(TABLE, key, null)) }, fields, key);
+  const found = await records.scan(TABLE, '', 100, null);
+  assert.deepEqual(found.map(({ key }) => key).sort(), [...RECORDS.keys()].sort());
+  assert.equal(await records.insert(TABLE, 'user0', RECORDS.get('user0')!), capabilities.insertIsUpsert);
+  assert.equal(await records.insert(TABLE, 'fresh', { field0: 'old' }), true);
+  assert.equal(await records.update(TABLE, 'fresh', { field0: 'new' }), true);
+  assert.equal(await records.delete(TABLE, 'user7'), true);
+  assert.equal(await records.read(TABLE, 'user7', null), null);
+  await records.createTable(TABLE, FIELD_COUNT);
+  const error = await rejection(records.dropTable(TABLE), 'FORBIDDEN');
+  assert.match(error.hint ?? '', /docs\/record-tables\.md/);
+  assert.equal((await records.read(TABLE, 'fresh', null))?.field0, 'new');
+}
+
+async function proveEmptyTable({ records }: Store, isUsable: boolean): Promise<void> {
+  if (!isUsable) {
+    await rejection(records.scan(EMPTY_TABLE, '', 10, null), 'FORBIDDEN');
+    return;
+  }
+  assert.deepEqual(await records.scan(EMPTY_TABLE, '', 10, null), []);
+  assert.equal(await records.insert(EMPTY_TABLE, 'user1', { field0: 'new' }), true);
+  assert.equal((await records.read(EMPTY_TABLE, 'user1', null))?.field0, 'new');
+  await rejection(records.dropTable(EMPTY_TABLE), 'FORBIDDEN');
+}
+
+async function writeOn({ readings, capabilities }: Store): Promise<void> {
+  const correction = reading({ device: 'corrected', time: START, value: 3 });
+  const fresh = reading({ device: 'fresh', metric: 'new', boot: 'boot-2', seq: 1 });
+  const result = await readings.write([correction, fresh]);
+  assert.equal(result.stored, 2, JSON.stringify(capabilities));
+}
+
+/** A fixture that is a text, such as the SQL of a dump. */
+export function fixtureText(name: string): Promise<string> {
+  return readFile(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
+}
