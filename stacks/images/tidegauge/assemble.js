@@ -1,38 +1,27 @@
-// Puts what each service needs, and nothing else, into /out/<service>: its packages from npm in node_modules, our own
-// code in app.
+// Copies what each service needs into /out/<service>, and nothing else: npm packages to node_modules, the project's own
+// code to app.
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { workspacesOf } from './workspaces.js';
 
-// For people and compilers: a third of it all.
+// Documentation, source maps and types are a third of the size, and no program reads them.
 for (const path of globSync('node_modules/**/*.{md,markdown,map,ts,mts,cts}')) rmSync(path);
 
 for (const service of readdirSync('services')) {
-  const ours = roomsOf(`services/${service}`);
   const app = `/out/${service}/app`;
   mkdirSync(app, { recursive: true });
-  for (const path of ['package.json', ...ours]) cpSync(path, `${app}/${path}`, { recursive: true });
-  linkPackages(ours, `/out/${service}`);
-}
-
-/** A room and those of ours that it imports, one by one. */
-function roomsOf(room, found = new Set()) {
-  found.add(room);
-  for (const file of globSync(`${room}/src/**/*.ts`)) {
-    for (const [, name] of readFileSync(file, 'utf8').matchAll(/'@tidegauge\/([\w-]+)'/g)) {
-      if (!found.has(`packages/${name}`)) roomsOf(`packages/${name}`, found);
-    }
+  for (const path of ['package.json', ...workspacesOf(`services/${service}`)]) {
+    cpSync(path, `${app}/${path}`, { recursive: true });
   }
-  return [...found];
+  linkPackages(service, `/out/${service}`);
 }
 
-/** What npm would install for those rooms alone, as hard links. */
-function linkPackages(rooms, target) {
-  const asked = rooms.flatMap((room) => ['-w', room]);
-  const list = execFileSync('npm', ['ls', '--all', '--parseable', '--omit=dev', ...asked], {
-    encoding: 'utf8',
-  });
-  const paths = list.split('\n').flatMap((path) => path.split(`${process.cwd()}/`)[1] ?? []);
-  // What is nested goes with what it is nested in.
+/** Makes hard links to what npm would install for that service alone. */
+function linkPackages(service, target) {
+  const list = ['ls', '--all', '--parseable', '--omit=dev', '--workspace', `services/${service}`];
+  const lines = execFileSync('npm', list, { encoding: 'utf8' }).split('\n');
+  const paths = lines.flatMap((line) => line.split(`${process.cwd()}/`)[1] ?? []);
+  // A nested package is copied with the package that contains it.
   const top = new Set(paths.filter((path) => path.lastIndexOf('node_modules/') === 0));
   execFileSync('cp', ['--archive', '--link', '--parents', ...top, target]);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -140,4 +141,17 @@ test('an image is made of the sources it needs, and of no test, secret or genera
 test('each image has a key of its own', () => {
   const names = Object.keys(IMAGES) as ImageName[];
   assert.equal(new Set(names.map(keyOf)).size, names.length);
+});
+
+test('an image has the packages that its service declares, directly or through another package', () => {
+  const program = join(ROOT, 'stacks/images/tidegauge/workspaces.js');
+  const output = execFileSync(process.execPath, [program, 'services/ingest'], { cwd: ROOT, encoding: 'utf8' });
+  const folders = output.trim().split('\n');
+  assert.equal(folders[0], 'services/ingest');
+  // storage declares hbase-client; only tests of ingest import lab and loadtests.
+  for (const name of ['mqtt-session', 'storage', 'hbase-client']) {
+    assert.ok(folders.includes(`packages/${name}`), name);
+  }
+  assert.ok(!folders.includes('packages/workload') && !folders.includes('lab'));
+  assert.equal(new Set(folders).size, folders.length);
 });
