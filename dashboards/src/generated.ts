@@ -1,20 +1,19 @@
-import { BOARDS, SQL_BOARDS } from './boards.ts';
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { DASHBOARDS, SQL_DASHBOARDS } from './dashboards.ts';
 import { alertsFile, recordingRulesFile } from './rule-files.ts';
 import { ruleTestsFile } from './rule-tests.ts';
-import { stackFiles } from './stack-configs.ts';
 
-/** Every file that is made here and kept beside its source: its path in this folder, and its text. */
+/** The text of every file that `npm run dashboards` writes, by its path in the folder `dashboards`. */
 export function generated(): ReadonlyMap<string, string> {
-  const made = new Map([
+  return new Map([
     ['prometheus/rules.yml', recordingRulesFile()],
     ['prometheus/alerts.yml', alertsFile()],
     ['prometheus/alerts.test.yml', ruleTestsFile()],
-    ...BOARDS.map((board): [string, string] => [`grafana/dashboards/${board.uid}.json`, json(board)]),
-    ...SQL_BOARDS.map((board): [string, string] => [`grafana/postgres/${board.uid}.json`, json(board)]),
+    ...DASHBOARDS.map((dashboard) => entry('grafana/dashboards', dashboard)),
+    ...SQL_DASHBOARDS.map((dashboard) => entry('grafana/postgres', dashboard)),
   ]);
-  return new Map([...made, ...stackFiles(made)]);
 }
 
-function json(document: object): string {
-  return `${JSON.stringify(document, null, 2)}\n`;
+function entry(folder: string, dashboard: Dashboard): [string, string] {
+  return [`${folder}/${dashboard.uid}.json`, `${JSON.stringify(dashboard, null, 2)}\n`];
 }

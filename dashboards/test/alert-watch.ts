@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Prometheus } from '@tidegauge/lab/prometheus';
-import { BOARDS } from '../src/boards.ts';
+import { DASHBOARDS } from '../src/dashboards.ts';
 import { expressionsOf, withEverythingChosen } from '../src/lint.ts';
 
 export const WAIT_MS = 90_000;
@@ -33,7 +33,7 @@ export async function clears(prometheus: Prometheus, ...alerts: string[]): Promi
 
 /** A query of a panel, and where it stands. */
 export interface PanelQuery {
-  readonly board: string;
+  readonly dashboard: string;
   readonly row: string;
   readonly panel: string;
   readonly expression: string;
@@ -41,13 +41,13 @@ export interface PanelQuery {
 
 /** Every query of every panel, as Grafana sends it when everything is chosen and the last minute is shown. */
 export function panelQueries(rateInterval: string): PanelQuery[] {
-  return BOARDS.flatMap((board) => {
+  return DASHBOARDS.flatMap((dashboard) => {
     let row = '';
-    return (board.panels ?? []).flatMap((panel) => {
+    return (dashboard.panels ?? []).flatMap((panel) => {
       if (panel.type === 'row') row = panel.title ?? '';
       if (panel.type === 'row') return [];
       return expressionsOf(panel).map((expression) => ({
-        board: board.uid!,
+        dashboard: dashboard.uid!,
         row,
         panel: panel.title!,
         expression: withEverythingChosen(expression, rateInterval, '1m'),
@@ -59,9 +59,9 @@ export function panelQueries(rateInterval: string): PanelQuery[] {
 /** Those that give no data, or are refused: `row / panel: query`. */
 export async function emptyOf(prometheus: Prometheus, queries: readonly PanelQuery[]): Promise<string[]> {
   const empty: string[] = [];
-  for (const { board, row, panel, expression } of queries) {
+  for (const { dashboard, row, panel, expression } of queries) {
     const samples = await prometheus.query(expression);
-    if (samples.length === 0) empty.push(`${board} / ${row} / ${panel}: ${expression}`);
+    if (samples.length === 0) empty.push(`${dashboard} / ${row} / ${panel}: ${expression}`);
   }
   return empty;
 }

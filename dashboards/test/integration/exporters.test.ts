@@ -55,7 +55,7 @@ async function allTell(prometheus: Prometheus, chosen: ReturnType<typeof panelQu
 }
 
 const inRow = (row: RegExp) =>
-  panelQueries('10s').filter((query) => query.board === 'tidegauge-store' && row.test(query.row));
+  panelQueries('10s').filter((query) => query.dashboard === 'tidegauge-store' && row.test(query.row));
 
 /** What the stack tells an exporter, but for where its database is and where it listens. */
 function shippedFlags(database: string): string[] {
@@ -167,7 +167,7 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     // Seconds for hours: the disk fills as fast.
     await writeFile(rules, alertsFile({ ...CONFIG, patience: 0.001 }));
     const prometheus = await watch(context, { node: node.target }, [rules]);
-    const boards = panelQueries('10s').filter(({ board }) => board === 'tidegauge-boards');
+    const boards = panelQueries('10s').filter(({ dashboard }) => dashboard === 'tidegauge-boards');
     await allTell(
       prometheus,
       boards.filter(({ panel }) => panel !== FILLING && !PHYSICAL.has(panel)),

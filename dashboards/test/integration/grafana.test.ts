@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { launchChromium } from '@tidegauge/lab/chromium';
 import type { Page, Response } from 'playwright-core';
-import { BOARDS } from '../../src/boards.ts';
+import { DASHBOARDS } from '../../src/dashboards.ts';
 import { importOf, judge, type QueryAnswer } from '../../src/grafana.ts';
 import { panelsOf } from '../../src/lint.ts';
 
@@ -18,10 +18,10 @@ const skip =
     : false;
 const DATASOURCE = 'tidegauge-test';
 /** The dashboards that what runs there can fill; panels without data in them fail. */
-const UIDS = process.env.GRAFANA_BOARDS?.split(',') ?? BOARDS.map(({ uid }) => uid!);
+const UIDS = process.env.GRAFANA_DASHBOARDS?.split(',') ?? DASHBOARDS.map(({ uid }) => uid!);
 /** Titles of panels that have nothing to show there, such as those of databases that do not run. */
 const MAY_BE_EMPTY = new RegExp(GRAFANA_EMPTY_PANELS === '' ? '^$' : GRAFANA_EMPTY_PANELS);
-const DASHBOARDS = join(import.meta.dirname, '..', '..', 'grafana', 'dashboards');
+const FOLDER = join(import.meta.dirname, '..', '..', 'grafana', 'dashboards');
 const headers = { Authorization: `Bearer ${GRAFANA_TOKEN}`, 'Content-Type': 'application/json' };
 const WAIT_MS = 60_000;
 
@@ -39,7 +39,7 @@ async function send(method: string, path: string, body?: object): Promise<number
 
 /** A dashboard is higher than a window, and Grafana asks only for what can be seen: the window is made as high. */
 async function openWhole(page: Page, uid: string): Promise<void> {
-  const rows = Math.max(...BOARDS.flatMap(panelsOf).map(({ gridPos }) => gridPos!.y + gridPos!.h));
+  const rows = Math.max(...DASHBOARDS.flatMap(panelsOf).map(({ gridPos }) => gridPos!.y + gridPos!.h));
   await page.setViewportSize({ width: 1600, height: 200 + rows * 38 });
   await page.goto(new URL(`/d/${uid}?from=now-15m&to=now&kiosk`, GRAFANA_URL).href);
   await page.waitForLoadState('networkidle', { timeout: WAIT_MS });
@@ -57,7 +57,7 @@ for (const uid of UIDS) {
       url: PROMETHEUS_URL,
       jsonData: { timeInterval: '5s', httpMethod: 'POST' },
     });
-    const dashboard = JSON.parse(readFileSync(join(DASHBOARDS, `${uid}.json`), 'utf8'));
+    const dashboard = JSON.parse(readFileSync(join(FOLDER, `${uid}.json`), 'utf8'));
     await send('POST', '/api/dashboards/db', importOf(dashboard, DATASOURCE));
 
     const browser = await launchChromium();

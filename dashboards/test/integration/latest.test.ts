@@ -8,7 +8,7 @@ import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { type Reading, unknownDevice } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
-import { latest } from '../../src/boards/latest.ts';
+import { latest } from '../../src/dashboards/latest.ts';
 import { panelsOf } from '../../src/lint.ts';
 
 const READER = join(import.meta.dirname, '..', '..', 'grafana', 'postgres', 'reader.sql');

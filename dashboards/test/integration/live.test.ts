@@ -34,7 +34,7 @@ const IMPATIENT = {
 
 /** Panels that need what does not run here: other tests run it. Their queries must be taken all the same. */
 const EMPTY_ROWS = /postgres_exporter|mysqld_exporter|mongodb_exporter|JMX exporter/;
-const EMPTY_BOARDS = new Set(['tidegauge-boards', 'tidegauge-load-test']);
+const EMPTY_DASHBOARDS = new Set(['tidegauge-boards', 'tidegauge-load-test']);
 /** No store call fails while all is well. */
 const EMPTY_PANELS = new Set(['Errors']);
 
@@ -160,8 +160,8 @@ test('panels show what the program knows, and alerts follow faults and their end
     async () => {
       const empty = await emptyOf(prometheus, panelQueries('10s'));
       const isExcused = (text: string) => {
-        const [board, row, panel] = text.split(/ \/ |: /);
-        return EMPTY_BOARDS.has(board!) || EMPTY_ROWS.test(row!) || EMPTY_PANELS.has(panel!);
+        const [dashboard, row, panel] = text.split(/ \/ |: /);
+        return EMPTY_DASHBOARDS.has(dashboard!) || EMPTY_ROWS.test(row!) || EMPTY_PANELS.has(panel!);
       };
       assert.deepEqual(
         empty.filter((text) => !isExcused(text)),

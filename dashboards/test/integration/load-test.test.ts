@@ -63,8 +63,8 @@ test('a load test shows itself while it runs, and two runs stand side by side', 
   const second = run(RUNS[1]!).finally(() => {
     ended = true;
   });
-  const board = panelQueries('10s').filter((query) => query.board === 'tidegauge-load-test');
-  const asked = board.filter(({ panel, expression }) => !EMPTY.test(panel) && !EMPTY.test(expression));
+  const queries = panelQueries('10s').filter((query) => query.dashboard === 'tidegauge-load-test');
+  const asked = queries.filter(({ panel, expression }) => !EMPTY.test(panel) && !EMPTY.test(expression));
   // What was seen once need not be asked again: a gauge goes with its run, and the run with its time.
   let unseen = [...asked];
   while (unseen.length > 0 && !ended) {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 
-import { BOARDS } from '../../src/boards.ts';
+import { DASHBOARDS } from '../../src/dashboards.ts';
 import { expressionsOf, panelsOf, withEverythingChosen } from '../../src/lint.ts';
 
 const run = promisify(execFile);
@@ -33,7 +33,7 @@ test('every alert fires in its time, clears, and stays quiet at the edge', { ski
 test('every query of every panel is PromQL', { skip }, async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-promtool-test-'));
   context.after(() => rm(directory, { recursive: true }));
-  const expressions = BOARDS.flatMap(panelsOf).flatMap(expressionsOf);
+  const expressions = DASHBOARDS.flatMap(panelsOf).flatMap(expressionsOf);
   const rules = expressions.map((expr, index) => ({
     record: `panel:query:${index}`,
     expr: withEverythingChosen(expr, '20s'),

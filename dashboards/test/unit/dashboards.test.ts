@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { parse } from 'yaml';
 import { alerts } from '../../src/alerts.ts';
-import { BOARDS } from '../../src/boards.ts';
+import { DASHBOARDS } from '../../src/dashboards.ts';
 import { expressionsOf, type Finding, lint, panelsOf } from '../../src/lint.ts';
 import { selectorsOf } from '../../src/promql.ts';
 import { RECORDING_RULES } from '../../src/recording-rules.ts';
@@ -28,7 +28,7 @@ function load(uid: string): Dashboard {
   return JSON.parse(readFileSync(join(FOLDER, `${uid}.json`), 'utf8')) as Dashboard;
 }
 
-for (const { uid } of BOARDS) {
+for (const { uid } of DASHBOARDS) {
   test(`${uid} keeps the rules of Grafana's linter, but for what .lint excuses`, () => {
     assert.deepEqual(
       lint(load(uid!)).filter((finding) => !excused(finding)),
@@ -46,7 +46,7 @@ for (const { uid } of BOARDS) {
 }
 
 test('what .lint excuses has a reason, and is still there to be excused', () => {
-  const findings = BOARDS.flatMap(lint);
+  const findings = DASHBOARDS.flatMap(lint);
   for (const [rule, { reason, entries }] of Object.entries(exclusions)) {
     assert.match(reason, /\.$/, rule);
     for (const { dashboard, panel } of entries) {
@@ -59,7 +59,7 @@ test('what .lint excuses has a reason, and is still there to be excused', () => 
 });
 
 test('each rule finds what it is for', () => {
-  type Break = (board: Dashboard, panel: ReturnType<typeof panelsOf>[number]) => void;
+  type Break = (dashboard: Dashboard, panel: ReturnType<typeof panelsOf>[number]) => void;
   const ask =
     (expr: string): Break =>
     (_, panel) =>
@@ -70,7 +70,7 @@ test('each rule finds what it is for', () => {
       Object.assign(templating.list!.find((each) => each.name === name)!, change);
   const chosen = 'job=~"$job", instance=~"$instance"';
   const breaks: Record<string, Break> = {
-    'uneditable-dashboard': (board) => Object.assign(board, { editable: true }),
+    'uneditable-dashboard': (dashboard) => Object.assign(dashboard, { editable: true }),
     'template-datasource-rule': variable('datasource', { label: 'Source' }),
     'template-job-rule': variable('job', { multi: false }),
     'template-instance-rule': variable('instance', { allValue: '.*' }),
@@ -87,9 +87,9 @@ test('each rule finds what it is for', () => {
     'target-counter-agg-rule': ask(`sum(x_total{${chosen}})`),
   };
   for (const [rule, spoil] of Object.entries(breaks)) {
-    const board = load('tidegauge-live');
-    spoil(board, panelsOf(board)[0]!);
-    const found = lint(board).filter((finding) => !excused(finding));
+    const dashboard = load('tidegauge-live');
+    spoil(dashboard, panelsOf(dashboard)[0]!);
+    const found = lint(dashboard).filter((finding) => !excused(finding));
     assert.deepEqual([...new Set(found.map((finding) => finding.rule))], [rule]);
   }
 });
@@ -107,7 +107,7 @@ test('alerts and panels ask no metric of ours that nobody exports', () => {
   const expressions = [
     ...alerts().map(({ expr }) => expr),
     ...RECORDING_RULES.map(({ expr }) => expr),
-    ...BOARDS.flatMap(panelsOf).flatMap(expressionsOf),
+    ...DASHBOARDS.flatMap(panelsOf).flatMap(expressionsOf),
   ];
   const asked = expressions.flatMap(selectorsOf).map(({ metric }) => metric);
   const ours = asked.filter((metric) => /tidegauge_|mosquitto_/.test(metric));

@@ -145,7 +145,10 @@ test('each image has a key of its own', () => {
 
 test('an image has the packages that its service declares, directly or through another package', () => {
   const program = join(ROOT, 'stacks/images/tidegauge/workspaces.js');
-  const output = execFileSync(process.execPath, [program, 'services/ingest'], { cwd: ROOT, encoding: 'utf8' });
+  const output = execFileSync(process.execPath, [program, 'services/ingest'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
   const folders = output.trim().split('\n');
   assert.equal(folders[0], 'services/ingest');
   // storage declares hbase-client; only tests of ingest import lab and loadtests.

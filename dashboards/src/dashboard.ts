@@ -12,7 +12,7 @@ import {
 import { type BuiltPanel, DATASOURCE } from './panels.ts';
 
 /** A dashboard: rows of panels on one subject. */
-export interface BoardSpec {
+export interface DashboardSpec {
   /** Part of its address, for good. */
   readonly uid: string;
   readonly title: string;
@@ -27,7 +27,7 @@ export interface BoardSpec {
 }
 
 /** Grafana's own document of a dashboard, the same each time. */
-export function board(spec: BoardSpec): Dashboard {
+export function dashboard(spec: DashboardSpec): Dashboard {
   const builder = new DashboardBuilder(spec.title)
     .uid(spec.uid)
     .description(spec.description)

@@ -1,4 +1,4 @@
-import { board } from '../board.ts';
+import { dashboard } from '../dashboard.ts';
 import { bucketRates, CHOSEN, heat, lines, quantile, rate } from '../panels.ts';
 
 const STAGES: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const STAGES: Readonly<Record<string, string>> = {
   end_to_end: 'From the time stamp to the commit: what a user sees. Find the stage that grew with it.',
 };
 
-export const ingest = board({
+export const ingest = dashboard({
   uid: 'tidegauge-ingest',
   title: 'Tidegauge / Ingest and API',
   description: 'Rate, errors and duration of both ways through the services, and what they use.',

@@ -1,10 +1,10 @@
-import { board } from '../board.ts';
 import { CONFIG } from '../config.ts';
+import { dashboard } from '../dashboard.ts';
 import { CHOSEN, lines, number, quantile, rate } from '../panels.ts';
 
 const { thresholds: limit } = CONFIG;
 
-export const live = board({
+export const live = dashboard({
   uid: 'tidegauge-live',
   title: 'Tidegauge / Live',
   description: 'Readings as they arrive, where each of them is, and how long it took.',

@@ -1,4 +1,4 @@
-import { board } from '../board.ts';
+import { dashboard } from '../dashboard.ts';
 import { CHOSEN, lines, number, quantile, RATE, rate } from '../panels.ts';
 
 /** k6 pushes its metrics; they carry the tag of the run, and neither job nor instance. */
@@ -12,7 +12,7 @@ const perOperation = (figure: string) =>
     OPERATIONS.map((name) => [`${name} {{testid}}`, `max by (testid) (k6_op_${name}${figure}${RUN})`]),
   );
 
-export const loadTest = board({
+export const loadTest = dashboard({
   uid: 'tidegauge-load-test',
   title: 'Tidegauge / Load test',
   description:

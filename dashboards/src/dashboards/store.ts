@@ -1,9 +1,9 @@
-import { board } from '../board.ts';
+import { dashboard } from '../dashboard.ts';
 import { bucketRates, CHOSEN, heat, lines, quantile, rate } from '../panels.ts';
 
 const BACKEND = ', backend=~"$backend"';
 
-export const store = board({
+export const store = dashboard({
   uid: 'tidegauge-store',
   title: 'Tidegauge / Store',
   description:

@@ -1,7 +1,7 @@
-import { board } from '../board.ts';
+import { dashboard } from '../dashboard.ts';
 import { CHOSEN, lines, number, rate } from '../panels.ts';
 
-export const broker = board({
+export const broker = dashboard({
   uid: 'tidegauge-broker',
   title: 'Tidegauge / Broker',
   description:

@@ -10,7 +10,7 @@ import {
 import * as geomap from '@grafana/grafana-foundation-sdk/geomap';
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
-import { numbered } from '../board.ts';
+import { numbered } from '../dashboard.ts';
 
 const SOURCE = { type: 'grafana-postgresql-datasource', uid: '$datasource' };
 /** Grafana writes the chosen value as an SQL text, and `all` as one that fits every name. */

@@ -1,5 +1,5 @@
-import { board } from '../board.ts';
 import { CONFIG } from '../config.ts';
+import { dashboard } from '../dashboard.ts';
 import { type BuiltPanel, CHOSEN, lines, type PanelSpec, RATE, rate } from '../panels.ts';
 import { onBoard } from '../promql.ts';
 
@@ -7,7 +7,7 @@ const { thresholds: limit } = CONFIG;
 const DISKS = ', fstype!~"tmpfs|ramfs|overlay|squashfs|vfat"';
 const NETWORK = ', device!~"lo|veth.*|docker.*|br-.*"';
 
-export const boards = board({
+export const boards = dashboard({
   uid: 'tidegauge-boards',
   title: 'Tidegauge / Boards',
   description:
