@@ -85,8 +85,22 @@ module.exports = {
       name: 'packages-below-services',
       comment: 'dependencies point one way: programs and services use packages',
       severity: 'error',
-      from: { path: '^packages/[^/]+/src' },
+      from: { path: '^packages/[^/]+/src', pathNot: '^packages/test-support/' },
       to: { path: '^(services|lab|loadtests|scripts)/' },
+    },
+    {
+      name: 'test-support-in-tests-only',
+      comment: 'programs in production do not import what tests and load tests share',
+      severity: 'error',
+      from: { path: '^(packages|services|dashboards|stacks)/', pathNot: '(/test/|^packages/test-support/)' },
+      to: { path: '^packages/test-support/' },
+    },
+    {
+      name: 'test-support-below-lab',
+      comment: 'lab and loadtests use packages/test-support, not the reverse',
+      severity: 'error',
+      from: { path: '^packages/test-support/' },
+      to: { path: '^(services|lab|loadtests|dashboards|stacks)/' },
     },
     {
       name: 'storage-knows-readings-only',

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startMosquitto } from '@tidegauge/lab';
 import { defineConfig, integer } from '@tidegauge/service';
-import { BENCH_SETTINGS, runBench } from '../src/bench.ts';
-import { startIngestProcess } from '../src/ingest-process.ts';
-import { cpuSeconds } from '../src/process-usage.ts';
-import { publishFromProcess } from '../src/publisher-process.ts';
-import { median } from '../src/statistics.ts';
+import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
+import { cpuSeconds } from '@tidegauge/test-support/process-usage';
+import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
+import { BENCH_SETTINGS, runBench } from '../src/benches/run-bench.ts';
+import { median } from '../src/results/statistics.ts';
 
 /**
  * `npm run bench:ack`: what each way to acknowledge costs, in turns in one run: on arrival, after the commit into

@@ -2,16 +2,16 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { type Config, defineConfig, integer } from '@tidegauge/service';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
 import type { RecordWorkload } from '@tidegauge/workload';
-import { startApiProcess } from '../src/api-process.ts';
-import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/bench.ts';
-import { runK6 } from '../src/k6-run.ts';
-import { readWorkload } from '../src/loadtest-records.ts';
-import { median } from '../src/statistics.ts';
-import { summarize } from '../src/summary.ts';
-import { showNumber, textTable } from '../src/table.ts';
-import { checkStore, provideStore } from '../src/targets.ts';
-import { runYcsb, type YcsbPhase } from '../src/ycsb.ts';
+import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/benches/run-bench.ts';
+import { runK6 } from '../src/drivers/run-k6.ts';
+import { runYcsb, type YcsbPhase } from '../src/drivers/run-ycsb.ts';
+import { readWorkload } from '../src/profiles/records-profile.ts';
+import { median } from '../src/results/statistics.ts';
+import { summarize } from '../src/results/summary.ts';
+import { showNumber, textTable } from '../src/results/table.ts';
+import { checkStore, provideStore } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:agreement`: YCSB's own client and our k6 profile in turns, through one API, on one table, with the same

@@ -1,20 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { buildK6 } from '@tidegauge/lab/k6';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { cpuSeconds } from '@tidegauge/test-support/process-usage';
 import { parseWorkload } from '@tidegauge/workload';
-import { startApiProcess } from '../src/api-process.ts';
+import { HttpClient } from '../src/drivers/http-client.ts';
+import { runK6 } from '../src/drivers/run-k6.ts';
 import { benchFlags } from '../src/explain.ts';
-import { HttpClient } from '../src/http-client.ts';
-import { runK6 } from '../src/k6-run.ts';
-import { load } from '../src/load.ts';
-import { makeTable, recordItems } from '../src/load-records.ts';
-import { machine, provenance } from '../src/machine.ts';
-import type { Plan } from '../src/plan.ts';
-import { cpuSeconds } from '../src/process-usage.ts';
-import { median } from '../src/statistics.ts';
-import { STORES, startStorePlaces } from '../src/store-places.ts';
-import { summarize } from '../src/summary.ts';
-import { showNumber, textTable } from '../src/table.ts';
+import { load } from '../src/loading/load.ts';
+import { makeTable, recordItems } from '../src/loading/load-records.ts';
+import type { Plan } from '../src/operations/plan.ts';
+import { machine, provenance } from '../src/results/machine.ts';
+import { median } from '../src/results/statistics.ts';
+import { summarize } from '../src/results/summary.ts';
+import { showNumber, textTable } from '../src/results/table.ts';
+import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import { startEmptyHandler } from './empty-handler.ts';
 
 /**

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { HBaseClient, type Table } from '@tidegauge/hbase-client';
 import { startHbaseCluster } from '@tidegauge/lab/hbase-cluster';
 import { startThriftGateway } from '@tidegauge/lab/hbase-thrift';
+import { type Timing, timeSeconds } from '../src/benches/timing.ts';
 import { benchFlags } from '../src/explain.ts';
-import { machine, provenance } from '../src/machine.ts';
-import { median } from '../src/statistics.ts';
-import { showNumber, textTable } from '../src/table.ts';
-import { type Timing, timeSeconds } from '../src/timing.ts';
+import { machine, provenance } from '../src/results/machine.ts';
+import { median } from '../src/results/statistics.ts';
+import { showNumber, textTable } from '../src/results/table.ts';
 import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
 
 /**

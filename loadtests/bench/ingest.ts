@@ -7,15 +7,15 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
+import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
+import { cpuSeconds, residentBytes, watchMemory } from '@tidegauge/test-support/process-usage';
+import type { PublishResult } from '@tidegauge/test-support/publisher';
+import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { maskUrl } from '@tidegauge/text';
 import { benchFlags } from '../src/explain.ts';
-import { type IngestProcess, startIngestProcess } from '../src/ingest-process.ts';
-import { machine, provenance } from '../src/machine.ts';
-import { cpuSeconds, residentBytes, watchMemory } from '../src/process-usage.ts';
-import type { PublishResult } from '../src/publisher.ts';
-import { publishFromProcess } from '../src/publisher-process.ts';
-import { median } from '../src/statistics.ts';
-import { STORES, startStorePlaces } from '../src/store-places.ts';
+import { machine, provenance } from '../src/results/machine.ts';
+import { median } from '../src/results/statistics.ts';
+import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 
 /**
  * `npm run bench:ingest`: broker → ingest → store beside ingest without a store and beside MQTT.js with

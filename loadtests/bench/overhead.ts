@@ -1,21 +1,21 @@
 import { defineConfig, integer, text } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
-import { startApiProcess } from '../src/api-process.ts';
-import { BENCH_SETTINGS, runBench } from '../src/bench.ts';
-import { HttpClient } from '../src/http-client.ts';
-import { readWorkload } from '../src/loadtest-records.ts';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { scrape } from '@tidegauge/test-support/scrape';
 import {
   type BlockPair,
   type OperationCost,
   operationCosts,
   type Stages,
   stagesOf,
-} from '../src/overhead.ts';
-import { loadRaw, problemsOf, RecordDriver } from '../src/raw.ts';
-import { appTarget, rawTarget } from '../src/record-target.ts';
-import { scrape } from '../src/scrape.ts';
-import { textTable } from '../src/table.ts';
-import { checkStore, provideStore } from '../src/targets.ts';
+} from '../src/benches/operation-costs.ts';
+import { BENCH_SETTINGS, runBench } from '../src/benches/run-bench.ts';
+import { HttpClient } from '../src/drivers/http-client.ts';
+import { loadRaw, problemsOf, RecordDriver } from '../src/drivers/record-driver.ts';
+import { appTarget, rawTarget } from '../src/drivers/record-target.ts';
+import { readWorkload } from '../src/profiles/records-profile.ts';
+import { textTable } from '../src/results/table.ts';
+import { checkStore, provideStore } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:overhead`: what the application costs. One stream of operations in blocks, each block done on the

@@ -7,13 +7,13 @@ import { launchServer, startMosquitto } from '@tidegauge/lab';
 import { buildOnce } from '@tidegauge/lab/build-once';
 import { go } from '@tidegauge/lab/go';
 import { startPostgres } from '@tidegauge/lab/postgres';
+import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
+import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
+import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { benchFlags } from '../src/explain.ts';
-import { startIngestProcess } from '../src/ingest-process.ts';
-import { machine, provenance } from '../src/machine.ts';
-import { cpuSeconds, watchMemory } from '../src/process-usage.ts';
-import { publishFromProcess } from '../src/publisher-process.ts';
-import { median } from '../src/statistics.ts';
-import { showNumber, textTable } from '../src/table.ts';
+import { machine, provenance } from '../src/results/machine.ts';
+import { median } from '../src/results/statistics.ts';
+import { showNumber, textTable } from '../src/results/table.ts';
 
 /**
  * `npm run bench:peers`: Telegraf and ingest in turns, on the same broker, publisher and PostgreSQL. Telegraf has the

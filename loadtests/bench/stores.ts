@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import type { Reading } from '@tidegauge/readings';
 import { openStore, type Store } from '@tidegauge/storage';
+import { type Timing, timeCount, timeSeconds } from '../src/benches/timing.ts';
 import { benchFlags } from '../src/explain.ts';
-import { machine, provenance } from '../src/machine.ts';
-import { median } from '../src/statistics.ts';
-import { STORES, startStorePlaces } from '../src/store-places.ts';
-import { showNumber, textTable } from '../src/table.ts';
-import { type Timing, timeCount, timeSeconds } from '../src/timing.ts';
+import { machine, provenance } from '../src/results/machine.ts';
+import { median } from '../src/results/statistics.ts';
+import { showNumber, textTable } from '../src/results/table.ts';
+import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import type { Bare, BareModule } from './bare/bare.ts';
 
 /**

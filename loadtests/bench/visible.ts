@@ -3,17 +3,17 @@ import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import type { Stage } from '@tidegauge/readings';
 import { type Config, defineConfig, integer, list, text } from '@tidegauge/service';
 import { createStore, openStore } from '@tidegauge/storage';
-import { startApiProcess } from '../src/api-process.ts';
-import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/bench.ts';
-import { Closers } from '../src/closers.ts';
-import { startIngestProcess } from '../src/ingest-process.ts';
-import { mistake } from '../src/loadtest-settings.ts';
-import { quantile } from '../src/statistics.ts';
-import { STORES, startStorePlaces } from '../src/store-places.ts';
-import { type Estimate, estimate } from '../src/student.ts';
-import { showNumber, textTable } from '../src/table.ts';
-import { checkStore, provideFolder } from '../src/targets.ts';
-import { watchReadings, writeAndRead } from '../src/visible.ts';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
+import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/benches/run-bench.ts';
+import { watchReadings, writeAndRead } from '../src/benches/watch-readings.ts';
+import { mistake } from '../src/profiles/settings.ts';
+import { quantile } from '../src/results/statistics.ts';
+import { type Estimate, estimate } from '../src/results/student.ts';
+import { showNumber, textTable } from '../src/results/table.ts';
+import { Closers } from '../src/targets/closers.ts';
+import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
+import { checkStore, provideFolder } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:visible`: how long after its publication a reading can be read: publish over MQTT, ingest, store, API. The API is

@@ -1,4 +1,4 @@
-import { runYcsb, type YcsbPhase } from '../src/ycsb.ts';
+import { runYcsb, type YcsbPhase } from '../src/drivers/run-ycsb.ts';
 
 const USAGE = `npm run ycsb -- load|run ARGUMENTS
 

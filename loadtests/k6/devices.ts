@@ -1,4 +1,4 @@
-import { DeviceOperations } from '../src/device-operations.ts';
+import { DeviceOperations } from '../src/operations/device-operations.ts';
 import { send } from './http-operation.ts';
 import { done, Meter } from './meter.ts';
 import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';

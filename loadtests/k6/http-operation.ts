@@ -1,5 +1,5 @@
 import http, { type Params } from 'k6/http';
-import { type Outcome, outcomeOf } from '../src/outcome.ts';
+import { type Outcome, outcomeOf } from '../src/operations/outcome.ts';
 import { plan } from './scenario.ts';
 
 const { url, token } = plan.api ?? { url: '', token: null };

@@ -1,6 +1,6 @@
 import { type Client, connect, type PublishError } from 'k6/x/tidegauge/mqtt';
-import type { Outcome } from '../src/outcome.ts';
-import { ReadingsStream } from '../src/readings-stream.ts';
+import type { Outcome } from '../src/operations/outcome.ts';
+import { ReadingsStream } from '../src/operations/readings-stream.ts';
 import { done, Meter } from './meter.ts';
 import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';
 

@@ -1,6 +1,6 @@
 import { Counter, Trend } from 'k6/metrics';
-import { OUTCOMES, type Outcome } from '../src/outcome.ts';
-import { DONE } from '../src/summary.ts';
+import { OUTCOMES, type Outcome } from '../src/operations/outcome.ts';
+import { DONE } from '../src/results/summary.ts';
 
 /** Of operations that are no part of another. */
 export const done = new Counter(DONE);

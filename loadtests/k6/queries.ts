@@ -1,5 +1,5 @@
-import type { Outcome } from '../src/outcome.ts';
-import { QUERY_COUNT, Queries } from '../src/queries.ts';
+import type { Outcome } from '../src/operations/outcome.ts';
+import { QUERY_COUNT, Queries } from '../src/operations/query-operations.ts';
 import { send } from './http-operation.ts';
 import { done, Meter } from './meter.ts';
 import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';

@@ -1,7 +1,7 @@
 import http, { type Params, type Response } from 'k6/http';
 import { isIntact, operations, type RecordOperation } from '../../packages/workload/src/index.ts';
-import { type Outcome, outcomeOf } from '../src/outcome.ts';
-import { recordBody, recordFields, recordsHttp } from '../src/records-http.ts';
+import { type Outcome, outcomeOf } from '../src/operations/outcome.ts';
+import { recordBody, recordFields, recordsHttp } from '../src/operations/records-http.ts';
 import { done, Meter } from './meter.ts';
 import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';
 

@@ -1,9 +1,9 @@
 import { sleep } from 'k6';
 import exec from 'k6/execution';
 import type { Options, Scenario } from 'k6/options';
-import type { ClosedModel, Model, Part, Plan } from '../src/plan.ts';
-import { constantRate, intendedStarts, totalMs } from '../src/schedule.ts';
-import { TREND_COLUMNS } from '../src/summary.ts';
+import type { ClosedModel, Model, Part, Plan } from '../src/operations/plan.ts';
+import { constantRate, intendedStarts, totalMs } from '../src/operations/schedule.ts';
+import { TREND_COLUMNS } from '../src/results/summary.ts';
 
 /** The plan that `npm run loadtest` wrote. */
 export const plan: Plan = JSON.parse(open(__ENV.PLAN!));

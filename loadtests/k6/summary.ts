@@ -1,6 +1,6 @@
-import type { K6Summary } from '../src/summary.ts';
-import { summarize } from '../src/summary.ts';
-import { ycsbText } from '../src/ycsb-text.ts';
+import type { K6Summary } from '../src/results/summary.ts';
+import { summarize } from '../src/results/summary.ts';
+import { ycsbText } from '../src/results/ycsb-text.ts';
 import { plan } from './scenario.ts';
 
 /** Hands k6's figures to `npm run loadtest`, in the file it names; without one, prints the report itself. */

@@ -2,7 +2,7 @@ import type { ParseArgsConfig } from 'node:util';
 import { ConfigError, EXIT, flagName, parseFlags, type Schema, variableName } from '@tidegauge/service';
 import { StoreError } from '@tidegauge/storage';
 import { WorkloadError } from '@tidegauge/workload';
-import { NotLoadedError } from './load.ts';
+import { NotLoadedError } from './loading/load.ts';
 
 /** Says on standard error what is wrong; resolves to the exit code. */
 export function explain(error: unknown): number {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startPrometheus } from '@tidegauge/lab/prometheus';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { startApiProcess } from '@tidegauge/loadtests/api-process';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { emptyOf, panelQueries } from '../alert-watch.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../loadtests/src/loadtest.ts', import.meta.url));

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
 import { type Prometheus, type PrometheusSample, startPrometheus } from '@tidegauge/lab/prometheus';
-import { startIngestProcess } from '@tidegauge/loadtests/ingest-process';
-import { publish } from '@tidegauge/loadtests/publisher';
+import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
+import { publish } from '@tidegauge/test-support/publisher';
 
 const COUNT = 2000;
 const SCRAPED_MS = 20_000;

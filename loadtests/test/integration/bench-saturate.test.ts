@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import type { Step } from '@tidegauge/loadtests/saturation';
+import type { Step } from '@tidegauge/loadtests/benches/find-saturation';
 
 const BENCH = fileURLToPath(new URL('../../bench/saturate.ts', import.meta.url));
 const broker = await startOrSkip('mosquitto', startMosquitto);

@@ -9,10 +9,10 @@ import { promisify } from 'node:util';
 import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { compileWithYcsb } from '@tidegauge/lab/ycsb';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import type { ServiceProcess } from '@tidegauge/test-support/service-process';
 import { NODE, ROOT } from '../../../scripts/setup.js';
-import { startApiProcess } from '../../src/api-process.ts';
-import type { ServiceProcess } from '../../src/service-process.ts';
-import { runYcsb, type YcsbPhase } from '../../src/ycsb.ts';
+import { runYcsb, type YcsbPhase } from '../../src/drivers/run-ycsb.ts';
 
 const run = promisify(execFile);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Items, load, NotLoadedError, requireLoaded } from '@tidegauge/loadtests/load';
-import { progressLine } from '@tidegauge/loadtests/progress';
+import { type Items, load, NotLoadedError, requireLoaded } from '@tidegauge/loadtests/loading/load';
+import { progressLine } from '@tidegauge/loadtests/loading/progress';
 
 const FOREVER = new AbortController().signal;
 

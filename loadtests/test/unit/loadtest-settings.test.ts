@@ -5,7 +5,7 @@ import {
   modelOf,
   refuseForeignHosts,
   thresholdsOf,
-} from '@tidegauge/loadtests/loadtest-settings';
+} from '@tidegauge/loadtests/profiles/settings';
 import { loadConfig } from '@tidegauge/service';
 
 const config = (...flags: string[]) => loadConfig(COMMON_SETTINGS, flags, {});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BlockPair, operationCosts, stagesOf } from '@tidegauge/loadtests/overhead';
-import type { RecordBlock } from '@tidegauge/loadtests/raw';
-import { parseScrape } from '@tidegauge/loadtests/scrape';
+import { type BlockPair, operationCosts, stagesOf } from '@tidegauge/loadtests/benches/operation-costs';
+import type { RecordBlock } from '@tidegauge/loadtests/drivers/record-driver';
+import { parseScrape } from '@tidegauge/test-support/scrape';
 
 function block(latencies: Record<string, readonly number[]>): RecordBlock {
   const entries = Object.entries(latencies) as [keyof RecordBlock['latencies'] & string, readonly number[]][];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findSaturation, requireShare, type Step } from '@tidegauge/loadtests/saturation';
+import { findSaturation, requireShare, type Step } from '@tidegauge/loadtests/benches/find-saturation';
 
 const SEARCH = { from: 100, to: 10_000, precision: 1.1 };
 

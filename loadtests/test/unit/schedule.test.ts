@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OpenModel } from '@tidegauge/loadtests/plan';
-import { constantRate, intendedStarts } from '@tidegauge/loadtests/schedule';
+import type { OpenModel } from '@tidegauge/loadtests/operations/plan';
+import { constantRate, intendedStarts } from '@tidegauge/loadtests/operations/schedule';
 
 const open = (startRate: number, ...stages: [rate: number, durationMs: number][]): OpenModel => ({
   kind: 'open',

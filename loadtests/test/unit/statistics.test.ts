@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { median, quantile } from '@tidegauge/loadtests/statistics';
-import { showNumber, textTable } from '@tidegauge/loadtests/table';
-import { timeCount } from '@tidegauge/loadtests/timing';
+import { timeCount } from '@tidegauge/loadtests/benches/timing';
+import { median, quantile } from '@tidegauge/loadtests/results/statistics';
+import { showNumber, textTable } from '@tidegauge/loadtests/results/table';
 
 test('a median is the middle, and between two the mean of both', () => {
   assert.equal(median([9, 1, 10]), 9);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeviceOperations } from '@tidegauge/loadtests/device-operations';
-import type { DevicesPart, IngestPart, Model, QueriesPart } from '@tidegauge/loadtests/plan';
-import { QUERY_COUNT, Queries } from '@tidegauge/loadtests/queries';
-import { ReadingsStream } from '@tidegauge/loadtests/readings-stream';
+import { DeviceOperations } from '@tidegauge/loadtests/operations/device-operations';
+import type { DevicesPart, IngestPart, Model, QueriesPart } from '@tidegauge/loadtests/operations/plan';
+import { QUERY_COUNT, Queries } from '@tidegauge/loadtests/operations/query-operations';
+import { ReadingsStream } from '@tidegauge/loadtests/operations/readings-stream';
 
 const model: Model = { kind: 'closed', threads: 2, operations: 10, durationMs: null, rate: null };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { estimate, studentQuantile, studentTail } from '@tidegauge/loadtests/student';
+import { estimate, studentQuantile, studentTail } from '@tidegauge/loadtests/results/student';
 
 /** The printed tables: 97.5 %, then 99.5 %. */
 const TABLE: readonly (readonly [degrees: number, q975: number, q995: number])[] = [

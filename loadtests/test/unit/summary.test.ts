@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { latencyOfSamples } from '@tidegauge/loadtests/latency';
-import { outcomeOf } from '@tidegauge/loadtests/outcome';
-import { type K6Summary, summarize } from '@tidegauge/loadtests/summary';
-import { csvText, ycsbText } from '@tidegauge/loadtests/ycsb-text';
+import { outcomeOf } from '@tidegauge/loadtests/operations/outcome';
+import { type K6Summary, summarize } from '@tidegauge/loadtests/results/summary';
+import { csvText, ycsbText } from '@tidegauge/loadtests/results/ycsb-text';
+import { latencyOfSamples } from '@tidegauge/test-support/latency';
 
 const count = (value: number) => ({ values: { count: value } });
 const trend = (values: number, milliseconds: number) => ({

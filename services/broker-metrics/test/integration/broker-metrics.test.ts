@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { type ServiceProcess, startServiceProcess } from '@tidegauge/loadtests/service-process';
+import { type ServiceProcess, startServiceProcess } from '@tidegauge/test-support/service-process';
 import { connectAsync } from 'mqtt';
 import { SIGNALS } from '../../src/broker-report.ts';
 

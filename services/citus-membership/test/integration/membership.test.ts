@@ -6,8 +6,8 @@ import { freePort } from '@tidegauge/lab';
 import { CITUS_SETTINGS, hasCitus } from '@tidegauge/lab/citus';
 import { type Postgres, startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { type ServiceProcess, startServiceProcess } from '@tidegauge/loadtests/service-process';
 import { isRetryable, openStore, type Store } from '@tidegauge/storage';
+import { type ServiceProcess, startServiceProcess } from '@tidegauge/test-support/service-process';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 
 // One story on one cluster: each test goes on where the one before it left off.

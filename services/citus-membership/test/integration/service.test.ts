@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Postgres, startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { startServiceProcess } from '@tidegauge/loadtests/service-process';
+import { startServiceProcess } from '@tidegauge/test-support/service-process';
 import { resolver } from '../../src/resolve.ts';
 import { startDnsServer } from './dns-server.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { startMosquitto, temporaryDirectory } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { startIngestProcess } from '@tidegauge/loadtests/ingest-process';
+import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { connectAsync } from 'mqtt';
 import { askNtp } from '../../src/sntp.ts';
 import { only } from '../support/findings.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { startApiProcess } from '@tidegauge/loadtests/api-process';
-import { publish } from '@tidegauge/loadtests/publisher';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { publish } from '@tidegauge/test-support/publisher';
 import { setUp, storedReadings } from './helpers.ts';
 
 const COUNT = 5000;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startEmbeddedBroker } from '@tidegauge/lab';
-import { startIngestProcess } from '@tidegauge/loadtests/ingest-process';
+import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt from 'mqtt';
 import { settled, storedReadings } from './helpers.ts';
 

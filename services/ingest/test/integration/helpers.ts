@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
-import { type IngestProcess, startIngestProcess } from '@tidegauge/loadtests/ingest-process';
 import type { LedgerDocument, Reading } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
+import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt, { type MqttClient } from 'mqtt';
 
 /** A broker, a directory and the means to start ingest on them; all gone when the test ends. */

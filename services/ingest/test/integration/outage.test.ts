@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { publish } from '@tidegauge/loadtests/publisher';
+import { publish } from '@tidegauge/test-support/publisher';
 import { settled, setUp, storedReadings } from './helpers.ts';
 
 test('without a spool nothing is acknowledged while the store refuses writes; afterwards all is stored', async (context) => {

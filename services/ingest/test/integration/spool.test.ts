@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { publish } from '@tidegauge/loadtests/publisher';
 import type { LedgerDocument } from '@tidegauge/readings';
+import { publish } from '@tidegauge/test-support/publisher';
 import { type Bench, settled, setUp, storedReadings } from './helpers.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, device) => `bench/probe-${device}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { publish } from '@tidegauge/loadtests/publisher';
+import { publish } from '@tidegauge/test-support/publisher';
 import { setUp } from './helpers.ts';
 
 const post = (url: string) =>

@@ -1,0 +1,81 @@
+import { meanBetween, type Scrape } from '@tidegauge/test-support/scrape';
+import type { MeasuredOperation, RecordBlock } from '../drivers/record-driver.ts';
+import { median } from '../results/statistics.ts';
+import { type Estimate, estimate } from '../results/student.ts';
+
+/** The same stretch of the streams on both sides, one right after the other. */
+export interface BlockPair {
+  readonly raw: RecordBlock;
+  readonly app: RecordBlock;
+}
+
+/** One figure of both sides, means over the blocks, and the difference within blocks. Microseconds. */
+export interface Cost {
+  readonly raw: number;
+  readonly app: number;
+  readonly added: Estimate;
+}
+
+export interface OperationCost {
+  readonly operation: MeasuredOperation;
+  /** Over all blocks. */
+  readonly operations: number;
+  readonly median: Cost;
+  readonly mean: Cost;
+}
+
+const ORDER: readonly MeasuredOperation[] = ['read', 'update', 'insert', 'scan', 'readModifyWrite'];
+
+/** What the application adds, by type of operation: differences of block medians and of block means. */
+export function operationCosts(pairs: readonly BlockPair[]): OperationCost[] {
+  return ORDER.flatMap((operation) => {
+    const both = pairs.flatMap(({ raw, app }) => {
+      const [of, and] = [raw.latencies.get(operation), app.latencies.get(operation)];
+      return of === undefined || and === undefined ? [] : [{ raw: of, app: and }];
+    });
+    if (both.length < 2) return [];
+    const cost = (figure: (latencies: readonly number[]) => number): Cost => {
+      const raw = both.map((block) => figure(block.raw) * 1000);
+      const app = both.map((block) => figure(block.app) * 1000);
+      const added = estimate(app.map((value, block) => value - raw[block]!));
+      return { raw: mean(raw), app: mean(app), added };
+    };
+    const operations = both.reduce((sum, block) => sum + block.app.length, 0);
+    return [{ operation, operations, median: cost(median), mean: cost(mean) }];
+  });
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Where the time of an operation goes, means in microseconds. */
+export interface Stages {
+  readonly operation: MeasuredOperation;
+  /** What the client has of it beyond the API: its own work, the loopback, and Node's HTTP on the other side. */
+  readonly client: number;
+  /** The API's handler without the store. */
+  readonly api: number;
+  /** The store call within the API, to its commit or its answer. */
+  readonly store: number;
+}
+
+const KEY = '/v1/records/{table}/{key}';
+const SERIES = {
+  read: { method: 'GET', route: KEY },
+  update: { method: 'PATCH', route: KEY },
+  insert: { method: 'PUT', route: KEY },
+  scan: { method: 'GET', route: '/v1/records/{table}' },
+} as const;
+
+/** From the API's own histograms before and after; a read-modify-write is a read and an update. */
+export function stagesOf(costs: readonly OperationCost[], before: Scrape, after: Scrape): Stages[] {
+  return costs.flatMap(({ operation, mean: { app } }) => {
+    if (operation === 'readModifyWrite') return [];
+    const request = meanBetween(before, after, 'tidegauge_http_request_seconds', SERIES[operation]);
+    const call = meanBetween(before, after, 'tidegauge_store_seconds', { op: `records.${operation}` });
+    if (request === null || call === null) return [];
+    const [http, store] = [request * 1e6, call * 1e6];
+    return [{ operation, client: app - http, api: http - store, store }];
+  });
+}

@@ -1,0 +1,72 @@
+import { type Store, StoreError, type StoreErrorCode } from '@tidegauge/storage';
+import type { Values } from '@tidegauge/workload';
+import { type Outcome, outcomeOf } from '../operations/outcome.ts';
+import { recordBody, recordFields, recordsHttp } from '../operations/records-http.ts';
+import type { HttpClient } from './http-client.ts';
+
+/** How a read ended; the values are decoded when they are looked at, which is no part of the time it took. */
+export interface RecordRead {
+  readonly outcome: Outcome;
+  readonly values: () => Values;
+}
+
+/** Where operations on records go. No call rejects: each resolves to how it ended. */
+export interface RecordTarget {
+  read(key: string, fields: readonly string[] | null): Promise<RecordRead>;
+  scan(key: string, count: number, fields: readonly string[] | null): Promise<Outcome>;
+  insert(key: string, values: Values): Promise<Outcome>;
+  update(key: string, values: Values): Promise<Outcome>;
+}
+
+const OUTCOMES: Readonly<Record<StoreErrorCode, Outcome>> = {
+  UNAVAILABLE: 'SERVICE_UNAVAILABLE',
+  OVERLOADED: 'SERVICE_UNAVAILABLE',
+  TIMEOUT: 'TIMEOUT',
+  UNEXPECTED: 'ERROR',
+  REJECTED: 'REJECTED',
+  MISCONFIGURED: 'ERROR',
+  NOT_SUPPORTED: 'NOT_IMPLEMENTED',
+  FORBIDDEN: 'FORBIDDEN',
+  CLOSED: 'ERROR',
+};
+
+/** The store itself, in this process: the raw side. */
+export function rawTarget({ records }: Store, table: string): RecordTarget {
+  return {
+    async read(key, fields) {
+      try {
+        const values = await records.read(table, key, fields);
+        return { outcome: values === null ? 'NOT_FOUND' : 'OK', values: () => values! };
+      } catch (error) {
+        return { outcome: failed(error), values: () => ({}) };
+      }
+    },
+    scan: (key, count, fields) => records.scan(table, key, count, fields).then(() => 'OK', failed),
+    insert: (key, values) =>
+      records.insert(table, key, values).then((done) => (done ? 'OK' : 'EXISTS'), failed),
+    update: (key, values) =>
+      records.update(table, key, values).then((done) => (done ? 'OK' : 'NOT_FOUND'), failed),
+  };
+}
+
+function failed(error: unknown): Outcome {
+  return error instanceof StoreError ? OUTCOMES[error.code] : 'ERROR';
+}
+
+/** The application: the same through its HTTP API. */
+export function appTarget(api: string, client: HttpClient, table: string): RecordTarget {
+  const urls = recordsHttp(api, table);
+  const send = (method: string, url: string, body?: string) =>
+    client.send(method, url, body).catch(() => ({ status: 0, body: '' }));
+  const ended = async (method: string, url: string, body?: string): Promise<Outcome> =>
+    outcomeOf((await send(method, url, body)).status);
+  return {
+    async read(key, fields) {
+      const { status, body } = await send('GET', urls.fields(key, fields));
+      return { outcome: outcomeOf(status), values: () => recordFields(body) };
+    },
+    scan: (key, count, fields) => ended('GET', urls.scan(key, count, fields)),
+    insert: (key, values) => ended('PUT', urls.record(key), recordBody(values)),
+    update: (key, values) => ended('PATCH', urls.record(key), recordBody(values)),
+  };
+}

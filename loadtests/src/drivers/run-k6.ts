@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Plan } from '../operations/plan.ts';
+import { mistake } from '../profiles/settings.ts';
+import type { K6Summary } from '../results/summary.ts';
+
+const SCRIPTS = fileURLToPath(new URL('../../k6/', import.meta.url));
+/** A threshold was crossed; the summary says which. */
+const CROSSED = 99;
+/** What was asked for makes no sense to k6: a threshold on a metric that there is not. */
+const REFUSED = 104;
+const STOP_MS = 60_000;
+
+export interface K6Options {
+  readonly k6: string;
+  readonly script: string;
+  /** Port of k6's web dashboard on loopback; null: none. */
+  readonly dashboardPort: number | null;
+  /** Where figures go during the run, and what the run is called there. */
+  readonly push?: { readonly prometheus: string; readonly testid: string };
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a script of loadtests/k6 and resolves to its figures. An abort lets k6 end what it has begun, and gives the
+ * figures so far. What k6 shows goes to standard error.
+ *
+ * @throws {Error} when k6 ends without figures
+ */
+export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-k6-'));
+  const summary = join(folder, 'summary.json');
+  const planFile = join(folder, 'plan.json');
+  // It may hold a password.
+  writeFileSync(planFile, JSON.stringify(plan), { mode: 0o600 });
+  try {
+    const code = await runProcess(options, { PLAN: planFile, SUMMARY: summary });
+    if (code === REFUSED) throw mistake('k6 refuses --threshold: see above');
+    if (!existsSync(summary)) throw new Error(`k6 ended with ${code} and no figures: see above`);
+    if (code !== 0 && code !== CROSSED && !options.signal.aborted) throw new Error(`k6 ended with ${code}`);
+    return JSON.parse(readFileSync(summary, 'utf8')) as K6Summary;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function runProcess(
+  { k6, script, dashboardPort, push, signal }: K6Options,
+  variables: Readonly<Record<string, string>>,
+): Promise<number | null> {
+  const args = ['run', '--address', '', ...(process.stderr.isTTY ? [] : ['--quiet'])];
+  if (push !== undefined) args.push('--tag', `testid=${push.testid}`);
+  for (const [name, value] of Object.entries(variables)) args.push('--env', `${name}=${value}`);
+  const child = spawn(k6, [...args, join(SCRIPTS, script)], {
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, ...environment(dashboardPort), ...pushing(push) },
+  });
+  const kill = (): void => void child.kill('SIGKILL');
+  let late: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    child.kill('SIGINT');
+    late = setTimeout(kill, STOP_MS);
+  };
+  process.once('exit', kill);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    await once(child, 'exit');
+    return child.exitCode;
+  } finally {
+    process.removeListener('exit', kill);
+    signal.removeEventListener('abort', stop);
+    clearTimeout(late);
+  }
+}
+
+/**
+ * k6 writes its dashboard as a file only while it shows it.
+ * @throws {ConfigError}
+ */
+export function refuseLostExport(dashboard: boolean): void {
+  const file = process.env.K6_WEB_DASHBOARD_EXPORT;
+  if (dashboard || file === undefined || file === '') return;
+  throw mistake(
+    `K6_WEB_DASHBOARD_EXPORT names ${file}, but k6 writes it with its dashboard only: add --dashboard`,
+  );
+}
+
+function environment(dashboardPort: number | null): Readonly<Record<string, string>> {
+  return {
+    // k6 would tell its makers about the run, and fetch modules that it does not have.
+    K6_NO_USAGE_REPORT: 'true',
+    K6_AUTO_EXTENSION_RESOLUTION: 'false',
+    // Its garbage collector takes a fifth of its CPU otherwise; this is paid for in memory.
+    GOGC: process.env.GOGC ?? '400',
+    ...(dashboardPort === null
+      ? {}
+      : {
+          K6_WEB_DASHBOARD: 'true',
+          K6_WEB_DASHBOARD_HOST: '127.0.0.1',
+          K6_WEB_DASHBOARD_PORT: String(dashboardPort),
+        }),
+  };
+}
+
+/** The dashboard of load tests asks for these quantiles; without stale markers a run's last figures stay for minutes. */
+function pushing(push: K6Options['push']): Readonly<Record<string, string>> {
+  if (push === undefined) return {};
+  return {
+    K6_OUT: 'experimental-prometheus-rw',
+    K6_PROMETHEUS_RW_SERVER_URL: new URL('api/v1/write', `${push.prometheus.replace(/\/$/, '')}/`).href,
+    K6_PROMETHEUS_RW_TREND_STATS: 'p(50),p(99),max',
+    K6_PROMETHEUS_RW_STALE_MARKERS: 'true',
+  };
+}

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpAnswer } from '../drivers/http-client.ts';
+import { outcomeOf } from '../operations/outcome.ts';
+import { Progress } from './progress.ts';
+
+/**
+ * Items are loaded in stretches, the next begun when the last is whole: so an item that is there says that all
+ * stretches before its own are, and a load that was cut off goes on without a note of how far it came.
+ */
+const STRETCH = 1000;
+const ATTEMPTS = 4;
+const PAUSE_MS = 250;
+const SAMPLES = 20;
+
+/** What is to be there before a run, by numbers from 0 on. */
+export interface Items {
+  readonly name: string;
+  readonly count: number;
+  readonly isThere: (number: number) => Promise<boolean>;
+  readonly insert: (number: number) => Promise<void>;
+}
+
+export interface Loaded {
+  /** Those that were there already. */
+  readonly found: number;
+  readonly inserted: number;
+  readonly perSecond: number;
+}
+
+/** A store without what a run asks for: nothing to measure. */
+export class NotLoadedError extends Error {}
+
+/** Inserts what is not there yet, `threads` at once, showing how far it is. */
+export async function load(items: Items, threads: number, signal: AbortSignal): Promise<Loaded> {
+  const { name, count, isThere, insert } = items;
+  const stretches = Math.ceil(count / STRETCH);
+  const first = await firstToLoad(stretches, (stretch) => isThere(stretch * STRETCH));
+  let done = first * STRETCH;
+  let found = done;
+  const progress = new Progress(`loading ${name}`, count, done);
+  for (let stretch = first; stretch < stretches; stretch += 1) {
+    const end = Math.min(count, (stretch + 1) * STRETCH);
+    let next = stretch * STRETCH;
+    let stopped = false;
+    const work = async (): Promise<void> => {
+      while (next < end && !stopped) {
+        signal.throwIfAborted();
+        const number = next++;
+        // These may have some, the next one where its first item was late. They are left as they are.
+        if (stretch <= first + 1 && (await isThere(number))) found += 1;
+        else await insert(number);
+        progress.at(++done);
+      }
+    };
+    const worker = () =>
+      work().catch((error: unknown) => {
+        stopped = true;
+        throw error;
+      });
+    const ended = await Promise.allSettled(Array.from({ length: Math.min(threads, end - next) }, worker));
+    for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+  return { found, inserted: count - found, perSecond: progress.end(count) };
+}
+
+/** The last stretch that was begun: all before it are whole. 0 when none was. */
+export async function firstToLoad(
+  stretches: number,
+  isBegun: (stretch: number) => Promise<boolean>,
+): Promise<number> {
+  let begun = 0;
+  for (let missing = stretches; missing - begun > 1; ) {
+    const middle = (begun + missing) >> 1;
+    if (await isBegun(middle)) begun = middle;
+    else missing = middle;
+  }
+  return begun;
+}
+
+/** @throws {NotLoadedError} when one of some twenty items, the first and the last among them, is not there */
+export async function requireLoaded({ name, count, isThere }: Items): Promise<void> {
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const number = Math.round((sample * (count - 1)) / (SAMPLES - 1));
+    if (await isThere(number)) continue;
+    const what = `${name} are not loaded: number ${number} of ${count} is not there`;
+    throw new NotLoadedError(`${what}; load them with --phase load, or leave --phase out`);
+  }
+}
+
+/**
+ * Sends until the store takes it, a few times, where it says that it cannot now.
+ * @param fine outcomes beside OK that are as good
+ * @throws {Error} that says how to go on
+ */
+export async function insist(what: string, send: () => Promise<HttpAnswer>, ...fine: string[]) {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await send();
+    const outcome = outcomeOf(answer.status);
+    if (outcome === 'OK' || fine.includes(outcome)) return answer;
+    const passing = outcome === 'SERVICE_UNAVAILABLE' || outcome === 'TIMEOUT';
+    if (!passing || attempt === ATTEMPTS) {
+      throw new Error(`${what} failed: ${answer.status} ${answer.body}\nThe same command goes on from here.`);
+    }
+    await sleep(PAUSE_MS * 2 ** attempt);
+  }
+}

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Config, defineConfig, integer, oneOf, text } from '@tidegauge/service';
+import { openStore } from '@tidegauge/storage';
+import { closest } from '@tidegauge/text';
+import { parseWorkload, type RecordWorkload, YCSB_PROPERTIES } from '@tidegauge/workload';
+import { RecordDriver } from '../drivers/record-driver.ts';
+import { rawTarget } from '../drivers/record-target.ts';
+import { summarizeRaw } from '../drivers/summarize-raw.ts';
+import { makeTable, recordItems } from '../loading/load-records.ts';
+import type { ClosedModel, RecordsPart } from '../operations/plan.ts';
+import type { Summary } from '../results/summary.ts';
+import { checkApiTarget, fill, provideApi, provideClient, provideStore } from '../targets/targets.ts';
+import type { Profile } from './profile.ts';
+import {
+  API_SETTINGS,
+  COMMON_SETTINGS,
+  mistake,
+  modelOf,
+  PHASE_SETTING,
+  STORE_SETTINGS,
+} from './settings.ts';
+
+const MAX_RECORDS = 2 ** 31 - 1;
+
+const SETTINGS = defineConfig({
+  ...COMMON_SETTINGS,
+  ...STORE_SETTINGS,
+  ...API_SETTINGS,
+  ...PHASE_SETTING,
+  workload: {
+    kind: text('a letter from a to g, or i, or a YCSB property file'),
+    default: 'a',
+    help: 'The workload, one of ours or a file in the format of YCSB.',
+  },
+  records: { kind: integer(1, MAX_RECORDS), help: 'Records in the table; default: recordcount.' },
+  driver: {
+    kind: oneOf(['k6', 'raw']),
+    default: 'k6',
+    help: 'raw: the same operations on the store itself, in process, without API and k6 (closed model, --ops).',
+  },
+});
+
+/** YCSB's workloads over HTTP. */
+export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
+  summary: "records   YCSB's workloads A to G and I over HTTP",
+  settings: SETTINGS,
+  takesProperties: true,
+  script: 'records.ts',
+  check(config, properties) {
+    checkApiTarget(config);
+    if (config.driver === 'raw') checkRaw(config);
+    const workload = readWorkload(config.workload, {
+      ...properties,
+      ...(config.records === null ? {} : { recordcount: String(config.records) }),
+    });
+    return { profile: 'records', workload, model: modelOf(config, workload.operationCount || null) };
+  },
+  async prepare(config, part, preparation) {
+    const { closers } = preparation;
+    const { ignored } = part.workload;
+    if (ignored.length > 0) preparation.say(`without a meaning here: ${ignored.join(', ')}`);
+    const store = config.api === null ? await provideStore(config.store, closers) : '';
+    const api = config.api ?? (await provideApi(store, closers));
+    const client = provideClient(config, closers);
+    if (config.phase !== 'run') await makeTable(api, client, part.workload);
+    await fill(recordItems(api, client, part.workload, config.seed), config, preparation);
+    if (config.phase === 'load') return null;
+    const prepared = { parts: [part], api: { url: api, token: config.apiToken }, broker: null };
+    return config.driver === 'raw'
+      ? { ...prepared, drive: () => driveRaw(store, part, config.seed) }
+      : prepared;
+  },
+};
+
+function checkRaw({
+  api,
+  model,
+  rate,
+  ramp,
+  duration,
+  threshold,
+  dashboard,
+  prometheus,
+}: Config<typeof SETTINGS>): void {
+  if (api !== null) throw mistake('--driver raw is about a store: give --store, not --api');
+  if (model === 'open' || rate !== null || ramp !== null || duration !== null) {
+    throw mistake('--driver raw takes --ops and --threads: no rate, no --duration, not the open model');
+  }
+  if (threshold !== null || dashboard || prometheus !== null)
+    throw mistake('--threshold, --dashboard and --prometheus are of k6: leave out --driver raw');
+}
+
+async function driveRaw(url: string, { workload, model }: RecordsPart, seed: number): Promise<Summary> {
+  const { threads, operations } = model as ClosedModel;
+  const store = await openStore(url);
+  try {
+    const driver = new RecordDriver(rawTarget(store, workload.table), workload, { seed, threads });
+    return summarizeRaw(await driver.run(operations!));
+  } finally {
+    await store.close();
+  }
+}
+
+/** One of ours by its letter, or a file in YCSB's format. */
+export function readWorkload(name: string, overrides: Readonly<Record<string, string>>): RecordWorkload {
+  const ours = /^[a-gi]$/i.test(name);
+  const file = ours
+    ? fileURLToPath(import.meta.resolve(`@tidegauge/workload/workloads/workload${name.toLowerCase()}`))
+    : resolve(name);
+  let properties: string;
+  try {
+    properties = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw mistake(`there is no workload ${name}: ${(error as Error).message}`);
+  }
+  const readFile = (beside: string) => readFileSync(resolve(dirname(file), beside), 'utf8');
+  const called = ours ? `workload${name.toLowerCase()}` : name;
+  const workload = parseWorkload(properties, { file: called, overrides, readFile });
+  for (const property of workload.ignored) refuseUnknown(called, property);
+  return workload;
+}
+
+/**
+ * YCSB passes by a property that it does not know, so that a misspelt one runs another workload than the one that
+ * was meant. Names with a dot are of other stores' bindings, unless they nearly are one of YCSB's.
+ */
+function refuseUnknown(file: string, property: string): void {
+  if (YCSB_PROPERTIES.includes(property)) return;
+  const meant = closest(property, YCSB_PROPERTIES);
+  if (property.includes('.') && meant === null) return;
+  const hint = meant === null ? 'leave it out' : `did you mean ${meant}?`;
+  throw mistake(`${file}: ${property} is not a property of YCSB: ${hint}`);
+}

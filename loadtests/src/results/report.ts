@@ -1,0 +1,46 @@
+import { writeFileSync } from 'node:fs';
+import { maskUrl } from '@tidegauge/text';
+import type { Plan } from '../operations/plan.ts';
+import { machine, provenance } from './machine.ts';
+import type { Summary } from './summary.ts';
+import { csvText, ycsbText } from './ycsb-text.ts';
+
+export interface ReportFiles {
+  /** The store or the API under test, as it was asked for. */
+  readonly store?: string | null;
+  readonly api?: string | null;
+  readonly json: string | null;
+  readonly csv: string | null;
+}
+
+/** Prints the figures as YCSB does, then whether they hold, and writes the files asked for. */
+export function report(plan: Plan, summary: Summary, files: ReportFiles): void {
+  const scheduled = isScheduled(plan);
+  process.stdout.write(ycsbText(summary, scheduled));
+  for (const reason of summary.invalid) process.stdout.write(`INVALID: ${reason}\n`);
+  for (const failure of summary.failures) process.stdout.write(`FAILED: ${failure}\n`);
+  if (files.csv !== null) writeFileSync(files.csv, csvText(summary, scheduled));
+  if (files.json !== null)
+    writeFileSync(files.json, `${JSON.stringify(documentOf(plan, summary, files), null, 2)}\n`);
+}
+
+/** Whether operations had a time to begin at, other than the end of the one before. */
+export function isScheduled({ parts }: Plan): boolean {
+  return parts.some(({ model }) => model.kind === 'open' || model.rate !== null);
+}
+
+function documentOf({ seed, parts, thresholds }: Plan, summary: Summary, files: ReportFiles): object {
+  const { store = null, api = null } = files;
+  return {
+    ...provenance(),
+    // With an API that runs already, its store is not known here.
+    store: store === null || api !== null ? null : maskUrl(store),
+    api: api === null ? null : maskUrl(api),
+    valid: summary.invalid.length === 0,
+    machine: machine(),
+    seed,
+    parts,
+    thresholds,
+    summary,
+  };
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { STORE_SCHEMES } from '@tidegauge/storage';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { HttpClient } from '../drivers/http-client.ts';
+import { type Items, load, requireLoaded } from '../loading/load.ts';
+import type { Preparation } from '../profiles/profile.ts';
+import { type CommonConfig, mistake, refuseForeignHosts } from '../profiles/settings.ts';
+import { showNumber } from '../results/table.ts';
+import type { Closers } from './closers.ts';
+import { STORES, startStorePlaces } from './store-places.ts';
+
+/** Whether a store is named by its URL; otherwise it is one of the lab's. */
+function isStoreUrl(store: string): boolean {
+  const scheme = store.slice(0, store.indexOf(':'));
+  return store.includes(':') && STORE_SCHEMES.includes(scheme);
+}
+
+/** @throws {ConfigError} for a store that is neither a URL nor one of the lab's, or not on this machine. */
+export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'>): void {
+  if (isStoreUrl(store)) refuseForeignHosts(store, config);
+  else if (!STORES.includes(store)) {
+    const schemes = STORE_SCHEMES.map((scheme) => `${scheme}:`).join(', ');
+    throw mistake(`there is no store ${store}: give a URL (${schemes}) or one of ${STORES.join(', ')}`);
+  }
+}
+
+/** The URL of a store: the one given, or an empty one that the lab starts. */
+export async function provideStore(store: string, closers: Closers): Promise<string> {
+  if (isStoreUrl(store)) return store;
+  const places = await startStorePlaces(store);
+  closers.add(() => places.stop());
+  return places.create('loadtest');
+}
+
+/** An API over a store, as a process of its own. */
+export async function provideApi(
+  store: string,
+  closers: Closers,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const api = await startApiProcess({ STORE: store, ...env });
+  closers.add(() => api.stop());
+  return api.url;
+}
+
+/** A folder that is gone when the run is over. */
+export function provideFolder(closers: Closers): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-loadtest-'));
+  closers.add(async () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+interface ApiTarget extends CommonConfig {
+  readonly store: string;
+  readonly api: string | null;
+  readonly apiToken: string | null;
+}
+
+/** @throws {ConfigError} */
+export function checkApiTarget(config: ApiTarget): void {
+  if (config.api === null) checkStore(config.store, config);
+  else refuseForeignHosts(config.api, config);
+}
+
+export function provideClient({ threads, apiToken }: ApiTarget, closers: Closers): HttpClient {
+  const client = new HttpClient(threads, apiToken);
+  closers.add(async () => client.close());
+  return client;
+}
+
+/**
+ * Loads what is not there, or only makes sure that all is.
+ * @throws {NotLoadedError}
+ */
+export async function fill(
+  items: Items,
+  { phase, threads }: { readonly phase: 'both' | 'load' | 'run'; readonly threads: number },
+  { signal, say }: Preparation,
+): Promise<void> {
+  if (phase === 'run') return requireLoaded(items);
+  const { found, inserted, perSecond } = await load(items, threads, signal);
+  const already = found > 0 ? `, ${found.toLocaleString('en')} were there` : '';
+  say(`loaded ${inserted.toLocaleString('en')} ${items.name}, ${showNumber(perSecond)}/s${already}`);
+}
