@@ -221,10 +221,11 @@ if (DATA_DIR) process.env.DATA ??= DATA_DIR;
 if (SIM_SENSORS) process.env.SENSORS ??= SIM_SENSORS;
 
 process.exitCode = await run({
-  usage:
-    'tidegauge: the whole pipeline in one go. Broker, ingest, store, API, live page and simulated sensors.\n' +
-    'Its parts take their other settings from the environment: ROUTES=routes.yaml npm start',
-  schema: settings,
+  name: 'npm start',
+  summary: 'Runs the whole pipeline: MQTT broker, ingest, store, HTTP API, live page and simulated sensors.',
+  details:
+    'Ingest, API and simulator read their other settings from the environment: ROUTES=routes.yaml npm start',
+  settings,
   stopSeconds: () => STOP_SECONDS,
   start,
 });

@@ -193,7 +193,7 @@ test('mistakes are one clear line and exit code 2', async (context) => {
     [['up', 'mosquitto', '--target', 'a:1'], /^mosquitto takes no --target$/m],
     [['up', 'prometheus', '--target', 'a'], /^--target takes host:port, not "a"$/m],
     [['up', 'mosquitto', '--name', '../x'], /^--name takes/],
-    [['up', 'mosquitto', '--colour', 'red'], /^--colour is not a flag of this program/],
+    [['up', 'mosquitto', '--colour', 'red'], /^unknown option --colour/],
     [['down', 'mosquitto'], /^mosquitto is not up: nothing is$/m],
     [['logs', '../etc'], /^\.\.\/etc is not up/],
     [['start'], /^there is no command start: they are up, status, logs, down, boards$/m],

@@ -38,7 +38,7 @@ test('bench:visible --quick sees every reading that was published', { skip }, (c
 const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])[] = [
   ['nodes that a store does not have', ['--nodes', '1,3'], /^--nodes 3: sqlite runs here as 1 at most$/m],
   ['an option that a store does not know', ['--options', 'write=ONE'], /write/],
-  ['a rate of none', ['--rate', '0'], /^--rate got "0", /],
+  ['a rate of none', ['--rate', '0'], /^--rate must be .*; got "0": /],
 ];
 
 for (const [what, args, line] of MISTAKES) {

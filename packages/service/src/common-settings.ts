@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, defineConfig } from './config.ts';
-import { oneOf, text, url } from './config-kinds.ts';
 import { LOG_LEVELS } from './logger.ts';
+import { ConfigError } from './program/config-error.ts';
+import { oneOf, text, url } from './program/kinds.ts';
+import { defineConfig } from './program/settings.ts';
 
 /** Settings that every service has. */
 export const SERVICE_SETTINGS = defineConfig({

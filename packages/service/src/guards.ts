@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { ConfigError } from './config.ts';
 import { isLoopback } from './http.ts';
 import { isSafe } from './logins.ts';
 import { Problem } from './problem.ts';
+import { ConfigError } from './program/config-error.ts';
 
 /** On every answer: nothing from elsewhere runs in the page, and the page runs nowhere else. */
 export const SECURITY_HEADERS = {

@@ -3,9 +3,9 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { answerClientErrors } from './client-error.ts';
-import { ConfigError } from './config.ts';
 import { type ConnectionLimits, Connections, responseOf } from './connections.ts';
 import { paced } from './pace.ts';
+import { ConfigError } from './program/config-error.ts';
 import { HttpRequest, HttpResponse } from './requests.ts';
 import { readPair, TLS_OPTIONS, type Tls, watchPair } from './tls.ts';
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './program/config-error.ts';
 
 const POLL_MS = 100;
 

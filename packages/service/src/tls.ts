@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { ConfigError } from './config.ts';
 import type { Logger } from './logger.ts';
+import { ConfigError } from './program/config-error.ts';
 
 /** PEM files of a server: its certificate (with those between it and the authority) and its private key. */
 export interface TlsFiles {

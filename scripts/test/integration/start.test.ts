@@ -182,8 +182,8 @@ test('a wrong URL is found before anything is installed or started, and a misspe
       ['--store', 'postgres://u:hunter2@h/db?conections=3'],
       /has no option "conections": did you mean connections\?/,
     ],
-    [['--broker', 'http://h'], /takes a URL that begins with mqtt:/],
-    [['--sensor', '5'], /--sensor is not a flag of this program: did you mean --sensors\?/],
+    [['--broker', 'http://h'], /must be a URL that begins with mqtt:/],
+    [['--sensor', '5'], /unknown option --sensor: did you mean --sensors\?/],
   ] as const) {
     const { status, stderr } = start(...flags);
     assert.equal(status, 2, stderr);

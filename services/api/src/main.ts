@@ -1,10 +1,13 @@
-import { run } from '@tidegauge/service';
+import { defineService, run } from '@tidegauge/service';
 import { API_SCHEMA } from './config.ts';
 import { startApi } from './service.ts';
 
-process.exitCode = await run({
-  usage: 'npm run api -- [flags]\n\nThe HTTP API and the live page of Tidegauge.',
-  schema: API_SCHEMA,
+export const program = defineService({
+  name: 'npm run api',
+  summary: 'Serves the HTTP API and the live page.',
+  settings: API_SCHEMA,
   stopSeconds: () => 10,
   start: (config) => startApi(config),
 });
+
+if (import.meta.main) process.exitCode = await run(program);

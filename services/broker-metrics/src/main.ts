@@ -1,11 +1,13 @@
-import { run } from '@tidegauge/service';
+import { defineService, run } from '@tidegauge/service';
 import { startBrokerMetrics } from './service.ts';
 import { settings } from './settings.ts';
 
-process.exitCode = await run({
-  usage:
-    "tidegauge broker-metrics: shows Prometheus what the broker says of itself under $SYS (mosquitto's).",
-  schema: settings,
+export const program = defineService({
+  name: 'npm run broker-metrics',
+  summary: 'Reads the statistics that mosquitto publishes under $SYS and serves them as Prometheus metrics.',
+  settings,
   stopSeconds: () => 10,
   start: (config) => startBrokerMetrics(config),
 });
+
+if (import.meta.main) process.exitCode = await run(program);

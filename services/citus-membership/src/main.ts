@@ -1,11 +1,15 @@
-import { run } from '@tidegauge/service';
+import { defineService, run } from '@tidegauge/service';
 import { startCitusMembership } from './service.ts';
 import { settings } from './settings.ts';
 
-process.exitCode = await run({
-  usage:
-    'tidegauge citus-membership: keeps the workers that a Citus coordinator knows as DNS has them; forgets none,\nloses nothing when their addresses change, and moves shards only when asked to.',
-  schema: settings,
+export const program = defineService({
+  name: 'npm run citus-membership',
+  summary:
+    'Keeps the workers of a Citus coordinator equal to the addresses in DNS. It removes no worker that has data, ' +
+    'follows changed addresses without data loss, and moves shards only on request.',
+  settings,
   stopSeconds: () => 20,
   start: (config) => startCitusMembership(config),
 });
+
+if (import.meta.main) process.exitCode = await run(program);

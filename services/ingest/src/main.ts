@@ -1,10 +1,14 @@
-import { run } from '@tidegauge/service';
+import { defineService, run } from '@tidegauge/service';
 import { startIngest } from './service.ts';
 import { settings } from './settings.ts';
 
-process.exitCode = await run({
-  usage: 'tidegauge ingest: stores what sensors publish over MQTT, and acknowledges what is stored.',
-  schema: settings,
+export const program = defineService({
+  name: 'npm run ingest',
+  summary:
+    'Stores the readings that sensors publish over MQTT, and acknowledges each message when it is stored.',
+  settings,
   stopSeconds: (config) => config.stopTimeout,
   start: startIngest,
 });
+
+if (import.meta.main) process.exitCode = await run(program);

@@ -175,7 +175,7 @@ test('exit codes tell fine, findings and wrong usage apart', async () => {
   const wrong = await runDoctor(['--store', 'oracle', '--profile', '3gb']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /there is no store "oracle"/);
-  assert.match(wrong.stderr, /--profile got "3gb", but takes one of 1gb, 2gb, 4gb, 8gb/);
+  assert.match(wrong.stderr, /--profile must be one of 1gb, 2gb, 4gb, 8gb.*; got "3gb"/);
 });
 
 test('an engine that is not there is one finding with its mend', async () => {

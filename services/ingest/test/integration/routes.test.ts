@@ -41,8 +41,8 @@ test('each mistake in the configuration is one line, and nothing runs', () => {
   assert.equal(status, 2);
   const lines = stderr.trim().split('\n');
   assert.equal(lines.length, 4, stderr);
-  assert.match(stderr, /METRICS_PORT got "x", but takes a whole number/);
-  assert.match(stderr, /ACK got "maybe", but takes one of durable, stored, received/);
+  assert.match(stderr, /METRICS_PORT must be a whole number.*; got "x"/);
+  assert.match(stderr, /ACK must be one of durable, stored, received.*; got "maybe"/);
 });
 
 test('mistakes in a routes file name the file and the route', async (context) => {
@@ -77,7 +77,7 @@ test('a wrong password for the broker ends ingest at once with how to mend it', 
   assert.doesNotMatch(stderr, /wrong/);
 });
 
-test('--print-config shows what is in force without its secrets, and --help names every variable', () => {
+test('--print-config prints the settings in force without secrets, and --help names every option', () => {
   const { status, stdout } = ingest({ STORE: 'sqlite:./x.db', BROKER_PASSWORD: 'geheim' }, '--print-config');
   assert.equal(status, 0);
   assert.match(stdout, /^STORE=sqlite:\.\/x\.db$/m);
@@ -85,18 +85,18 @@ test('--print-config shows what is in force without its secrets, and --help name
   assert.doesNotMatch(stdout, /geheim/);
   const help = ingest({}, '--help');
   assert.equal(help.status, 0);
-  for (const variable of [
-    'STORE',
-    'BROKER',
-    'CLIENT_ID',
-    'SHARE_GROUP',
-    'ACK',
-    'ROUTES',
-    'DATA_DIR',
-    'METRICS_PORT',
-    'LOG_LEVEL',
+  for (const option of [
+    '--store',
+    '--broker',
+    '--client-id',
+    '--share-group',
+    '--ack',
+    '--routes',
+    '--data-dir',
+    '--metrics-port',
+    '--log-level',
   ]) {
-    assert.ok(help.stdout.includes(variable), variable);
+    assert.ok(help.stdout.includes(option), option);
   }
 });
 

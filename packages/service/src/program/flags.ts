@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { didYouMean } from '@tidegauge/text';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config-error.ts';
 
 /**
  * Node's `parseArgs` for programs without a schema of settings.
@@ -17,6 +17,6 @@ export function parseFlags<const T extends ParseArgsConfig>(config: T): ReturnTy
       throw new ConfigError([message.split('. ')[0]!]);
     }
     const known = Object.keys(config.options ?? {}).map((flag) => `--${flag}`);
-    throw new ConfigError([`${name} is not a flag of this program${didYouMean(name, known)}`]);
+    throw new ConfigError([`unknown option ${name}${didYouMean(name, known)}`]);
   }
 }

@@ -1,0 +1,26 @@
+import type { ConfiguredBy } from './print-config.ts';
+import { argumentName, flagName, type Schema, type Setting, variableName } from './settings.ts';
+
+/** The settings as a Markdown table, for the documentation. */
+export function configTable(schema: Schema, by: ConfiguredBy = 'environment'): string {
+  const rows = Object.entries(schema).map(([key, setting]) => {
+    const { kind, help, default: preset, required } = setting;
+    const shownDefault = preset === undefined ? (required ? '*required*' : '') : `\`${preset}\``;
+    return `| ${nameOf(key, setting, by)} | ${shownDefault} | ${help}${typeOf(kind.takes)} |`;
+  });
+  const name = by === 'environment' ? 'variable' : 'option';
+  return [`| ${name} | default | meaning |`, '| --- | --- | --- |', ...rows].join('\n');
+}
+
+function nameOf(key: string, { positional, secret, alias }: Setting<unknown>, by: ConfiguredBy): string {
+  if (positional) return `\`${argumentName(key)}\``;
+  if (by === 'environment') {
+    return `\`${variableName(key)}\`${secret === undefined ? '' : ' (or `_FILE`)'}`;
+  }
+  return `${alias === undefined ? '' : `\`-${alias}\`, `}\`${flagName(key)}\``;
+}
+
+/** What a value must be, as a sentence. "a text" says nothing. */
+function typeOf(takes: string): string {
+  return takes === 'a text' ? '' : ` ${takes.slice(0, 1).toUpperCase()}${takes.slice(1)}.`;
+}

@@ -1,0 +1,32 @@
+export { ConfigError } from './config-error.ts';
+export { configTable } from './config-table.ts';
+export { EXIT } from './exit-codes.ts';
+export { parseFlags } from './flags.ts';
+export { printGroupHelp, printHelp } from './help.ts';
+export * from './kinds.ts';
+export { loadConfig } from './load-config.ts';
+export { type ConfiguredBy, printConfig } from './print-config.ts';
+export {
+  type Command,
+  type CommandGroup,
+  configuredBy,
+  defineCommand,
+  defineService,
+  isGroup,
+  isService,
+  type Program,
+  type Running,
+  type Service,
+} from './program.ts';
+export { type ErrorReport, reportError } from './report-error.ts';
+export { run } from './run.ts';
+export {
+  argumentName,
+  type Config,
+  defineConfig,
+  flagName,
+  inGroup,
+  type Schema,
+  type Setting,
+  variableName,
+} from './settings.ts';

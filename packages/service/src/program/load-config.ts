@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { secretsIn } from '@tidegauge/text';
+import { keepSecret } from '../secrets.ts';
+import { type CommandLine, readCommandLine, type Source } from './command-line.ts';
+import { ConfigError } from './config-error.ts';
+import { shown } from './print-config.ts';
+import { argumentName, type Config, flagName, type Schema, type Setting, variableName } from './settings.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads settings. Precedence, from low to high: default, file (`…_FILE`), environment, option.
+ *
+ * @throws {ConfigError} with one line for each mistake, unknown options included
+ */
+export function loadConfig<S extends Schema>(
+  schema: S,
+  argv: readonly string[],
+  env: Environment,
+): Config<S> {
+  return configOf(schema, readCommandLine(schema, argv), env);
+}
+
+/**
+ * The settings of a command line that has been read.
+ *
+ * @throws {ConfigError}
+ */
+export function configOf<S extends Schema>(schema: S, commandLine: CommandLine, env: Environment): Config<S> {
+  const problems = [...commandLine.problems];
+  const config: Record<string, unknown> = {};
+  for (const [key, setting] of Object.entries(schema)) {
+    const source = commandLine.given.get(key) ?? fromEnvironment(key, setting, env, problems);
+    config[key] = source === null ? absent(key, setting, problems) : parse(source, setting, problems);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(config) as Config<S>;
+}
+
+/**
+ * The variables that a program reads that is configured by options only: those of its secrets. A variable that is
+ * meant for a service must not change a benchmark.
+ */
+export function secretsOf(schema: Schema, env: Environment): Environment {
+  const names = Object.entries(schema)
+    .filter(([, { secret }]) => secret === true)
+    .flatMap(([key]) => [variableName(key), `${variableName(key)}_FILE`]);
+  return Object.fromEntries(names.map((name) => [name, env[name]]));
+}
+
+function fromEnvironment(
+  key: string,
+  setting: Setting<unknown>,
+  env: Environment,
+  problems: string[],
+): Source | null {
+  if (setting.positional) return null;
+  const variable = variableName(key);
+  const text = env[variable];
+  if (text !== undefined && text !== '') return { label: variable, texts: [text] };
+  const file = setting.secret === undefined ? undefined : env[`${variable}_FILE`];
+  if (file === undefined || file === '') return null;
+  try {
+    return { label: `${variable}_FILE`, texts: [readFileSync(file, 'utf8').trim()] };
+  } catch (error) {
+    problems.push(`${variable}_FILE names ${file}, which cannot be read: ${(error as Error).message}`);
+    return null;
+  }
+}
+
+function absent(key: string, setting: Setting<unknown>, problems: string[]): unknown {
+  if (setting.default !== undefined) return setting.kind.parse(setting.default);
+  if (setting.required) {
+    const name = setting.positional ? argumentName(key) : `${variableName(key)} (${flagName(key)})`;
+    problems.push(`${name} is missing: ${setting.kind.takes}`);
+  }
+  return null;
+}
+
+function parse({ label, texts }: Source, { kind, secret }: Setting<unknown>, problems: string[]): unknown {
+  for (const text of texts) {
+    if (secret === true) keepSecret(text);
+    for (const inside of secretsIn(text)) keepSecret(inside);
+  }
+  try {
+    return kind.parseAll === undefined ? kind.parse(texts[0]!) : kind.parseAll(texts);
+  } catch (error) {
+    const got =
+      secret === undefined ? texts.map((text) => JSON.stringify(shown(text))).join(', ') : 'a secret value';
+    problems.push(`${label} must be ${kind.takes}; got ${got}: ${(error as Error).message}`);
+    return null;
+  }
+}

@@ -1,0 +1,54 @@
+import { AssertionError } from 'node:assert';
+import { ConfigError } from './config-error.ts';
+import { EXIT } from './exit-codes.ts';
+
+/** What a program prints about an error, and the exit code that it ends with. */
+export interface ErrorReport {
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+/** Errors that a correct program does not throw. */
+const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, AssertionError];
+/** Codes of the operating system, of name resolution and of undici: a server or a file is unavailable. */
+const UNAVAILABLE = /^(E[A-Z0-9]+|UND_ERR_[A-Z_]+|ERR_INVALID_URL)$/;
+const MAX_CAUSES = 8;
+
+/**
+ * One line for bad input and for an unavailable server, with the causes that the message does not contain yet, and
+ * the error's hint where it has one. A stack trace for a programming error.
+ */
+export function reportError(error: unknown): ErrorReport {
+  if (error instanceof ConfigError) return { text: error.problems.join('\n'), exitCode: EXIT.BAD_USAGE };
+  if (!(error instanceof Error)) return { text: String(error), exitCode: EXIT.FAILED };
+  const { code, hint } = error as { code?: unknown; hint?: unknown };
+  const exitCode = code === 'MISCONFIGURED' ? EXIT.BAD_USAGE : EXIT.FAILED;
+  if (isBug(error)) return { text: error.stack ?? error.message, exitCode };
+  const text = causesOf(error).reduce((line, { message }) => join(line, message), '') || error.name;
+  return { text: typeof hint === 'string' ? `${text}\n${hint}` : text, exitCode };
+}
+
+function isBug(error: Error): boolean {
+  if (!BUGS.some((kind) => error instanceof kind)) return false;
+  return !causesOf(error).some(
+    ({ message, code }) => UNAVAILABLE.test(String(code ?? '')) || message === 'fetch failed',
+  );
+}
+
+function causesOf(error: Error): readonly { readonly message: string; readonly code?: unknown }[] {
+  const causes: { message: string; code?: unknown }[] = [];
+  let next: unknown = error;
+  while (next instanceof Error && causes.length < MAX_CAUSES) {
+    // Node reports several failed connections as one error without a message.
+    const inside = next instanceof AggregateError && next.message === '' ? next.errors : [];
+    const message = next.message || inside.map((each) => (each as Error).message).join('; ');
+    causes.push({ message, code: (next as { code?: unknown }).code });
+    next = next.cause;
+  }
+  return causes;
+}
+
+function join(line: string, message: string): string {
+  if (message === '' || line.includes(message)) return line;
+  return line === '' ? message : `${line}: ${message}`;
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { ConfigError, EXIT, reportError } from '@tidegauge/service/program';
+
+test('bad configuration is one line for each mistake and exit code 2', () => {
+  const { text, exitCode } = reportError(new ConfigError(['first', 'second']));
+  assert.deepEqual([text, exitCode], ['first\nsecond', EXIT.BAD_USAGE]);
+});
+
+test('a store that is misconfigured has exit code 2 and its hint', () => {
+  const error = Object.assign(new Error('the schema is newer'), {
+    code: 'MISCONFIGURED',
+    hint: 'update this',
+  });
+  assert.deepEqual(reportError(error), {
+    text: 'the schema is newer\nupdate this',
+    exitCode: EXIT.BAD_USAGE,
+  });
+});
+
+test('an unavailable server is one line with the cause and exit code 1', async () => {
+  const failed = await fetch('http://127.0.0.1:1/').catch((error: unknown) => error);
+  const { text, exitCode } = reportError(failed);
+  assert.equal(exitCode, EXIT.FAILED);
+  assert.match(text, /^fetch failed: [^\n]+$/);
+  const refused = await new Promise((resolve) => connect(1, '127.0.0.1').on('error', resolve));
+  assert.deepEqual(reportError(refused), { text: 'connect ECONNREFUSED 127.0.0.1:1', exitCode: EXIT.FAILED });
+});
+
+test('several failed connections without a message are one line', () => {
+  const refused = (host: string) => new Error(`connect ECONNREFUSED ${host}:1`);
+  const error = Object.assign(new AggregateError([refused('::1'), refused('127.0.0.1')]), {
+    code: 'ECONNREFUSED',
+  });
+  assert.equal(reportError(error).text, 'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1');
+});
+
+test('causes are printed once, and a cycle of causes ends', () => {
+  const cause: Error = new Error('the disk is full');
+  const error = new Error('cannot write', { cause });
+  cause.cause = error;
+  assert.equal(reportError(error).text, 'cannot write: the disk is full');
+});
+
+test('a programming error has its stack trace', () => {
+  for (const error of [
+    new TypeError('x is not a function'),
+    new RangeError('bad'),
+    new assert.AssertionError({}),
+  ]) {
+    assert.match(reportError(error).text, /\n {4}at /);
+  }
+  assert.equal(reportError('text').text, 'text');
+});
