@@ -13,6 +13,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import driver from 'cassandra-driver';
 import { crashBatch, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { openStore } from '../../src/index.ts';
+import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
 
 const WRITER = fileURLToPath(new URL('../../conformance/crash-writer.ts', import.meta.url));
 const DAY = 86_400_000_000;
@@ -49,6 +50,12 @@ describe('cassandra', { skip }, () => {
 
   const withUser = (user: string, password: string, keyspace: string) =>
     `cassandra://${user}:${password}@127.0.0.1:${server.port}/${keyspace}`;
+
+  test('a keyspace of version 0.1.0 keeps everything and can be used on', async () => {
+    const statements = (await fixtureText('cassandra.cql')).split(/;\n+/).filter(Boolean);
+    for (const statement of statements) await client.execute(statement.replace(/ place(?=[ .])/, ' upgrade'));
+    await proveUpgrade(server.url('upgrade'));
+  });
 
   test('names the host that nobody listens on, at once', async () => {
     const port = await freePort();

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { HBaseClient } from '@tidegauge/hbase-client';
+import { type FamilyOptions, HBaseClient } from '@tidegauge/hbase-client';
 import { startHbase } from '@tidegauge/lab/hbase';
 import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { openStore, type Store } from '../../src/index.ts';
 import { refused, withSilentHost } from '../refused.ts';
+import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
+
+/** A table of a fixture. Keys, qualifiers and values are hexadecimal. */
+interface TableFixture {
+  readonly families: Readonly<Record<string, FamilyOptions>>;
+  readonly splits: readonly string[];
+  /** `row family qualifier value timestamp` */
+  readonly cells: readonly string[];
+}
+
+const bytesOf = (hex: string | undefined) => Buffer.from(hex ?? '', 'hex');
 
 const started = await startOrSkip('hbase', () => startHbase({ checksRights: true }));
 const server = 'server' in started ? started.server : null;
@@ -40,6 +51,23 @@ describe('hbase', { skip }, () => {
   after(async () => {
     await store?.close();
     client?.close();
+  });
+
+  test('a namespace of version 0.1.0 keeps everything and can be used on', async () => {
+    const tables: Record<string, TableFixture> = JSON.parse(await fixtureText('hbase.json'));
+    await client.admin.createNamespace('upgrade');
+    for (const [name, { families, splits, cells }] of Object.entries(tables)) {
+      const table = name.replace('place:', 'upgrade:');
+      await client.admin.createTable(table, { families, splitKeys: splits.map(bytesOf), timeoutMs: 60_000 });
+      for (const cell of cells) {
+        const [row, family, qualifier, value, timestamp] = cell.split(' ');
+        const column = { family: family!, qualifier: bytesOf(qualifier) };
+        await client
+          .table(table)
+          .put(bytesOf(row), [{ ...column, value: bytesOf(value), timestamp: Number(timestamp) }]);
+      }
+    }
+    await proveUpgrade(url('upgrade'));
   });
 
   test('the options of the URL reach the tables', async () => {

@@ -3,10 +3,11 @@ import { after, before, describe, test } from 'node:test';
 import { startMongodb } from '@tidegauge/lab/mongodb';
 import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { Binary, MongoClient } from 'mongodb';
+import { Binary, BSON, type Document, type IndexDescription, MongoClient } from 'mongodb';
 import { collect, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store } from '../../src/index.ts';
 import { refused, withSilentHost } from '../refused.ts';
+import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
 
 const started = await startOrSkip('mongodb', () => startMongodb());
 const server = 'server' in started ? started.server : null;
@@ -35,6 +36,22 @@ describe('mongodb, without a server', () => {
   test('a name that does not resolve is UNAVAILABLE', async () => {
     await refused('mongodb://no-such-host.invalid:27017/db?connect=500', 'UNAVAILABLE', 2500);
   });
+});
+
+test('a MongoDB database of version 0.1.0 keeps everything and can be used on', { skip }, async (t) => {
+  const url = server!.url('upgrade');
+  const client = await new MongoClient(url).connect();
+  t.after(() => client.close());
+  await client.db().dropDatabase();
+  const collections: Readonly<Record<string, { documents: Document[]; indexes: IndexDescription[] }>> =
+    BSON.EJSON.parse(await fixtureText('mongodb.json'), { relaxed: false });
+  for (const [name, { documents, indexes }] of Object.entries(collections)) {
+    const collection = await client.db().createCollection(name);
+    if (indexes.length > 0) await collection.createIndexes(indexes);
+    if (documents.length > 0) await collection.insertMany(documents);
+  }
+  await proveUpgrade(url, { usesEmptyTable: false });
+  await client.db().dropDatabase();
 });
 
 describe('mongodb', { skip }, () => {
