@@ -1,3 +1,3 @@
 """Simulated sensors that publish realistic readings over MQTT, deterministic for a seed."""
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
