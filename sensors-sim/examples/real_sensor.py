@@ -1,4 +1,4 @@
-"""A real sensor: stamps boot and seq, and keeps a reading until the broker has it.
+"""A real sensor. It sends boot and seq, and keeps a reading until the broker acknowledges it.
 
 BROKER=192.168.1.10 DEVICE=site-1/roof/probe-1 python3 real_sensor.py
 """
@@ -16,34 +16,34 @@ try:
     from paho.mqtt.client import Client
     from paho.mqtt.enums import CallbackAPIVersion
 except ImportError:
-    sys.exit('paho-mqtt 2 is missing: python3 -m pip install "paho-mqtt>=2"')
+    sys.exit('paho-mqtt 2 is not installed: python3 -m pip install "paho-mqtt>=2"')
 
 env = os.environ.get
 device = env('DEVICE') or re.sub('[^A-Za-z0-9_-]', '-', socket.gethostname())
 thermometer = Path(env('THERMOMETER', '/sys/class/thermal/thermal_zone0/temp'))
 if not thermometer.exists():
-    sys.exit(f'{thermometer} is not there: set THERMOMETER to a file with thousandths of a degree')
+    sys.exit(f'{thermometer} does not exist: set THERMOMETER to a file with thousandths of a degree')
 host, port = env('BROKER', '127.0.0.1'), int(env('PORT', '1883'))
 
 
-def say(what: object) -> None:
-    """Report what happens to the connection."""
-    sys.stderr.write(f'{host}:{port}: {what}\n')
+def log(event: object) -> None:
+    """Print an event of the connection."""
+    sys.stderr.write(f'{host}:{port}: {event}\n')
 
 
-boot = uuid.uuid4().hex[:8]  # new at every start: tells a restart from a gap
-# MQTT 3.1.1, which every broker speaks.
+boot = uuid.uuid4().hex[:8]  # new at every start, to distinguish a restart from a gap
+# MQTT 3.1.1, which every broker supports.
 client = Client(CallbackAPIVersion.VERSION2, f'sensor-{uuid.uuid4().hex[:12]}')
 if user := env('MQTT_USER'):
     client.username_pw_set(user, env('MQTT_PASSWORD', ''))
-client.on_connect = lambda *seen: say(f'refused: {seen[3]}' if seen[3].is_failure else 'connected')
-client.on_connect_fail = lambda *_: say(f'no connection: {sys.exc_info()[1]}')
-client.on_disconnect = lambda *seen: say(f'connection ended: {seen[3]}')
-client.max_queued_messages_set(10_000)  # what it keeps while the broker is away
+client.on_connect = lambda *seen: log(f'refused: {seen[3]}' if seen[3].is_failure else 'connected')
+client.on_connect_fail = lambda *_: log(f'no connection: {sys.exc_info()[1]}')
+client.on_disconnect = lambda *seen: log(f'connection ended: {seen[3]}')
+client.max_queued_messages_set(10_000)  # kept while the broker is unavailable
 client.connect_async(host, port)
-client.loop_start()  # connects, and again whenever the connection is lost
+client.loop_start()  # connects, and reconnects after each loss
 
-seq = 0  # counts this boot's readings over all metrics: a hole in it is a lost reading
+seq = 0  # counts the readings of this boot over all metrics: a gap is a lost reading
 while True:
     reading = {
         't': time.time_ns() // 1000,

@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 def find_mosquitto() -> str:
-    """Skips the test where there is none, and fails it on CI."""
+    """Path of mosquitto. Skips the test if it is not installed; fails it in CI."""
     path = shutil.which('mosquitto', path=SEARCH_PATH)
     if path is None and os.environ.get('CI'):
         pytest.fail('mosquitto is not installed')
@@ -47,7 +47,7 @@ def find_mosquitto() -> str:
 
 
 class Mosquitto:
-    """A broker on a port of its own that can be stopped and started again."""
+    """A broker on a free port that can be stopped and started again."""
 
     def __init__(self, folder: Path, settings: str = 'allow_anonymous true\n') -> None:
         self._command = find_mosquitto()
@@ -82,11 +82,11 @@ class Mosquitto:
 
 
 class Subscriber:
-    """Keeps every message, in order, over broker restarts."""
+    """Keeps every message in order, also when the broker restarts."""
 
     def __init__(self, port: int, topic: str = '#', qos: int = 2) -> None:
         self.received: list[tuple[str, bytes]] = []
-        # When, in microseconds since the epoch.
+        # Times of receipt, microseconds since the epoch.
         self.times: list[int] = []
         self._subscribed = threading.Event()
         self._subscription = (topic, qos)
@@ -129,7 +129,7 @@ class Subscriber:
 
 
 class Simulator:
-    """The command as a process of its own."""
+    """The command as a separate process."""
 
     def __init__(self, *flags: str, **environment: str) -> None:
         self._process = subprocess.Popen(
@@ -145,7 +145,7 @@ class Simulator:
         self.out, self.err = self._process.communicate(timeout=timeout)
         return self._process.returncode
 
-    def complaint(self) -> str:
+    def error_line(self) -> str:
         """The next line on standard error."""
         assert self._process.stderr is not None
         return self._process.stderr.readline()

@@ -1,4 +1,4 @@
-"""The command: settings in, readings out, totals at the end."""
+"""The command: reads the settings, publishes readings and prints the totals."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EXIT_OK, EXIT_INCOMPLETE, EXIT_SETTINGS = 0, 1, 2
 
 
 def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the simulator; the exit code."""
+    """Run the simulator and return its exit code."""
     try:
         options = load(argv, environment)
         if options.broker.tls:
             tls_context(options)
     except OptionsError as error:
         for mistake in error.mistakes:
-            _complain(mistake)
+            _print_error(mistake)
         return EXIT_SETTINGS
     if options.print_config:
         print(json.dumps(options.document(), indent=2))  # noqa: T201
@@ -43,7 +43,7 @@ def main(argv: Sequence[str], environment: Mapping[str, str]) -> int:
     seconds = monotonic() - start
     progress.close()
     for failure in tally.failures:
-        _complain(failure)
+        _print_error(failure)
     if not options.quiet:
         print(report.summary(tally, options, seconds))  # noqa: T201
     if options.report is not None:
@@ -57,11 +57,11 @@ def entry() -> NoReturn:
 
 
 def _stop_with_stdin() -> None:
-    """The end of standard input counts as SIGTERM: a parent that dies, however, takes this process along."""
+    """Treat the end of standard input as SIGTERM, so that this process ends when its parent dies."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _complain(line: str) -> None:
+def _print_error(line: str) -> None:
     print(f'tidegauge-sim: {line}', file=sys.stderr)  # noqa: T201

@@ -21,7 +21,7 @@ from tidegauge_sim.options import MAX_INFLIGHT, Broker, Options, OptionsError
 from tidegauge_sim.report import Tally
 
 if TYPE_CHECKING:
-    # Not there at run time.
+    # These names exist for the type checker only.
     from paho.mqtt.client import SocketLike
     from paho.mqtt.reasoncodes import ReasonCode
 
@@ -35,8 +35,8 @@ QUEUE_LIMIT = 1_000
 # How long a broker keeps half-delivered QoS 2 messages of a connection that broke.
 SESSION_SECONDS = 3_600
 
-# CONNACK reasons that no retry mends [MQTT-3.2.2.2].
-HOPELESS = frozenset({0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9B})
+# CONNACK reasons that no retry can fix [MQTT-3.2.2.2].
+PERMANENT = frozenset({0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9B})
 HINTS = {
     0x84: '; try the other --mqtt version',
     0x86: '; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE',
@@ -45,35 +45,35 @@ HINTS = {
 UNSUPPORTED_VERSION = 0x84
 PACKET_IDENTIFIER_NOT_FOUND = 0x92
 EXACTLY_ONCE = 2
-# MQTT 3.1.1 cannot announce a receive maximum; this is what mosquitto lets pass as it comes.
+# MQTT 3.1.1 cannot announce a receive maximum. This is mosquitto's default.
 UNANNOUNCED_QOS_2 = 20
 
 
 class Refused(Exception):  # noqa: N818
-    """The broker will not have us until a person mends the settings."""
+    """The broker refuses the connection, and only a change of the settings can fix that."""
 
 
 class Outage:
-    """One line when the broker goes away and one when it is back, however many connections notice."""
+    """Logs one line when the broker becomes unavailable and one when it is back, for all connections."""
 
     def __init__(self) -> None:
         self._down: set[int] = set()
         self._fell_back = False
 
     def fall_back(self, broker: Broker) -> None:
-        """The broker refuses MQTT 5."""
+        """Log, once, that the broker refuses MQTT 5."""
         if not self._fell_back:
-            log.warning('%s refuses MQTT 5; going on with 3.1.1', broker)
+            log.warning('%s refuses MQTT 5; continuing with 3.1.1', broker)
         self._fell_back = True
 
     def begin(self, connection: int, reason: str) -> None:
-        """A connection is lost, or could not be made."""
+        """Record that a connection is lost or cannot be made."""
         if not self._down:
-            log.warning('%s; trying again', reason)
+            log.warning('%s; retrying', reason)
         self._down.add(connection)
 
     def end(self, connection: int) -> None:
-        """A connection is up."""
+        """Record that a connection is up."""
         if connection in self._down:
             self._down.remove(connection)
             if not self._down:
@@ -81,14 +81,15 @@ class Outage:
 
 
 class Connection:
-    """A paho client driven by our selector, not by its own thread: nothing to lock, writes in batches.
+    """A paho client without its own thread: our selector drives it. It needs no locks and writes in batches.
 
-    down (_retry_at set) -> connecting (CONNACK awaited until _give_up_at) -> up -> down ...
+    States: down (`_retry_at` is set), connecting (waits for CONNACK until `_give_up_at`), up, down again.
 
-    A message is in `_queue` until it fits the window, then in `_pending` until the broker has answered for it
-    (QoS 0: until it is written). paho's own queue stays unused: it is searched from the front for every
-    acknowledgement. When a connection is lost together with its session, `_pending` goes back into the queue,
-    so a message can arrive twice, never not at all. QoS 2 over MQTT 5 keeps the session, so it arrives once.
+    A message is in `_queue` until it fits the window. Then it is in `_pending` until the broker acknowledges
+    it (QoS 0: until it is written). paho's own queue is not used, because paho searches it from the front for
+    every acknowledgement. When a connection and its session are lost, `_pending` goes back into the queue. So
+    a message can arrive twice but is never lost. QoS 2 over MQTT 5 keeps the session: no message arrives
+    twice.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Connection:
         self._was_up = False
         self._closing = False
         self._refusal: str | None = None
-        self._complaint: str | None = None
+        self._failure: str | None = None
         self._dirty = False
         self._watches_write = False
         self._backoff = BACKOFF_FIRST
@@ -123,12 +124,12 @@ class Connection:
 
     @property
     def idle(self) -> bool:
-        """Whether every message given to it has been answered for."""
+        """Whether the broker has answered for every message."""
         return not self._queue and not self._pending
 
     @property
     def calm(self) -> bool:
-        """Whether nothing waits for what the broker says next."""
+        """Whether no message waits for the next packet of the broker."""
         few = len(self._pending) <= self._window // 2
         return self._up and few and not self._queue and not self._dirty and self._options.qos < EXACTLY_ONCE
 
@@ -141,7 +142,7 @@ class Connection:
             self._queue.append(message)
 
     def flush(self) -> None:
-        """Write what there is to write, and what the window has room for."""
+        """Write waiting bytes, and send queued messages while the window has room."""
         while True:
             while self._up and self._queue and len(self._pending) < self._window:
                 self._send(self._queue.popleft())
@@ -157,10 +158,10 @@ class Connection:
             self._selector.modify(sock, mask, self)
 
     def ready(self, mask: int) -> None:
-        """Handle what the selector saw on the socket. Raises Refused."""
+        """Handle an event of the socket. Raises Refused."""
         if mask & selectors.EVENT_READ:
             self._client.loop_read()
-            # A TLS layer may hold bytes that the selector cannot see.
+            # The TLS layer may have bytes that the selector does not report.
             while isinstance(sock := self._client.socket(), ssl.SSLSocket) and sock.pending():
                 self._client.loop_read()
         if self._refusal is not None:
@@ -168,13 +169,13 @@ class Connection:
         self.flush()
 
     def tick(self, now: float) -> None:
-        """Keep alive, give up, try again; called about twice a second. Raises Refused."""
+        """Do what is due: keep-alive, timeout or retry. Called about twice a second. Raises Refused."""
         if self._retry_at is not None:
             if now >= self._retry_at:
                 self._connect(now)
             return
         if not self._up and now >= self._give_up_at:
-            self._complaint = f'{self._options.broker} does not answer CONNECT'
+            self._failure = f'{self._options.broker} does not answer CONNECT'
             self._client.disconnect()
             self.flush()
             return
@@ -182,7 +183,7 @@ class Connection:
         self.flush()
 
     def close(self) -> None:
-        """Say goodbye, and leave nothing behind in the broker."""
+        """Disconnect, and delete the session in the broker."""
         self._closing = True
         if self._client.socket() is None:
             return
@@ -196,7 +197,7 @@ class Connection:
     def _create_client(self) -> Client:
         options = self._options
         version = MQTTProtocolVersion.MQTTv5 if self._version == '5' else MQTTProtocolVersion.MQTTv311
-        # Random, so that two simulators never take each other's session over.
+        # Random, so that two simulators never use the same session.
         client_id = f'tidegauge-sim-{secrets.token_hex(6)}'
         client = Client(CallbackAPIVersion.VERSION2, client_id, protocol=version, reconnect_on_failure=False)
         client.max_inflight_messages_set(0)
@@ -229,8 +230,8 @@ class Connection:
             self._client.reconnect()
         except ssl.SSLCertVerificationError as error:
             raise Refused(
-                f'cannot trust the certificate of {self._options.broker}: {error.verify_message}; '
-                'name its authority with --tls-ca'
+                f'the certificate of {self._options.broker} is not trusted: {error.verify_message}; '
+                'set --tls-ca to the certificate authority'
             ) from error
         except OSError as error:
             self._retry(now, f'cannot connect to {self._options.broker}: {error.strerror or error}')
@@ -259,9 +260,9 @@ class Connection:
             self._falls_back = True
             return
         if reason.is_failure:
-            self._complaint = f'{self._options.broker} refused the connection: {reason}'
-            if reason.value in HOPELESS:
-                self._refusal = f'{self._complaint}{HINTS.get(reason.value, "")}'
+            self._failure = f'{self._options.broker} refused the connection: {reason}'
+            if reason.value in PERMANENT:
+                self._refusal = f'{self._failure}{HINTS.get(reason.value, "")}'
             return
         self._up = True
         self._backoff = BACKOFF_FIRST
@@ -275,7 +276,7 @@ class Connection:
             self._pending.clear()
 
     def _allowance(self, properties: Properties | None) -> int:
-        """Messages that the broker lets be on the way; it cuts off who sends more."""
+        """Largest number of unacknowledged messages. The broker ends a connection that has more."""
         if self._version == '5':
             return int(getattr(properties, 'ReceiveMaximum', MAX_INFLIGHT))
         return UNANNOUNCED_QOS_2 if self._options.qos == EXACTLY_ONCE else MAX_INFLIGHT
@@ -299,9 +300,9 @@ class Connection:
             self._client = self._create_client()
             self._retry_at = 0.0
             return
-        complaint = self._complaint or f'connection to {self._options.broker} lost: {reason}'
-        self._complaint = None
-        self._retry(monotonic(), complaint)
+        failure = self._failure or f'connection to {self._options.broker} lost: {reason}'
+        self._failure = None
+        self._retry(monotonic(), failure)
 
     def _on_publish(
         self, _client: Client, _userdata: object, mid: int, reason: ReasonCode, _properties: object
@@ -331,20 +332,21 @@ class Connection:
 
 
 def tls_context(options: Options) -> ssl.SSLContext:
-    """Context of mqtts:// brokers. Raises OptionsError when a file is not what it should be."""
+    """TLS context for mqtts:// brokers. Raises OptionsError when a file cannot be used."""
     try:
         context = ssl.create_default_context(cafile=options.tls_ca)
     except (OSError, ssl.SSLError) as error:
-        raise OptionsError([f'--tls-ca: got "{options.tls_ca}", takes PEM certificates ({error})']) from error
+        raise OptionsError(
+            [f'--tls-ca: got "{options.tls_ca}", expected PEM certificates ({error})']
+        ) from error
     if options.tls_insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if options.tls_cert is not None:
         try:
-            # An empty password makes an encrypted key an error instead of a question on the terminal.
+            # With an empty password, an encrypted key is an error. Without a password, OpenSSL prompts.
             context.load_cert_chain(options.tls_cert, options.tls_key, password='')
         except (OSError, ssl.SSLError) as error:
-            raise OptionsError(
-                [f'--tls-cert: got "{options.tls_cert}" with "{options.tls_key}", takes a PEM pair ({error})']
-            ) from error
+            pair = f'"{options.tls_cert}" with "{options.tls_key}"'
+            raise OptionsError([f'--tls-cert: got {pair}, expected a PEM pair ({error})']) from error
     return context

@@ -1,8 +1,8 @@
-"""A simulated sensor: when it measures, what it says, and what goes wrong on the way.
+"""A simulated sensor: when it measures, what it sends, and which faults occur.
 
-Everything about a device follows from the seed and its number: its name, its signals, its clock and its
-faults, each from a generator of its own. So a device's stream is the same whichever process runs it, and its
-values are the same with and without faults.
+The seed and the number of a device determine its name, signals, clock and faults. Each of these has a
+separate random generator. So a device's stream does not depend on the process that runs it, and its values do
+not depend on the faults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECOND = 1_000_000
 PLACES = ('boiler', 'roof', 'cellar', 'greenhouse', 'workshop', 'lobby', 'pump-room', 'cold-store')
 DEVICES_PER_SITE = 10
 
-# What devices of the default fleet measure; the fleet repeats this list.
+# The metrics of the default fleet's devices. The fleet repeats this list.
 FLEET: tuple[tuple[str, tuple[str, ...]], ...] = (
     ('probe', ('temperature',)),
     ('climate', ('temperature', 'humidity', 'pressure')),
@@ -32,12 +32,12 @@ FLEET: tuple[tuple[str, tuple[str, ...]], ...] = (
     ('door', ('door', 'battery')),
 )
 
-# Lengths in periods of the device.
+# Lengths in periods of the device. LATE, DUPLICATE_AFTER and REBOOT are ranges.
 DROPOUT_MEAN, DROPOUT_MAX = 20.0, 120.0
 LATE = (1.0, 6.0)
 DUPLICATE_AFTER = (0.0, 2.0)
 REBOOT = (2, 10)
-# After a dropout the readings kept come this many times as fast as they were measured.
+# After a dropout, the device sends the kept readings this many times as fast as it measured them.
 BACKFILL_SPEED = 20
 
 SKEW_SECONDS = (2.0, 3600.0)
@@ -46,7 +46,7 @@ CLOCK_DRIFT_PPM = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """How often things go wrong: per measurement, except `skew`, which is per device."""
+    """Probabilities of faults: per measurement, except `skew`, which is per device."""
 
     dropouts: float = 0.0
     duplicates: float = 0.0
@@ -64,7 +64,7 @@ PROFILES: dict[str, Faults] = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a device is, apart from what it does."""
+    """Number, name and metrics of a device."""
 
     number: int
     name: str
@@ -80,36 +80,36 @@ class Message(NamedTuple):
     topic: str
     payload: bytes
     boot: str
-    # Of its first reading; the others follow by one.
+    # Sequence number of its first reading. The others follow by one.
     seq: int
     readings: int
-    # Readings that no earlier message carried, by (metric, time): 0 for a copy.
+    # Readings that no earlier message had, by (metric, time). 0 for a copy.
     distinct: int
     copy: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What all devices of a fleet share."""
+    """Settings that all devices of a fleet share."""
 
     seed: int
     # Microseconds since the epoch.
     start: int
     # Microseconds between two measurements of a device.
     period: int
-    # Share of the period by which a measurement is early or late at most.
+    # Largest deviation of a measurement from its time, as a share of the period.
     jitter: float
     faults: Faults
     topic: str
     encode: Encode
-    # Times of one device that are closer than this become the same, microseconds.
+    # Times are rounded down to this, microseconds.
     resolution: int
-    # Microseconds after the start, None: no end.
+    # Microseconds after the start. None: no end.
     duration: int | None
 
 
 def identify(number: int, seed: int, metrics: tuple[str, ...] | None) -> Identity:
-    """Device number `number`; `metrics` None gives the mixed fleet."""
+    """Identity of device `number`. `metrics` None gives the mixed fleet."""
     kind, own = FLEET[number % len(FLEET)] if metrics is None else ('probe', metrics)
     place = Random(f'{seed}/{number}/place').choice(PLACES)
     return Identity(number, f'site-{number // DEVICES_PER_SITE + 1}/{place}/{kind}-{number + 1}', own)
@@ -119,7 +119,7 @@ class Device:
     """Produces the messages of one sensor."""
 
     def __init__(self, identity: Identity, behaviour: Behaviour, budget: int | None) -> None:
-        """`budget` is how many messages it sends, None: no end."""
+        """`budget` is the number of messages to send. None: no end."""
         self.identity = identity
         self._behaviour = behaviour
         self._budget = budget
@@ -139,7 +139,7 @@ class Device:
         self._topics = {metric: topic.replace('{metric}', metric) for metric in identity.metrics}
 
     def stream(self) -> Iterator[Message]:
-        """Messages in the order of `due`; those held back when it ends are sent at the end."""
+        """Messages in the order of `due`. Delayed messages that remain at the end are sent then."""
         held: list[tuple[int, int, Message]] = []
         order = 0
         end = 0
@@ -240,7 +240,7 @@ class Device:
             self._budget -= 1
 
     def _draw_skew(self, rng: Random) -> tuple[int, float]:
-        """Offset in microseconds and drift of a wrong clock; zero for a right one. Never steps back."""
+        """Offset in microseconds and drift of a wrong clock, or zeros. The clock never goes backwards."""
         if rng.random() >= self._behaviour.faults.skew:
             return 0, 0.0
         low, high = SKEW_SECONDS

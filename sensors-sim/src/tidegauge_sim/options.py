@@ -1,4 +1,4 @@
-"""Settings: one table that makes the flags, the SIM_* variables, `--help` and the README's table."""
+"""Settings. One table defines the flags, the SIM_* variables, `--help` and the table in the README."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Protocol = Literal['auto', '5', '3.1.1']
 
 
 class OptionsError(Exception):
-    """Settings that cannot be run with: one line per mistake."""
+    """Invalid settings, with one line per mistake."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         super().__init__('\n'.join(mistakes))
@@ -40,7 +40,7 @@ class OptionsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where to publish, and as whom."""
+    """Address of the broker, and the user name."""
 
     host: str
     port: int
@@ -55,13 +55,13 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A run, complete and valid."""
+    """All settings of a run, complete and valid."""
 
     broker: Broker
     mqtt: Protocol
     qos: int
     inflight: int
-    # Connections; resolved from the number of sensors and processes.
+    # Number of connections. The default depends on the numbers of sensors and processes.
     gateways: int
     tls_ca: Path | None
     tls_cert: Path | None
@@ -70,14 +70,14 @@ class Options:
     sensors: int
     # None: the mixed fleet.
     metrics: tuple[str, ...] | None
-    # Seconds; `rate`, in messages per second of the whole fleet, overrides it.
+    # Seconds. `rate`, in messages per second of all devices together, overrides it.
     period: float
     rate: float | None
     jitter: float
     seed: int
     # Microseconds since the epoch.
     start: int
-    # `start` is now, so a reading is sent at the time it carries.
+    # True if `start` is now. Each reading is then sent at its own time.
     live: bool
     # Seconds.
     duration: float | None
@@ -101,7 +101,7 @@ class Options:
     password: str | None = dataclasses.field(default=None, repr=False)
 
     def document(self) -> dict[str, Any]:
-        """The settings as JSON values, the password masked."""
+        """The settings as JSON values, with the password masked."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         del values['live']
         values['start'] = datetime.fromtimestamp(self.start / SECOND, UTC).isoformat()
@@ -112,7 +112,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One setting. `parse` raises ValueError for what is not among what it `takes`."""
+    """One setting. `takes` describes the valid values. `parse` raises ValueError for any other."""
 
     name: str
     parse: Callable[[str], Any]
@@ -132,12 +132,12 @@ class Flag:
 
     @property
     def is_switch(self) -> bool:
-        """Whether the flag stands alone; its variable takes true or false."""
+        """Whether the flag has no value. Its variable is then true or false."""
         return self.parse is _boolean
 
 
 def load(argv: Sequence[str], environment: Mapping[str, str]) -> Options:
-    """Options from flags, then SIM_* variables, then defaults. Raises OptionsError with every mistake."""
+    """Read flags, then SIM_* variables, then defaults. Raises OptionsError with every mistake."""
     given, mistakes = _arguments(argv)
     mistakes += _unknown_variables(environment)
     values: dict[str, Any] = {}
@@ -150,10 +150,10 @@ def load(argv: Sequence[str], environment: Mapping[str, str]) -> Options:
         try:
             values[flag.field] = None if raw is None else flag.parse(raw)
         except ValueError:
-            mistakes.append(f'{source}: got "{_without_password(raw)}", takes {flag.takes}')
+            mistakes.append(f'{source}: got "{_without_password(raw)}", expected {flag.takes}')
     values['password'], problem = _password(environment)
     mistakes += problem
-    # Settings that do not stand alone cannot be held against each other.
+    # Settings are compared with each other only when each one is valid.
     mistakes = mistakes or _conflicts(values)
     if mistakes:
         raise OptionsError(mistakes)
@@ -162,7 +162,7 @@ def load(argv: Sequence[str], environment: Mapping[str, str]) -> Options:
 
 
 def _resolve(values: dict[str, Any]) -> None:
-    """Fill in what follows from other settings."""
+    """Compute the settings that depend on others."""
     values['live'] = values['start'] is None
     if values['live']:
         values['start'] = time.time_ns() // 1000
@@ -181,13 +181,15 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Command line parser; it takes every value as text, `load` reads them."""
+    """Command line parser. It returns each value as text, and `load` parses it."""
     made = _Parser(
         prog='tidegauge-sim',
-        description='Simulated sensors: publishes realistic readings over MQTT, the same for the same seed.',
-        epilog='Every flag has a variable, --until-count is SIM_UNTIL_COUNT; flags win. The password '
-        'comes from SIM_PASSWORD or the file that SIM_PASSWORD_FILE names. Exit codes: 0 all acknowledged, '
-        '1 not all, 2 bad settings.',
+        description='Simulated sensors that publish realistic readings over MQTT. '
+        'The same seed gives the same readings.',
+        epilog='Each flag has an environment variable, for example SIM_UNTIL_COUNT for --until-count. '
+        'A flag overrides its variable. The password comes from SIM_PASSWORD, or from the file named by '
+        'SIM_PASSWORD_FILE. '
+        'Exit codes: 0 all messages acknowledged, 1 not all acknowledged or refused, 2 bad settings.',
         allow_abbrev=False,
     )
     for flag in FLAGS:
@@ -197,7 +199,7 @@ def parser() -> argparse.ArgumentParser:
             continue
         default = f' (default {flag.default})' if flag.default is not None else ''
         metavar = flag.name.rsplit('-', 1)[-1].upper()
-        made.add_argument(f'--{flag.name}', metavar=metavar, help=f'{purpose}: {flag.takes}{default}')
+        made.add_argument(f'--{flag.name}', metavar=metavar, help=f'{purpose}. Value: {flag.takes}{default}')
     return made
 
 
@@ -208,14 +210,14 @@ def _arguments(argv: Sequence[str]) -> tuple[dict[str, str | None], list[str]]:
         return {}, list(error.mistakes)
     names = [f'--{flag.name}' for flag in FLAGS]
     return vars(namespace), [
-        f'{word}: no such flag{_guess(word.partition("=")[0], names)}' for word in unknown
+        f'{word}: unknown flag{_guess(word.partition("=")[0], names)}' for word in unknown
     ]
 
 
 def _unknown_variables(environment: Mapping[str, str]) -> list[str]:
     known = [flag.variable for flag in FLAGS] + ['SIM_PASSWORD', 'SIM_PASSWORD_FILE']
     strange = sorted(name for name in environment if name.startswith('SIM_') and name not in known)
-    return [f'{name}: no such setting{_guess(name, known)}' for name in strange]
+    return [f'{name}: unknown setting{_guess(name, known)}' for name in strange]
 
 
 def _guess(word: str, known: Sequence[str]) -> str:
@@ -226,14 +228,14 @@ def _guess(word: str, known: Sequence[str]) -> str:
 def _password(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
     direct, file = environment.get('SIM_PASSWORD'), environment.get('SIM_PASSWORD_FILE')
     if direct and file:
-        return None, ['SIM_PASSWORD: set together with SIM_PASSWORD_FILE, takes one of them']
+        return None, ['SIM_PASSWORD: SIM_PASSWORD_FILE is set too, set only one of them']
     if not file:
         return direct or None, []
     try:
         return Path(file).read_text('utf-8').rstrip('\r\n'), []
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else 'not UTF-8 text'
-        return None, [f'SIM_PASSWORD_FILE: got "{file}", takes a readable file ({reason})']
+        return None, [f'SIM_PASSWORD_FILE: got "{file}", expected a readable file ({reason})']
 
 
 def _without_password(text: str | None) -> str:
@@ -244,22 +246,22 @@ def _conflicts(values: Mapping[str, Any]) -> list[str]:
     mistakes: list[str] = []
     broker: Broker = values['broker']
     if values['password'] is not None and broker.user is None:
-        mistakes.append('--broker: a password is set but no user, takes mqtt://user@host:port')
+        mistakes.append('--broker: has no user but a password is set, expected mqtt://user@host:port')
     mistakes += [
-        f'--{flag.name}: --broker is {broker}, takes an mqtts:// broker'
+        f'--{flag.name}: needs an mqtts:// broker, but --broker is {broker}'
         for flag in FLAGS
         if flag.name.startswith('tls-') and values[flag.field] and not broker.tls
     ]
     if (values['tls_cert'] is None) != (values['tls_key'] is None):
-        mistakes.append('--tls-cert: needs --tls-key, and the other way round')
+        mistakes.append('--tls-cert and --tls-key: set both or neither')
     if '{metric}' not in values['topic'] and values['format'] != 'senml':
-        mistakes.append('--topic: has no {metric}, which only --format senml can name in the payload')
+        mistakes.append('--topic: has no {metric}; only --format senml has the metric in the payload')
     sensors, processes, gateways = values['sensors'], values['processes'], values['gateways']
     if processes > sensors:
-        mistakes.append(f'--processes: got {processes} for {sensors} sensors, takes at most one per sensor')
+        mistakes.append(f'--processes: got {processes}, expected at most one per sensor ({sensors})')
     if gateways and not processes <= gateways <= sensors:
         mistakes.append(
-            f'--gateways: got {gateways}, takes {processes} (--processes) to {sensors} (--sensors)'
+            f'--gateways: got {gateways}, expected {processes} (--processes) to {sensors} (--sensors)'
         )
     return mistakes
 
@@ -361,73 +363,88 @@ def _target(text: str) -> Path:
 
 
 def _probability(name: str, purpose: str) -> Flag:
-    return Flag(name, _number(0.0, 1.0), 'a probability, 0 to 1', None, f'{purpose}; overrides the profile')
+    return Flag(name, _number(0.0, 1.0), 'a probability, 0 to 1', None, f'{purpose}. Overrides the profile')
 
 
 FLAGS: tuple[Flag, ...] = (
     Flag(
         'broker', _broker, 'mqtt[s]://[user@]host[:port], no password', 'mqtt://127.0.0.1:1883',
-        'where to publish',
+        'MQTT broker',
     ),
     Flag(
         'mqtt', _one_of('auto', '5', '3.1.1'), 'auto, 5 or 3.1.1', 'auto',
-        'protocol version; auto: 5, or 3.1.1 where the broker refuses 5',
+        'protocol version. auto: 5, or 3.1.1 if the broker refuses 5',
     ),
-    Flag('qos', _whole(0, 2), '0, 1 or 2', '1', 'delivery guarantee'),
+    Flag('qos', _whole(0, 2), '0, 1 or 2', '1', 'MQTT quality of service'),
     Flag(
         'inflight', _whole(1, MAX_INFLIGHT), f'1 to {MAX_INFLIGHT}', '100',
-        'messages on the way per connection; a broker that announces less gets less',
+        'largest number of unacknowledged messages per connection. A lower limit of the broker applies',
     ),
     Flag(
         'gateways', _gateways, f'1 to {MAX_GATEWAYS}, or "each" for one per sensor', None,
-        f'connections that carry all sensors; if not given {DEFAULT_GATEWAYS}, or one per process',
+        f'number of connections for all sensors. Default: {DEFAULT_GATEWAYS}, or one per process',
     ),
-    Flag('tls-ca', _file, 'a readable PEM file', None, "who signed the broker's certificate, if not public"),
-    Flag('tls-cert', _file, 'a readable PEM file', None, 'certificate of the client'),
-    Flag('tls-key', _file, 'a readable PEM file', None, 'key of the client'),
-    Flag('tls-insecure', _boolean, 'true or false', 'false', "do not check the broker's certificate"),
-    Flag('sensors', _whole(1, MAX_SENSORS), f'1 to {MAX_SENSORS}', '50', 'how many devices'),
+    Flag('tls-ca', _file, 'a readable PEM file', None, 'certificate authority of the broker, if not public'),
+    Flag('tls-cert', _file, 'a readable PEM file', None, 'client certificate'),
+    Flag('tls-key', _file, 'a readable PEM file', None, 'key of the client certificate'),
+    Flag('tls-insecure', _boolean, 'true or false', 'false', 'accept any certificate of the broker'),
+    Flag('sensors', _whole(1, MAX_SENSORS), f'1 to {MAX_SENSORS}', '50', 'number of devices'),
     Flag(
         'metrics', _metrics, f'mixed, or a list of {", ".join(KINDS)}', 'mixed',
-        'what every device measures; mixed: probes, climate sensors, meters and doors',
+        'metrics of every device. mixed: probes, climate sensors, meters and doors',
     ),
     Flag(
         'period', _number(0.0, 86_400.0, above=True), 'seconds, up to 86400', '1',
-        'time between two measurements of a device, of all its metrics',
+        'time between two measurements of a device. It measures all its metrics at once',
     ),
     Flag(
         'rate', _number(0.0, 1e6, above=True), 'messages per second, up to 1000000', None,
-        'messages of the whole fleet; overrides the period',
+        'total rate of all devices. Overrides the period',
     ),
-    Flag('jitter', _number(0.0, 0.4), '0 to 0.4', '0.05', 'share of the period a measurement is off'),
-    Flag('seed', _whole(0, 2**63 - 1), 'a whole number', '1', 'same seed, same readings and faults'),
     Flag(
-        'start', _time, 'an ISO 8601 time since 1970, UTC if it names no zone', None,
-        'time of the first readings, if not now',
+        'jitter', _number(0.0, 0.4), '0 to 0.4', '0.05',
+        'largest deviation of a measurement from its time, as a share of the period',
+    ),
+    Flag(
+        'seed', _whole(0, 2**63 - 1), 'a whole number', '1',
+        'the same seed gives the same readings and faults',
+    ),
+    Flag(
+        'start', _time, 'an ISO 8601 time since 1970, UTC if it has no zone', None,
+        'time of the first readings. Default: now',
     ),
     Flag('duration', _number(0.0, 1e9, above=True), 'seconds', None, 'stop after this time'),
-    Flag('until-count', _whole(1, 10**12), 'a whole number', None, 'stop after exactly so many messages'),
-    Flag('processes', _whole(1, MAX_PROCESSES), f'1 to {MAX_PROCESSES}', '1', 'share the sensors out'),
-    Flag('format', _one_of(*FORMATS), ', '.join(FORMATS), 'json', 'payload'),
-    Flag('time-unit', _one_of(*TIME_UNITS), ', '.join(TIME_UNITS), 'us', 'how JSON payloads write the time'),
+    Flag('until-count', _whole(1, 10**12), 'a whole number', None, 'stop after exactly this many messages'),
+    Flag('processes', _whole(1, MAX_PROCESSES), f'1 to {MAX_PROCESSES}', '1', 'number of processes'),
+    Flag('format', _one_of(*FORMATS), ', '.join(FORMATS), 'json', 'payload format'),
+    Flag('time-unit', _one_of(*TIME_UNITS), ', '.join(TIME_UNITS), 'us', 'unit of the time in JSON payloads'),
     Flag(
         'topic', _topic, 'a topic with {device} and {metric}', 'sensors/{device}/{metric}',
-        'topic; SenML packs without {metric} carry all metrics of a device',
+        'topic of a message. Without {metric}, a SenML message has all metrics of a device',
     ),
-    Flag('profile', _one_of(*PROFILES), ', '.join(PROFILES), 'calm', 'how much goes wrong; calm: nothing'),
-    _probability('dropouts', 'a measurement starts a silence, made up for after it'),
+    Flag('profile', _one_of(*PROFILES), ', '.join(PROFILES), 'calm', 'how many faults occur. calm: none'),
+    _probability('dropouts', 'a device stops sending for a while and sends the missed readings later'),
     _probability('duplicates', 'a message is sent twice'),
-    _probability('late', 'a message is sent after younger ones'),
+    _probability('late', 'a message is sent after newer ones'),
     _probability('skew', 'a device has a wrong clock'),
-    _probability('reboots', 'a device restarts: new boot, seq from 0'),
-    Flag('drain', _number(0.0, 3600.0), 'seconds, up to 3600', '10', 'wait at the end for acknowledgements'),
-    Flag('report', _target, 'a file in a folder that exists', None, 'write totals and devices as JSON'),
-    Flag('print-config', _boolean, 'true or false', 'false', 'print the settings in effect and exit'),
-    Flag('quiet', _boolean, 'true or false', 'false', 'no progress bar and no totals'),
-    Flag('log-level', _one_of(*LOG_LEVELS), ', '.join(LOG_LEVELS), 'warning', 'info logs progress'),
+    _probability('reboots', 'a device restarts with a new boot and seq 0'),
+    Flag(
+        'drain', _number(0.0, 3600.0), 'seconds, up to 3600', '10',
+        'longest wait for acknowledgements at the end',
+    ),
+    Flag(
+        'report', _target, 'a file in a folder that exists', None,
+        'write totals and devices to this JSON file',
+    ),
+    Flag('print-config', _boolean, 'true or false', 'false', 'print the settings in use and exit'),
+    Flag('quiet', _boolean, 'true or false', 'false', 'print no progress bar and no totals'),
+    Flag(
+        'log-level', _one_of(*LOG_LEVELS), ', '.join(LOG_LEVELS), 'warning',
+        'lowest level to log. info logs progress',
+    ),
 )  # fmt: skip
 
 
 def log_level(options: Options) -> int:
-    """The level as `logging` numbers it."""
+    """Numeric level of `logging`."""
     return logging.getLevelNamesMapping()[options.log_level.upper()]

@@ -15,7 +15,7 @@ TIME_UNITS: tuple[TimeUnit, ...] = get_args(TimeUnit)
 
 
 class Reading(NamedTuple):
-    """One measured value as its sensor stamps it."""
+    """One measured value with the stamps of its sensor."""
 
     metric: str
     # Microseconds since the epoch, by the sensor's clock.
@@ -25,12 +25,12 @@ class Reading(NamedTuple):
     seq: int
 
 
-# Readings of one device that travel in one message, as bytes.
+# Encodes the readings of one device for one message. The first argument is the device's name.
 Encode = Callable[[str, Sequence[Reading]], bytes]
 
 
 def encoder(payload_format: Format, unit: TimeUnit) -> Encode:
-    """Encoder for a format; `unit` is how JSON writes its time."""
+    """Encoder for a format. `unit` is the unit of the time in JSON."""
     if payload_format == 'plain':
         return _plain
     if payload_format == 'senml':
@@ -39,7 +39,7 @@ def encoder(payload_format: Format, unit: TimeUnit) -> Encode:
 
 
 def resolution(payload_format: Format, unit: TimeUnit) -> int:
-    """Microseconds that two times must be apart to stay different in this format."""
+    """Smallest difference of two times that this format keeps, microseconds."""
     return 1000 if (payload_format, unit) == ('json', 'ms') else 1
 
 
@@ -66,7 +66,7 @@ def _json(reading: Reading, time: str) -> bytes:
 
 
 def _senml(device: str, readings: Sequence[Reading]) -> bytes:
-    """Name and time of the pack are base fields of its first record; SenML has none for boot and seq."""
+    """Put name and time into the base fields of the first record. SenML has no field for boot and seq."""
     records = ','.join(_senml_record(reading) for reading in readings)
     return f'[{{"bn":"{device}/","bt":{_seconds(readings[0].time)},{records[1:]}]'.encode()
 

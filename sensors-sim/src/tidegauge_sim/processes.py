@@ -1,4 +1,4 @@
-"""Runs the fleet: in this process, or spread over several."""
+"""Runs the fleet in this process or in several."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOP = b's'
 
 
-# A Ctrl-C reaches the whole process group, and a parent may pass its own on: that is still one request.
+# Ctrl-C reaches the whole process group, and a parent may forward the signal too. Both are one request.
 SAME_REQUEST_SECONDS = 1.0
 
 
 class SignalStop:
-    """SIGINT or SIGTERM asks to stop; a second one, later, means at once."""
+    """SIGINT or SIGTERM requests a stop. A second signal after SAME_REQUEST_SECONDS ends the wait."""
 
     def __init__(self) -> None:
         self.requested = 0
@@ -42,7 +42,7 @@ class SignalStop:
         return self._reader.fileno()
 
     def receive(self) -> None:
-        """Empty the wake-up socket; the handler has counted."""
+        """Empty the wake-up socket. The handler has counted the signal."""
         self._reader.recv(64)
 
     def _count(self, _number: int, _frame: FrameType | None) -> None:
@@ -55,18 +55,18 @@ class SignalStop:
 
 
 class PipeStop:
-    """The parent asks to stop through the pipe; a parent that is gone means at once."""
+    """The parent requests a stop through the pipe. If the parent has ended, the wait ends too."""
 
     def __init__(self, pipe: Pipe) -> None:
         self.requested = 0
         self._pipe = pipe
 
     def fileno(self) -> int:
-        """Readable when the parent has written or is gone."""
+        """Readable when the parent has written or has ended."""
         return self._pipe.fileno()
 
     def receive(self) -> None:
-        """Count the parent's word."""
+        """Count the request of the parent."""
         try:
             self._pipe.recv_bytes()
             self.requested += 1
@@ -75,12 +75,12 @@ class PipeStop:
 
 
 def run(options: Options, progress: Callable[[Totals], None]) -> Tally:
-    """Publish everything; `progress` gets the totals so far about twice a second."""
+    """Publish everything. `progress` receives the totals about twice a second."""
     stop = SignalStop()
     parts = shares(options)
     if len(parts) == 1:
         return Publisher(options, parts[0], stop, lambda tally: progress(tally.totals())).run()
-    return _run_spread(options, parts, stop, progress)
+    return _run_processes(options, parts, stop, progress)
 
 
 def configure_logging(options: Options) -> None:
@@ -90,12 +90,12 @@ def configure_logging(options: Options) -> None:
     )
 
 
-def _run_spread(
+def _run_processes(
     options: Options, parts: list[list[int]], stop: Stop, progress: Callable[[Totals], None]
 ) -> Tally:
     context = multiprocessing.get_context('spawn')
     children: dict[Pipe, SpawnProcess] = {}
-    # Children inherit the mask: a Ctrl-C reaches them through the pipe only, and they drain with us.
+    # Children inherit the mask. A Ctrl-C reaches them through the pipe only, so they drain with this process.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         for part in parts:
@@ -116,7 +116,7 @@ def _run_spread(
 def _collect(pipes: list[Pipe], stop: Stop, progress: Callable[[Totals], None]) -> Tally:
     tally = Tally(())
     latest: dict[Pipe, Totals] = {}
-    asked = 0
+    forwarded = 0
     while pipes:
         ready = wait([*pipes, stop.fileno()])
         if stop.fileno() in ready:
@@ -128,8 +128,8 @@ def _collect(pipes: list[Pipe], stop: Stop, progress: Callable[[Totals], None]) 
             else:
                 tally.merge(content)
                 pipes.remove(pipe)
-        while asked < stop.requested:
-            asked += 1
+        while forwarded < stop.requested:
+            forwarded += 1
             for pipe in pipes:
                 pipe.send_bytes(STOP)
         sums = Totals()
@@ -144,7 +144,9 @@ def _receive(pipe: Pipe) -> Totals | Tally:
         content: Totals | Tally = pipe.recv()
     except EOFError:
         content = Tally(())
-        content.failures.append('a process of the simulator died; its share is not in the totals')
+        content.failures.append(
+            'a process of the simulator ended unexpectedly; its messages are not in the totals'
+        )
     return content
 
 
@@ -154,5 +156,5 @@ def _child(options: Options, part: list[int], pipe: Pipe) -> None:
     try:
         pipe.send(publisher.run())
     except BrokenPipeError:
-        # The parent is gone, and with it everybody who would read the account.
+        # The parent has ended, so nothing reads the tally.
         raise SystemExit(1) from None

@@ -1,4 +1,4 @@
-"""Shows a run while it lasts: a bar on a terminal, log lines elsewhere."""
+"""Shows the progress of a run: a bar on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG_SECONDS = 10.0
 
 
 class Progress:
-    """A bar that counts messages when their number is known, else seconds of the duration."""
+    """A bar that counts messages, or seconds if only the duration is known."""
 
     def __init__(self, options: Options) -> None:
         self._start = monotonic()
@@ -35,7 +35,7 @@ class Progress:
             )
 
     def update(self, totals: Totals) -> None:
-        """Show the totals so far."""
+        """Show the current totals."""
         elapsed = monotonic() - self._start
         if self._bar is not None:
             done = totals.published if self._seconds is None else min(elapsed, self._seconds)
@@ -56,6 +56,6 @@ class Progress:
             )
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()

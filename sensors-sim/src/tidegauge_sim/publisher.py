@@ -17,17 +17,17 @@ from tidegauge_sim.schedule import schedule
 
 log = logging.getLogger(__name__)
 
-# Messages handed over before sockets are looked at again.
+# Messages given to connections between two checks of the sockets.
 BATCH = 256
 TICK_SECONDS = 0.5
-# Longest time that acknowledgements are left in the socket.
+# Longest time that acknowledgements stay unread in the socket.
 CALM_SECONDS = 0.1
-# How far a run may be behind at the end of its duration without being cut.
+# A run that is further behind than this at the end of its duration stops there.
 GRACE_SECONDS = 0.5
 
 
 class Stop(Protocol):
-    """A request to stop: 0 none, 1 drain first, 2 at once."""
+    """A request to stop. 0: none. 1: drain first. 2: stop at once."""
 
     requested: int
 
@@ -44,7 +44,7 @@ def gateway(device: int, options: Options) -> int:
 
 
 def shares(options: Options) -> list[list[int]]:
-    """Devices by process: each process has whole gateways."""
+    """Devices of each process. All devices of one gateway are in the same process."""
     parts: list[list[int]] = [[] for _ in range(options.processes)]
     for device in range(options.sensors):
         parts[gateway(device, options) % options.processes].append(device)
@@ -52,10 +52,10 @@ def shares(options: Options) -> list[list[int]]:
 
 
 class Publisher:
-    """Takes messages from the schedule when they are due and a connection has room, and waits for the broker.
+    """Takes messages from the schedule when they are due and a connection has room.
 
-    The schedule is the outgoing queue: while the broker is away or slow, messages are not made yet, so memory
-    stays bounded and nothing is dropped; they go out later with their own times.
+    The schedule is the outgoing queue. While the broker is unavailable or slow, no messages are created, so
+    memory is bounded and nothing is dropped. The messages are sent later with their original times.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Publisher:
         self._connection_of = {device: by_gateway[gateway(device, options)] for device in share}
 
     def run(self) -> Tally:
-        """Publish until the schedule ends or `stop` says so, then wait for acknowledgements."""
+        """Publish until the schedule ends or `stop` has a request, then wait for acknowledgements."""
         self._selector.register(self._stop, selectors.EVENT_READ)
         try:
             self._loop()
@@ -90,7 +90,7 @@ class Publisher:
     def _loop(self) -> None:
         start = monotonic()
         if self._options.live:
-            # What starting up took must not show as delay of every reading.
+            # Without this, the start-up time would delay every reading.
             start -= time() - self._options.start / SECOND
         message = next(self._stream, None)
         drain_until: float | None = None
@@ -110,7 +110,7 @@ class Publisher:
                 if drain_until is None:
                     drain_until = now + self._options.drain
                     log.info(
-                        'published what there is; waiting up to %g s for acknowledgements',
+                        'publishing has ended; waiting up to %g s for acknowledgements',
                         self._options.drain,
                     )
                 idle = all(connection.idle for connection in self._connections)
@@ -119,7 +119,7 @@ class Publisher:
             self._wait(message, start, next_tick)
 
     def _publish_due(self, message: Message | None, offset: int) -> Message | None:
-        """Hand over what is due; the message that has to wait, None at the end."""
+        """Publish messages that are due. Returns the next message, None at the end."""
         for _ in range(BATCH):
             if message is None or message.due > offset:
                 break
@@ -138,7 +138,7 @@ class Publisher:
             until = min(until, start + message.due / SECOND)
         pause = max(until - monotonic(), 0.0)
         if message is not None and pause > 0.0 and all(connection.calm for connection in self._connections):
-            # Acknowledgements can wait for the next message: half the wake-ups of an idle fleet.
+            # Acknowledgements are read with the next message. This halves the wake-ups of an idle fleet.
             if select.select([self._stop], [], [], min(pause, CALM_SECONDS))[0]:
                 self._stop.receive()
             pause = 0.0

@@ -1,4 +1,4 @@
-"""What was published and what became of it, per device and in total."""
+"""Counts of published and acknowledged messages, per device and in total."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tidegauge_sim.options import Options
 
 @dataclass(slots=True)
 class Totals:
-    """Counts of messages, except where they say otherwise."""
+    """Counts of messages, unless a comment gives another unit."""
 
     published: int = 0
-    # QoS 1: PUBACK, QoS 2: PUBCOMP came. QoS 0 has neither: written to the socket.
+    # Acknowledged by PUBACK (QoS 1) or PUBCOMP (QoS 2), or written to the socket (QoS 0).
     settled: int = 0
-    # The broker answered that it does not take the message.
+    # Refused by the broker.
     rejected: int = 0
     # Readings sent, copies included.
     values: int = 0
-    # Readings that a receiver can tell apart by (device, metric, time).
+    # Readings with different (device, metric, time).
     distinct: int = 0
     reconnects: int = 0
 
     @property
     def unacknowledged(self) -> int:
-        """Messages whose fate is unknown."""
+        """Messages that the broker neither acknowledged nor refused."""
         return self.published - self.settled - self.rejected
 
     def add(self, other: Totals) -> None:
@@ -40,7 +40,7 @@ class Totals:
 
 @dataclass(slots=True)
 class Boot:
-    """Sequence numbers of one power cycle, as far as published."""
+    """Published sequence numbers of one boot."""
 
     first: int
     last: int
@@ -61,7 +61,7 @@ class DeviceTally:
 
 
 class Tally:
-    """The account of one share of the fleet."""
+    """Counts of one share of the fleet."""
 
     def __init__(self, share: Iterable[int]) -> None:
         self.devices = {number: DeviceTally() for number in share}
@@ -69,7 +69,7 @@ class Tally:
         self.failures: list[str] = []
 
     def publish(self, message: Message) -> None:
-        """Count a message that is on its way from now on."""
+        """Count a message that is being published."""
         device = self.devices[message.device]
         device.published += 1
         device.values += message.readings
@@ -86,7 +86,7 @@ class Tally:
         boot.readings += message.readings
 
     def settle(self, message: Message) -> None:
-        """Count a message that the broker took."""
+        """Count a message that the broker acknowledged."""
         self.devices[message.device].settled += 1
 
     def reject(self, message: Message) -> None:
@@ -105,20 +105,20 @@ class Tally:
         return sums
 
     def merge(self, other: Tally) -> None:
-        """Take in the account of another share."""
+        """Add the counts of another share."""
         self.devices.update(other.devices)
         self.reconnects += other.reconnects
         self.failures += [failure for failure in other.failures if failure not in self.failures]
 
 
 def succeeded(tally: Tally) -> bool:
-    """Whether every message arrived."""
+    """Whether the broker acknowledged every message."""
     totals = tally.totals()
     return not tally.failures and totals.unacknowledged == 0 and totals.rejected == 0
 
 
 def summary(tally: Tally, options: Options, seconds: float) -> str:
-    """The last line of a run."""
+    """The line with the totals."""
     totals = tally.totals()
     acknowledged = (
         f'acknowledged {totals.settled}, unacknowledged {totals.unacknowledged}'
@@ -136,9 +136,9 @@ def summary(tally: Tally, options: Options, seconds: float) -> str:
 def document(tally: Tally, devices: Iterable[Identity], options: Options, seconds: float) -> dict[str, Any]:
     """The run as JSON values, for comparison with a ledger.
 
-    `acknowledged` is null at QoS 0; `distinct` is null where payloads carry no time (plain), `boots` where
-    they carry no stamps (plain, SenML). A boot with fewer `readings` than its range was stopped while some
-    were held back.
+    `acknowledged` is null at QoS 0. `distinct` is null if payloads have no time (plain). `boots` is null if
+    payloads have no boot and seq (plain, SenML). A boot has fewer `readings` than its range if the run
+    stopped while messages were delayed.
     """
 
     def counts(part: Totals | DeviceTally) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def document(tally: Tally, devices: Iterable[Identity], options: Options, second
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write the report whole or not at all."""
+    """Write the report atomically: a complete file or none."""
     draft = path.with_name(f'{path.name}.part')
     draft.write_text(json.dumps(content, indent=2) + '\n', 'utf-8')
     draft.replace(path)

@@ -1,4 +1,4 @@
-"""A fleet's messages in the order in which they are sent."""
+"""The messages of a fleet in the order of sending."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fleet(options: Options) -> list[Identity]:
 
 
 def behaviour(options: Options, devices: Sequence[Identity]) -> Behaviour:
-    """What the devices share; with a rate, the period that reaches it."""
+    """Settings shared by the devices. With a rate, the period that gives this rate."""
     period = options.period
     if options.rate is not None:
         period = sum(messages_per_round(options, device) for device in devices) / options.rate
@@ -35,10 +35,9 @@ def behaviour(options: Options, devices: Sequence[Identity]) -> Behaviour:
 
 
 def budgets(options: Options, devices: Sequence[Identity]) -> list[int | None]:
-    """Shares of `until_count` by device, in proportion to what each sends; they add up exactly.
+    """Shares of `until_count` per device, in proportion to its messages. Their sum is exact.
 
-    A share per device, not one count for all, so that a device's stream ends at the same message however the
-    fleet is spread over processes.
+    Each device has its own share, so that its stream ends at the same message for any number of processes.
     """
     if options.until_count is None:
         return [None] * len(devices)
@@ -62,7 +61,7 @@ def messages_per_round(options: Options, device: Identity) -> int:
 def schedule(options: Options, share: Sequence[int] | None = None) -> Iterator[Message]:
     """Messages of the devices whose numbers are in `share` (None: all), ordered by due time and device.
 
-    Lazy: holds one message per device, and those that faults hold back.
+    The iterator is lazy. It holds one message per device, and the messages that faults delay.
     """
     devices = fleet(options)
     common = behaviour(options, devices)

@@ -1,7 +1,7 @@
-"""What sensors measure: one signal per metric kind.
+"""Simulated measurements: one signal per kind of metric.
 
-A signal is determined by its random generator and the times it is asked at, so the same seed, sensor and
-times give the same values. Times are seconds since the epoch and only grow. Every analog signal is
+The random generator and the sample times determine a signal, so the same seed, sensor and times give the same
+values. Times are seconds since the epoch and never decrease. Every analog signal is
 
     base + season + daily cycle + drift + noise
 
@@ -26,10 +26,10 @@ class Signal(Protocol):
     """A stream of values of one metric of one sensor."""
 
     def sample(self, time: float) -> Value:
-        """Value at `time`, which is not before the time asked for last."""
+        """Value at `time`, which must not be before the previous sample."""
 
     def reboot(self) -> None:
-        """Forget what a power cycle makes a sensor forget."""
+        """Reset the state that a real sensor loses at a restart."""
 
 
 class Noise:
@@ -64,7 +64,7 @@ class Switch:
         self._time: float | None = None
 
     def sample(self, time: float) -> bool:
-        """State at `time`, by the process's transition probability over the time that passed."""
+        """State at `time`, from the transition probability over the time since the last sample."""
         if self._time is not None:
             settled = 1.0 - exp((self._time - time) * self._rate)
             changes = settled * ((1.0 - self._share_on) if self._on else self._share_on)
@@ -76,7 +76,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Parameters of an analog metric; pairs are the range from which each sensor draws its own."""
+    """Parameters of an analog metric. A pair is a range. Each sensor draws its own value from it."""
 
     base: tuple[float, float]
     season: tuple[float, float]
@@ -89,7 +89,7 @@ class Shape:
     low: float
     high: float
     resolution: float
-    # Height of the steps of a machine that switches on and off beside the sensor, and its mean dwell times.
+    # A nearby machine switches on and off: height of its steps, and its mean dwell times in seconds.
     step: tuple[float, float] = (0.0, 0.0)
     step_dwell: tuple[float, float] = (1800.0, 900.0)
 
@@ -130,11 +130,11 @@ class Analog:
         return round(round(value / shape.resolution) * shape.resolution, self._digits) + 0.0
 
     def reboot(self) -> None:
-        """Nothing: the world goes on while a sensor is off."""
+        """Do nothing: the measured quantity does not depend on the sensor."""
 
 
 class Battery:
-    """Charge in percent: falls over days, then recharges within hours. A pure function of time."""
+    """Charge in percent. It falls over days and rises within hours. A pure function of time."""
 
     def __init__(self, rng: Random) -> None:
         self._discharge = rng.uniform(3.0, 14.0) * DAY
@@ -151,7 +151,7 @@ class Battery:
         return round(self._empty + span * (at - self._discharge) / self._charge, 1)
 
     def reboot(self) -> None:
-        """Nothing: a reboot does not charge."""
+        """Do nothing: a restart does not charge a battery."""
 
 
 class Door:
@@ -187,7 +187,7 @@ class Counter:
         return int(self._pulses)
 
     def reboot(self) -> None:
-        """Counters that live in memory restart."""
+        """Set the counter to 0, because it is in memory only."""
         self._pulses = 0.0
 
 
@@ -212,7 +212,7 @@ POWER = Shape(
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A metric: how its signal is made, and its SenML unit (RFC 8428 section 12.1), None for a boolean."""
+    """A metric: constructor of its signal, and SenML unit (RFC 8428 section 12.1; None: a boolean)."""
 
     create: Callable[[Random], Signal]
     unit: str | None

@@ -11,7 +11,7 @@ from support import Mosquitto, Subscriber, free_port
 EXAMPLE = Path(__file__).parents[2] / 'examples' / 'real_sensor.py'
 
 
-def test_the_real_sensor_stamps_what_it_measures(
+def test_the_real_sensor_sends_value_time_boot_and_seq(
     broker: Mosquitto, subscriber: Subscriber, tmp_path: Path
 ) -> None:
     thermometer = tmp_path / 'temp'
@@ -51,15 +51,15 @@ def test_each_connection_that_fails_is_reported_with_its_reason(tmp_path: Path) 
     assert all('no connection: [Errno 111] Connection refused' in line for line in lines), lines
 
 
-def test_without_paho_it_names_what_to_install() -> None:
+def test_without_paho_the_error_names_the_package() -> None:
     with run(['-S', str(EXAMPLE)]) as sensor:
-        _, complaint = sensor.communicate(timeout=20)
+        _, error = sensor.communicate(timeout=20)
     assert sensor.returncode == 1
-    assert 'pip install "paho-mqtt>=2"' in complaint
+    assert 'pip install "paho-mqtt>=2"' in error
 
 
-def test_without_a_thermometer_it_says_what_to_set(tmp_path: Path) -> None:
+def test_without_a_thermometer_the_error_names_the_variable(tmp_path: Path) -> None:
     with run([str(EXAMPLE)], THERMOMETER=str(tmp_path / 'none')) as sensor:
-        _, complaint = sensor.communicate(timeout=20)
+        _, error = sensor.communicate(timeout=20)
     assert sensor.returncode == 1
-    assert 'set THERMOMETER' in complaint
+    assert 'set THERMOMETER' in error

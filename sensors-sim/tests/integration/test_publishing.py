@@ -46,7 +46,7 @@ def test_every_message_arrives_once(
     assert ('acknowledged 1234, unacknowledged 0' in simulator.out) == (qos != '0')
 
 
-def test_the_report_adds_up_with_what_arrived(
+def test_the_report_matches_the_received_messages(
     broker: Mosquitto, subscriber: Subscriber, simulate: Simulate, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
@@ -66,15 +66,15 @@ def test_the_report_adds_up_with_what_arrived(
     for topic, reading in received:
         device = topic.removeprefix('sensors/').rpartition('/')[0]
         seen.setdefault((device, reading['boot']), set()).add(reading['seq'])
-    told = {
+    reported = {
         (device['device'], boot['boot']): set(range(boot['first'], boot['last'] + 1))
         for device in report['devices']
         for boot in device['boots']
     }
-    assert told == seen
+    assert reported == seen
 
 
-def test_a_reading_is_sent_at_the_time_it_carries(
+def test_a_reading_is_sent_at_its_own_time(
     broker: Mosquitto, subscriber: Subscriber, simulate: Simulate
 ) -> None:
     simulator = simulate('--broker', url(broker.port), '--until-count', '300', '--rate', '200')
@@ -89,7 +89,7 @@ def test_one_connection_per_sensor(broker: Mosquitto, simulate: Simulate) -> Non
     assert simulator.finish() == 0, simulator.err
 
 
-def test_a_broker_that_takes_one_message_at_a_time_gets_no_more(tmp_path: Path, simulate: Simulate) -> None:
+def test_a_receive_maximum_of_one_is_respected(tmp_path: Path, simulate: Simulate) -> None:
     for narrow in running(Mosquitto(tmp_path, 'allow_anonymous true\nmax_inflight_messages 1\n')):
         simulator = simulate('--broker', url(narrow.port), '--qos', '2', '--until-count', '300', *FAST)
         assert simulator.finish() == 0, simulator.err
@@ -113,12 +113,12 @@ def test_a_broker_restart_loses_nothing(
     assert totals['acknowledged'] == totals['published'] == totals['distinct'] == 6000
     assert totals['reconnects'] >= 1
     lost, back = simulator.err.splitlines()
-    assert lost.endswith('trying again')
+    assert lost.endswith('retrying')
     assert back.endswith('connected again')
     wait_until(lambda: len(set(subscriber.received)) == 6000, 'all readings')
 
 
-def test_readings_made_while_the_broker_is_away_are_sent_later(
+def test_readings_of_a_time_without_the_broker_are_sent_later(
     broker: Mosquitto, simulate: Simulate, tmp_path: Path
 ) -> None:
     broker.stop()
@@ -146,7 +146,7 @@ def test_a_broker_that_never_answers_exits_with_1_after_the_drain(simulate: Simu
         '5',
     )
     assert simulator.finish() == 1
-    assert 'Connection refused; trying again' in simulator.err
+    assert 'Connection refused; retrying' in simulator.err
     assert 'published 10, acknowledged 0, unacknowledged 10' in simulator.out
 
 
@@ -165,7 +165,7 @@ def guarded(tmp_path: Path) -> Iterator[Mosquitto]:
 
 @pytest.mark.parametrize('version', ['5', '3.1.1'])
 @pytest.mark.parametrize('processes', ['1', '2'])
-def test_a_wrong_password_ends_the_run_with_one_clear_line(
+def test_a_wrong_password_ends_the_run_with_a_one_line_error(
     guarded: Mosquitto, simulate: Simulate, version: str, processes: str
 ) -> None:
     simulator = simulate(
@@ -179,9 +179,7 @@ def test_a_wrong_password_ends_the_run_with_one_clear_line(
     assert line.endswith('; check the user in --broker and SIM_PASSWORD or SIM_PASSWORD_FILE')
 
 
-def test_the_right_password_from_a_file_lets_in(
-    guarded: Mosquitto, simulate: Simulate, tmp_path: Path
-) -> None:
+def test_a_password_from_a_file_is_accepted(guarded: Mosquitto, simulate: Simulate, tmp_path: Path) -> None:
     secret = tmp_path / 'secret'
     secret.write_text('right\n')
     simulator = simulate(
@@ -193,13 +191,14 @@ def test_the_right_password_from_a_file_lets_in(
 def test_messages_that_the_broker_refuses_are_not_acknowledged(
     guarded: Mosquitto, simulate: Simulate
 ) -> None:
+    # Mosquitto 2.0.11 ends the connection after each refused message, so this takes several reconnections.
     simulator = simulate(
         '--broker', url(guarded.port, 'sim@'), '--topic', 'other/{device}/{metric}',
-        '--until-count', '20', *FAST,
+        '--until-count', '8', '--drain', '50', *FAST,
         SIM_PASSWORD='right',
     )  # fmt: skip
     assert simulator.finish() == 1
-    assert 'acknowledged 0, unacknowledged 0, rejected 20' in simulator.out
+    assert 'acknowledged 0, unacknowledged 0, rejected 8' in simulator.out
     assert 'Not authorized' in simulator.err
 
 
@@ -221,10 +220,10 @@ def test_a_signal_stops_publishing_and_drains(
 
 
 @pytest.mark.parametrize('processes', ['1', '2'])
-def test_a_second_signal_ends_the_wait_for_a_broker_that_is_away(simulate: Simulate, processes: str) -> None:
+def test_a_second_signal_ends_the_wait_for_an_unavailable_broker(simulate: Simulate, processes: str) -> None:
     flags = ('--until-count', '10', '--drain', '3600', '--processes', processes, '--log-level', 'info', *FAST)
     simulator = simulate('--broker', url(free_port()), *flags)
-    while 'waiting up to 3600 s' not in simulator.complaint():
+    while 'waiting up to 3600 s' not in simulator.error_line():
         pass
     simulator.interrupt()
     simulator.interrupt()
@@ -257,7 +256,7 @@ def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(broker: Mosquitto, s
             while chunk := os.read(ours, 4096):
                 drawn += chunk
         except OSError:
-            # Linux says EIO when the last writer has closed the terminal.
+            # Linux returns EIO when the last writer has closed the terminal.
             pass
         os.close(ours)
         assert shown.wait(20) == 0
@@ -316,15 +315,15 @@ def test_tls_with_certificates_on_both_sides(
     assert 'acknowledged 2000' in simulator.out
 
 
-def test_a_certificate_that_cannot_be_trusted_ends_the_run(tls_broker: Mosquitto, simulate: Simulate) -> None:
+def test_an_untrusted_certificate_ends_the_run(tls_broker: Mosquitto, simulate: Simulate) -> None:
     simulator = simulate('--broker', f'mqtts://127.0.0.1:{tls_broker.port}')
     assert simulator.finish() == 1
     (line,) = simulator.err.splitlines()
-    assert line.startswith('tidegauge-sim: cannot trust the certificate of mqtts://127.0.0.1:')
-    assert line.endswith('name its authority with --tls-ca')
+    assert line.startswith('tidegauge-sim: the certificate of mqtts://127.0.0.1:')
+    assert line.endswith('set --tls-ca to the certificate authority')
 
 
-def test_tls_insecure_trusts_any_certificate(
+def test_tls_insecure_accepts_any_certificate(
     tls_broker: Mosquitto, simulate: Simulate, certificates: Path
 ) -> None:
     simulator = simulate(
@@ -334,7 +333,7 @@ def test_tls_insecure_trusts_any_certificate(
     assert simulator.finish() == 0, simulator.err
 
 
-def test_a_broker_without_mqtt_5_is_spoken_to_in_3_1_1(simulate: Simulate) -> None:
+def test_a_broker_without_mqtt_5_is_used_with_3_1_1(simulate: Simulate) -> None:
     with socket.create_server(('127.0.0.1', 0)) as server:
         simulator = simulate(
             '--broker', url(server.getsockname()[1]), '--until-count', '1', '--gateways', '1'
@@ -354,5 +353,5 @@ def test_a_broker_without_mqtt_5_is_spoken_to_in_3_1_1(simulate: Simulate) -> No
         second.sendall(bytes([0x40, 2, *body[2 + topic : 4 + topic]]))
         assert simulator.finish() == 0, simulator.err
         second.close()
-    assert 'refuses MQTT 5; going on with 3.1.1' in simulator.err
+    assert 'refuses MQTT 5; continuing with 3.1.1' in simulator.err
     assert 'acknowledged 1' in simulator.out

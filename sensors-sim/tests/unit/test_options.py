@@ -24,7 +24,7 @@ def test_defaults_are_a_calm_mixed_fleet_on_the_local_broker() -> None:
     assert options.gateways == 4
 
 
-def test_flags_win_over_variables_over_defaults() -> None:
+def test_flags_override_variables_and_variables_override_defaults() -> None:
     environment = {'SIM_SENSORS': '7', 'SIM_QOS': '2', 'SIM_QUIET': 'true', 'HOME': '/'}
     options = load(['--sensors', '9'], environment)
     assert (options.sensors, options.qos, options.quiet, options.inflight) == (9, 2, True, 100)
@@ -38,61 +38,64 @@ def test_every_flag_has_a_variable_that_is_read() -> None:
 @pytest.mark.parametrize(
     ('flags', 'line'),
     [
-        (('--qos', '3'), '--qos: got "3", takes 0, 1 or 2'),
-        (('--sensors', 'many'), '--sensors: got "many", takes 1 to 100000'),
-        (('--rate', '0'), '--rate: got "0", takes messages per second, up to 1000000'),
-        (('--rate', 'nan'), '--rate: got "nan", takes messages per second, up to 1000000'),
-        (('--late', '1.5'), '--late: got "1.5", takes a probability, 0 to 1'),
+        (('--qos', '3'), '--qos: got "3", expected 0, 1 or 2'),
+        (('--sensors', 'many'), '--sensors: got "many", expected 1 to 100000'),
+        (('--rate', '0'), '--rate: got "0", expected messages per second, up to 1000000'),
+        (('--rate', 'nan'), '--rate: got "nan", expected messages per second, up to 1000000'),
+        (('--late', '1.5'), '--late: got "1.5", expected a probability, 0 to 1'),
         (
             ('--broker', 'http://x'),
-            '--broker: got "http://x", takes mqtt[s]://[user@]host[:port], no password',
+            '--broker: got "http://x", expected mqtt[s]://[user@]host[:port], no password',
         ),
         (
             ('--broker', 'mqtt://x:99999'),
-            '--broker: got "mqtt://x:99999", takes mqtt[s]://[user@]host[:port], no password',
+            '--broker: got "mqtt://x:99999", expected mqtt[s]://[user@]host[:port], no password',
         ),
         (
             ('--metrics', 'warmth'),
-            '--metrics: got "warmth", takes mixed, or a list of ' + ', '.join(KINDS),
+            '--metrics: got "warmth", expected mixed, or a list of ' + ', '.join(KINDS),
         ),
-        (('--topic', 'a/{metric}'), '--topic: got "a/{metric}", takes a topic with {device} and {metric}'),
+        (('--topic', 'a/{metric}'), '--topic: got "a/{metric}", expected a topic with {device} and {metric}'),
         (
             ('--topic', '{device}/{metric}/#'),
-            '--topic: got "{device}/{metric}/#", takes a topic with {device} and {metric}',
+            '--topic: got "{device}/{metric}/#", expected a topic with {device} and {metric}',
         ),
         (
             ('--topic', 'a/{device}'),
-            '--topic: has no {metric}, which only --format senml can name in the payload',
+            '--topic: has no {metric}; only --format senml has the metric in the payload',
         ),
         (
             ('--report', '/no/such/folder/r.json'),
-            '--report: got "/no/such/folder/r.json", takes a file in a folder that exists',
+            '--report: got "/no/such/folder/r.json", expected a file in a folder that exists',
         ),
-        (('--tls-insecure',), '--tls-insecure: --broker is mqtt://127.0.0.1:1883, takes an mqtts:// broker'),
+        (
+            ('--tls-insecure',),
+            '--tls-insecure: needs an mqtts:// broker, but --broker is mqtt://127.0.0.1:1883',
+        ),
         (
             ('--processes', '9', '--sensors', '8'),
-            '--processes: got 9 for 8 sensors, takes at most one per sensor',
+            '--processes: got 9, expected at most one per sensor (8)',
         ),
         (
             ('--gateways', '2', '--processes', '4'),
-            '--gateways: got 2, takes 4 (--processes) to 50 (--sensors)',
+            '--gateways: got 2, expected 4 (--processes) to 50 (--sensors)',
         ),
         (
             ('--start', 'yesterday'),
-            '--start: got "yesterday", takes an ISO 8601 time since 1970, UTC if it names no zone',
+            '--start: got "yesterday", expected an ISO 8601 time since 1970, UTC if it has no zone',
         ),
-        (('--sensor', '3'), '--sensor: no such flag; did you mean --sensors?'),
+        (('--sensor', '3'), '--sensor: unknown flag; did you mean --sensors?'),
         (('--qos',), 'argument --qos: expected one argument'),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_is_taken(flags: tuple[str, ...], line: str) -> None:
+def test_a_mistake_gives_one_line_with_the_expected_value(flags: tuple[str, ...], line: str) -> None:
     assert mistakes(*flags)[0] == line
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_together() -> None:
     lines = mistakes('--qos', '9', '--period', '-1', SIM_SEED='x', SIM_SENSROS='3')
     assert len(lines) == 4
-    assert 'SIM_SENSROS: no such setting; did you mean SIM_SENSORS?' in lines
+    assert 'SIM_SENSROS: unknown setting; did you mean SIM_SENSORS?' in lines
 
 
 def test_a_password_on_the_command_line_is_refused_and_not_repeated() -> None:
@@ -107,8 +110,8 @@ def test_the_password_comes_from_a_variable_or_a_file(tmp_path: Path) -> None:
     flags = ['--broker', 'mqtt://me@host']
     assert load(flags, {'SIM_PASSWORD': 'hunter2'}).password == 'hunter2'
     assert load(flags, {'SIM_PASSWORD_FILE': str(file)}).password == 'hunter2'
-    assert 'takes one of them' in mistakes(*flags, SIM_PASSWORD='x', SIM_PASSWORD_FILE=str(file))[0]
-    assert 'takes a readable file' in mistakes(*flags, SIM_PASSWORD_FILE=str(tmp_path / 'none'))[0]
+    assert 'set only one of them' in mistakes(*flags, SIM_PASSWORD='x', SIM_PASSWORD_FILE=str(file))[0]
+    assert 'expected a readable file' in mistakes(*flags, SIM_PASSWORD_FILE=str(tmp_path / 'none'))[0]
     assert 'no user' in mistakes(SIM_PASSWORD='x')[0]
 
 
@@ -134,12 +137,12 @@ def test_bad_settings_exit_with_2_and_one_line_each(capsys: pytest.CaptureFixtur
     out, err = capsys.readouterr()
     assert out == ''
     assert err.splitlines() == [
-        'tidegauge-sim: --qos: got "9", takes 0, 1 or 2',
-        'tidegauge-sim: --seed: got "-1", takes a whole number',
+        'tidegauge-sim: --qos: got "9", expected 0, 1 or 2',
+        'tidegauge-sim: --seed: got "-1", expected a whole number',
     ]
 
 
-def test_a_tls_file_that_is_no_certificate_exits_with_2(
+def test_a_tls_file_without_a_certificate_exits_with_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / 'ca.pem'
@@ -148,7 +151,7 @@ def test_a_tls_file_that_is_no_certificate_exits_with_2(
     assert '--tls-ca: got' in capsys.readouterr().err
 
 
-def test_print_config_shows_what_is_in_effect_and_masks_the_password(
+def test_print_config_shows_the_settings_in_use_and_masks_the_password(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     environment = {'SIM_PASSWORD': 'hunter2', 'SIM_START': '2026-01-01T00:00:00+00:00'}

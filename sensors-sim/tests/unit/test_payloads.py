@@ -53,7 +53,7 @@ def test_senml_names_device_and_metric_with_unit_and_exact_seconds() -> None:
     ]
 
 
-def test_senml_packs_all_metrics_of_a_moment_under_one_base() -> None:
+def test_senml_has_all_metrics_of_a_moment_under_one_base_name() -> None:
     pack = [reading(), reading('door', value=True, seq=5), reading('battery', value=80.1, seq=6)]
     records = json.loads(encoder('senml', 'us')(DEVICE, pack))
     assert [record['n'] for record in records] == ['temperature', 'door', 'battery']

@@ -11,17 +11,17 @@ SECTION = '## Settings\n'
 
 def row(flag: Flag) -> str:
     default = 'off' if flag.is_switch else f'`{flag.default}`' if flag.default is not None else ''
-    takes = 'nothing' if flag.is_switch else flag.takes
+    takes = 'no value' if flag.is_switch else flag.takes
     return f'| `--{flag.name}` | `{flag.variable}` | {takes} | {default} | {flag.purpose} |'
 
 
-def test_the_table_of_settings_is_what_the_parser_takes() -> None:
+def test_the_table_of_settings_equals_the_flags() -> None:
     section = README.read_text('utf-8').partition(SECTION)[2].partition('\n## ')[0]
     rows = [line for line in section.splitlines() if line.startswith('| `--')]
     assert rows == [row(flag) for flag in FLAGS]
 
 
-def test_the_locks_pin_what_the_package_asks_for() -> None:
+def test_the_requirements_pin_the_dependencies_of_the_package() -> None:
     locked = (ROOT / 'requirements.txt').read_text('utf-8').split()
     project = (ROOT / 'pyproject.toml').read_text('utf-8')
     assert all(f'"{line}"' in project for line in locked)

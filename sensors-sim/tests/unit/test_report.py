@@ -20,7 +20,7 @@ def published(options: Options, parts: list[list[int]]) -> Tally:
     return whole
 
 
-def test_parts_add_up_to_the_whole() -> None:
+def test_the_parts_of_three_processes_add_up_to_one_run() -> None:
     flags = ['--profile', 'rough', '--until-count', '5000', '--start', '2026-01-01']
     options = load([*flags, '--processes', '3'], {})
     spread = document(published(options, shares(options)), fleet(options), options, 1.0)
@@ -39,21 +39,21 @@ def test_parts_add_up_to_the_whole() -> None:
     )
 
 
-def test_plain_payloads_promise_no_stamps_and_no_identity() -> None:
+def test_the_report_of_plain_payloads_has_no_boots_and_no_distinct_readings() -> None:
     options = load(['--format', 'plain', '--until-count', '100'], {})
     content = document(published(options, shares(options)), fleet(options), options, 1.0)
     assert content['totals']['distinct'] is None
     assert content['devices'][0]['boots'] is None
 
 
-def test_senml_promises_identity_but_no_stamps() -> None:
+def test_the_report_of_senml_payloads_has_distinct_readings_but_no_boots() -> None:
     options = load(['--format', 'senml', '--until-count', '100'], {})
     content = document(published(options, shares(options)), fleet(options), options, 1.0)
     assert content['totals']['distinct'] == 100
     assert content['devices'][0]['boots'] is None
 
 
-def test_qos_0_claims_no_acknowledgements() -> None:
+def test_the_report_of_qos_0_has_no_acknowledgements() -> None:
     options = load(['--qos', '0', '--until-count', '100'], {})
     tally = published(options, shares(options))
     assert document(tally, fleet(options), options, 1.0)['totals']['acknowledged'] is None
@@ -77,7 +77,7 @@ def test_a_run_succeeds_only_when_every_message_is_acknowledged() -> None:
     assert not succeeded(tally)
 
 
-def test_a_report_replaces_the_old_one_whole(tmp_path: Path) -> None:
+def test_a_report_replaces_the_old_file_atomically(tmp_path: Path) -> None:
     path = tmp_path / 'report.json'
     path.write_text('old')
     write(path, {'a': 1})

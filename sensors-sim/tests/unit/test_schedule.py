@@ -92,7 +92,7 @@ def test_a_rate_is_reached_by_the_whole_fleet() -> None:
     assert len(stream) == pytest.approx(10_000, rel=0.02)
 
 
-def test_no_reading_is_due_before_it_is_measured() -> None:
+def test_no_reading_is_due_before_its_measurement() -> None:
     start = options().start
     for message, time in zip(stream := messages(*ROUGH, '--skew', '0'), times(stream), strict=True):
         assert start + message.due >= time
@@ -118,7 +118,7 @@ def test_a_reboot_changes_boot_and_restarts_seq_and_counters() -> None:
         assert json.loads(after.payload)['v'] < max(json.loads(before.payload)['v'], 1) + 10
 
 
-def test_duplicates_repeat_payloads_and_count_nothing_new() -> None:
+def test_duplicates_repeat_payloads_and_add_no_distinct_readings() -> None:
     stream = messages('--sensors', '10', '--duplicates', '0.1', '--until-count', '5000')
     copies = [message for message in stream if message.copy]
     assert len(copies) == pytest.approx(455, rel=0.2)
@@ -127,13 +127,13 @@ def test_duplicates_repeat_payloads_and_count_nothing_new() -> None:
     assert sum(message.distinct for message in stream) == len(originals)
 
 
-def test_late_readings_arrive_after_younger_ones() -> None:
+def test_late_readings_arrive_after_newer_ones() -> None:
     stream = messages('--sensors', '1', '--metrics', 'temperature', '--late', '0.1', '--until-count', '2000')
     overtaken = sum(b < a for a, b in pairwise(times(stream)))
     assert overtaken == pytest.approx(200, rel=0.3)
 
 
-def test_a_dropout_is_silence_followed_by_what_was_missed() -> None:
+def test_after_a_dropout_the_missed_readings_follow() -> None:
     stream = messages(
         '--sensors', '1', '--metrics', 'temperature', '--dropouts', '0.01', '--duration', '3000'
     )
@@ -145,7 +145,7 @@ def test_a_dropout_is_silence_followed_by_what_was_missed() -> None:
     assert start + back.due - json.loads(back.payload)['t'] > 4_000_000
 
 
-def test_skewed_clocks_are_off_but_never_step_back() -> None:
+def test_skewed_clocks_are_wrong_but_never_go_backwards() -> None:
     stream = messages('--sensors', '40', '--skew', '0.5', '--until-count', '4000', '--metrics', 'temperature')
     start = options().start
     off = 0
@@ -162,13 +162,13 @@ def test_faults_do_not_change_the_values() -> None:
     assert noisy == calm
 
 
-def test_times_that_the_format_cannot_tell_apart_are_not_counted_twice() -> None:
+def test_readings_with_equal_times_after_rounding_are_counted_once() -> None:
     flags = ('--sensors', '1', '--metrics', 'temperature', '--rate', '5000', '--until-count', '5000')
     stream = messages(*flags, '--time-unit', 'ms')
     assert sum(message.distinct for message in stream) == len(set(times(stream))) < 1500
 
 
-def test_a_senml_topic_without_metric_carries_a_pack_per_measurement() -> None:
+def test_a_senml_topic_without_metric_has_one_message_per_measurement() -> None:
     stream = messages('--format', 'senml', '--topic', 'packs/{device}', '--duration', '10', '--sensors', '2')
     climate = [message for message in stream if message.device == 1]
     assert [message.seq for message in climate] == list(range(0, 30, 3))

@@ -49,7 +49,7 @@ def test_a_signal_stays_in_its_range_for_a_year(kind: str, low: float, high: flo
     assert low <= min(values) <= max(values) <= high
 
 
-def test_noise_has_the_spread_and_memory_it_promises() -> None:
+def test_noise_has_the_configured_deviation_and_correlation_time() -> None:
     noise = Noise(Random(1), sigma=2.0, tau=10.0)
     values = [noise.sample(float(second)) for second in range(50_000)]
     assert pstdev(values) == pytest.approx(2.0, rel=0.05)
@@ -57,12 +57,12 @@ def test_noise_has_the_spread_and_memory_it_promises() -> None:
     assert lagged == pytest.approx(0.368, abs=0.05)
 
 
-def test_noise_does_not_depend_on_how_often_it_is_asked() -> None:
+def test_noise_does_not_depend_on_the_sampling_interval() -> None:
     coarse = Noise(Random(2), sigma=1.0, tau=60.0)
     assert pstdev([coarse.sample(second * 600.0) for second in range(5_000)]) == pytest.approx(1.0, rel=0.05)
 
 
-def test_a_switch_spends_the_time_in_each_state_that_its_dwell_times_say() -> None:
+def test_a_switch_spends_its_dwell_time_in_each_state() -> None:
     switch = Switch(Random(3), off=30.0, on=10.0)
     states = [switch.sample(float(second)) for second in range(100_000)]
     assert fmean(states) == pytest.approx(0.25, abs=0.02)
@@ -104,6 +104,6 @@ def test_a_counter_only_grows_until_a_reboot_resets_it() -> None:
     assert counter.sample(START + 1001.0) < values[-1]
 
 
-def test_a_door_says_true_or_false() -> None:
+def test_a_door_is_true_or_false() -> None:
     assert set(map(type, samples('door', '1/1'))) == {bool}
     assert len(set(samples('door', '1/1', count=5000))) == 2
