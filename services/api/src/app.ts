@@ -1,6 +1,4 @@
-import { readdirSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import {
   guardBrowsers,
   type Logger,
@@ -17,11 +15,11 @@ import { Answers } from './answers.ts';
 import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
-import { renderDocs } from './docs-page.ts';
 import { httpMetrics } from './http-metrics.ts';
 import type { IngestClient } from './ingest-client.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
 import { enforce, readOpenApi } from './openapi.ts';
+import { pageRoutes } from './pages.ts';
 import { canonical } from './paths.ts';
 import { allowHeader, translate } from './problems.ts';
 import { handedBody, recordLane } from './record-lane.ts';
@@ -32,8 +30,6 @@ import { quarantineRoutes } from './routes/quarantine.ts';
 import { readingRoutes } from './routes/readings.ts';
 import { recordRoutes } from './routes/records.ts';
 
-const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
-const UPLOT = fileURLToPath(new URL('.', import.meta.resolve('uplot/dist/uPlot.min.css')));
 /** A device with all its attributes; larger bodies are mistakes. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
 /** Bodies held at once, and of one client: what the 128 MiB of the API on a board with 1 GB of memory can spare. */
@@ -90,21 +86,7 @@ export function createApp(dependencies: AppDependencies): App {
   });
   app.use(httpMetrics(seconds), securityHeaders);
   app.use(guardBrowsers(config.httpListen), logins.guard);
-  // Known by name, so that a request for data does not look for a file first.
-  const files = new Set(['/', ...readdirSync(PUBLIC).map((name) => `/${name}`)]);
-  const page = express.static(PUBLIC, { index: 'index.html', setHeaders: asPage });
-  app.use((request, response, next) => (files.has(request.path) ? page(request, response, next) : next()));
-  app.use('/vendor/uplot', express.static(UPLOT, { index: false, setHeaders: asPage }));
-  const docs = renderDocs(document);
-  app.get('/docs', (_request, response) => {
-    asPage(response);
-    response.type('html').send(docs);
-  });
-  app.get('/openapi.json', (_request, response) => {
-    asPage(response);
-    response.json(document);
-  });
-
+  app.use(pageRoutes(document));
   app.use(canonical);
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
   const budget = byteBudget(bodyBytes, bodyBytes / 2);
@@ -143,13 +125,4 @@ async function storeProblem(store: Store): Promise<string | null> {
   } catch (error) {
     return translate(error)?.detail ?? 'The store failed; the log of this service has the reason.';
   }
-}
-
-/** Files of the page count as one route in the metrics, whatever their names. */
-function asPage(response: {
-  locals?: Record<string, unknown>;
-  setHeader(name: string, value: string): unknown;
-}): void {
-  if (response.locals !== undefined) response.locals.route = 'page';
-  response.setHeader('Cache-Control', 'no-cache');
 }

@@ -23,7 +23,7 @@ function operations(): [string, Operation][] {
   );
 }
 
-test('every operation is described, has an example of what it answers, and says how it fails', () => {
+test('every operation has a description, an example of its answer, and its errors', () => {
   const ids = new Set<string>();
   for (const [name, { operationId, summary, description, responses, requestBody }] of operations()) {
     assert.ok(summary && description, name);
@@ -39,16 +39,11 @@ test('every operation is described, has an example of what it answers, and says 
   assert.equal(ids.size, operations().length);
 });
 
-test('the document is served as it is enforced, and the reference shows every operation of it', async (t) => {
+test('the document that is served is the one that requests are checked against', async (t) => {
   const api = await startApi(t);
   const served = await api.call('GET', '/openapi.json');
   assert.deepEqual(served.body, readOpenApi());
   assert.equal(served.body.openapi, '3.1.0');
-  const docs = await api.call('GET', '/docs');
-  assert.match(docs.headers.get('Content-Type')!, /^text\/html/);
-  for (const [, { operationId }] of operations())
-    assert.ok(docs.body.includes(`id="${operationId}"`), operationId);
-  assert.doesNotMatch(docs.body, /<script|https?:\/\/(?!127)/);
 });
 
 test('every store error has one answer, with a time to retry where a retry helps', () => {

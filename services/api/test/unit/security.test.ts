@@ -69,6 +69,14 @@ test('every answer, the page, an error or a stream, keeps foreign code out and d
   }
 });
 
+test('the reference at /docs may set inline styles, and runs scripts of this server only', async (t) => {
+  const api = await startApi(t);
+  const { headers } = await api.call('GET', '/docs');
+  const policy = headers.get('Content-Security-Policy')!;
+  assert.match(policy, /style-src 'self' 'unsafe-inline'/);
+  assert.doesNotMatch(policy, /script-src|unsafe-eval|https?:/);
+});
+
 test('what is outside the page’s folder is not served', async (t) => {
   const api = await startApi(t);
   for (const path of [
@@ -76,6 +84,9 @@ test('what is outside the page’s folder is not served', async (t) => {
     '/%2e%2e/src/app.ts',
     '/vendor/uplot/../../package.json',
     '/vendor/uplot/..%2fpackage.json',
+    '/vendor/swagger-ui/package.json',
+    '/docs/../../src/app.ts',
+    '/docs/%2e%2e/%2e%2e/src/app.ts',
   ]) {
     const found = await status(api, 'GET', path, { Host: 'localhost' });
     assert.ok(found === 404 || found === 403 || found === 400, `${path}: ${found}`);

@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SECURITY_HEADERS } from '@tidegauge/service';
+import express, { type Response, Router } from 'express';
+import type { OpenApiDocument } from './openapi.ts';
+
+const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
+const UPLOT = directoryOf(import.meta.resolve('uplot/dist/uPlot.min.css'));
+const SWAGGER_UI = directoryOf(import.meta.resolve('swagger-ui-dist/swagger-ui.css'));
+const SWAGGER_UI_FILES = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js']);
+
+/** Swagger UI sets styles inline and has its icons in its style sheet. Scripts are from this server only, as everywhere. */
+const DOCS_POLICY = `${SECURITY_HEADERS['Content-Security-Policy']}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`;
+
+/** The live page at `/`, the API reference at `/docs`, and the OpenAPI document. */
+export function pageRoutes(document: OpenApiDocument): Router {
+  const router = Router();
+  // A request for data must not look for a file first, so the names of the files are read once.
+  const entries = readdirSync(PUBLIC, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = new Set(['/', ...entries.map(({ name }) => `/${name}`)]);
+  const page = express.static(PUBLIC, { index: 'index.html', setHeaders: asPage });
+  router.use((request, response, next) => (files.has(request.path) ? page(request, response, next) : next()));
+  router.get('/docs', (_request, response) => {
+    asPage(response);
+    response.setHeader('Content-Security-Policy', DOCS_POLICY);
+    response.sendFile('docs/index.html', { root: PUBLIC, cacheControl: false });
+  });
+  router.use('/docs', express.static(`${PUBLIC}docs`, { index: false, redirect: false, setHeaders: asPage }));
+  router.use('/vendor/uplot', express.static(UPLOT, { index: false, setHeaders: asPage }));
+  const viewer = express.static(SWAGGER_UI, { index: false, setHeaders: asPage });
+  router.use('/vendor/swagger-ui', (request, response, next) =>
+    SWAGGER_UI_FILES.has(request.path) ? viewer(request, response, next) : next(),
+  );
+  router.get('/openapi.json', (_request, response) => {
+    asPage(response);
+    response.json(document);
+  });
+  return router;
+}
+
+/** Files of the page count as one route in the metrics, whatever their names. */
+function asPage(response: ServerResponse): void {
+  const { locals } = response as Response;
+  locals.route = 'page';
+  response.setHeader('Cache-Control', 'no-cache');
+}
+
+function directoryOf(url: string): string {
+  return `${dirname(fileURLToPath(url))}/`;
+}
