@@ -1,19 +1,18 @@
 import type { ReadingCounts } from '@tidegauge/readings';
 
 /**
- * Where every reading that came in is now:
- * received = stored + duplicate + quarantined + spooled + in flight, at every moment. Each side of the
- * identity is counted where it happens and none is derived from the others, so the identity is a check.
- * A message that cannot be decoded counts as one reading.
+ * Counts where every received reading is: received = stored + duplicate + quarantined + spooled + in flight, at every
+ * moment. Each term is counted where the event happens, and none is derived from the others, so the equation is a
+ * check. A message that cannot be decoded counts as one reading.
  */
 export class Accounts {
   received = 0;
   stored = 0;
   duplicate = 0;
   inFlight = 0;
-  /** In the spool now. */
+  /** Readings in the spool now. */
   spooled = 0;
-  /** Put into the spool since the start. */
+  /** Readings written to the spool since the start. */
   spooledEver = 0;
   messages = 0;
   retainedSkipped = 0;
@@ -42,13 +41,13 @@ export class Accounts {
     this.inFlight -= readings;
   }
 
-  /** Taken out of the spool, on the way into the store. */
+  /** Readings leave the spool on their way to the store. */
   unspool(readings: number): void {
     this.spooled -= readings;
     this.inFlight += readings;
   }
 
-  /** Found in the spool at the start: an earlier process received and acknowledged them. */
+  /** Readings found in the spool at the start, which an earlier process received and acknowledged. */
   recover(readings: number): void {
     this.received += readings;
     this.spooled += readings;

@@ -18,11 +18,11 @@ import {
   type ReadinessChecks,
 } from '@tidegauge/service';
 import express, { type Express, type Request, type Response } from 'express';
-import { decodeParcel, httpParcel } from './parcels.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
 import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepRoutes, writing } from './quarantine-steps.ts';
+import { decodeMessage, httpMessage } from './raw-message.ts';
 import type { Router } from './routes.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -72,7 +72,8 @@ function ingestRoutes(options: AppOptions): express.Router {
     const id = idOf(options, request);
     const document = quarantine.find(id) ?? notThere(options, request);
     response.type('json');
-    // When it fails, the client has gone or the item has: both ends are closed, and nobody is left to answer.
+    // A failure means that the client disconnected or the item was discarded. Both ends are closed then, so there is
+    // no client to answer.
     await streamPipeline(Readable.from(itemText(quarantine, id, document)), response).catch(() => {});
   });
 
@@ -95,7 +96,10 @@ function ingestRoutes(options: AppOptions): express.Router {
   return app;
 }
 
-/** The live feed as NDJSON lines; a slow reader is told how many readings it missed. */
+/**
+ * Streams the live feed as NDJSON lines. A client that reads too slowly receives the number of readings that it
+ * missed.
+ */
 function streamLive({ feed }: Pipeline, response: Response): void {
   let missed = 0;
   let blocked = false;
@@ -105,7 +109,7 @@ function streamLive({ feed }: Pipeline, response: Response): void {
   };
   const stop = feed.listen({ line: write, end: () => void response.end() });
   if (stop === null) {
-    throw new Problem(503, 'Too many listeners', 'The live feed serves no more listeners.', {
+    throw new Problem(503, 'Too many listeners', 'The live feed has as many listeners as it can serve.', {
       retryAfter: 5,
     });
   }
@@ -127,12 +131,12 @@ function integer(request: Request, name: string, preset: number, most: number): 
   if (text === undefined) return preset;
   const value = Number(text);
   if (typeof text !== 'string' || !Number.isInteger(value) || value < 1 || value > most) {
-    throw new Problem(400, 'Bad parameter', `${name} is a whole number from 1 to ${most}.`);
+    throw new Problem(400, 'Bad parameter', `${name} must be a whole number from 1 to ${most}.`);
   }
   return value;
 }
 
-/** Ids are `<instance>.<number>`; the bare number is taken too. */
+/** The number of an item id. Ids have the form `<instance>.<number>`; the bare number is accepted too. */
 function idOf({ instance }: AppOptions, request: Request): number {
   const given = String(request.params.id);
   const number = Number(given.startsWith(`${instance}.`) ? given.slice(instance.length + 1) : given);
@@ -144,20 +148,20 @@ function notThere({ instance }: AppOptions, request: Request): never {
   throw new Problem(404, 'Not found', detail);
 }
 
-/** Whether only the items of another instance are asked for. */
+/** Whether the request selects the items of another instance only. */
 function isOther({ instance }: AppOptions, request: Request): boolean {
   return request.query.instance !== undefined && request.query.instance !== instance;
 }
 
-/** Tries a quarantined message again; what still cannot be decoded stays where it is. */
+/** Replays one quarantined message. A message that still cannot be decoded stays in quarantine. */
 async function replay(options: AppOptions, request: Request): Promise<DeliveryDocument> {
   const { pipeline, quarantine, router } = options;
   checkTaking(pipeline);
   const id = idOf(options, request);
-  const poison = quarantine.poison(id) ?? notThere(options, request);
-  const decoded = decodeParcel(router, poison, poison.received);
+  const entry = quarantine.entry(id) ?? notThere(options, request);
+  const decoded = decodeMessage(router, entry, entry.received);
   if (decoded instanceof DecodeError) return { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
-  const outcome = await pipeline.replay(poison, decoded);
+  const outcome = await pipeline.replay(entry, decoded);
   writing(() => quarantine.discard(id));
   return outcome;
 }
@@ -165,9 +169,9 @@ async function replay(options: AppOptions, request: Request): Promise<DeliveryDo
 async function take({ pipeline }: AppOptions, request: Request): Promise<DeliveryDocument> {
   const { searchParams } = new URL(request.originalUrl, 'http://localhost');
   const payload: Uint8Array = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const parcel = httpParcel(request.get('content-type') ?? '', searchParams, payload);
+  const message = httpMessage(request.get('content-type') ?? '', searchParams, payload);
   checkTaking(pipeline);
-  return pipeline.deliver(parcel);
+  return pipeline.deliver(message);
 }
 
 function ledger({ pipeline, instance, backend, broker }: AppOptions, since: string): LedgerDocument {

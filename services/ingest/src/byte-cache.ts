@@ -1,10 +1,10 @@
-/** Place in the map and header of the name. */
+/** Bytes of an entry in the map and of the header of its name. */
 const ENTRY_BYTES = 80;
 
 /**
- * Remembers by name what was used lately, within a bound of bytes. Names go into the young half; when that is full
- * it becomes the old half, and what was the old half is forgotten. A name that is found in the old half moves to the
- * young one, so that names nobody uses again cannot drive out those that are in use.
+ * A cache of recently used values by name, bounded in bytes. New names are added to the young half. When that is
+ * full, it becomes the old half, and the previous old half is dropped. A name that is found in the old half moves to
+ * the young half, so names that are no longer used cannot evict names that are in use.
  */
 export class ByteCache<V> {
   readonly #halfBytes: number;
@@ -14,8 +14,8 @@ export class ByteCache<V> {
   #bytes = 0;
 
   /**
-   * @param maxBytes of names and what is kept with them, at most
-   * @param valueBytes what is kept with a name, besides the name itself
+   * @param maxBytes bound on the names and their values
+   * @param valueBytes bytes of a value, without its name
    */
   constructor(maxBytes: number, valueBytes: (value: V) => number) {
     this.#halfBytes = maxBytes / 2;

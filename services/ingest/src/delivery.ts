@@ -1,63 +1,63 @@
 import type { DeliveryDocument, Reading } from '@tidegauge/readings';
-import type { Parcel } from './parcels.ts';
+import type { RawMessage } from './raw-message.ts';
 
-/** Where a delivery came from. */
+/** The origin of a delivery, which is notified of its outcome. */
 export interface Origin {
   /**
-   * Told once, when every reading of the delivery is stored, spooled or quarantined. `outcome` is null when the
-   * delivery shared its batch with others, whose counts cannot be told apart.
+   * Called once, when every reading of the delivery is stored, spooled or quarantined. `outcome` is null when the
+   * delivery shared its batch with others, so that its own counts are not known.
    */
   settled(delivery: Delivery, outcome: DeliveryDocument | null): void;
-  /** A token that does the same, but does not hold the message's bytes. */
-  slim?(token: unknown): unknown;
+  /** Returns an equivalent token that does not hold the bytes of the message. */
+  compact?(token: unknown): unknown;
 }
 
-/** A message on its way into the store: the unit that is acknowledged, or a part of one. */
-export interface Delivery extends Parcel {
+/** A message, or a part of one, on its way to the store. It is the unit of acknowledgement. */
+export interface Delivery extends RawMessage {
   readonly readings: readonly Reading[];
-  /** Bytes it holds in memory until it is settled; 0 for a part, whose message counts, and out of the spool. */
+  /**
+   * Bytes that it holds in memory until it is settled. 0 for a part, because its message counts, and for a message
+   * from the spool.
+   */
   readonly bytes: number;
-  /** `performance.now()` when it came in. */
+  /** `performance.now()` at arrival. */
   readonly arrived: number;
   readonly origin: Origin;
-  /** The origin's own handle: the MQTT message it acknowledges. */
+  /** The handle that the origin needs to settle it: the MQTT message to acknowledge. */
   readonly token: unknown;
-  /** Written in a batch of its own, because its origin wants its own counts. */
-  readonly alone: boolean;
-  /** May be acknowledged once it is in the spool. */
+  /** Written in its own batch, because its origin needs its own counts. */
+  readonly ownBatch: boolean;
+  /** Whether it may be acknowledged when it is in the spool. */
   readonly spoolable: boolean;
-  /** Comes out of the spool: its sequence numbers were seen when it went in. */
-  readonly revived: boolean;
-  /** Comes out of quarantine: must not replace what was received after it. */
+  /** Whether it comes from the spool. Its sequence numbers were recorded when it was spooled. */
+  readonly fromSpool: boolean;
+  /** Whether it comes from quarantine. It must not replace readings that were received after it. */
   readonly replayed: boolean;
 }
 
-/** What a message takes in memory besides its bytes, and what each of its readings takes; both about. */
+/** Approximate memory of a message besides its bytes, and of each of its readings. */
 const MESSAGE_BYTES = 400;
 const READING_BYTES = 200;
 
-/**
- * Bytes that a message holds in memory until it is settled: the bytes that came in, its topic as a text, and what is
- * made of them.
- */
+/** Bytes that a message holds in memory until it is settled: its packet, its topic as a string, and its readings. */
 export function bytesInMemory(received: number, topic: string, readings: number): number {
   return received + 2 * topic.length + MESSAGE_BYTES + READING_BYTES * readings;
 }
 
 /**
- * The same delivery, for a wait that can be long. A payload is a view of what was read from the socket: a few bytes
- * would hold 64 KiB while their neighbours are long settled.
+ * Copies a delivery that may wait for a long time. A payload is a view of a buffer of the socket: without a copy a
+ * few bytes would hold 64 KiB after its neighbours are settled.
  */
-export function slimmed(delivery: Delivery): Delivery {
+export function compacted(delivery: Delivery): Delivery {
   const { payload, origin, token } = delivery;
   if (payload.buffer.byteLength <= 2 * payload.length) return delivery;
-  return { ...delivery, payload: Uint8Array.from(payload), token: origin.slim?.(token) ?? token };
+  return { ...delivery, payload: Uint8Array.from(payload), token: origin.compact?.(token) ?? token };
 }
 
 const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
 
-/** The origin of a message's parts: settles the message when the last of them is settled. */
-export class Joint implements Origin {
+/** The origin of the parts of a message. It settles the message when the last part is settled. */
+export class PartsOrigin implements Origin {
   readonly #settled: (outcome: DeliveryDocument) => void;
   #open: number;
   #total = NOTHING;

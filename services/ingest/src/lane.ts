@@ -1,25 +1,24 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 export interface LaneOptions<T> {
-  /** How much an item counts towards `maxBatch`. */
+  /** The weight of an item; `maxBatch` bounds the sum of a batch. */
   readonly weigh: (item: T) => number;
   readonly maxBatch: number;
-  /** Least time from the end of one batch to the start of the next, unless a full one waits already. */
+  /** Least time from the end of one batch to the start of the next, milliseconds. A full batch starts at once. */
   readonly paceMs: number;
-  /** Deals with a batch to its end, retries included. A rejection stops the lane for good. */
+  /** Processes a batch, including retries. A rejection stops the lane for good. */
   readonly write: (batch: readonly T[]) => Promise<void>;
-  /** Told once when `write` rejected; what was waiting stays undone. */
+  /** Called once when `write` rejects. Waiting items are not processed. */
   readonly onBroken: (error: unknown) => void;
-  /** True for an item that must be a batch of its own. */
-  readonly alone?: (item: T) => boolean;
+  /** Whether an item must be in its own batch. */
+  readonly ownBatch?: (item: T) => boolean;
 }
 
 /**
- * Natural batching: one writer that, whenever it is free, takes all that is waiting, up to a limit. At low load
- * there is no timer: a batch is one message, and latency is one commit. Under load the writer keeps a pace,
- * since the cost of a commit hardly depends on its size: without it, a fast store would be given many small
- * batches. Items keep their order. The queue is bounded by its user, who stops reading the socket when too much
- * is in flight.
+ * Natural batching: one writer takes all waiting items, up to a limit, whenever it is free. At low load there is no
+ * timer: a batch is one message, and latency is one commit. Under load the writer keeps a pace, because the cost of a
+ * commit hardly depends on its size: without the pace a fast store would receive many small batches. Items keep their
+ * order. The caller bounds the queue: it stops reading the socket when too much is in flight.
  */
 export class Lane<T> {
   readonly #options: LaneOptions<T>;
@@ -35,7 +34,7 @@ export class Lane<T> {
     this.#options = options;
   }
 
-  /** The item that has waited longest, the batch under way included. */
+  /** The item that has waited longest, including the current batch. */
   get oldest(): T | undefined {
     return this.#current[0] ?? this.#waiting[0];
   }
@@ -48,7 +47,7 @@ export class Lane<T> {
     void this.#run();
   }
 
-  /** Resolves when nothing is waiting or under way; never, once the lane is broken with items left. */
+  /** Resolves when no item is waiting or in progress. Does not resolve after the lane stopped with items left. */
   idle(): Promise<void> {
     if (!this.#running && this.#waiting.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -72,7 +71,7 @@ export class Lane<T> {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** A turn of the event loop at least, so that a store that works in this thread lets the socket be read. */
+  /** Waits at least one turn of the event loop, so that sockets are read also when the store works in this thread. */
   async #keepPace(): Promise<void> {
     const { paceMs, maxBatch } = this.#options;
     const rest = this.#ended + paceMs - performance.now();
@@ -81,11 +80,11 @@ export class Lane<T> {
   }
 
   #take(): T[] {
-    const { weigh, maxBatch, alone } = this.#options;
+    const { weigh, maxBatch, ownBatch } = this.#options;
     let weight = 0;
     let count = 0;
     for (const item of this.#waiting) {
-      const single = alone?.(item) ?? false;
+      const single = ownBatch?.(item) ?? false;
       if (count > 0 && (single || weight + weigh(item) > maxBatch)) break;
       weight += weigh(item);
       count++;

@@ -1,22 +1,22 @@
 import { type LiveLine, type Reading, toReadingDocument } from '@tidegauge/readings';
 
 const WINDOW_MS = 100;
-/** Readings a window can carry; what goes beyond is counted as missed, newest kept. */
+/** Readings in one window at most. Older readings beyond this are counted as missed. */
 const CAPACITY = 500;
-/** Memory of the readings in a window, about. */
+/** Approximate memory of the readings in a window. */
 const CAPACITY_BYTES = 256 * 1024;
 const MAX_LISTENERS = 16;
 
 export interface LiveListener {
   line(line: LiveLine): void;
-  /** Told once, when nothing more will come. */
+  /** Called once, after the last line. */
   end(): void;
 }
 
 /**
- * Readings just committed, for whoever is watching. With nobody watching a commit costs one comparison; with
- * somebody, a window of 100 ms holds the newest 500 readings, or 256 KiB of them, and the number of those left
- * out, so neither a flood of readings, large texts nor a slow watcher grows memory or slows a commit.
+ * The readings that were just committed, for listeners. Without listeners a commit costs one comparison. With
+ * listeners, a window of 100 ms holds the newest 500 readings (at most 256 KiB) and the number of readings that were
+ * left out. Therefore many readings, large texts or a slow listener neither grow memory nor delay a commit.
  */
 export class LiveFeed {
   readonly #listeners = new Set<LiveListener>();
@@ -41,7 +41,9 @@ export class LiveFeed {
     this.#timer ??= setTimeout(() => this.#flush(), WINDOW_MS);
   }
 
-  /** @returns how to stop listening, or null when there are too many listeners already, or the feed is closed. */
+  /**
+   * @returns a function that removes the listener, or null when there are too many listeners or the feed is closed
+   */
   listen(listener: LiveListener): (() => void) | null {
     if (this.#closed || this.#listeners.size >= MAX_LISTENERS) return null;
     this.#listeners.add(listener);
@@ -51,7 +53,7 @@ export class LiveFeed {
     };
   }
 
-  /** Ends all listeners; there are none afterwards. */
+  /** Ends and removes all listeners. */
   close(): void {
     this.#closed = true;
     for (const listener of this.#listeners) listener.end();
@@ -67,7 +69,7 @@ export class LiveFeed {
     this.#missed = 0;
   }
 
-  /** Leaves out the oldest, down to the bounds. */
+  /** Drops the oldest readings until the window is within its bounds. */
   #trim(): void {
     let gone = 0;
     while (this.#window.length - gone > CAPACITY || this.#bytes > CAPACITY_BYTES) {

@@ -17,7 +17,7 @@ const REASONS = [
   'unexpected',
 ];
 
-/** Registers ingest's metrics; all of them read the pipeline's own numbers at scrape time. */
+/** Registers ingest's metrics. Each metric reads the pipeline's numbers at scrape time. */
 export function measure(
   metrics: Metrics,
   pipeline: Pipeline,
@@ -38,7 +38,7 @@ export function measure(
   );
   metrics.counter(
     'tidegauge_readings_received_total',
-    'Readings decoded, or messages that could not be',
+    'Readings received; a message that cannot be decoded counts as one',
     () => [{ value: accounts.received }],
   );
   metrics.counter(
@@ -47,12 +47,12 @@ export function measure(
     () => [{ labels: { backend }, value: accounts.stored }],
     ['backend'],
   );
-  metrics.counter('tidegauge_readings_duplicate_total', 'Readings that the store had already', () => [
+  metrics.counter('tidegauge_readings_duplicate_total', 'Readings that the store already had', () => [
     { value: accounts.duplicate },
   ]);
   metrics.counter(
     'tidegauge_readings_quarantined_total',
-    'Readings that could not be stored and are kept for a person',
+    'Readings that could not be stored and are kept in quarantine',
     () =>
       REASONS.map((reason) => ({ labels: { reason }, value: accounts.quarantinedByReason.get(reason) ?? 0 })),
     ['reason'],
@@ -63,9 +63,11 @@ export function measure(
   metrics.counter('tidegauge_retained_skipped_total', 'Retained messages skipped', () => [
     { value: accounts.retainedSkipped },
   ]);
-  metrics.counter('tidegauge_quarantine_dropped_total', 'Quarantined items dropped to keep the bound', () => [
-    { value: quarantine.dropped },
-  ]);
+  metrics.counter(
+    'tidegauge_quarantine_dropped_total',
+    'Quarantined items dropped to stay within QUARANTINE_MAX_BYTES',
+    () => [{ value: quarantine.dropped }],
+  );
   metrics.gauge('tidegauge_quarantine_items', 'Items in quarantine', () => [{ value: quarantine.total }]);
   metrics.gauge('tidegauge_in_flight_readings', 'Readings received and not settled yet', () => [
     { value: accounts.inFlight },
@@ -76,7 +78,7 @@ export function measure(
   metrics.gauge('tidegauge_spool_bytes', 'Size of the local spool', () => [
     { value: pipeline.spool?.bytes ?? 0 },
   ]);
-  metrics.gauge('tidegauge_spool_limit_bytes', 'Size that the local spool may have', () => [
+  metrics.gauge('tidegauge_spool_limit_bytes', 'Largest size of the local spool', () => [
     { value: pipeline.spool?.maxBytes ?? 0 },
   ]);
   metrics.gauge('tidegauge_spool_oldest_seconds', 'Age of the oldest reading in the spool', () => [
@@ -87,15 +89,15 @@ export function measure(
     'Age of the oldest message that is not in the store or in quarantine',
     () => [{ value: pipeline.oldestUnstoredSeconds }],
   );
-  metrics.gauge('tidegauge_mqtt_connected', 'Whether the broker session is up', () => [
+  metrics.gauge('tidegauge_mqtt_connected', '1 while the broker session is connected, otherwise 0', () => [
     { value: broker().connected ? 1 : 0 },
   ]);
-  metrics.counter('tidegauge_mqtt_reconnects_total', 'Times the broker session came back', () => [
+  metrics.counter('tidegauge_mqtt_reconnects_total', 'Reconnections of the broker session', () => [
     { value: broker().reconnects },
   ]);
   metrics.counter(
     'tidegauge_ledger_gap_readings_total',
-    'Sequence numbers of stamping devices that were skipped over',
+    'Sequence numbers that were skipped, of devices that send boot and seq',
     () => [{ value: sequences.gapsOpened }],
   );
   metrics.gauge('tidegauge_ledger_missing_readings', 'Sequence numbers missing now', () => [
@@ -103,17 +105,17 @@ export function measure(
   ]);
   metrics.gauge(
     'tidegauge_ledger_given_up_readings',
-    'Sequence numbers that were missing when their detail was given up to bound memory',
+    'Sequence numbers that were missing when their details were dropped to bound memory',
     () => [{ value: sequences.givenUp }],
   );
   metrics.counter(
     'tidegauge_ledger_unjudged_readings_total',
-    'Readings of stamping devices that could not be checked for gaps, for want of room or detail',
+    'Readings with boot and seq that could not be checked for gaps, because details were dropped to bound memory',
     () => [{ value: sequences.unjudged }],
   );
   metrics.gauge(
     'tidegauge_clock_skew_seconds',
-    'Largest lead of a sensor clock over ours since the last scrape',
+    'Largest time by which a sensor clock was ahead of the clock of ingest since the last scrape',
     () => {
       const value = pipeline.clockLead;
       pipeline.clockLead = 0;
@@ -122,7 +124,7 @@ export function measure(
   );
   const stages = metrics.histogram(
     'tidegauge_stage_seconds',
-    'Time a reading spends in each stage of its way',
+    'Time of a reading in each stage from the sensor to the acknowledgement',
   );
   for (const [stage, histogram] of Object.entries(pipeline.stages)) stages.adopt({ stage }, histogram);
   metrics.histogram('tidegauge_batch_readings', 'Readings per write').adopt({}, pipeline.batchReadings);

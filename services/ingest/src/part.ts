@@ -1,19 +1,19 @@
 import type { Reading } from '@tidegauge/readings';
 
 /**
- * Some of the readings of one payload: those that belong to one lane, or those that the store refused. Readings
- * are named by their place, because a payload can hold the same identity twice.
+ * Some of the readings of one payload: those of one lane, or those that the store rejected. Readings are identified
+ * by their index, because a payload can contain the same identity twice.
  */
 export interface Part {
-  /** How many readings the whole payload holds. */
+  /** The number of readings in the whole payload. */
   readonly of: number;
-  /** Places of the readings that are meant, from 0, ascending. */
+  /** Indexes of the selected readings, from 0, ascending. */
   readonly places: readonly number[];
 }
 
 const HEADER = 4;
 
-/** A part as bytes: `of:u32`, then one bit per reading. */
+/** Encodes a part: `of:u32` little endian, then one bit per reading. */
 export function encodePart({ of, places }: Part): Buffer {
   const bytes = Buffer.alloc(HEADER + Math.ceil(of / 8));
   bytes.writeUInt32LE(of);
@@ -21,7 +21,7 @@ export function encodePart({ of, places }: Part): Buffer {
   return bytes;
 }
 
-/** Reads what `encodePart` wrote. Bytes that are too short name no further readings. */
+/** Decodes the bytes of `encodePart`. Missing bytes select no readings. */
 export function decodePart(bytes: Uint8Array): Part {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const of = view.length < HEADER ? 0 : view.readUInt32LE();
@@ -33,16 +33,17 @@ export function decodePart(bytes: Uint8Array): Part {
   return { of, places };
 }
 
-/** Readings of a payload, and which of its readings they are. */
+/** Selected readings of a payload, and their indexes. */
 export interface Selected {
   readonly readings: readonly Reading[];
-  /** Null for all of them. */
+  /** Null when all readings are selected. */
   readonly part: Part | null;
 }
 
 /**
- * The readings of a part. When the payload no longer decodes into as many readings as before (routes can change
- * between two starts), all readings are taken: an old value written again is a smaller fault than a lost one.
+ * Selects the readings of a part. When the payload no longer decodes into the same number of readings (routes can
+ * change between two starts), all readings are selected: a value that is written again does less harm than a lost
+ * value.
  */
 export function select(readings: readonly Reading[], part: Part | null): Selected {
   if (part === null || part.of !== readings.length) return { readings, part: null };

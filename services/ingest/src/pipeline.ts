@@ -3,15 +3,15 @@ import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import { Accounts } from './accounts.ts';
 import { Backoff } from './backoff.ts';
-import { Collector } from './collector.ts';
-import { Committer, type Rejections } from './commit.ts';
-import { bytesInMemory, type Delivery, Joint, type Origin, slimmed } from './delivery.ts';
+import { BufferCollector } from './buffer-collector.ts';
+import { Committer, type Rejections } from './committer.ts';
+import { bytesInMemory, compacted, type Delivery, type Origin, PartsOrigin } from './delivery.ts';
 import { Lane } from './lane.ts';
 import { LiveFeed } from './live-feed.ts';
-import { decodeParcel, type Parcel } from './parcels.ts';
 import type { Selected } from './part.ts';
-import type { Poison, Quarantine } from './quarantine.ts';
-import { Recent } from './recent.ts';
+import type { Quarantine, QuarantineEntry } from './quarantine.ts';
+import { decodeMessage, type RawMessage } from './raw-message.ts';
+import { RecentHistograms } from './recent-histograms.ts';
 import type { Router } from './routes.ts';
 import { SequenceLedger } from './sequence-ledger.ts';
 import type { Spool } from './spool.ts';
@@ -21,24 +21,27 @@ export interface PipelineOptions {
   readonly store: Store;
   readonly router: Router;
   readonly quarantine: Quarantine;
-  /** Where messages wait while the store is away; null lets the broker wait. */
+  /** Stores messages while the store is unavailable. With null the messages wait at the broker. */
   readonly spool: Spool | null;
   readonly logger: Logger;
-  /** Readings, at most, in one write. */
+  /** Readings in one write at most. */
   readonly maxBatch: number;
   /** Least time between two writes of one writer under load, milliseconds. */
   readonly paceMs: number;
-  /** Readings in flight above which `onFull` asks the source to stop. */
+  /** Readings in flight from which the source is paused. */
   readonly maxInFlight: number;
-  /** Bytes in flight, likewise: of whole packets and of what is made of them. */
+  /** Bytes in flight from which the source is paused: packets, and the memory of their readings. */
   readonly maxInFlightBytes: number;
-  /** Told true when a bound is reached, and false when half of both is free again, unless it stops. */
+  /**
+   * Called with true when a bound is reached, and with false when half of both bounds is free again, except during a
+   * stop.
+   */
   readonly onFull: (full: boolean) => void;
-  /** Told once when storing cannot go on without a person. */
+  /** Called once when readings can no longer be stored without an operator. */
   readonly onBroken: (error: unknown) => void;
 }
 
-/** One message as the broker hands it over. */
+/** A message from the broker. */
 export interface Inbound {
   readonly topic: string;
   readonly payload: Uint8Array;
@@ -48,7 +51,7 @@ export interface Inbound {
   readonly size: number;
 }
 
-/** A message of the broker that is no PUBLISH one can decode. */
+/** A message from the broker that could not be decoded as a PUBLISH packet. */
 export interface Undecodable {
   readonly topic: string;
   readonly payload: Uint8Array;
@@ -58,29 +61,28 @@ export interface Undecodable {
   readonly size: number;
 }
 
-interface Condemned {
-  readonly poison: Poison;
+interface QuarantineTask {
+  readonly entry: QuarantineEntry;
   readonly delivery: Delivery;
   readonly outcome: DeliveryDocument;
 }
 
-/** Written into the quarantine at once: some 1,000 small messages. While SQLite writes, nothing else is done. */
+/** Bytes of one write to quarantine: about 1,000 small messages. SQLite blocks the event loop while it writes. */
 const QUARANTINE_BATCH_BYTES = 768 * 1024;
 const NONE: readonly Reading[] = [];
 const NO_ROWS: ReadonlySet<number> = new Set();
 const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
 const UNREADABLE: DeliveryDocument = { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
-/** For how long a bound must have been reached before the store is taken to be too slow. */
+/** How long a bound must have been reached before the store counts as too slow. */
 const OVERLOAD_MS = 5000;
-/** The origin of what was acknowledged on arrival. */
-const NOBODY: Origin = { settled() {} };
+/** The origin of messages that were acknowledged on arrival. */
+const NO_ORIGIN: Origin = { settled() {} };
 
 /**
- * From a message to a commit. A message is resolved to a route, decoded and put into a lane; lanes write
- * natural batches; what cannot be decoded or stored goes to quarantine through a lane of its own, so that
- * poison is batched like anything else. The origin is told after the commit, never before (but for
- * `ack: received`, and for what the spool keeps meanwhile). Messages of one device keep their order, because
- * corrections rely on it.
+ * Stores messages. Each message is resolved to a route, decoded and added to a lane. Lanes write batches. Messages
+ * that cannot be decoded or stored go to quarantine through a separate lane, so they are batched too. The origin is
+ * notified after the commit, never before, except with `ack: received` and for messages that the spool keeps.
+ * Messages of one device keep their order, because corrections depend on it.
  */
 export class Pipeline {
   readonly accounts = new Accounts();
@@ -93,18 +95,18 @@ export class Pipeline {
     ack: new Histogram(),
     end_to_end: new Histogram(),
   };
-  /** The stages' last minute. */
-  readonly recent = new Recent(this.stages);
+  /** The durations of the stages in the last minute. */
+  readonly recent = new RecentHistograms(this.stages);
   readonly batchReadings = new Histogram(COUNTS);
-  /** By how much a sensor's clock was ahead of ours at most since this was last reset, seconds. */
+  /** The largest time by which a sensor's clock was ahead of this process's clock since the last reset, seconds. */
   clockLead = 0;
 
   readonly #options: PipelineOptions;
   readonly #abort = new AbortController();
-  readonly #collector: Collector;
+  readonly #collector: BufferCollector;
   readonly #committer: Committer;
   readonly #lanes: readonly Lane<Delivery>[];
-  readonly #condemned: Lane<Condemned>;
+  readonly #quarantineLane: Lane<QuarantineTask>;
   readonly #spooler: Spooler | null;
   readonly #broken = Promise.withResolvers<void>();
   #lastReceived = 0;
@@ -116,7 +118,7 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    this.#collector = new Collector(options.maxInFlightBytes);
+    this.#collector = new BufferCollector(options.maxInFlightBytes);
     const { store, logger } = options;
     const onBroken = (error: unknown) => {
       this.#broken.resolve();
@@ -131,13 +133,13 @@ export class Pipeline {
           weigh: (delivery) => delivery.readings.length,
           maxBatch,
           paceMs: options.paceMs,
-          alone: (delivery) => delivery.alone,
+          ownBatch: (delivery) => delivery.ownBatch,
           write: (batch) => this.#spooler?.write(batch) ?? this.#store(batch),
           onBroken,
         }),
     );
-    this.#condemned = new Lane<Condemned>({
-      weigh: ({ poison }) => bytesInMemory(poison.payload.length, poison.topic, 1),
+    this.#quarantineLane = new Lane<QuarantineTask>({
+      weigh: ({ entry }) => bytesInMemory(entry.payload.length, entry.topic, 1),
       maxBatch: QUARANTINE_BATCH_BYTES,
       paceMs: options.paceMs,
       write: (batch) => this.#keep(batch),
@@ -150,24 +152,24 @@ export class Pipeline {
     return this.#options.spool;
   }
 
-  /** Why readings cannot be settled at present; null while they can. */
+  /** Why readings cannot be settled now; null when they can. */
   get trouble(): string | null {
     return this.#committer.failing ?? this.#quarantineTrouble;
   }
 
-  /** True while a bound on what is in flight is reached. */
+  /** Whether a bound on readings or bytes in flight is reached. */
   get full(): boolean {
     return this.#full;
   }
 
-  /** True once nothing more should be taken. */
+  /** Whether the pipeline is stopping and accepts no more messages. */
   get stopping(): boolean {
     return this.#stopping;
   }
 
   /** Age of the oldest message that is neither stored nor quarantined yet, seconds. */
   get oldestUnstoredSeconds(): number {
-    let oldest = this.#condemned.oldest?.delivery.arrived ?? Number.POSITIVE_INFINITY;
+    let oldest = this.#quarantineLane.oldest?.delivery.arrived ?? Number.POSITIVE_INFINITY;
     for (const lane of this.#lanes)
       oldest = Math.min(oldest, lane.oldest?.arrived ?? Number.POSITIVE_INFINITY);
     oldest = Math.min(oldest, this.#spooler?.oldest?.arrived ?? Number.POSITIVE_INFINITY);
@@ -181,7 +183,7 @@ export class Pipeline {
     return since === null ? 0 : Math.max(0, (now() - since) / 1e6);
   }
 
-  /** Takes a message of the broker; never throws. */
+  /** Accepts a message from the broker. Does not throw. */
   accept(message: Inbound, origin: Origin): void {
     const { topic, payload } = message;
     this.accounts.messages++;
@@ -204,18 +206,18 @@ export class Pipeline {
       readings,
       bytes: bytesInMemory(message.size, topic, readings.length),
       arrived: performance.now(),
-      origin: early ? NOBODY : origin,
+      origin: early ? NO_ORIGIN : origin,
       token: message,
-      alone: false,
+      ownBatch: false,
       spoolable: route?.ack !== 'stored',
-      revived: false,
+      fromSpool: false,
       replayed: false,
     };
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
   }
 
-  /** Takes a message that the MQTT session could not decode, into quarantine; never throws. */
+  /** Puts a message that the MQTT session could not decode into quarantine. Does not throw. */
   refuse(message: Undecodable, origin: Origin): void {
     const { topic, payload, reason, problem, size } = message;
     this.accounts.messages++;
@@ -227,44 +229,44 @@ export class Pipeline {
       format: 'auto',
       part: null,
       readings: NONE,
-      // Of a packet that is too large, nothing but the topic was kept.
+      // Of a packet that is too large, only the topic is kept.
       bytes: bytesInMemory(payload.length === 0 ? 0 : size, topic, 0),
       arrived: performance.now(),
       origin,
       token: message,
-      alone: false,
+      ownBatch: false,
       spoolable: false,
-      revived: false,
+      fromSpool: false,
       replayed: false,
     };
     const error =
       reason === 'topic_too_long'
-        ? new DecodeError('invalid_name', `${problem}: publish to a shorter one, or raise MAX_TOPIC`)
+        ? new DecodeError('invalid_name', `${problem}: publish to a shorter topic, or raise MAX_TOPIC`)
         : new DecodeError(reason, problem);
     this.#enter(delivery, error, this.#receiveTime());
   }
 
-  /** Takes a payload that came by HTTP; resolves when it is settled, with what became of it. */
-  deliver(parcel: Parcel): Promise<DeliveryDocument> {
+  /** Stores the payload of an HTTP request. Resolves with the counts when it is settled. */
+  deliver(message: RawMessage): Promise<DeliveryDocument> {
     const received = this.#receiveTime();
-    const decoded = decodeParcel(this.#options.router, parcel, received);
-    return this.#deliver(parcel, decoded, received, false);
+    const decoded = decodeMessage(this.#options.router, message, received);
+    return this.#deliver(message, decoded, received, false);
   }
 
   /**
-   * Takes what was in quarantine; resolves when it is settled. A reading of the same identity that was received
-   * later stays: the replayed one then counts as a duplicate.
+   * Replays an entry of the quarantine. Resolves with the counts when it is settled. A reading of the same identity
+   * that was received later is kept; the replayed reading then counts as a duplicate.
    */
   replay(
-    { received, source, topic, payload, format }: Poison,
+    { received, source, topic, payload, format }: QuarantineEntry,
     selected: Selected,
   ): Promise<DeliveryDocument> {
-    const parcel = { source, topic, payload, format, part: selected.part };
-    return this.#deliver(parcel, selected, received, true);
+    const message = { source, topic, payload, format, part: selected.part };
+    return this.#deliver(message, selected, received, true);
   }
 
   #deliver(
-    parcel: Parcel,
+    message: RawMessage,
     selected: Selected | DecodeError,
     received: number,
     replayed: boolean,
@@ -273,35 +275,35 @@ export class Pipeline {
     const readings = decoded instanceof DecodeError ? NONE : decoded;
     return new Promise((resolve) => {
       const delivery: Delivery = {
-        ...parcel,
+        ...message,
         readings,
-        bytes: bytesInMemory(parcel.payload.length, parcel.topic, readings.length),
+        bytes: bytesInMemory(message.payload.length, message.topic, readings.length),
         arrived: performance.now(),
         origin: { settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
         token: null,
-        alone: true,
+        ownBatch: true,
         spoolable: false,
-        revived: false,
+        fromSpool: false,
         replayed,
       };
       this.#enter(delivery, decoded, received);
     });
   }
 
-  /** Settles what is in flight and takes no more: from now on the source is not asked to go on. */
+  /** Stops accepting messages and settles those in flight. The source stays paused. */
   stop(): void {
     this.#stopping = true;
     this.#options.onFull(true);
   }
 
-  /** Resolves when nothing is in flight, or nothing can be done about it. */
+  /** Resolves when nothing is in flight, or when storing is no longer possible. */
   idle(): Promise<void> {
     const stored = Promise.all(this.#lanes.map((lane) => lane.idle()));
     const apart = stored.then(() => this.#spooler?.idle());
-    return Promise.race([apart.then(() => this.#condemned.idle()), this.#broken.promise]);
+    return Promise.race([apart.then(() => this.#quarantineLane.idle()), this.#broken.promise]);
   }
 
-  /** Stops waiting for a store that is away; what is in flight stays unacknowledged. */
+  /** Stops waiting for an unavailable store. Messages in flight stay unacknowledged. */
   abort(): void {
     this.#abort.abort();
     this.feed.close();
@@ -317,8 +319,8 @@ export class Pipeline {
       signal: this.#abort.signal,
       isSlow: () => this.#full && performance.now() - this.#fullSince > OVERLOAD_MS,
       store: (batch, patienceMs) => this.#store(batch, patienceMs),
-      condemn: (delivery, error, received) => this.#condemn(delivery, error, received),
-      quarantined: () => this.#condemned.idle(),
+      quarantine: (delivery, error, received) => this.#quarantine(delivery, error, received),
+      quarantined: () => this.#quarantineLane.idle(),
       onKept: (readings) => this.#recordSequences(readings),
       onSpooled: (delivery) => this.#settle(delivery, null),
       onBroken,
@@ -326,8 +328,8 @@ export class Pipeline {
   }
 
   /**
-   * The time of a message that brings none must differ from its neighbours', for it becomes part of an
-   * identity: two plain values of one metric in one microsecond would be one reading.
+   * The receive time, unique for each message. It becomes part of the identity of a reading without a time: two plain
+   * values of one metric in one microsecond would otherwise be one reading.
    */
   #receiveTime(): number {
     this.#lastReceived = Math.max(now(), this.#lastReceived + 1);
@@ -346,7 +348,7 @@ export class Pipeline {
       this.#distribute(delivery);
     } else {
       this.accounts.receive(1);
-      this.#condemn(delivery, decoded, received);
+      this.#quarantine(delivery, decoded, received);
     }
     this.#bytes += delivery.bytes;
     const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
@@ -357,12 +359,16 @@ export class Pipeline {
     }
   }
 
-  #condemn(delivery: Delivery, { reason, message, position }: DecodeError, received: number): void {
-    const slim = slimmed(delivery);
-    const { source, topic, payload, format, part } = slim;
-    const parcel = { source, topic, payload, format, part };
-    const poison = { ...parcel, received, reason, detail: message, position, readings: 1 };
-    this.#condemned.push({ poison, delivery: slim, outcome: UNREADABLE });
+  #quarantine(
+    delivery: Delivery,
+    { reason, message: detail, position }: DecodeError,
+    received: number,
+  ): void {
+    const compact = compacted(delivery);
+    const { source, topic, payload, format, part } = compact;
+    const message = { source, topic, payload, format, part };
+    const entry = { ...message, received, reason, detail, position, readings: 1 };
+    this.#quarantineLane.push({ entry, delivery: compact, outcome: UNREADABLE });
   }
 
   #observeClock({ time, received, quality }: Reading): void {
@@ -370,14 +376,14 @@ export class Pipeline {
     if (quality === 'ok' && time !== received) this.stages.travel.observe((received - time) / 1e6);
   }
 
-  /** Gives each lane the readings of its devices: a message of several devices is cut into parts. */
+  /** Adds a delivery to the lanes of its devices. A message with devices of several lanes is split into parts. */
   #distribute(delivery: Delivery): void {
     const lane = this.#commonLane(delivery.readings);
     if (lane === null) this.#divide(delivery);
     else lane.push(delivery);
   }
 
-  /** The lane of all these readings; null when they have several. */
+  /** The lane of all these readings; null when they belong to several lanes. */
   #commonLane(readings: readonly Reading[]): Lane<Delivery> | null {
     const lanes = this.#lanes;
     if (lanes.length === 1) return lanes[0]!;
@@ -392,8 +398,8 @@ export class Pipeline {
   }
 
   #divide(delivery: Delivery): void {
-    // It stays in memory until the last of its parts is settled.
-    const whole = slimmed(delivery);
+    // The message stays in memory until its last part is settled.
+    const whole = compacted(delivery);
     const byLane = new Map<number, number[]>();
     for (const [index, { device }] of whole.readings.entries()) {
       const lane = laneOf(device, this.#lanes.length);
@@ -401,8 +407,8 @@ export class Pipeline {
       if (known === undefined) byLane.set(lane, [index]);
       else known.push(index);
     }
-    const origin = new Joint(byLane.size, (outcome) => this.#settle(whole, outcome));
-    // Out of quarantine it can be a part already.
+    const origin = new PartsOrigin(byLane.size, (outcome) => this.#settle(whole, outcome));
+    // A message from quarantine can be a part already.
     const of = whole.part?.of ?? whole.readings.length;
     for (const [lane, indexes] of byLane) {
       const readings = indexes.map((index) => whole.readings[index]!);
@@ -423,8 +429,8 @@ export class Pipeline {
     const { stored, duplicate, rejected, skipped } = batch[0]!.replayed
       ? await this.#committer.commitOlder(readings)
       : { ...(await this.#committer.commit(readings, patienceMs)), skipped: NO_ROWS };
-    // What comes from the spool counts as spooled until the store has it.
-    if (batch[0]!.revived) this.accounts.unspool(readings.length);
+    // A reading from the spool counts as spooled until the store has it.
+    if (batch[0]!.fromSpool) this.accounts.unspool(readings.length);
     const committed = performance.now();
     this.recent.pass(committed);
     this.stages.store.observe((committed - begun) / 1000, readings.length);
@@ -434,7 +440,7 @@ export class Pipeline {
       all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index)),
     );
     let outcome: DeliveryDocument | null = null;
-    if (batch[0]!.alone)
+    if (batch[0]!.ownBatch)
       outcome = { received: readings.length, stored, duplicate, quarantined: rejected.size };
     let first = 0;
     const finished = now();
@@ -443,18 +449,18 @@ export class Pipeline {
       const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
       if (refused === null) this.#settle(delivery, outcome);
       else {
-        const slim = slimmed(delivery);
-        const poison = { ...refused, payload: slim.payload };
-        this.#condemned.push({ poison, delivery: slim, outcome: outcome ?? NOTHING });
+        const compact = compacted(delivery);
+        const entry = { ...refused, payload: compact.payload };
+        this.#quarantineLane.push({ entry, delivery: compact, outcome: outcome ?? NOTHING });
       }
       first += delivery.readings.length;
     }
     this.stages.ack.observe((performance.now() - committed) / 1000, readings.length);
   }
 
-  /** Sequence numbers and latency of what was stored. */
-  #account({ readings, revived }: Delivery, first: number, rejected: Rejections, finished: number): void {
-    if (!revived) {
+  /** Records the sequence numbers and the latency of stored readings. */
+  #account({ readings, fromSpool }: Delivery, first: number, rejected: Rejections, finished: number): void {
+    if (!fromSpool) {
       const isStored = (_: Reading, index: number) => !rejected.has(first + index);
       this.#recordSequences(rejected.size === 0 ? readings : readings.filter(isStored));
     }
@@ -462,7 +468,7 @@ export class Pipeline {
     if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
   }
 
-  /** A message's readings of one device share a number at times. */
+  /** Records sequence numbers. Several readings of one message can have the same number. */
   #recordSequences(readings: readonly Reading[]): void {
     for (let index = 0; index < readings.length; index++) {
       const { device, boot, seq } = readings[index]!;
@@ -474,12 +480,12 @@ export class Pipeline {
     }
   }
 
-  async #keep(batch: readonly Condemned[]): Promise<void> {
+  async #keep(batch: readonly QuarantineTask[]): Promise<void> {
     const { quarantine, logger } = this.#options;
     const backoff = new Backoff();
     for (;;) {
       try {
-        const dropped = quarantine.add(batch.map(({ poison }) => poison));
+        const dropped = quarantine.add(batch.map(({ entry }) => entry));
         if (dropped > 0) logger.warn({ dropped }, 'quarantine is full: the oldest items were dropped');
         this.#quarantineTrouble = null;
         break;
@@ -490,8 +496,8 @@ export class Pipeline {
         await backoff.wait(this.#abort.signal);
       }
     }
-    for (const { poison, delivery, outcome } of batch) {
-      this.accounts.quarantine(poison.reason, poison.readings);
+    for (const { entry, delivery, outcome } of batch) {
+      this.accounts.quarantine(entry.reason, entry.readings);
       this.#settle(delivery, outcome);
     }
   }
@@ -507,27 +513,27 @@ export class Pipeline {
   }
 }
 
-/** All readings of a device take one lane, so that they keep their order. */
+/** All readings of a device use one lane, so that they keep their order. */
 function laneOf(device: string, lanes: number): number {
   let hash = 0;
   for (let index = 0; index < device.length; index++) hash = (hash * 31 + device.charCodeAt(index)) | 0;
   return (hash >>> 0) % lanes;
 }
 
-/** The place in its message's payload of a delivery's reading. */
+/** The index of a delivery's reading in the payload of its message. */
 function placeOf({ part }: Delivery, index: number): number {
   return part === null ? index : part.places[index]!;
 }
 
-/** What of a delivery the store refused, as one quarantine item; null when nothing was. */
-function refusal(delivery: Delivery, first: number, rejected: Rejections): Poison | null {
+/** The readings of a delivery that the store rejected, as one quarantine entry; null when it rejected none. */
+function refusal(delivery: Delivery, first: number, rejected: Rejections): QuarantineEntry | null {
   const { source, topic, payload, format, readings } = delivery;
   const indexes = [...readings.keys()].filter((index) => rejected.has(first + index));
   const index = indexes[0];
   if (index === undefined) return null;
   const { device, metric, received } = readings[index]!;
   const error = rejected.get(first + index)!;
-  const isRefused = error.code === 'REJECTED';
+  const isRejected = error.code === 'REJECTED';
   const of = delivery.part?.of ?? readings.length;
   const places = indexes.map((each) => placeOf(delivery, each));
   return {
@@ -537,8 +543,8 @@ function refusal(delivery: Delivery, first: number, rejected: Rejections): Poiso
     format,
     part: places.length === of ? null : { of, places },
     received,
-    reason: isRefused ? 'rejected' : 'unexpected',
-    detail: `the store ${isRefused ? 'refused' : 'failed on'} ${device} ${metric}: ${error.message}`,
+    reason: isRejected ? 'rejected' : 'unexpected',
+    detail: `the store ${isRejected ? 'rejected' : 'failed on'} ${device} ${metric}: ${error.message}`,
     position: of === 1 ? null : `reading ${places[0]! + 1} of ${of}`,
     readings: indexes.length,
   };

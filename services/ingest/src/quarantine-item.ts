@@ -1,10 +1,13 @@
 import type { QuarantineDocument } from '@tidegauge/readings';
 import type { Quarantine } from './quarantine.ts';
 
-/** Bytes of payload in memory at once; a multiple of 3, so that the parts' base64 is the whole's. */
+/** Payload bytes in memory at a time. A multiple of 3, so that the base64 texts of the pieces can be joined. */
 const PART_BYTES = 384 * 1024;
 
-/** An item as JSON, its payload in base64, in pieces: a client that reads slowly costs one piece of memory. */
+/**
+ * An item as JSON with its payload in base64, in pieces, so that a client that reads slowly holds one piece in
+ * memory.
+ */
 export function* itemText(
   quarantine: Quarantine,
   id: number,

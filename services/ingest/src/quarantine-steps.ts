@@ -7,18 +7,18 @@ import {
 } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
 import { type Request, Router as routerOf } from 'express';
-import { decodeParcel } from './parcels.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine, Selection, Walk } from './quarantine.ts';
+import { decodeMessage } from './raw-message.ts';
 import type { Router } from './routes.ts';
 
-/** Messages in one step, at most. */
+/** Messages in one step at most. */
 const MOST = 1000;
-/** No further messages are begun after this time. */
+/** After this time in a step no further messages are started. */
 const STEP_MS = 2000;
-/** The answer waits this long, in all, for messages that are on their way into the store. */
+/** The longest time from the start of a step that the answer waits for messages on their way to the store. */
 const PATIENCE_MS = 4000;
-/** Messages on their way into the store at once, and their payloads' bytes. One message may be larger. */
+/** Messages on their way to the store at a time, and the bytes of their payloads. A single message may be larger. */
 const AT_ONCE = 64;
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
 /** Messages discarded in one transaction. */
@@ -31,7 +31,7 @@ export interface StepOptions {
   readonly instance: string;
 }
 
-/** What a step is asked to do. */
+/** The parameters of one step. */
 interface Step {
   readonly walk: Walk;
   readonly selection: Selection;
@@ -46,9 +46,9 @@ interface Sum {
 }
 
 /**
- * Replay and discard of many messages, in steps of bounded work, memory and time: a client sends the same request
- * again with `next` as `cursor` until that is null. A walk goes from the oldest message to the newest that was there
- * when it began, so that it ends whatever comes meanwhile, what fails again included.
+ * Routes to replay and discard many messages, in steps of bounded work, memory and time. The client repeats the
+ * request with `next` as `cursor` until `next` is null. A pass goes from the oldest message to the newest that
+ * existed when it started, so it ends although messages arrive or fail again meanwhile.
  */
 export function stepRoutes(options: StepOptions): ReturnType<typeof routerOf> {
   const router = routerOf();
@@ -66,7 +66,7 @@ export function stepRoutes(options: StepOptions): ReturnType<typeof routerOf> {
       return;
     }
     if (replaying) {
-      const detail = 'Another replay of this quarantine has not ended yet.';
+      const detail = 'Another replay of this quarantine is still running.';
       throw new Problem(503, 'Busy', detail, { retryAfter: 2 });
     }
     replaying = true;
@@ -74,7 +74,7 @@ export function stepRoutes(options: StepOptions): ReturnType<typeof routerOf> {
     try {
       response.json(await work.run());
     } finally {
-      // What the store has not taken yet still holds its memory.
+      // Messages that are not stored yet still hold their memory.
       void work.end().then(() => {
         replaying = false;
       });
@@ -84,7 +84,7 @@ export function stepRoutes(options: StepOptions): ReturnType<typeof routerOf> {
   return router;
 }
 
-/** @throws {Problem} 503 while readings cannot be stored; taken during a stop, they might never be */
+/** @throws {Problem} 503 while readings cannot be stored, or during a stop, when they might never be stored */
 export function checkTaking({ full, trouble, stopping }: Pipeline): void {
   if (stopping) throw new Problem(503, 'Stopping', 'This ingest process is stopping.', { retryAfter: 2 });
   if (!full && trouble === null) return;
@@ -92,12 +92,16 @@ export function checkTaking({ full, trouble, stopping }: Pipeline): void {
   throw new Problem(503, 'Cannot store now', detail, { retryAfter: 2 });
 }
 
-/** A change of the quarantine. @throws {Problem} 503 when its file cannot be written, on a full disk for example */
+/**
+ * Changes the quarantine.
+ *
+ * @throws {Problem} 503 when its file cannot be written, for example because the disk is full
+ */
 export function writing<T>(change: () => T): T {
   try {
     return change();
   } catch (error) {
-    const detail = `the quarantine cannot be written: ${(error as Error).message}: see the disk of DATA_DIR`;
+    const detail = `the quarantine cannot be written: ${(error as Error).message}: check the disk of DATA_DIR`;
     throw new Problem(503, 'Cannot write now', detail, { retryAfter: 5 });
   }
 }
@@ -115,7 +119,7 @@ async function discard(
     if (ids.length > 0) sum.removed += writing(() => quarantine.discardAll(ids));
     sum.tried = sum.removed;
     place = next.walk;
-    // Messages come in meanwhile.
+    // Lets the process receive messages between two transactions.
     await sleep(0);
   }
   return documentOf(sum, place);
@@ -126,7 +130,7 @@ class Replay {
   readonly #options: StepOptions;
   readonly #step: Step;
   readonly #sum = nothing();
-  /** Ids that are on their way into the store, with what will be known then. */
+  /** Ids of messages on their way to the store. The promises resolve when the outcome is known. */
   readonly #pending = new Map<number, Promise<void>>();
   #done: number[] = [];
 
@@ -135,17 +139,17 @@ class Replay {
     this.#step = step;
   }
 
-  /** Resolves when nothing is on its way any more, however long that takes. */
+  /** Resolves when all messages of the step are settled, without a time limit. */
   async end(): Promise<void> {
     await this.#settled();
     try {
       this.#discardDone();
     } catch {
-      // They stay, and their readings count as duplicates when they are replayed again.
+      // The items stay in quarantine. Their readings count as duplicates when they are replayed again.
     }
   }
 
-  /** @throws {Problem} 503 when nothing can be stored, or quarantine cannot be written */
+  /** @throws {Problem} 503 when readings cannot be stored, or the quarantine cannot be written */
   async run(): Promise<QuarantineStepDocument> {
     const { pipeline } = this.#options;
     const { walk, limit } = this.#step;
@@ -159,7 +163,7 @@ class Replay {
       await this.#wait(PATIENCE_MS - (performance.now() - started));
       this.#discardDone();
       const [first] = this.#pending.keys();
-      // The next request finds out what became of those that the store has not taken yet.
+      // The next request reports the outcome of messages that are not stored yet.
       if (first !== undefined) return documentOf(sum, { after: first - 1, upTo: walk.upTo });
       place = next;
       await sleep(0);
@@ -167,7 +171,7 @@ class Replay {
     return documentOf(sum, place);
   }
 
-  /** Begins with some messages; the place behind them. */
+  /** Starts some messages. Returns the position after them. */
   #begin(place: Walk, limit: number): Walk | null {
     const { quarantine } = this.#options;
     const { found, walk } = quarantine.next(place, this.#step.selection, Math.min(AT_ONCE, limit));
@@ -182,18 +186,20 @@ class Replay {
 
   #try(id: number): void {
     const { quarantine, router, pipeline } = this.#options;
-    const poison = quarantine.poison(id);
-    if (poison === null) return;
-    const decoded = decodeParcel(router, poison, poison.received);
+    const entry = quarantine.entry(id);
+    if (entry === null) return;
+    const decoded = decodeMessage(router, entry, entry.received);
     if (decoded instanceof DecodeError) {
       this.#sum.tried++;
       return;
     }
-    const settled = pipeline.replay(poison, decoded).then((outcome) => this.#finish(id, outcome));
+    const settled = pipeline.replay(entry, decoded).then((outcome) => this.#finish(id, outcome));
     this.#pending.set(id, settled);
   }
 
-  /** What the store refused again is in quarantine anew, with the reason of today, so the old item goes. */
+  /**
+   * A message that the store rejected again has a new entry with the current reason, so the old entry is discarded.
+   */
   #finish(id: number, { stored, duplicate, quarantined }: DeliveryDocument): void {
     this.#pending.delete(id);
     this.#done.push(id);
@@ -223,7 +229,11 @@ class Replay {
   }
 }
 
-/** Null when only the messages of another instance are meant. @throws {Problem} 400 */
+/**
+ * The step of a request; null when it selects messages of another instance only.
+ *
+ * @throws {Problem} 400
+ */
 function stepOf({ quarantine, instance }: StepOptions, request: Request): Step | null {
   const { limit, reason, until, cursor } = parametersOf(request);
   if (request.query.instance !== undefined && request.query.instance !== instance) return null;
@@ -234,16 +244,16 @@ function parametersOf({ query }: Request) {
   const { limit = String(MOST), reason = null, until = null, cursor = null } = query;
   const most = Number(limit);
   if (!Number.isInteger(most) || most < 1 || most > MOST)
-    throw bad(`limit is a whole number from 1 to ${MOST}.`);
-  if (reason !== null && typeof reason !== 'string') throw bad('reason is given once.');
+    throw bad(`limit must be a whole number from 1 to ${MOST}.`);
+  if (reason !== null && typeof reason !== 'string') throw bad('reason must be given once.');
   const time = until === null ? null : parseTime(String(until));
-  if (until !== null && time === null) throw bad('until is a time, as in 2026-11-21T14:00:00Z.');
+  if (until !== null && time === null) throw bad('until must be a time such as 2026-11-21T14:00:00Z.');
   return { limit: most, reason, until: time, cursor: cursor === null ? null : walkOf(String(cursor)) };
 }
 
 function walkOf(cursor: string): Walk {
   const [, after, upTo] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? [];
-  if (after === undefined) throw bad('cursor is the next of an answer.');
+  if (after === undefined) throw bad('cursor must be the value of next in an earlier answer.');
   return { after: Number(after), upTo: Number(upTo) };
 }
 

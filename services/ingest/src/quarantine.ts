@@ -4,38 +4,40 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 import { diskBytes, PAGE_BYTES } from './disk-bytes.ts';
-import type { Parcel, Source } from './parcels.ts';
 import { decodePart, encodePart } from './part.ts';
+import type { RawMessage, Source } from './raw-message.ts';
 
-/** A message or a reading that cannot be stored, with all that is needed to look at it and try it again. */
-export interface Poison extends Parcel {
+/**
+ * A message, or some of its readings, that cannot be stored, with everything that is needed to inspect and replay it.
+ */
+export interface QuarantineEntry extends RawMessage {
   /** Microseconds since the epoch. */
   readonly received: number;
   readonly reason: string;
   readonly detail: string;
   readonly position: string | null;
-  /** Readings it stands for in the ledger. */
+  /** The number of readings that it counts as in the ledger. */
   readonly readings: number;
 }
 
 export interface QuarantinePage {
   readonly items: readonly QuarantineDocument[];
-  /** Give it as `after` for the next page; null at the end. */
+  /** The value of `after` for the next page; null on the last page. */
   readonly next: number | null;
-  /** How many items have the reason asked for. */
+  /** The number of items with the requested reason. */
   readonly total: number;
-  /** How many items there are with each reason. */
+  /** The number of items with each reason. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** Items that a change of many applies to. */
+/** Selects the items of a bulk change. */
 export interface Selection {
   readonly reason: string | null;
-  /** Received at this time at the latest, microseconds. */
+  /** Selects items received at or before this time, microseconds since the epoch. */
   readonly until: number | null;
 }
 
-/** Where a walk through the items stands: behind `after`, and not beyond `upTo`, which was the newest when it began. */
+/** The position of a pass over the items: after item `after`, up to item `upTo`, the newest when the pass started. */
 export interface Walk {
   readonly after: number;
   readonly upTo: number;
@@ -59,8 +61,8 @@ const SCHEMA = `
   ) STRICT;
 `;
 /**
- * Files of version 0.1.0 have neither source nor part. What came by HTTP had its request line as its topic, and
- * never a format that only a route can have.
+ * Files of version 0.1.0 have no source and no part. The topic of a message from HTTP was its request line, and its
+ * format was never one that only a route can have.
  */
 const UPGRADE = `
   ALTER TABLE quarantine ADD COLUMN source TEXT NOT NULL DEFAULT 'mqtt';
@@ -71,29 +73,29 @@ const UPGRADE = `
 `;
 const COLUMNS = 'id, received, source, format, reason, position, readings, octet_length(payload) AS size';
 const WHOLE = `${COLUMNS}, topic, detail`;
-/** Characters of a topic and of an explanation in a list. */
+/** Length of a topic and of a detail in a list, characters. */
 const LISTED_LENGTH = 500;
 const SHORTENED = `${COLUMNS}, substr(topic, 1, ${LISTED_LENGTH + 1}) AS topic, substr(detail, 1, ${LISTED_LENGTH + 1}) AS detail`;
 /** Bytes of a row's variable columns. */
 const CONTENT = `octet_length(topic) + octet_length(format) + octet_length(reason) + octet_length(detail)
   + octet_length(source) + ifnull(octet_length(position), 0) + ifnull(octet_length(part), 0) + octet_length(payload) AS content`;
-/** Rows that one step of a walk looks at. */
+/** Rows that one step of a pass reads at most. */
 const WALK_ROWS = 10_000;
-/** A page of a list ends with the item that brings it to this many bytes. */
+/** A page ends with the item that brings it to this size. */
 const LIST_BYTES = 1024 * 1024;
-/** Longest explanation that is kept; those of our own are shorter, a store's can have any length. */
+/** The longest detail that is kept. The details of ingest are shorter; those of a store can have any length. */
 const MAX_DETAIL_LENGTH = 2000;
 
-/** The least bound on the file: tables without rows take some pages too. */
+/** The smallest bound on the file: empty tables take some pages too. */
 const LEAST_FILE_BYTES = 16 * PAGE_BYTES;
-/** The most that the write-ahead log takes between two batches. */
+/** The largest size of the write-ahead log between two batches. */
 const MAX_LOG_BYTES = 2 * 1024 * 1024;
 
 /**
- * Quarantine: a table in a SQLite file of ingest's own, beside whatever store is in use, because what a store
- * rejects cannot be kept in that store, and because ingest must be able to acknowledge poison while the store
- * is down. Bounded in bytes of the disk, its write-ahead log included; the oldest are dropped to make room, counted
- * and logged.
+ * Stores messages that cannot be decoded or stored, in ingest's own SQLite file. It is separate from the store,
+ * because the store rejected these messages, and because ingest must be able to acknowledge undecodable messages
+ * while the store is unavailable. The file is bounded in bytes on disk, including its write-ahead log. When it is
+ * full, the oldest items are dropped, counted and logged.
  */
 export class Quarantine {
   readonly #db: DatabaseSync;
@@ -131,7 +133,7 @@ export class Quarantine {
       this.#takeStock();
     } catch (error) {
       throw new ConfigError([
-        `the quarantine ${file} cannot be opened: ${(error as Error).message}: see DATA_DIR`,
+        `the quarantine ${file} cannot be opened: ${(error as Error).message}: check DATA_DIR`,
       ]);
     }
   }
@@ -140,25 +142,25 @@ export class Quarantine {
     return this.#total;
   }
 
-  /** Items dropped to keep the bound since the start. */
+  /** Items dropped since the start because the quarantine was full. */
   get dropped(): number {
     return this.#dropped;
   }
 
   /**
-   * Keeps a batch durably, all or nothing, but for what exceeds the bound.
+   * Stores a batch durably and atomically, except for items that exceed the bound.
    *
-   * @returns how many items were dropped: old ones, or the first of a batch that has no room as a whole
+   * @returns the number of dropped items: old ones, or the first items of a batch that is larger than the bound
    */
-  add(batch: readonly Poison[]): number {
+  add(batch: readonly QuarantineEntry[]): number {
     const items = batch.map(cutDetail);
     const sizes = items.map((item) => diskBytes(contentBytes(item)));
     let first = items.length - 1;
     let bytes = sizes[first] ?? 0;
-    // The newest always stays, however large: it is the one being acknowledged.
+    // The newest item is always kept, whatever its size, because it is about to be acknowledged.
     while (first > 0 && bytes + sizes[first - 1]! <= this.#maxBytes) bytes += sizes[--first]!;
     const kept = items.slice(Math.max(first, 0));
-    // The log takes a copy of all that is written, a journal only of what is changed.
+    // The write-ahead log contains all written pages, a rollback journal only the changed ones.
     this.#setJournal(bytes > this.#logBytes / 2 ? 'TRUNCATE' : 'WAL');
     const room = this.#transaction(() => {
       const made = this.#makeRoom(bytes);
@@ -174,13 +176,15 @@ export class Quarantine {
     return dropped;
   }
 
-  /** Newest first, as many as `limit` and a bound in bytes allow. Long topics and explanations are shortened. */
+  /**
+   * Lists items, newest first. `limit` and a bound in bytes limit the page. Long topics and details are shortened.
+   */
   list(limit: number, after: number | null, reason: string | null): QuarantinePage {
     const rows = this.#db
       .prepare(
         `SELECT ${SHORTENED} FROM quarantine WHERE id < ? AND (? IS NULL OR reason = ?) ORDER BY id DESC LIMIT ?`,
       )
-      // Not more than there are, so that nothing is searched for behind the last.
+      // The count limits the query, so that it does not search after the last matching row.
       .iterate(after ?? Number.MAX_SAFE_INTEGER, reason, reason, Math.min(limit + 1, this.#matching(reason)));
     const items: QuarantineDocument[] = [];
     const sums = { total: this.#matching(reason), reasons: Object.fromEntries(this.#reasons) };
@@ -196,13 +200,13 @@ export class Quarantine {
     return { items, next: null, ...sums };
   }
 
-  /** An item without its payload. */
+  /** Finds an item, without its payload. */
   find(id: number): QuarantineDocument | null {
     const row = this.#db.prepare(`SELECT ${WHOLE} FROM quarantine WHERE id = ?`).get(id);
     return row === undefined ? null : this.#document(row);
   }
 
-  /** Some bytes of an item's payload; none behind its end, or when the item is gone. */
+  /** Reads bytes of an item's payload. Returns no bytes after its end, or when the item does not exist. */
   read(id: number, from: number, bytes: number): Uint8Array {
     const sql = 'SELECT substr(payload, ?, ?) AS part FROM quarantine WHERE id = ?';
     return (
@@ -210,16 +214,16 @@ export class Quarantine {
     );
   }
 
-  /** An item with all that is needed to try it again. */
-  get(id: number): { readonly document: QuarantineDocument; readonly poison: Poison } | null {
-    const poison = this.poison(id);
-    if (poison === null) return null;
-    const payload = Buffer.from(poison.payload).toString('base64');
-    return { document: { ...this.find(id)!, payload }, poison };
+  /** Finds an item with its document and the entry to replay it. */
+  get(id: number): { readonly document: QuarantineDocument; readonly entry: QuarantineEntry } | null {
+    const entry = this.entry(id);
+    if (entry === null) return null;
+    const payload = Buffer.from(entry.payload).toString('base64');
+    return { document: { ...this.find(id)!, payload }, entry };
   }
 
-  /** What is needed to try an item again; null when it is gone. */
-  poison(id: number): Poison | null {
+  /** Finds the entry to replay an item; null when it does not exist. */
+  entry(id: number): QuarantineEntry | null {
     const row = this.#db.prepare(`SELECT ${WHOLE}, payload, part FROM quarantine WHERE id = ?`).get(id);
     if (row === undefined) return null;
     const { source, topic, reason, detail, position, readings } = this.#document(row);
@@ -237,17 +241,17 @@ export class Quarantine {
     };
   }
 
-  /** A walk through all that is here now, from the oldest to the newest. */
+  /** Starts a pass over all current items, from the oldest to the newest. */
   walk(): Walk {
     const row = this.#db.prepare('SELECT min(id) AS first, max(id) AS last FROM quarantine').get()!;
     return { after: Number(row.first ?? 1) - 1, upTo: Number(row.last ?? 0) };
   }
 
   /**
-   * The next items of a walk that are selected, with the bytes of their payloads; bounded in the rows that it looks
-   * at, so there can be none although the walk goes on.
+   * The next selected items of a pass, with the sizes of their payloads. The number of rows read is bounded, so a
+   * step can find no items although the pass continues.
    *
-   * @returns `walk` null at the end
+   * @returns the items, and the next position; the position is null at the end
    */
   next(
     { after, upTo }: Walk,
@@ -270,12 +274,16 @@ export class Quarantine {
     return { found, walk: reached >= upTo ? null : { after: reached, upTo } };
   }
 
-  /** @returns false when there is no such item. */
+  /** @returns false when the item does not exist */
   discard(id: number): boolean {
     return this.discardAll([id]) === 1;
   }
 
-  /** Discards all of these, or none. @returns how many there were */
+  /**
+   * Discards all of these items in one transaction.
+   *
+   * @returns the number of items that existed
+   */
   discardAll(ids: readonly number[]): number {
     const statement = this.#db.prepare(`DELETE FROM quarantine WHERE id = ? RETURNING reason, ${CONTENT}`);
     const gone = new Map<string, number>();
@@ -300,7 +308,7 @@ export class Quarantine {
     this.#db.close();
   }
 
-  /** How many items there are with a reason; all of them for null. */
+  /** The number of items with a reason; of all items for null. */
   #matching(reason: string | null): number {
     return reason === null ? this.#total : (this.#reasons.get(reason) ?? 0);
   }
@@ -313,7 +321,7 @@ export class Quarantine {
     }
   }
 
-  #insertItem(item: Poison): void {
+  #insertItem(item: QuarantineEntry): void {
     const { received, source, topic, format, reason, detail, position, readings, payload } = item;
     const part = item.part === null ? null : encodePart(item.part);
     this.#insert.run(received, source, topic, format, reason, detail, position, readings, part, payload);
@@ -324,7 +332,7 @@ export class Quarantine {
     this.#journal = mode;
   }
 
-  /** Some errors, a full disk for one, have undone the transaction already. */
+  /** Runs `work` in a transaction. Some errors, such as a full disk, roll back the transaction already. */
   #transaction<T>(work: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
@@ -337,7 +345,7 @@ export class Quarantine {
     }
   }
 
-  /** Counts what an earlier process left, and brings it below the bound, which may have been lowered. */
+  /** Counts the items of an earlier process, and reduces them to the bound, which may be lower now. */
   #takeStock(): void {
     for (const row of this.#db.prepare(`SELECT reason, ${CONTENT} FROM quarantine`).iterate()) {
       count(this.#reasons, String(row.reason));
@@ -353,11 +361,11 @@ export class Quarantine {
     try {
       this.#db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // The disk has no room for a copy: the file keeps its size, and its free pages are used again.
+      // The disk is too full for a copy. The file keeps its size, and its free pages are reused.
     }
   }
 
-  /** Deletes the oldest until so many bytes have room. To be called within a transaction. */
+  /** Deletes the oldest items until `bytes` are free. Call it within a transaction. */
   #makeRoom(bytes: number): {
     readonly items: number;
     readonly bytes: number;
@@ -414,7 +422,7 @@ function createTable(db: DatabaseSync): void {
   else if (!columns.some(({ name }) => name === 'source')) db.exec(`BEGIN; ${UPGRADE} COMMIT;`);
 }
 
-function cutDetail(item: Poison): Poison {
+function cutDetail(item: QuarantineEntry): QuarantineEntry {
   return { ...item, detail: cut(item.detail, MAX_DETAIL_LENGTH) };
 }
 
@@ -429,8 +437,17 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }
 
-/** As `CONTENT`, of an item that is not in the table yet. */
-function contentBytes({ source, topic, format, reason, detail, position, part, payload }: Poison): number {
+/** The same number as `CONTENT`, for an item that is not in the table yet. */
+function contentBytes({
+  source,
+  topic,
+  format,
+  reason,
+  detail,
+  position,
+  part,
+  payload,
+}: QuarantineEntry): number {
   const texts = [source, topic, format, reason, detail, position ?? ''];
   const bytes = payload.length + (part === null ? 0 : encodePart(part).length);
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), bytes);

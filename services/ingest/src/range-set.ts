@@ -1,9 +1,9 @@
-/** Numbers in one array at most: two for each range. Keeps the cost of a change in the middle small. */
+/** Numbers in one array at most, two for each range. It bounds the cost of a change in the middle. */
 const CHUNK = 512;
 
 /**
- * A set of whole numbers, kept as inclusive ranges in ascending order. New ranges go in at either end only; any
- * number can be taken out. Ranges lie in chunks of bounded length, so that a change costs little in a large set too.
+ * A set of whole numbers, stored as inclusive ranges in ascending order. New ranges are added at either end only; any
+ * number can be removed. Ranges are stored in chunks of bounded length, so that a change of a large set is cheap too.
  */
 export class RangeSet {
   /** Each chunk holds `from, to, from, to, …`; no chunk is empty. */
@@ -11,17 +11,17 @@ export class RangeSet {
   #ranges = 0;
   #size = 0;
 
-  /** How many ranges there are. */
+  /** The number of ranges. */
   get ranges(): number {
     return this.#ranges;
   }
 
-  /** How many numbers the ranges hold. */
+  /** The number of numbers in the set. */
   get size(): number {
     return this.#size;
   }
 
-  /** Adds a range above all others; there must be a number between them. */
+  /** Adds a range above all others. At least one number must lie between them. */
   addLast(from: number, to: number): void {
     const last = this.#chunks.at(-1);
     if (last === undefined || last.length >= CHUNK) this.#chunks.push([from, to]);
@@ -29,7 +29,7 @@ export class RangeSet {
     this.#count(1, to - from + 1);
   }
 
-  /** Adds a range below all others; there must be a number between them. */
+  /** Adds a range below all others. At least one number must lie between them. */
   addFirst(from: number, to: number): void {
     const first = this.#chunks[0];
     if (first === undefined || first.length >= CHUNK) this.#chunks.unshift([from, to]);
@@ -37,7 +37,11 @@ export class RangeSet {
     this.#count(1, to - from + 1);
   }
 
-  /** Takes a number out. @returns false when it is not in the set. */
+  /**
+   * Removes a number.
+   *
+   * @returns false when it is not in the set
+   */
   remove(value: number): boolean {
     const at = lastAtMost(this.#chunks.length, (index) => this.#chunks[index]![0]!, value);
     const chunk = this.#chunks[at];
@@ -54,7 +58,11 @@ export class RangeSet {
     return true;
   }
 
-  /** Takes out the lowest ranges. @returns the highest number taken out. */
+  /**
+   * Removes the lowest ranges.
+   *
+   * @returns the highest number that was removed
+   */
   removeLowest(ranges: number): number {
     let highest = Number.NEGATIVE_INFINITY;
     for (let left = ranges; left > 0; ) {
@@ -95,7 +103,7 @@ export class RangeSet {
     this.#count(-1, 0);
   }
 
-  /** Makes two ranges of one, without `value`. */
+  /** Splits a range into two, without `value`. */
   #split(at: number, index: number, value: number): void {
     const chunk = this.#chunks[at]!;
     chunk.splice(index + 1, 0, value - 1, value + 1);
@@ -104,7 +112,7 @@ export class RangeSet {
   }
 }
 
-/** The last of `length` ascending values that is not above `value`; -1 when all of them are. */
+/** The index of the last of `length` ascending values that is not above `value`; -1 when all of them are. */
 function lastAtMost(length: number, valueAt: (index: number) => number, value: number): number {
   let low = 0;
   let high = length;

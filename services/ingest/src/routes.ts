@@ -10,11 +10,11 @@ import {
 import { ConfigError } from '@tidegauge/service';
 import { parse } from 'yaml';
 import { ByteCache } from './byte-cache.ts';
-import { ownText } from './own-text.ts';
+import { copyString } from './copy-string.ts';
 
 /**
- * When a message is acknowledged: `stored` after the commit; `durable` likewise, or while the store is away after
- * an fsync of the spool; `received` at once (at most once).
+ * When a message is acknowledged. `stored`: after the commit. `durable`: after the commit, or after an fsync of the
+ * spool while the store is unavailable. `received`: on arrival (at most once).
  */
 export const ACK_POLICIES = ['durable', 'stored', 'received'] as const;
 export type AckPolicy = (typeof ACK_POLICIES)[number];
@@ -22,21 +22,21 @@ export type AckPolicy = (typeof ACK_POLICIES)[number];
 export const RETAINED_POLICIES = ['skip', 'store'] as const;
 export type RetainedPolicy = (typeof RETAINED_POLICIES)[number];
 
-/** Which topics are read, and how. */
+/** A route: the topics that it reads, and how to decode their messages. */
 export interface Route {
   readonly name: string;
   readonly template: TopicTemplate;
   readonly format: string;
   readonly decode: Decode;
   readonly qos: 0 | 1 | 2;
-  /** What to do with messages that the broker had kept from before we subscribed. */
+  /** What to do with retained messages, which the broker stored before the subscription. */
   readonly retained: RetainedPolicy;
   readonly ack: AckPolicy;
-  /** Messages received, by QoS: what the metric shows. */
+  /** The number of messages received, by QoS, for the metric. */
   readonly messages: [number, number, number];
 }
 
-/** A topic seen: its route and what it names, or why it cannot be stored. */
+/** The result of a topic: its route and names, or why its messages cannot be stored. */
 export interface ResolvedTopic {
   readonly route: Route | null;
   readonly device: string | null;
@@ -45,26 +45,26 @@ export interface ResolvedTopic {
 }
 
 const FIELDS = ['name', 'topic', 'format', 'qos', 'retained', 'ack'];
-/** Bytes of topics that are remembered: about 30,000 topics of 40 characters. */
+/** Memory of the topic cache: about 30,000 topics of 40 characters. */
 const CACHE_BYTES = 8 * 1024 * 1024;
-/** Besides its names, what is remembered of a topic takes about this much. */
+/** Approximate bytes of a cached topic besides its names. */
 const RESOLVED_BYTES = 120;
 /**
- * Longest topic that is looked up, in UTF-16 units. V8 hashes a text of more than 16,383 by its length alone: a map
- * of such topics is a list, and each look-up compares all of them.
+ * Longest topic that is cached, in UTF-16 units. V8 hashes a string of more than 16,383 units by its length alone. In
+ * a map of such topics each lookup would compare all of them.
  */
 const LONGEST_CACHED = 4096;
-/** Bytes of the longest topic when nothing else is configured: device and metric of any length fit. */
+/** Default of MAX_TOPIC, bytes. Device and metric names of any length fit. */
 export const MAX_TOPIC_BYTES = 1024;
 
-/** The routes, in order: the first whose template matches a topic has it. */
+/** Routes in order. The first route whose template matches a topic is used. */
 export class Router {
   readonly routes: readonly Route[];
   readonly #maxTopicBytes: number;
   readonly #templates: string;
   readonly #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
 
-  /** @param maxTopicBytes longer topics belong to no route */
+  /** @param maxTopicBytes longer topics match no route */
   constructor(routes: readonly Route[], maxTopicBytes = MAX_TOPIC_BYTES) {
     this.routes = routes;
     this.#maxTopicBytes = maxTopicBytes;
@@ -72,21 +72,21 @@ export class Router {
   }
 
   resolve(topic: string): ResolvedTopic {
-    // A character of UTF-16 takes at least a byte: this is always right, and costs nothing.
+    // A UTF-16 unit takes at least one byte, so this cheap check is always right.
     if (topic.length > this.#maxTopicBytes) return this.#tooLong(topic);
     const isCached = topic.length <= LONGEST_CACHED;
     const known = isCached ? this.#cache.get(topic) : undefined;
     if (known !== undefined) return known;
     if (Buffer.byteLength(topic) > this.#maxTopicBytes) return this.#tooLong(topic);
     const resolved = this.#match(topic);
-    // Topics that cannot be stored are not worth a place that another topic needs.
+    // Topics that cannot be stored are not cached, so that they do not evict others.
     if (isCached && resolved.error === null) this.#cache.set(topic, resolved);
     return resolved;
   }
 
   #tooLong(topic: string): ResolvedTopic {
     const bytes = Buffer.byteLength(topic);
-    const message = `topic ${quote(topic)} has ${bytes} bytes, and at most ${this.#maxTopicBytes} are taken: publish to a shorter one, or raise MAX_TOPIC`;
+    const message = `topic ${quote(topic)} has ${bytes} bytes, and at most ${this.#maxTopicBytes} are accepted: publish to a shorter topic, or raise MAX_TOPIC`;
     return { route: null, device: null, metric: null, error: new DecodeError('invalid_name', message) };
   }
 
@@ -95,11 +95,11 @@ export class Router {
       const names = route.template.match(topic);
       if (names === null) continue;
       if (names instanceof DecodeError) return { route, device: null, metric: null, error: names };
-      const device = names.device === null ? null : ownText(names.device);
-      const metric = names.metric === null ? null : ownText(names.metric);
+      const device = names.device === null ? null : copyString(names.device);
+      const metric = names.metric === null ? null : copyString(names.metric);
       return { route, device, metric, error: null };
     }
-    const message = `topic ${quote(topic)} fits no route (${this.#templates})`;
+    const message = `topic ${quote(topic)} matches no route (${this.#templates})`;
     return { route: null, device: null, metric: null, error: new DecodeError('unknown_topic', message) };
   }
 }
@@ -108,16 +108,16 @@ function bytesOf({ device, metric }: ResolvedTopic): number {
   return RESOLVED_BYTES + 2 * ((device?.length ?? 0) + (metric?.length ?? 0));
 }
 
-/** The routes when none are configured. */
+/** The routes when ROUTES is not set. */
 export function defaultRoutes(ack: AckPolicy): readonly Route[] {
   return [makeRoute({ topic: 'sensors/{device+}/{metric}' }, 0, ack)];
 }
 
 /**
- * Reads a routes file: YAML or JSON, a list of `{name, topic, format, qos, retained, ack}`, all but the topic
- * optional.
+ * Reads a routes file, YAML or JSON: a list of `{name, topic, format, qos, retained, ack}`. Only the topic is
+ * required.
  *
- * @throws {ConfigError} with a line per mistake, each naming the file and the route
+ * @throws {ConfigError} with one line per mistake, which names the file and the route
  */
 export function loadRoutes(file: string, ack: AckPolicy): readonly Route[] {
   let document: unknown;
@@ -146,7 +146,7 @@ export function loadRoutes(file: string, ack: AckPolicy): readonly Route[] {
 }
 
 function makeRoute(entry: unknown, index: number, ack: AckPolicy): Route {
-  if (typeof entry !== 'object' || entry === null) throw new Error('it must have at least a topic');
+  if (typeof entry !== 'object' || entry === null) throw new Error('a route must have at least a topic');
   const unknown = Object.keys(entry).find((key) => !FIELDS.includes(key));
   if (unknown !== undefined) throw new Error(`${unknown} is not a field of a route (${FIELDS.join(', ')})`);
   const fields = entry as Record<string, unknown>;

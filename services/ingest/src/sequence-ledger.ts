@@ -1,21 +1,26 @@
 import type { GapDocument } from '@tidegauge/readings';
-import { ownText } from './own-text.ts';
+import { copyString } from './copy-string.ts';
 import { RangeSet } from './range-set.ts';
 
-/** Boots that are followed for each device, the present one included. */
+/** Boots that are tracked for each device, including the current one. */
 const BOOTS_KEPT = 3;
-/** Earlier boots that are remembered for each device, so that they are not taken for new ones. */
+/** Earlier boots whose hashes are kept for each device, so that they do not count as new boots. */
 const BOOTS_REMEMBERED = 8;
-/** What devices and boots may take, and what their missing ranges may take. */
+/** Memory for devices and boots, and for their missing ranges. */
 const MAX_DEVICE_BYTES = 16 * 1024 * 1024;
 const MAX_GAP_BYTES = 8 * 1024 * 1024;
-/** A device with one boot, without the device's own name; and each further boot. A boot's name has 64 characters at most. */
+/**
+ * Memory of a device with one boot, without the device name, and of each further boot. The name of a boot has at most
+ * 64 characters.
+ */
 const DEVICE_BYTES = 560;
 const BOOT_BYTES = 288;
-/** A boot's set of missing ranges, and one range of it. */
+/** Memory of a boot's set of missing ranges, and of one range. */
 const SET_BYTES = 160;
 const RANGE_BYTES = 32;
-/** A number further from the others than this is not the next of them: a sensor does not lose 4 billion readings. */
+/**
+ * A number that is further away than this does not continue the sequence: a sensor does not lose 4 billion readings.
+ */
 const MAX_JUMP = 2 ** 32;
 const MAX_LISTED = 200;
 const MAX_RANGES_LISTED = 64;
@@ -24,33 +29,33 @@ interface Boot {
   readonly boot: string;
   lowest: number;
   highest: number;
-  /** Numbers below are not judged: it is not known any more which of them were missing. */
+  /** Numbers below it are not checked, because the details of what was missing there were dropped. */
   floor: number;
-  /** What is missing between `lowest` and `highest`; null while nothing is. */
+  /** The numbers missing between `lowest` and `highest`; null when none are missing. */
   gaps: RangeSet | null;
-  /** Numbers that were missing below `floor`. */
+  /** The count of numbers that were missing below `floor`. */
   givenUp: number;
   duplicates: number;
 }
 
 interface Device {
-  /** The boot that began last. */
+  /** The newest boot. */
   newest: Boot;
-  /** Boots before it that are followed too, oldest first. */
+  /** Earlier boots that are tracked, oldest first. */
   readonly older: Boot[];
-  /** Hashes of boots that are not followed any more, oldest first. */
+  /** Hashes of boots that are no longer tracked, oldest first. */
   retired: number[] | null;
 }
 
 /**
- * What stamping devices did not deliver, by name: for each (device, boot), the sequence numbers that are
- * missing between the lowest and the highest stored, and those seen more than once. Numbers below the first
- * one seen are not missed: ingest may have joined late.
+ * Tracks the sequence numbers of devices that send `boot` and `seq`: for each device and boot, the numbers missing
+ * between the lowest and the highest stored number, and the numbers seen more than once. Numbers below the first one
+ * seen do not count as missing, because ingest may have started later than the device.
  *
- * Memory is bounded in bytes. What has no room is not followed, and counted as that: `missing` and `duplicates` are
- * exact for all that is followed, `givenUp` has what was missing when it was followed no longer, and `unjudged` the
- * readings that could be neither. When ranges take too much, the boots with most of them lose their oldest; when
- * devices take too much, new ones are not followed.
+ * Memory is bounded in bytes. `missing` and `duplicates` are exact for all that is tracked. `givenUp` counts numbers
+ * that were missing when their details were dropped. `unjudged` counts readings that could not be checked. When
+ * ranges take too much memory, the boots with the most ranges lose their oldest ones. When devices take too much
+ * memory, new devices are not tracked.
  */
 export class SequenceLedger {
   readonly #devices = new Map<string, Device>();
@@ -62,27 +67,27 @@ export class SequenceLedger {
   #givenUp = 0;
   #unjudged = 0;
 
-  /** Sequence numbers ever skipped over; those that came later are still counted. */
+  /** Sequence numbers skipped since the start, including those that arrived later. */
   get gapsOpened(): number {
     return this.#gapsOpened;
   }
 
-  /** Sequence numbers missing now, of the boots that are followed. */
+  /** Sequence numbers missing now, of the boots that are tracked. */
   get missing(): number {
     return this.#missing;
   }
 
-  /** Sequence numbers seen again, of the boots that are followed. */
+  /** Sequence numbers seen again, of the boots that are tracked. */
   get duplicates(): number {
     return this.#duplicates;
   }
 
-  /** Sequence numbers that were missing when their detail was given up; some may have come since. */
+  /** Sequence numbers that were missing when their details were dropped. Some may have arrived since. */
   get givenUp(): number {
     return this.#givenUp;
   }
 
-  /** Readings that were stored, but not compared with others, because their detail was given up or had no room. */
+  /** Stored readings that could not be checked, because details were dropped or did not fit. */
   get unjudged(): number {
     return this.#unjudged;
   }
@@ -91,7 +96,7 @@ export class SequenceLedger {
     return this.#devices.size;
   }
 
-  /** Bytes of memory in use, roughly; bounded. */
+  /** Approximate bytes of memory in use; bounded. */
   get bytes(): number {
     return this.#deviceBytes + this.#gapBytes;
   }
@@ -124,8 +129,8 @@ export class SequenceLedger {
   }
 
   /**
-   * The boots that miss or repeat something, worst first. `truncated` when not all is there: the list was cut, or
-   * some detail was given up or had no room.
+   * The boots with missing or repeated numbers, worst first. `truncated` is true when the list was cut, or details
+   * were dropped or did not fit.
    */
   list(): { readonly list: readonly GapDocument[]; readonly truncated: boolean } {
     const found: { device: string; entry: Boot; missing: number }[] = [];
@@ -145,7 +150,7 @@ export class SequenceLedger {
     return { list: listed.map(({ device, entry }) => gapDocument(device, entry)), truncated };
   }
 
-  /** Begins to follow a device that was not seen before. */
+  /** Starts to track a new device. */
   #follow(device: string, boot: string, seq: number): void {
     const bytes = DEVICE_BYTES + 2 * device.length;
     if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) {
@@ -153,10 +158,12 @@ export class SequenceLedger {
       return;
     }
     this.#deviceBytes += bytes;
-    this.#devices.set(ownText(device), { newest: newBoot(boot, seq), older: [], retired: null });
+    this.#devices.set(copyString(device), { newest: newBoot(boot, seq), older: [], retired: null });
   }
 
-  /** Finds an older boot (backfill after a restart) or begins a new one; null when there is nothing to compare. */
+  /**
+   * Finds an older boot (backfill after a restart) or adds a new one. Returns null when there is nothing to compare.
+   */
   #enter(known: Device, boot: string, seq: number): Boot | null {
     const older = known.older.find((entry) => entry.boot === boot);
     if (older !== undefined) return older;
@@ -172,7 +179,7 @@ export class SequenceLedger {
     return null;
   }
 
-  /** Stops following an older boot: one that misses nothing rather than one that does, then the oldest. */
+  /** Stops tracking an older boot: the oldest without missing numbers, or else the oldest. */
   #retire(known: Device): void {
     const complete = known.older.findIndex(({ gaps }) => gaps === null);
     const [entry] = known.older.splice(Math.max(complete, 0), 1);
@@ -200,7 +207,7 @@ export class SequenceLedger {
     this.#resize(entry, before);
   }
 
-  /** A number inside the range seen: it closes a gap, or was here before. */
+  /** A number within the range seen: it closes a gap or is a duplicate. */
   #fill(entry: Boot, seq: number): void {
     const before = gapBytes(entry.gaps);
     if (entry.gaps === null || !entry.gaps.remove(seq)) {
@@ -218,7 +225,9 @@ export class SequenceLedger {
     if (this.#gapBytes > MAX_GAP_BYTES) this.#shrinkGaps();
   }
 
-  /** Halves what ranges take, at the cost of those who have most, then of those who came last: others keep theirs. */
+  /**
+   * Halves the memory of ranges: boots with the most ranges lose theirs first, then the boots that were added last.
+   */
   #shrinkGaps(): void {
     const all = [...this.#devices.values()].flatMap(bootsOf).filter(({ gaps }) => gaps !== null);
     let most = all.reduce((largest, { gaps }) => Math.max(largest, gaps!.ranges), 0);
@@ -232,7 +241,7 @@ export class SequenceLedger {
     }
   }
 
-  /** Keeps the newest ranges of a boot only. */
+  /** Drops all but the newest ranges of a boot. */
   #giveUpOldest(entry: Boot, keep: number): void {
     const gaps = entry.gaps!;
     const before = gapBytes(gaps);
@@ -261,7 +270,15 @@ function bootsOf({ older, newest }: Device): readonly Boot[] {
 }
 
 function newBoot(boot: string, seq: number): Boot {
-  return { boot: ownText(boot), lowest: seq, highest: seq, floor: 0, gaps: null, givenUp: 0, duplicates: 0 };
+  return {
+    boot: copyString(boot),
+    lowest: seq,
+    highest: seq,
+    floor: 0,
+    gaps: null,
+    givenUp: 0,
+    duplicates: 0,
+  };
 }
 
 function gapBytes(gaps: RangeSet | null): number {
@@ -272,7 +289,7 @@ function bytesOf(ranges: number): number {
   return ranges === 0 ? 0 : SET_BYTES + RANGE_BYTES * ranges;
 }
 
-/** A number below 2^30, which takes no memory of its own in an array. */
+/** A hash below 2^30, which V8 stores in an array without extra memory. */
 function hash(text: string): number {
   let value = 0;
   for (let index = 0; index < text.length; index++) value = (value * 31 + text.charCodeAt(index)) | 0;

@@ -17,7 +17,7 @@ import {
 import { openStore } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
 import { createApp } from './app.ts';
-import { BrokerSource } from './broker.ts';
+import { BrokerSource } from './broker-source.ts';
 import { measure } from './measure.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
@@ -25,14 +25,14 @@ import { defaultRoutes, loadRoutes, Router } from './routes.ts';
 import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
 
-/** What another ingest of this client id, asked to stop, needs to end. */
+/** How long to wait for another ingest process with this client id that is stopping. */
 const LOCK_MS = 15_000;
-/** The part of STOP_TIMEOUT that is kept for closing the session, HTTP, the spool and the store. */
+/** The share of STOP_TIMEOUT that is reserved for closing the session, HTTP, the spool and the store. */
 const CLOSING_SHARE = 0.25;
 
 /**
- * Starts ingest and returns when it is ready: store open, HTTP listening, broker session up and subscribed.
- * While the broker is away it keeps trying, and says so on `/readyz`.
+ * Starts ingest. Resolves when it is ready: the store is open, HTTP listens, and the broker session is connected and
+ * subscribed. While the broker is unavailable it retries, and `/readyz` reports it.
  */
 export async function startIngest(config: Config<typeof settings>, signal: AbortSignal): Promise<Running> {
   const { clientId: instance, httpToken: token } = config;
@@ -45,7 +45,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   );
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();
-  // Nobody may be waiting for it yet when it rejects.
+  // The promise may reject before a caller waits for it.
   broken.promise.catch(() => {});
 
   const undo: (() => unknown)[] = [];
@@ -127,7 +127,7 @@ function openSpool(config: Config<typeof settings>, logger: Logger): Spool | nul
   return new Spool(directory, config.spoolMaxBytes, logger.child({ component: 'spool' }));
 }
 
-/** Stops reading, stores what was read for as long as allowed, and leaves the rest with the broker. */
+/** Stops reading, and stores received messages within the time limit. The broker keeps the rest. */
 async function drain(pipeline: Pipeline, source: BrokerSource, stopTimeout: number): Promise<void> {
   pipeline.stop();
   const late = Promise.withResolvers<void>();

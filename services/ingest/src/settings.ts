@@ -15,107 +15,110 @@ import {
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { ACK_POLICIES } from './routes.ts';
 
-/** Stands in file names, quarantine ids and on the broker, so it is kept to what all of these allow. */
+/**
+ * The client id is part of file names, quarantine ids and the broker's sessions, so only characters that all of these
+ * allow are accepted.
+ */
 const clientId: Kind<string> = {
   takes: 'a name of 1 to 64 letters, digits, _ and -',
   parse(value) {
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new Error('it has other characters or length');
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) throw new Error('it has other characters or is too long');
     return value;
   },
 };
 
-/** Every setting of ingest; the README's table is generated from it. */
+/** Every setting of ingest. The table in docs/configuration.md is generated from it. */
 export const settings = defineConfig({
   store: {
     kind: url(...STORE_SCHEMES),
     default: 'sqlite:./data/tidegauge.db',
     secret: 'url',
-    help: 'Where readings are stored; the scheme picks the backend.',
+    help: 'The store for readings. The scheme selects the backend.',
   },
   ...BROKER_SETTINGS,
   brokerCert: { kind: text('a file name'), help: 'PEM file of a client certificate.' },
-  brokerKey: { kind: text('a file name'), help: 'PEM file of the key to it.' },
+  brokerKey: { kind: text('a file name'), help: "PEM file of the client certificate's private key." },
   clientId: {
     kind: clientId,
     default: 'tidegauge-ingest',
-    help: 'MQTT client id. The broker keeps the queue under it, so each replica has its own, the same after a restart.',
+    help: 'MQTT client id. The broker keeps a queue for each client id, so each replica needs its own, and the same one after a restart.',
   },
-  shareGroup: { kind: text(), help: 'Share the work with other replicas: subscribes as $share/<group>/….' },
+  shareGroup: { kind: text(), help: 'Share the messages among replicas: subscribe to $share/<group>/….' },
   ack: {
     kind: oneOf(ACK_POLICIES),
     default: 'durable',
-    help: 'When a message is acknowledged, where its route does not say: durable after the commit, or while the store is away once it is fsynced in the spool; stored after the commit only; received at once (can lose what is in flight).',
+    help: 'When a message is acknowledged, unless its route sets it. durable: after the commit, or after an fsync in the spool while the store is unavailable. stored: after the commit only. received: on arrival (a crash loses messages in flight).',
   },
   routes: {
     kind: text('a file name'),
-    help: 'YAML or JSON file of routes; without one, sensors/{device+}/{metric} in any format.',
+    help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}, in any format.',
   },
   dataDir: {
     kind: text('a directory'),
     default: './data',
-    help: 'Where ingest keeps what is its own: the quarantine, and the spool unless SPOOL_DIR says otherwise.',
+    help: "Directory for ingest's own files: the quarantine, and the spool unless SPOOL_DIR is set.",
   },
   spoolDir: {
     kind: text('a directory'),
-    help: 'Where messages wait while the store is away; each client id has its own part of it. DATA_DIR/spool by default.',
+    help: 'Directory for messages that wait while the store is unavailable. Each client id has its own subdirectory. Default: DATA_DIR/spool.',
   },
   spoolMaxBytes: {
     kind: bytes(0, 2 ** 40),
     default: '256MiB',
-    help: 'Size of the spool; beyond it the broker has to wait. 0 does without: then the broker waits at once.',
+    help: 'Largest size of the spool. When it is full, messages wait at the broker. 0: no spool.',
   },
   httpListen: SERVICE_SETTINGS.httpListen,
   metricsPort: {
     kind: port(),
     default: '9464',
-    help: 'HTTP port: metrics, health, ledger, quarantine, live feed.',
+    help: 'HTTP port for metrics, health, ledger, quarantine and live feed.',
   },
   httpToken: {
     kind: text(),
     secret: true,
-    help: 'Bearer token asked of every request that changes something; needed when listening beyond this machine.',
+    help: 'Bearer token for every request that changes something. Required when HTTP_LISTEN is not loopback.',
   },
-  maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Readings in one write, at most.' },
+  maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Largest number of readings in one write.' },
   pace: {
     kind: duration(0, 1),
     default: '3ms',
-    help: 'Least time between two writes under load; a message that comes alone never waits.',
+    help: 'Least time between two writes under load. A single message does not wait.',
   },
   maxInFlight: {
     kind: integer(1, 1_000_000),
     default: '8000',
-    help: 'Readings in memory, at most; beyond it the broker has to wait.',
+    help: 'Largest number of readings in memory. Further messages wait at the broker.',
   },
   maxInFlightBytes: {
     kind: bytes(65_536, 2 ** 31),
     default: '16MiB',
-    help: 'Bytes of messages in memory, at most, likewise: payloads, topics and all that is kept beside them.',
+    help: 'Largest size of the messages in memory: payloads, topics and decoded readings. Further messages wait at the broker.',
   },
   maxTopic: {
     kind: bytes(16, 65_535),
     default: '1KiB',
-    help: 'The longest MQTT topic taken; a message with a longer one is quarantined, its topic cut to 512 bytes.',
+    help: 'The longest MQTT topic that is accepted. A message with a longer topic is quarantined, with its topic cut to 512 bytes.',
   },
   maxPayload: {
     kind: bytes(1024, 2 ** 28),
     default: '8MiB',
-    help: 'The largest MQTT packet and the largest HTTP payload taken; a larger MQTT message is quarantined without its payload.',
+    help: 'The largest MQTT packet and HTTP payload that is accepted. A larger MQTT message is quarantined without its payload.',
   },
   quarantineMaxBytes: {
     kind: bytes(65_536, 2 ** 40),
     default: '64MiB',
-    help: 'Size of the quarantine on the disk; the oldest items make room.',
+    help: 'Largest size of the quarantine on disk. When it is full, the oldest items are dropped.',
   },
   keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },
   stopTimeout: {
     kind: duration(1, 600),
     default: '10s',
-    help: 'Time from being asked to stop to the end of the process, at most. What is in flight is stored in its first three quarters; the rest stays with the broker.',
+    help: 'Longest time from a stop signal to the end of the process. Messages in flight are stored in the first three quarters of it; the broker keeps the rest.',
   },
   cleanStart: {
     kind: boolean(),
     default: 'false',
-    help: 'Forget what the broker kept for us while we were away.',
+    help: 'Start a new MQTT session: discard the messages that the broker kept while ingest was not connected.',
   },
   logLevel: SERVICE_SETTINGS.logLevel,
 });

@@ -1,27 +1,27 @@
 import { crc32 } from 'node:zlib';
-import { type Parcel, SOURCES } from './parcels.ts';
 import { decodePart, encodePart } from './part.ts';
+import { type RawMessage, SOURCES } from './raw-message.ts';
 
-/** A message in the spool: all that is needed to decode it again as it was when it came. */
-export interface SpoolEntry extends Parcel {
+/** A message in the spool, with everything that is needed to decode it as it was received. */
+export interface SpoolEntry extends RawMessage {
   /** Microseconds since the epoch. */
   readonly received: number;
 }
 
-/** Length and checksum of the body, 32 bits each, little endian. */
+/** Length and checksum of the body: 32 bits each, little endian. */
 const HEADER = 8;
-/** Receive time, length of the format's name, length of the topic. */
+/** Receive time, length of the format name, length of the topic. */
 const FIXED = 11;
-/** Set in the length of the format's name (which is never that long) when source and part follow. */
+/** Flag in the length of the format name (which is always shorter): source and part follow. */
 const EXTENDED = 0x80;
 /** Source, length of the part. */
 const EXTENSION = 5;
 
 /**
- * An entry as it lies in a segment: `length crc32(body) body`, the body `received:f64 formatLength:u8
- * topicLength:u16 format topic payload`. CRC-32 as in zlib, since node computes that one natively.
- * A message that is not whole, or not from the broker, has bit 7 of `formatLength` set and
- * `source:u8 partLength:u32 part` before its format; version 0.1.0 knew none of these.
+ * Encodes an entry of a segment: `length crc32(body) body`, with the body `received:f64 formatLength:u8
+ * topicLength:u16 format topic payload`. The checksum is zlib's CRC-32, which Node computes natively. For a part of a
+ * message, or a message that is not from the broker, bit 7 of `formatLength` is set and `source:u8 partLength:u32
+ * part` precedes the format. Version 0.1.0 does not read such entries.
  */
 export function encodeEntry({ source, topic, format, payload, received, part }: SpoolEntry): Buffer {
   const formatLength = Buffer.byteLength(format);
@@ -49,8 +49,8 @@ export function encodeEntry({ source, topic, format, payload, received, part }: 
 }
 
 /**
- * The whole entries at the head of a segment, and how many bytes they take: what lies behind was torn by a
- * power loss, or damaged, and cannot be read.
+ * Decodes the complete entries at the start of a segment. `sound` is their length in bytes. The bytes after them were
+ * torn by a power loss or damaged, and cannot be read.
  */
 export function decodeEntries(segment: Buffer): { entries: SpoolEntry[]; sound: number } {
   const entries: SpoolEntry[] = [];
@@ -58,7 +58,7 @@ export function decodeEntries(segment: Buffer): { entries: SpoolEntry[]; sound: 
   while (sound + HEADER + FIXED <= segment.length) {
     const length = segment.readUInt32LE(sound);
     const body = segment.subarray(sound + HEADER, sound + HEADER + length);
-    // Zeros, as a file system leaves them behind a torn write, have a checksum that fits: hence the least length.
+    // The least length excludes zeros, which a file system can leave after a torn write and whose checksum matches.
     if (length < FIXED || body.length < length || crc32(body) !== segment.readUInt32LE(sound + 4)) break;
     entries.push(decodeBody(body));
     sound += HEADER + length;

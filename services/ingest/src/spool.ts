@@ -6,12 +6,12 @@ import { ConfigError, type Logger } from '@tidegauge/service';
 import { decodeEntries, encodeEntry, type SpoolEntry } from './spool-entry.ts';
 
 const NAME = /^\d{12}\.spool$/;
-/** A segment is deleted as a whole, and read as a whole: small enough for memory, large enough to be few. */
+/** A segment is read and deleted as a whole: small enough for memory, large enough that there are few. */
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 
 export interface Segment {
   readonly file: string;
-  /** Segments are numbered in the order in which they were begun. */
+  /** Segments are numbered in the order of their creation. */
   readonly number: number;
   readonly bytes: number;
   /** Receive time of its first entry, microseconds since the epoch. */
@@ -25,9 +25,9 @@ interface Append {
 }
 
 /**
- * Messages that wait on this machine's disk for their store: segment files in order, appended to with one fsync
- * for all who wait (group commit), deleted when all of a segment is stored. Bounded in bytes: what does not
- * fit is refused, never dropped.
+ * Stores messages on local disk until the store accepts them. Messages are appended to numbered segment files, with
+ * one fsync for all waiting callers (group commit). A segment is deleted when all its messages are stored. The spool
+ * is bounded in bytes: messages that do not fit are refused, never dropped.
  */
 export class Spool {
   readonly #directory: string;
@@ -39,7 +39,7 @@ export class Spool {
   #bytes = 0;
   #waiting: Append[] = [];
   #waitingBytes = 0;
-  /** What touches files does it one after the other. */
+  /** Serializes file operations. */
   #turn: Promise<unknown> = Promise.resolve();
   #trouble: string | null = null;
 
@@ -50,9 +50,9 @@ export class Spool {
   }
 
   /**
-   * Opens the spool, and gives what an earlier process left in it, in order. A tail torn by a power loss is cut at
-   * the last whole entry; the cut bytes are kept beside it, as `….damaged`, and reported. To be read to its end
-   * before anything else is asked.
+   * Opens the spool and yields the entries of an earlier process, in order. A tail that was torn by a power loss is
+   * cut after the last complete entry; the cut bytes are kept in a file `….damaged` and reported. Read the generator
+   * to its end before any other call.
    *
    * @throws {ConfigError} when the directory cannot be used
    */
@@ -63,7 +63,7 @@ export class Spool {
       for (const name of names.toSorted()) yield* this.#recoverSegment(name);
     } catch (error) {
       throw new ConfigError([
-        `the spool ${this.#directory} cannot be opened: ${(error as Error).message}: see SPOOL_DIR`,
+        `the spool ${this.#directory} cannot be opened: ${(error as Error).message}: check SPOOL_DIR`,
       ]);
     }
   }
@@ -86,17 +86,21 @@ export class Spool {
     return this.#sealed[0]?.since ?? this.#active?.since ?? null;
   }
 
-  /** Number of the newest segment; -1 before the first. */
+  /** The number of the newest segment; -1 when there has been none. */
   get newest(): number {
     return this.#next - 1;
   }
 
-  /** Why nothing can be written at present; null while it can. */
+  /** Why the spool cannot be written now; null when it can. */
   get trouble(): string | null {
     return this.#trouble;
   }
 
-  /** Keeps messages, all or none. @returns true once they are fsynced; false when there is no room or no disk. */
+  /**
+   * Stores all of the messages, or none.
+   *
+   * @returns true when they are fsynced; false when the spool is full or the disk cannot be written
+   */
   append(entries: readonly SpoolEntry[]): Promise<boolean> {
     const data = Buffer.concat(entries.map(encodeEntry));
     if (this.#bytes + this.#waitingBytes + data.length > this.#maxBytes) return Promise.resolve(false);
@@ -107,7 +111,7 @@ export class Spool {
     });
   }
 
-  /** The oldest segment, to be read and then removed; null when there is none. */
+  /** The oldest segment, to read and then remove; null when there is none. */
   oldest(): Promise<Segment | null> {
     return this.#inTurn(async () => {
       if (this.#sealed.length === 0) await this.#seal();
@@ -115,7 +119,11 @@ export class Spool {
     });
   }
 
-  /** @throws when the segment is not as it was written; at the next start what is whole of it is recovered. */
+  /**
+   * Reads a segment.
+   *
+   * @throws when the segment is damaged; its complete entries are recovered at the next start
+   */
   async read({ file, bytes }: Segment): Promise<readonly SpoolEntry[]> {
     const data = await readFile(join(this.#directory, file));
     const { entries, sound } = decodeEntries(data.subarray(0, bytes));
@@ -123,11 +131,12 @@ export class Spool {
     return entries;
   }
 
-  /** Forgets the oldest segment, all of which is settled. */
+  /** Deletes the oldest segment, after all its messages are settled. */
   remove(segment: Segment): Promise<void> {
     return this.#inTurn(async () => {
       await unlink(join(this.#directory, segment.file));
-      // A segment that came back after a power loss would write old values over their corrections.
+      // Without this sync a deleted segment could reappear after a power loss, and old values would replace their
+      // corrections.
       await this.#syncDirectory();
       this.#sealed.shift();
       this.#bytes -= segment.bytes;
@@ -153,7 +162,7 @@ export class Spool {
     try {
       this.#active ??= await this.#create(group[0]!.since);
       const { handle, bytes } = this.#active;
-      // A disk that gets full takes a part first, and gives the cause when asked for the rest.
+      // A disk that becomes full writes a part first, and reports the error for the rest.
       for (let written = 0; written < data.length; )
         written += (await handle.write(data, written, data.length - written, bytes + written)).bytesWritten;
       await handle.datasync();
@@ -166,7 +175,7 @@ export class Spool {
     } catch (error) {
       if (this.#trouble === null) this.#logger.error({ err: error }, 'the spool cannot be written');
       this.#trouble = `the spool cannot be written: ${(error as Error).message}`;
-      // After a failed fsync nobody knows what the file holds behind its last good entry: a new one is begun.
+      // After a failed fsync the contents after the last complete entry are unknown, so a new segment is started.
       if (!kept) await this.#seal().catch(() => {});
     }
     for (const { done } of group) done(kept);
@@ -185,7 +194,7 @@ export class Spool {
     return { handle, file, bytes: 0, since };
   }
 
-  /** Ends the active segment. */
+  /** Closes the active segment. */
   async #seal(): Promise<void> {
     const active = this.#active;
     if (active === null) return;
@@ -218,7 +227,7 @@ export class Spool {
       this.#damaged(file, data, sound);
       truncateSync(join(this.#directory, file), sound);
     }
-    // One without a whole entry stays until it is its turn to be removed: it may hold nothing that was acknowledged.
+    // A segment without a complete entry is removed in its turn. It may contain nothing that was acknowledged.
     this.#sealed.push({ file, number, bytes: sound, since: entries[0]?.received ?? now() });
     this.#bytes += sound;
     return entries;
@@ -229,7 +238,7 @@ export class Spool {
     writeFileSync(join(this.#directory, kept), data.subarray(sound), { mode: 0o600 });
     this.#logger.error(
       { file: kept, bytes: data.length - sound },
-      'the end of a spool segment cannot be read: it is torn by a power loss, or damaged, and set aside',
+      'the end of a spool segment cannot be read: it was torn by a power loss or damaged; its bytes are kept in this file',
     );
   }
 }

@@ -1,22 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DecodeError, type Reading } from '@tidegauge/readings';
 import type { Accounts } from './accounts.ts';
-import { StoreAway } from './commit.ts';
-import { type Delivery, type Origin, slimmed } from './delivery.ts';
+import { StoreUnavailable } from './committer.ts';
+import { compacted, type Delivery, type Origin } from './delivery.ts';
 import { Lane } from './lane.ts';
-import { decodeParcel } from './parcels.ts';
+import { decodeMessage } from './raw-message.ts';
 import type { Router } from './routes.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolEntry } from './spool-entry.ts';
 
-/** How long the store may be away before messages go to the spool, so that its restart is not worth a write. */
+/**
+ * How long the store may be unavailable before messages go to the spool, so that a short restart of the store causes
+ * no write.
+ */
 const PATIENCE_MS = 1000;
-/** Bytes of devices whose spooled times are remembered one by one; beyond it, all of them wait for the spool. */
+/** Memory for the newest spooled time of each device. Beyond it, messages of all devices wait for the spool. */
 const MOST_DEVICE_BYTES = 8 * 1024 * 1024;
-/** What a device takes there besides its name. */
+/** Bytes of a device there besides its name. */
 const DEVICE_BYTES = 100;
 
-/** Its message was acknowledged when it was spooled. */
+/** The origin of a message from the spool, which was acknowledged when it was spooled. */
 const ACKNOWLEDGED: Origin = { settled() {} };
 const NONE: readonly Reading[] = [];
 
@@ -24,67 +27,67 @@ export interface SpoolerOptions {
   readonly spool: Spool;
   readonly router: Router;
   readonly accounts: Accounts;
-  /** Readings, at most, in one write. */
+  /** Readings in one write at most. */
   readonly maxBatch: number;
   readonly paceMs: number;
-  /** Ends waiting; what was not spooled stays unacknowledged. */
+  /** Ends waiting. Messages that were not spooled stay unacknowledged. */
   readonly signal: AbortSignal;
-  /** True while the store takes less than comes. */
+  /** Whether the store accepts less than arrives. */
   readonly isSlow: () => boolean;
-  /** Brings a batch into the store; rejects with StoreAway when that takes more patience than given. */
+  /** Writes a batch to the store. Rejects with StoreUnavailable when that takes longer than `patienceMs`. */
   readonly store: (batch: readonly Delivery[], patienceMs?: number) => Promise<void>;
-  /** Sends what cannot be decoded to quarantine. */
-  readonly condemn: (delivery: Delivery, error: DecodeError, received: number) => void;
-  /** Resolves when all that was sent to quarantine is there. */
+  /** Sends a message that cannot be decoded to quarantine. */
+  readonly quarantine: (delivery: Delivery, error: DecodeError, received: number) => void;
+  /** Resolves when all messages sent to quarantine are written. */
   readonly quarantined: () => Promise<void>;
-  /** Told what the spool holds: once of each reading, when it is fsynced or was found at the start. */
+  /** Called once for each reading in the spool, when it is fsynced or found at the start. */
   readonly onKept: (readings: readonly Reading[]) => void;
-  /** Told of each delivery that may be acknowledged, since it is in the spool. */
+  /** Called for each delivery that may be acknowledged because it is in the spool. */
   readonly onSpooled: (delivery: Delivery) => void;
   readonly onBroken: (error: unknown) => void;
 }
 
-/** A delivery that waits apart, and the last segment of the spool that must be stored before it. */
+/** A delivery that waits in memory, and the last segment of the spool that must be stored before it. */
 interface Waiting {
   readonly delivery: Delivery;
-  /** -1 when it waits for nothing but the store. */
+  /** -1 when it waits for the store only. */
   readonly after: number;
 }
 
-/** Readings of one device that wait apart. */
-interface Apart {
+/** Readings of one device that wait in memory. */
+interface InMemory {
   count: number;
-  /** Time of the newest. */
+  /** Time of the newest of them. */
   newest: number;
 }
 
 /**
- * Writes batches into the store, or into the spool while the store is away or too slow, and brings the spool
- * into the store, oldest first, beside live traffic. What must not be acknowledged from the spool (HTTP, `ack:
- * stored`) waits apart instead.
+ * Writes batches to the store, or to the spool while the store is unavailable or too slow, and replays the spool to
+ * the store, oldest first, beside live traffic. Messages that must not be acknowledged from the spool (HTTP, `ack:
+ * stored`) wait in memory instead.
  *
- * Readings of one identity must reach the store in the order in which they came. Identity includes time, so only
- * a reading that is not newer than one of its device that waits already can break that order. Such a reading
- * waits behind the other one: apart when the other waits apart, else in the spool, or apart until that segment
- * of the spool is stored. All other readings go straight on.
+ * Readings of one identity must reach the store in the order of their arrival. Identity includes time, so only a
+ * reading that is not newer than a waiting reading of its device can break that order. Such a reading waits behind
+ * the other one: in memory when the other waits in memory, else in the spool, or in memory until that segment of the
+ * spool is stored. All other readings go to the store directly.
  */
 export class Spooler {
   readonly #options: SpoolerOptions;
-  /** What waits apart. */
+  /** Deliveries that wait in memory. */
   readonly #patient: Lane<Waiting>;
-  /** What waits in `#patient`, by device; bounded by what may be in flight. */
-  readonly #apart = new Map<string, Apart>();
-  /** Time of the newest spooled reading by device. */
+  /** The readings in `#patient` by device; bounded by the limit on readings in flight. */
+  readonly #inMemory = new Map<string, InMemory>();
+  /** Time of the newest spooled reading of each device. */
   readonly #newest = new Map<string, number>();
   #newestBytes = 0;
   #crowded = false;
-  #away = false;
+  #unavailable = false;
   #replaying = false;
-  /** Number of the newest segment that was stored. */
+  /** The number of the newest stored segment. */
   #replayed = -1;
   #waiting: (() => void)[] = [];
 
-  /** Takes up what an earlier process left in the spool. */
+  /** Recovers the entries that an earlier process left in the spool. */
   constructor(options: SpoolerOptions) {
     this.#options = options;
     const { spool, router, accounts, maxBatch, paceMs, signal, onKept, onBroken } = options;
@@ -92,13 +95,13 @@ export class Spooler {
       weigh: ({ delivery }) => delivery.readings.length,
       maxBatch,
       paceMs,
-      alone: ({ delivery }) => delivery.alone,
+      ownBatch: ({ delivery }) => delivery.ownBatch,
       write: (batch) => this.#storePatiently(batch),
       onBroken,
     });
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     for (const entry of spool.recover()) {
-      const decoded = decodeParcel(router, entry, entry.received);
+      const decoded = decodeMessage(router, entry, entry.received);
       const readings = decoded instanceof DecodeError ? NONE : decoded.readings;
       accounts.recover(decoded instanceof DecodeError ? 1 : readings.length);
       this.#remember(readings);
@@ -107,27 +110,27 @@ export class Spooler {
     this.#replay();
   }
 
-  /** What waits for the store without being spooled. */
+  /** The oldest delivery that waits for the store without being spooled. */
   get oldest(): Delivery | undefined {
     return this.#patient.oldest?.delivery;
   }
 
-  /** Resolves when nothing waits for the store but what is spooled. */
+  /** Resolves when only spooled messages wait for the store. */
   idle(): Promise<void> {
     return this.#patient.idle();
   }
 
-  /** Resolves when each delivery of a lane's batch is stored, spooled, or waits apart. */
+  /** Resolves when each delivery of a batch is stored, spooled or waiting in memory. */
   async write(batch: readonly Delivery[]): Promise<void> {
     const slow = this.#options.isSlow();
-    const free = this.#isEmpty && this.#apart.size === 0 && !this.#away && !slow;
+    const free = this.#isEmpty && this.#inMemory.size === 0 && !this.#unavailable && !slow;
     const direct = free ? batch : await this.#divert(batch, slow);
     if (direct.length === 0) return;
     try {
       await this.#store(direct, PATIENCE_MS);
     } catch (error) {
-      if (!(error instanceof StoreAway)) throw error;
-      this.#away = true;
+      if (!(error instanceof StoreUnavailable)) throw error;
+      this.#unavailable = true;
       await this.#divert(direct, slow);
     }
   }
@@ -138,26 +141,29 @@ export class Spooler {
 
   async #store(batch: readonly Delivery[], patienceMs?: number): Promise<void> {
     await this.#options.store(batch, patienceMs);
-    this.#away = false;
+    this.#unavailable = false;
   }
 
-  /** @returns what may go to the store now. */
+  /** @returns the deliveries that may go to the store now */
   async #divert(batch: readonly Delivery[], slow: boolean): Promise<readonly Delivery[]> {
     const direct: Delivery[] = [];
     const kept: Delivery[] = [];
     for (const delivery of batch) {
       const isBehind = this.#isBehind(delivery);
-      const mustWait = this.#away || isBehind;
-      if (this.#isBehindApart(delivery)) this.#waitApart(delivery, isBehind);
+      const mustWait = this.#unavailable || isBehind;
+      if (this.#isBehindInMemory(delivery)) this.#waitInMemory(delivery, isBehind);
       else if (delivery.spoolable && (mustWait || slow)) kept.push(delivery);
-      else if (mustWait) this.#waitApart(delivery, isBehind);
+      else if (mustWait) this.#waitInMemory(delivery, isBehind);
       else direct.push(delivery);
     }
     if (kept.length > 0) await this.#keep(kept);
     return direct;
   }
 
-  /** While the spool is full it waits until replay has made room; an empty one that takes nothing leaves the store. */
+  /**
+   * Spools a batch. While the spool is full it waits until a replay frees space. When an empty spool cannot take the
+   * batch, the batch goes to the store.
+   */
   async #keep(batch: readonly Delivery[]): Promise<void> {
     const { spool, accounts, onKept, onSpooled } = this.#options;
     const entries = batch.map(({ source, topic, format, payload, part, readings }) => ({
@@ -181,16 +187,16 @@ export class Spooler {
     this.#replay();
   }
 
-  #waitApart(delivery: Delivery, isBehind: boolean): void {
+  #waitInMemory(delivery: Delivery, isBehind: boolean): void {
     for (const { device, time } of delivery.readings) {
-      const known = this.#apart.get(device);
-      if (known === undefined) this.#apart.set(device, { count: 1, newest: time });
+      const known = this.#inMemory.get(device);
+      if (known === undefined) this.#inMemory.set(device, { count: 1, newest: time });
       else {
         known.count++;
         known.newest = Math.max(known.newest, time);
       }
     }
-    this.#patient.push({ delivery: slimmed(delivery), after: isBehind ? this.#options.spool.newest : -1 });
+    this.#patient.push({ delivery: compacted(delivery), after: isBehind ? this.#options.spool.newest : -1 });
   }
 
   async #storePatiently(batch: readonly Waiting[]): Promise<void> {
@@ -200,21 +206,21 @@ export class Spooler {
     await this.#store(deliveries);
     for (const { readings } of deliveries) {
       for (const { device } of readings) {
-        const known = this.#apart.get(device)!;
-        if (--known.count === 0) this.#apart.delete(device);
+        const known = this.#inMemory.get(device)!;
+        if (--known.count === 0) this.#inMemory.delete(device);
       }
     }
   }
 
-  /** Whether a delivery has to wait for what waits apart. */
-  #isBehindApart({ readings }: Delivery): boolean {
-    if (this.#apart.size === 0) return false;
+  /** Whether a delivery must wait for deliveries in memory. */
+  #isBehindInMemory({ readings }: Delivery): boolean {
+    if (this.#inMemory.size === 0) return false;
     return readings.some(
-      ({ device, time }) => time <= (this.#apart.get(device)?.newest ?? Number.NEGATIVE_INFINITY),
+      ({ device, time }) => time <= (this.#inMemory.get(device)?.newest ?? Number.NEGATIVE_INFINITY),
     );
   }
 
-  /** Whether a delivery has to wait for what is spooled. */
+  /** Whether a delivery must wait for spooled messages. */
   #isBehind({ readings }: Delivery): boolean {
     if (this.#crowded) return true;
     return readings.some(
@@ -232,7 +238,7 @@ export class Spooler {
     if (this.#newestBytes > MOST_DEVICE_BYTES) this.#crowded = true;
   }
 
-  /** Begins to replay, unless that is under way or there is nothing. */
+  /** Starts a replay, unless one is running or the spool is empty. */
   #replay(): void {
     if (this.#replaying || this.#options.spool.empty) return;
     this.#replaying = true;
@@ -251,7 +257,7 @@ export class Spooler {
       this.#wake();
     }
     this.#replaying = false;
-    // Something may have been kept since the spool was found empty; it has then not found a replay to start.
+    // A message may have been spooled after the spool was found empty, while this replay was still marked as running.
     if (!spool.empty) return this.#replay();
     this.#newest.clear();
     this.#newestBytes = 0;
@@ -265,27 +271,30 @@ export class Spooler {
     while (next < entries.length) {
       const batch: Delivery[] = [];
       for (let weight = 0; next < entries.length && weight < maxBatch; next++) {
-        const delivery = this.#revive(entries[next]!);
+        const delivery = this.#toDelivery(entries[next]!);
         if (delivery === null) continue;
         batch.push(delivery);
         weight += delivery.readings.length;
       }
       const begun = performance.now();
       if (batch.length > 0) await this.#store(batch);
-      // What the store refused has to be in quarantine before it may leave the spool.
+      // Messages that the store rejected must be in quarantine before they are removed from the spool.
       await quarantined();
       signal.throwIfAborted();
-      // Live readings are waiting: the store is theirs for as long as it was ours.
+      // Live readings are waiting: they get the store for the same time as the replay had.
       if (accounts.inFlight > 0)
         await sleep(Math.min(performance.now() - begun, 1000), undefined, { signal });
     }
   }
 
-  /** A delivery again; null when there is nothing to store: routes may have changed since it was spooled. */
-  #revive(entry: SpoolEntry): Delivery | null {
-    const { router, accounts, condemn } = this.#options;
+  /**
+   * Creates a delivery from an entry. Returns null when there is nothing to store, because routes can have changed
+   * since it was spooled.
+   */
+  #toDelivery(entry: SpoolEntry): Delivery | null {
+    const { router, accounts, quarantine } = this.#options;
     const { received } = entry;
-    const decoded = decodeParcel(router, entry, received);
+    const decoded = decodeMessage(router, entry, received);
     const failed = decoded instanceof DecodeError;
     const { source, topic, payload, format } = entry;
     const delivery: Delivery = {
@@ -295,23 +304,23 @@ export class Spooler {
       format,
       part: failed ? entry.part : decoded.part,
       readings: failed ? NONE : decoded.readings,
-      // Replay holds one batch at a time, beside what is in flight.
+      // A replay holds one batch at a time, in addition to messages in flight.
       bytes: 0,
       arrived: performance.now(),
       origin: ACKNOWLEDGED,
       token: null,
-      alone: false,
+      ownBatch: false,
       spoolable: false,
-      revived: true,
+      fromSpool: true,
       replayed: false,
     };
     if (!failed) return delivery.readings.length === 0 ? null : delivery;
     accounts.unspool(1);
-    condemn(delivery, decoded, received);
+    quarantine(delivery, decoded, received);
     return null;
   }
 
-  /** Resolves when a part of the spool has been stored, or all of it. Rejects when waiting is ended. */
+  /** Resolves when a segment of the spool has been stored. Rejects when `signal` is aborted. */
   async #progress(): Promise<void> {
     const { signal } = this.#options;
     if (!signal.aborted) await new Promise<void>((resolve) => this.#waiting.push(resolve));

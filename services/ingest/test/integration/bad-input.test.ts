@@ -13,9 +13,9 @@ const pack = [
   { n: 'c:temperature', v: 3 },
 ];
 
-/** What a broken sensor sends, the reason it is kept under, and words a person finds in the explanation. */
+/** What a broken sensor sends, the reason under which it is quarantined, and words of the detail. */
 const BAD: readonly (readonly [topic: string, payload: string | Buffer, reason: string, words: RegExp])[] = [
-  ['sensors/lonely', '1', 'unknown_topic', /fits no route \(sensors\/\{device\+\}\/\{metric\}\)/],
+  ['sensors/lonely', '1', 'unknown_topic', /matches no route \(sensors\/\{device\+\}\/\{metric\}\)/],
   ['sensors/bad name!/temperature', '1', 'invalid_name', /bad name!/],
   ['sensors/probe/temperature', '', 'empty_payload', /no bytes/],
   ['sensors/probe/temperature', 'NaN', 'invalid_value', /NaN/],
@@ -25,7 +25,7 @@ const BAD: readonly (readonly [topic: string, payload: string | Buffer, reason: 
   ['sensors/probe/temperature', '{"v":1', 'malformed', /JSON/],
 ];
 
-test('bad input is quarantined with a reason a person understands, and ingest goes on', async (context) => {
+test('bad input is quarantined with a clear reason, and ingest continues', async (context) => {
   const bench = await setUp(context);
   const ingest = await bench.start();
   const client = await bench.client();
@@ -59,7 +59,7 @@ test('bad input is quarantined with a reason a person understands, and ingest go
   assert.equal((await storedReadings(bench.store, ['good'])).length, BAD.length);
 });
 
-test('a quarantined message is inspected whole, replayed once its cause is mended, or discarded', async (context) => {
+test('a quarantined message can be read in full, replayed after its cause is fixed, or discarded', async (context) => {
   const bench = await setUp(context);
   const routes = `${bench.directory}/routes.yml`;
   await writeFile(routes, '- topic: sensors/{device+}/{metric}\n  format: plain\n');
@@ -96,7 +96,7 @@ test('a quarantined message is inspected whole, replayed once its cause is mende
   );
 });
 
-test('a retained message is skipped by default and stored where the route says so', async (context) => {
+test('a retained message is skipped by default and stored when the route has retained: store', async (context) => {
   const bench = await setUp(context);
   const client = await bench.client();
   await client.publishAsync('sensors/old/temperature', '1', { qos: 1, retain: true });
@@ -109,7 +109,7 @@ test('a retained message is skipped by default and stored where the route says s
   await second.until(({ readings }) => readings.stored === 1, 10_000);
 });
 
-test('readings come in by HTTP under the same promise', async (context) => {
+test('readings received by HTTP have the same delivery guarantee', async (context) => {
   const bench = await setUp(context);
   const ingest = await bench.start();
   const post = (body: string, type = 'application/json', query = '') =>
@@ -150,7 +150,7 @@ test('readings come in by HTTP under the same promise', async (context) => {
   });
 });
 
-test('a message above MAX_PAYLOAD is quarantined, and those behind it are stored', async (context) => {
+test('a message above MAX_PAYLOAD is quarantined, and the messages after it are stored', async (context) => {
   const bench = await setUp(context);
   const client = await bench.client();
   const away = await bench.start({ MAX_PAYLOAD: '64KiB' });
@@ -170,7 +170,7 @@ test('a message above MAX_PAYLOAD is quarantined, and those behind it are stored
   assert.match(detail, /has 94\d+ bytes, and at most 65536 are taken/);
 });
 
-test('messages that are no MQTT are quarantined and acknowledged once, and those behind them are stored', async (context) => {
+test('malformed PUBLISH packets are quarantined and acknowledged once, and the messages after them are stored', async (context) => {
   const bench = await setUp(context);
   const broker = await startOddBroker([
     publish(1, Buffer.from('sensors/a\0b/temperature'), '1'),
@@ -200,7 +200,7 @@ function publish(id: number, topic: Buffer, payload: string): Buffer {
   return Buffer.concat([Buffer.from([0x32, body.length]), body]);
 }
 
-/** Sends what no proper broker sends: speaks just enough MQTT 5, in short packets. */
+/** A server that sends malformed packets: it implements just enough of MQTT 5. */
 async function startOddBroker(messages: readonly Buffer[]) {
   const acknowledged: number[] = [];
   const sockets: Socket[] = [];

@@ -11,7 +11,7 @@ import { settled, storedReadings } from './helpers.ts';
 const SENSORS = 4;
 const ROUNDS = 300;
 
-test('nothing acknowledged is lost through the embedded broker: QoS 0, 1 and 2, retained, and ingest away', async (context) => {
+test('nothing acknowledged is lost through the embedded broker: QoS 0, 1 and 2, retained messages, and ingest not running', async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-embedded-'));
   const broker = await startEmbeddedBroker({ port: 0 });
   const store = `sqlite:${join(directory, 'store.db')}`;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { mountSmallDisk, type SmallDisk } from '@tidegauge/lab/small-disk';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { createLogger } from '@tidegauge/service';
-import { type Poison, Quarantine } from '../../src/quarantine.ts';
+import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
 import { Spool } from '../../src/spool.ts';
 import { settled, setUp, storedReadings } from './helpers.ts';
 
@@ -15,7 +15,11 @@ const skip = 'skip' in started ? started.skip : false;
 const disk = 'server' in started ? started.server : (undefined as unknown as SmallDisk);
 test.after(() => disk?.remove());
 
-/** Takes all the room there is. @returns how to give it back */
+/**
+ * Fills the disk.
+ *
+ * @returns a function that frees it
+ */
 function fill(): () => void {
   const file = join(disk.path, 'ballast');
   const { bavail, bsize } = statfsSync(disk.path);
@@ -23,7 +27,7 @@ function fill(): () => void {
   return () => rmSync(file);
 }
 
-const item = (topic: string, size: number): Poison => ({
+const item = (topic: string, size: number): QuarantineEntry => ({
   source: 'mqtt',
   part: null,
   topic,
@@ -36,7 +40,7 @@ const item = (topic: string, size: number): Poison => ({
   readings: 1,
 });
 
-test('a quarantine on a full disk says so, and tries again without losing or counting anything', {
+test('a quarantine on a full disk reports the error, and a retry loses and counts nothing', {
   skip,
 }, () => {
   const quarantine = new Quarantine(join(disk.path, 'q.db'), 'i', 5 * MIB);
@@ -56,7 +60,9 @@ test('a quarantine on a full disk says so, and tries again without losing or cou
   for (const file of readdirSync(disk.path)) rmSync(join(disk.path, file));
 });
 
-test('a spool on a full disk refuses with the cause, and keeps what it took', { skip }, async () => {
+test('a spool on a full disk refuses new messages with the cause, and keeps the stored ones', {
+  skip,
+}, async () => {
   const logged: unknown[] = [];
   const logger = {
     ...createLogger('test', 'silent'),
@@ -94,7 +100,7 @@ test('a spool on a full disk refuses with the cause, and keeps what it took', { 
   rmSync(join(disk.path, 'spool'), { recursive: true });
 });
 
-test('ingest goes on when its disk was full, and nothing is lost', {
+test('ingest continues after its disk was full, and nothing is lost', {
   skip,
   timeout: 120_000,
 }, async (context) => {

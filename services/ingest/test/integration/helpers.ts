@@ -8,7 +8,7 @@ import { openStore } from '@tidegauge/storage';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt, { type MqttClient } from 'mqtt';
 
-/** A broker, a directory and the means to start ingest on them; all gone when the test ends. */
+/** A broker, a directory and functions to start ingest on them. Everything is removed when the test ends. */
 export interface Bench {
   readonly broker: Mosquitto;
   readonly directory: string;
@@ -51,7 +51,7 @@ export async function setUp(context: TestContext): Promise<Bench> {
   };
 }
 
-/** Everything a store holds of the given devices. */
+/** All stored readings of the given devices. */
 export async function storedReadings(url: string, devices: readonly string[]): Promise<Reading[]> {
   const store = await openStore(url);
   try {
@@ -66,7 +66,7 @@ export async function storedReadings(url: string, devices: readonly string[]): P
   }
 }
 
-/** Resolves when nothing is in flight and for a second nothing more has come. */
+/** Resolves when nothing is in flight and nothing has arrived for a second. */
 export function settled(ingest: IngestProcess): Promise<LedgerDocument> {
   let received = -1;
   let since = 0;

@@ -10,9 +10,9 @@ import { generate, type IConnectPacket, parser } from 'mqtt-packet';
 import { type Bench, setUp } from './helpers.ts';
 
 const MIB = 1024 * 1024;
-/** What a container of ingest may take on a board of 1 GB. Node lets its own heap have half of that there. */
+/** Memory limit of an ingest container on a board with 1 GB. Node gives its heap half of that. */
 const LIMIT = memoryOf('INGEST_MEMORY');
-/** How long a reading of a sensor may wait while another one misbehaves: the machine may be busy. */
+/** How long a reading of one sensor may wait while another sensor misbehaves; the machine may be busy. */
 const PROMPT_MS = 15_000;
 
 function memoryOf(name: string): number {
@@ -30,7 +30,7 @@ interface Message {
   readonly payload: string;
 }
 
-/** Publishes as fast as the broker takes it, 200 messages ahead of its acknowledgements. */
+/** Publishes as fast as the broker accepts, at most 200 messages ahead of the acknowledgements. */
 async function flood(port: number, messages: Iterable<Message>): Promise<void> {
   const socket: Socket = connect(port, '127.0.0.1');
   const protocol = { protocolVersion: 5 } as const;
@@ -64,7 +64,11 @@ async function flood(port: number, messages: Iterable<Message>): Promise<void> {
   socket.destroy();
 }
 
-/** Publishes a reading of a sensor now and then. @returns ends it, with the longest time until one was stored */
+/**
+ * Publishes a reading of a sensor now and then.
+ *
+ * @returns a function that stops it and returns the longest time until a reading was stored
+ */
 async function watchSensor(context: TestContext, bench: Bench, url: string): Promise<() => Promise<number>> {
   const client = await bench.client();
   const waiting = new Map<number, number>();
@@ -132,7 +136,9 @@ const floods: Record<string, { readonly messages: () => Iterable<Message>; reado
 };
 
 for (const [name, { messages, detail }] of Object.entries(floods)) {
-  test(`ingest keeps its limits while it is sent ${name}`, { timeout: 240_000 }, async (context) => {
+  test(`ingest stays within its memory limits while it receives ${name}`, {
+    timeout: 240_000,
+  }, async (context) => {
     const bench = await setUp(context);
     const ingest = await bench.start({ NODE_OPTIONS: `--max-old-space-size=${LIMIT / MIB / 2}` });
     const end = await watchSensor(context, bench, ingest.url);

@@ -13,13 +13,13 @@ async function assertStoredOnce(store: string, count: number): Promise<void> {
   assert.equal(distinct.size, count);
 }
 
-test('200,000 QoS 1 messages at full speed are each stored once, though ingest is killed three times on the way', async (context) => {
+test('200,000 QoS 1 messages at full speed are each stored once, although ingest is killed three times', async (context) => {
   const count = 200_000;
   const bench = await setUp(context);
   let ingest = await bench.start();
   const published = publish({ port: bench.broker.port, count, devices: DEVICES });
   for (const share of [0.1, 0.15, 0.2]) {
-    // Each life has to store its share before it ends, so that every kill falls into the middle of work.
+    // Each process must store its share before it is killed, so that every kill happens during work.
     await ingest.until(({ readings }) => readings.stored >= share * count, 60_000);
     await ingest.kill();
     ingest = await bench.start();
@@ -43,7 +43,7 @@ test('a graceful stop under load loses nothing and acknowledges what it stored',
   const second = await bench.start();
   const ledger = await settled(second);
   assert.ok(ledger.balanced);
-  // What the first stored it also acknowledged, so nothing comes twice.
+  // The first process acknowledged everything that it stored, so nothing is delivered twice.
   assert.equal(ledger.readings.duplicate, 0);
   assert.equal(await second.stop(), 0);
   await assertStoredOnce(bench.store, count);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { publish } from '@tidegauge/test-support/publisher';
 import { settled, setUp, storedReadings } from './helpers.ts';
 
-test('without a spool nothing is acknowledged while the store refuses writes; afterwards all is stored', async (context) => {
+test('without a spool nothing is acknowledged while the store rejects writes, and all messages are stored afterwards', async (context) => {
   const count = 30_000;
   const bench = await setUp(context);
   const ingest = await bench.start({
@@ -40,7 +40,7 @@ test('without a spool nothing is acknowledged while the store refuses writes; af
   assert.equal((await storedReadings(bench.store, names)).length, count);
 });
 
-test('a broker that restarts is found again, and readiness says so meanwhile', async (context) => {
+test('ingest reconnects to a broker that restarts, and is not ready meanwhile', async (context) => {
   const bench = await setUp(context);
   const ingest = await bench.start();
   await bench.broker.kill();
@@ -55,18 +55,18 @@ test('a broker that restarts is found again, and readiness says so meanwhile', a
   assert.equal(ledger.mqtt.reconnects, 1);
 });
 
-test('a store that has to be mended by a person ends ingest with the reason, and nothing is acknowledged', async (context) => {
+test('a store that an operator must repair ends ingest with the reason, and nothing is acknowledged', async (context) => {
   const bench = await setUp(context);
   const ingest = await bench.start();
   const file = bench.store.slice('sqlite:'.length);
-  const vandal = new DatabaseSync(file);
-  vandal.exec('drop table recent; drop table readings');
-  vandal.close();
+  const other = new DatabaseSync(file);
+  other.exec('drop table recent; drop table readings');
+  other.close();
   const { acknowledged } = await publish({ port: bench.broker.port, count: 10, devices: 1 });
   assert.equal(acknowledged, 10);
   assert.equal(await ingest.exited, 2);
   // The broker still has them: nothing was acknowledged.
-  const again = await bench.start({ STORE: `sqlite:${bench.directory}/mended.db` });
+  const again = await bench.start({ STORE: `sqlite:${bench.directory}/repaired.db` });
   const ledger = await again.until(({ readings }) => readings.stored === 10, 10_000);
   assert.ok(ledger.balanced);
 });

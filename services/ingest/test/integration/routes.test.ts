@@ -15,7 +15,7 @@ function ingest(env: Record<string, string>, ...flags: string[]) {
   });
 }
 
-test('routes that changed between two lives are taken back at the broker', async (context) => {
+test('topic filters that a changed configuration no longer has are unsubscribed at the broker', async (context) => {
   const bench = await setUp(context);
   const client = await bench.client();
   const routes = `${bench.directory}/routes.yml`;
@@ -33,7 +33,7 @@ test('routes that changed between two lives are taken back at the broker', async
   assert.equal(ledger.messages.received, 2, 'the old topic is not delivered any more');
 });
 
-test('each mistake in the configuration is one line, and nothing runs', () => {
+test('each mistake in the configuration is one line, and ingest does not start', () => {
   const { status, stderr } = ingest(
     { STORE: 'oracle://h/db', METRICS_PORT: 'x', ACK: 'maybe' },
     '--colour=red',
@@ -59,7 +59,7 @@ test('mistakes in a routes file name the file and the route', async (context) =>
   assert.match(stderr, /routes\.yml, route 3: topic must be a text/);
 });
 
-test('a wrong password for the broker ends ingest at once with how to mend it', async (context) => {
+test('a wrong password for the broker ends ingest at once, with how to fix it', async (context) => {
   const { startMosquitto } = await import('@tidegauge/lab');
   const broker = await startMosquitto({ credentials: { username: 'ingest', password: 'right' } });
   context.after(() => broker.stop());
@@ -100,7 +100,7 @@ test('--print-config prints the settings in force without secrets, and --help na
   }
 });
 
-test('ingest does not listen beyond this machine without a token', () => {
+test('ingest refuses to listen on other addresses than loopback without a token', () => {
   const { status, stderr } = ingest({ HTTP_LISTEN: '0.0.0.0' });
   assert.equal(status, 2);
   assert.match(stderr, /there is no HTTP_TOKEN: set HTTP_TOKEN_FILE/);

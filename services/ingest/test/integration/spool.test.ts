@@ -9,7 +9,7 @@ import { type Bench, settled, setUp, storedReadings } from './helpers.ts';
 const names = (count: number) => Array.from({ length: count }, (_, device) => `bench/probe-${device}`);
 const drained = ({ readings }: LedgerDocument) => readings.spooled === 0 && readings.inFlight === 0;
 
-/** Lets nobody write into the store until the returned function is called. */
+/** Locks the store against writes until the returned function is called. */
 function takeAway({ store }: Bench): () => void {
   const lock = new DatabaseSync(store.slice('sqlite:'.length));
   lock.exec('begin immediate');
@@ -19,7 +19,7 @@ function takeAway({ store }: Bench): () => void {
   };
 }
 
-test('while the store is away messages are acknowledged from the spool, and all are stored when it is back', async (context) => {
+test('while the store is unavailable messages are acknowledged from the spool, and all are stored afterwards', async (context) => {
   const count = 30_000;
   const bench = await setUp(context);
   const ingest = await bench.start({ STORE: `${bench.store}?busy=200`, MAX_IN_FLIGHT: '5000' });
@@ -39,7 +39,7 @@ test('while the store is away messages are acknowledged from the spool, and all 
   assert.equal(await ingest.stop(), 0);
 });
 
-test('what was acknowledged from the spool survives kill -9, and live readings pass by what waits there', async (context) => {
+test('messages acknowledged from the spool survive kill -9, and live readings do not wait for them', async (context) => {
   const count = 20_000;
   const bench = await setUp(context);
   const STORE = `${bench.store}?busy=200`;
@@ -59,7 +59,7 @@ test('what was acknowledged from the spool survives kill -9, and live readings p
   assert.equal(await second.stop(), 0);
 });
 
-test('a correction never overtakes the spooled reading that it corrects', async (context) => {
+test('a correction is stored after the spooled reading that it corrects', async (context) => {
   const bench = await setUp(context);
   const ingest = await bench.start({ STORE: `${bench.store}?busy=200` });
   const client = await bench.client();
@@ -77,7 +77,7 @@ test('a correction never overtakes the spooled reading that it corrects', async 
     body: JSON.stringify({ device: 'site-1', metric: 't', t: '2026-11-21T14:10:00Z', v: 3 }),
     headers: { 'content-type': 'application/json' },
   });
-  // It may be refused while the store has not been heard of again; the promise is about what is taken.
+  // HTTP readings may be refused until the store is found available again; the guarantee covers accepted readings.
   const last = posted.status === 202 ? 3 : 2;
   await ingest.until((ledger) => drained(ledger) && ledger.readings.received >= 20_100, 60_000);
   const stored = await storedReadings(bench.store, ['site-1']);
@@ -87,14 +87,14 @@ test('a correction never overtakes the spooled reading that it corrects', async 
   );
 });
 
-test('a full spool lets the broker wait, and loses nothing', async (context) => {
+test('when the spool is full messages wait at the broker, and none is lost', async (context) => {
   const count = 30_000;
   const bench = await setUp(context);
   const env = { STORE: `${bench.store}?busy=200`, MAX_IN_FLIGHT: '4000', SPOOL_MAX_BYTES: '1MiB' };
   const ingest = await bench.start(env);
   const giveBack = takeAway(bench);
   const published = publish({ port: bench.broker.port, count, devices: 100 });
-  // Full is when nothing more comes, though more was published.
+  // The spool is full when nothing more arrives although more was published.
   let received = 0;
   let since = performance.now();
   const full = await ingest.until(({ readings }) => {
@@ -134,7 +134,7 @@ test('a route with ack: stored waits for the store while others are spooled', as
   assert.equal(ledger.readings.stored, 100);
 });
 
-test('what the store refuses of the spool is in quarantine before the spool forgets it', async (context) => {
+test('spooled messages that the store rejects are in quarantine before the spool deletes them', async (context) => {
   const bench = await setUp(context);
   const STORE = `${bench.store}?busy=200`;
   const first = await bench.start({ STORE });
@@ -144,7 +144,7 @@ test('what the store refuses of the spool is in quarantine before the spool forg
   await first.until(({ readings }) => readings.spooled === 20, 30_000);
   await first.kill();
   giveBack();
-  // The routes of the next process no longer know the topic: its messages cannot be decoded any more.
+  // The routes of the next process do not match the topic, so its messages can no longer be decoded.
   const ROUTES = `${bench.directory}/routes.yml`;
   writeFileSync(ROUTES, '- {name: other, topic: "other/{device}/{metric}"}\n');
   const second = await bench.start({ STORE, ROUTES });

@@ -11,14 +11,14 @@ const post = (url: string) =>
     headers: { 'content-type': 'application/json' },
   });
 
-/** Milliseconds from asking it to stop to its end, and its exit code. */
+/** Milliseconds from the stop signal to the end of the process, and its exit code. */
 async function timeToStop(ingest: { stop(): Promise<number | null> }) {
   const begun = performance.now();
   const code = await ingest.stop();
   return { code, seconds: (performance.now() - begun) / 1000 };
 }
 
-test('a stop under load stores what is in flight and takes no more, though the pipeline was full', async (context) => {
+test('a stop under load stores messages in flight and accepts no more, also when the pipeline is full', async (context) => {
   const bench = await setUp(context);
   const limits = { MAX_IN_FLIGHT: '200', MAX_BATCH: '10', PACE: '20ms', STOP_TIMEOUT: '40s' };
   const ingest = await bench.start(limits);
@@ -34,7 +34,7 @@ test('a stop under load stores what is in flight and takes no more, though the p
   await published;
 });
 
-test('a stop ends at STOP_TIMEOUT when the store does not come back, and HTTP takes nothing meanwhile', async (context) => {
+test('a stop ends at STOP_TIMEOUT when the store stays unavailable, and HTTP accepts nothing meanwhile', async (context) => {
   const bench = await setUp(context);
   const env = { STORE: `${bench.store}?busy=100`, SPOOL_MAX_BYTES: '0', STOP_TIMEOUT: '4s' };
   const ingest = await bench.start(env);

@@ -14,7 +14,7 @@ const TRIGGER = `
   end $$;
   create trigger fail_on_666 before insert on readings for each row execute function fail_on_666();`;
 
-test('readings on which the store fails unexpectedly are quarantined with the cause, and hold nothing up', async (context) => {
+test('readings on which the store fails unexpectedly are quarantined with the cause and do not block others', async (context) => {
   const started = await startOrSkip('postgres', startPostgres);
   if ('skip' in started) return context.skip(started.skip);
   const { server } = started;
@@ -27,7 +27,7 @@ test('readings on which the store fails unexpectedly are quarantined with the ca
   const client = await bench.client();
   const say = (device: string, value: number) =>
     client.publishAsync(`sensors/${device}/t`, `${value}`, { qos: 1 });
-  // First of all, alone, so that only health speaks for the store; then among others.
+  // First alone, so that only the health check shows that the store works; then among others.
   await say('a', 666);
   await ingest.until(({ readings }) => readings.quarantined === 1, 30_000);
   await Promise.all(Array.from({ length: 200 }, (_, index) => say(`d${index % 5}`, index === 77 ? 666 : 1)));

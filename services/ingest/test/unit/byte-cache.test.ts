@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ByteCache } from '../../src/byte-cache.ts';
 
-test('what is used stays, and what nobody uses again goes', () => {
+test('names in use stay in the cache, and unused names are evicted', () => {
   const cache = new ByteCache<number>(100_000, () => 0);
   cache.set('used', 1);
   cache.set('unused', 2);
@@ -14,7 +14,7 @@ test('what is used stays, and what nobody uses again goes', () => {
   assert.equal(cache.get('unused'), undefined);
 });
 
-test('the bound is one of bytes, of names and of values', () => {
+test('the bound counts the bytes of names and values', () => {
   const count = (name: string, valueBytes: number) => {
     const cache = new ByteCache<number>(100_000, () => valueBytes);
     for (let number = 0; number < 10_000; number++) cache.set(`${name}${number}`, number);

@@ -6,7 +6,7 @@ import { Lane } from '../../src/lane.ts';
 interface Item {
   readonly id: number;
   readonly weight: number;
-  readonly alone?: boolean;
+  readonly ownBatch?: boolean;
 }
 
 function collect(maxBatch: number, pause: () => Promise<void> = async () => {}) {
@@ -15,7 +15,7 @@ function collect(maxBatch: number, pause: () => Promise<void> = async () => {}) 
     weigh: (item) => item.weight,
     maxBatch,
     paceMs: 0,
-    alone: (item) => item.alone ?? false,
+    ownBatch: (item) => item.ownBatch ?? false,
     write: async (batch) => {
       batches.push(batch);
       await pause();
@@ -26,7 +26,7 @@ function collect(maxBatch: number, pause: () => Promise<void> = async () => {}) 
 }
 
 test('every item is written once, in order, and no batch is heavier than allowed unless one item is', async () => {
-  const items = fc.array(fc.record({ weight: fc.integer({ min: 1, max: 8 }), alone: fc.boolean() }), {
+  const items = fc.array(fc.record({ weight: fc.integer({ min: 1, max: 8 }), ownBatch: fc.boolean() }), {
     maxLength: 60,
   });
   await fc.assert(
@@ -41,13 +41,13 @@ test('every item is written once, in order, and no batch is heavier than allowed
       for (const batch of batches) {
         const weight = batch.reduce((sum, item) => sum + item.weight, 0);
         assert.ok(weight <= maxBatch || batch.length === 1, `weight ${weight} of ${maxBatch}`);
-        if (batch.some((item) => item.alone)) assert.equal(batch.length, 1);
+        if (batch.some((item) => item.ownBatch)) assert.equal(batch.length, 1);
       }
     }),
   );
 });
 
-test('what arrives while the writer is busy becomes one batch', async () => {
+test('items that arrive while the writer is busy become one batch', async () => {
   const release = Promise.withResolvers<void>();
   const { lane, batches } = collect(100, () => (batches.length === 1 ? release.promise : Promise.resolve()));
   lane.push({ id: 0, weight: 1 });
@@ -63,7 +63,7 @@ test('what arrives while the writer is busy becomes one batch', async () => {
   assert.equal(lane.oldest, undefined);
 });
 
-test('a message alone is written at once, and those right behind a batch wait for its pace', async () => {
+test('a single message is written at once, and messages right after a batch wait for the pace', async () => {
   const begun: number[] = [];
   const lane = new Lane<Item>({
     weigh: (item) => item.weight,
@@ -82,7 +82,7 @@ test('a message alone is written at once, and those right behind a batch wait fo
   assert.ok((await delay(1)) >= 150);
 });
 
-test('a full batch that waits already is not held back by the pace', async () => {
+test('a full batch does not wait for the pace', async () => {
   const release = Promise.withResolvers<void>();
   const begun: number[] = [];
   const lane = new Lane<Item>({
@@ -103,7 +103,7 @@ test('a full batch that waits already is not held back by the pace', async () =>
   assert.equal(begun.length, 2);
 });
 
-test('a writer that gives up stops the lane, and what was waiting is not called done', async () => {
+test('a writer that fails stops the lane, and waiting items do not count as done', async () => {
   let broken: unknown = null;
   const lane = new Lane<Item>({
     weigh: () => 1,

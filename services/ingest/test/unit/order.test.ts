@@ -8,9 +8,9 @@ import { DecodeError, type Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
 import { openStore, type Store, StoreError } from '@tidegauge/storage';
 import fc from 'fast-check';
-import { decodeParcel, httpParcel } from '../../src/parcels.ts';
 import { Pipeline } from '../../src/pipeline.ts';
 import { Quarantine } from '../../src/quarantine.ts';
+import { decodeMessage, httpMessage } from '../../src/raw-message.ts';
 import { defaultRoutes, Router } from '../../src/routes.ts';
 import { Spool } from '../../src/spool.ts';
 
@@ -19,19 +19,19 @@ const DEVICES = ['a', 'b', 'c', 'd', 'e'];
 const EPOCH = 1_790_000_000;
 
 interface Fault {
-  away: boolean;
+  unavailable: boolean;
   /** How long a write of these readings takes, milliseconds. */
   delay: (batch: readonly Reading[]) => number;
   refuse: (reading: Reading) => boolean;
 }
 
-/** A pipeline over a real SQLite file, which seems to have three writers and the faults that a test asks for. */
+/** A pipeline over a real SQLite file that reports three writers and has the faults of a test. */
 async function setUp(context: TestContext, fault: Fault) {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-order-'));
   const real = await openStore(`sqlite:${join(directory, 's.db')}?synchronous=normal`);
   const write = async (batch: readonly Reading[]) => {
     await sleep(fault.delay(batch));
-    if (fault.away) throw new StoreError('UNAVAILABLE', 'away');
+    if (fault.unavailable) throw new StoreError('UNAVAILABLE', 'away');
     const rows = [...batch.keys()].filter((index) => fault.refuse(batch[index]!));
     if (rows.length > 0) throw new StoreError('REJECTED', 'marked', { rows });
     return real.readings.write(batch);
@@ -82,8 +82,12 @@ async function setUp(context: TestContext, fault: Fault) {
     },
     http(...given: readonly Said[]) {
       const body = given.map(([device, t, v]) => ({ device: `gw/${device}`, metric: 'm', t: EPOCH + t, v }));
-      const parcel = httpParcel('application/json', new URLSearchParams(), Buffer.from(JSON.stringify(body)));
-      return pipeline.deliver(parcel);
+      const message = httpMessage(
+        'application/json',
+        new URLSearchParams(),
+        Buffer.from(JSON.stringify(body)),
+      );
+      return pipeline.deliver(message);
     },
     async drained() {
       const deadline = Date.now() + 60_000;
@@ -105,9 +109,9 @@ async function setUp(context: TestContext, fault: Fault) {
 }
 
 type Said = readonly [device: string, second: number, value: number];
-const calm = (): Fault => ({ away: false, delay: () => 0, refuse: () => false });
+const calm = (): Fault => ({ unavailable: false, delay: () => 0, refuse: () => false });
 
-test('a correction by its own device stays, though a gateway carried the older value in a slower lane', async (context) => {
+test('a correction by its own device is kept, although a gateway sent the older value in a slower lane', async (context) => {
   const fault = calm();
   // What is written together with readings of `a` takes long.
   fault.delay = (batch) => (batch.some(({ device }) => device === 'gw/a') ? 100 : 0);
@@ -120,7 +124,7 @@ test('a correction by its own device stays, though a gateway carried the older v
   assert.equal(settled.mqtt, settled.taken);
 });
 
-test('a message of several devices is settled once, when all its readings are, with counts of them all', async (context) => {
+test('a message of several devices is settled once, when all its readings are settled, with the counts of all of them', async (context) => {
   const fault = calm();
   fault.delay = (batch) => (batch.some(({ device }) => device === 'gw/a') ? 100 : 0);
   fault.refuse = ({ device }) => device === 'gw/b' || device === 'gw/c';
@@ -144,7 +148,7 @@ test('a message of several devices is settled once, when all its readings are, w
   assert.deepEqual([...new Set(refused)].toSorted(), ['reading 2 of 5', 'reading 3 of 5']);
 });
 
-test('a replay out of quarantine stores what was refused, and nothing over what was received since', async (context) => {
+test('a replay from quarantine stores rejected readings, and does not replace newer ones', async (context) => {
   const fault = calm();
   fault.refuse = ({ value }) => value === 1;
   const { mqtt, drained, stored, quarantine, pipeline } = await setUp(context, fault);
@@ -153,20 +157,20 @@ test('a replay out of quarantine stores what was refused, and nothing over what 
   mqtt(['a', 1, 2], ['a', 3, 6]);
   await drained();
   fault.refuse = () => false;
-  const { poison } = quarantine.get(1)!;
-  assert.deepEqual(poison.part, { of: 3, places: [0, 1] });
-  const selected = decodeParcel(new Router(defaultRoutes('durable')), poison, poison.received);
+  const { entry } = quarantine.get(1)!;
+  assert.deepEqual(entry.part, { of: 3, places: [0, 1] });
+  const selected = decodeMessage(new Router(defaultRoutes('durable')), entry, entry.received);
   assert.ok(!(selected instanceof DecodeError));
-  const outcome = await pipeline.replay(poison, selected);
+  const outcome = await pipeline.replay(entry, selected);
   assert.deepEqual(outcome, { received: 2, stored: 1, duplicate: 1, quarantined: 0 });
   const found = await stored();
   assert.deepEqual([found.get('a 1'), found.get('a 2'), found.get('a 3')], [2, 1, 6]);
 });
 
-test('while the store is away, a reading that came by HTTP does not overwrite its newer correction', async (context) => {
+test('while the store is unavailable, a reading received by HTTP does not replace its newer correction', async (context) => {
   const fault = calm();
   const { mqtt, http, drained, stored, pipeline } = await setUp(context, fault);
-  fault.away = true;
+  fault.unavailable = true;
   mqtt(['b', 1, 0]);
   const posted = http(['a', 1, 1], ['b', 2, 1]);
   while (pipeline.accounts.spooled === 0) await sleep(10);
@@ -174,14 +178,14 @@ test('while the store is away, a reading that came by HTTP does not overwrite it
   mqtt(['a', 0, 3], ['b', 2, 3]);
   mqtt(['c', 1, 4]);
   await sleep(300);
-  fault.away = false;
+  fault.unavailable = false;
   assert.deepEqual(await posted, { received: 2, stored: 2, duplicate: 0, quarantined: 0 });
   await drained();
   const found = await stored();
   assert.deepEqual([found.get('a 1'), found.get('b 2')], [2, 3]);
 });
 
-test('whatever the way and the order in which readings come, the last of each identity stays', async (context) => {
+test('for any source and order of readings, the last one of each identity is kept', async (context) => {
   const said = fc.tuple(
     fc.constantFrom(...DEVICES),
     fc.integer({ min: 0, max: 3 }),
@@ -211,11 +215,11 @@ test('whatever the way and the order in which readings come, the last of each id
       const expected = new Map<string, number>();
       const answers: Promise<unknown>[] = [];
       for (const [index, { way, body }] of all.entries()) {
-        if (index === from) fault.away = true;
+        if (index === from) fault.unavailable = true;
         if (index === to) {
-          // Readings go to the spool when the store has been away for a second.
+          // Readings go to the spool when the store has been unavailable for a second.
           for (let wait = 0; pipeline.accounts.spooledEver === 0 && wait < 200; wait++) await sleep(10);
-          fault.away = false;
+          fault.unavailable = false;
         }
         if (way === 'pause') await sleep(waits.next().value!);
         else {

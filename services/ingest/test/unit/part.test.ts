@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { decodePart, encodePart } from '../../src/part.ts';
 
-test('a part is read back as it was, and bytes that are cut or made up name no reading that there is not', () => {
+test('a part is decoded unchanged, and truncated or invalid bytes select no reading that does not exist', () => {
   const part = fc
     .array(fc.boolean(), { minLength: 1, maxLength: 200 })
     .map((meant) => ({ of: meant.length, places: [...meant.keys()].filter((place) => meant[place]) }));

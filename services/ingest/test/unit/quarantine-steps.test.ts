@@ -8,7 +8,7 @@ import { createLogger, listen, problemHandler } from '@tidegauge/service';
 import { openStore, type Store, StoreError } from '@tidegauge/storage';
 import express from 'express';
 import { Pipeline } from '../../src/pipeline.ts';
-import { type Poison, Quarantine } from '../../src/quarantine.ts';
+import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
 import { stepRoutes } from '../../src/quarantine-steps.ts';
 import { defaultRoutes, Router } from '../../src/routes.ts';
 
@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 interface Bench {
   readonly quarantine: Quarantine;
   readonly store: Store;
-  /** What the store does before it writes. */
+  /** Runs before each write of the store. */
   hold: (batch: readonly Reading[]) => Promise<void>;
   post(
     path: string,
@@ -100,7 +100,7 @@ async function setUp(context: TestContext): Promise<Bench> {
 const START = Date.UTC(2026, 10, 21) * 1000;
 
 /** A message of sensors/<n> that can be stored now, or not. */
-function message(n: number, payload: string, reason = 'malformed'): Poison {
+function message(n: number, payload: string, reason = 'malformed'): QuarantineEntry {
   return {
     source: 'mqtt',
     topic: `sensors/probe-${n % 7}/temperature`,
@@ -115,7 +115,7 @@ function message(n: number, payload: string, reason = 'malformed'): Poison {
   };
 }
 
-test('thousands of messages are replayed in bounded steps, in order, and what fails again stays', async (context) => {
+test('thousands of messages are replayed in bounded steps, in order, and messages that fail again stay', async (context) => {
   const bench = await setUp(context);
   const { quarantine } = bench;
   const total = 3000;
@@ -138,12 +138,12 @@ test('thousands of messages are replayed in bounded steps, in order, and what fa
   for await (const reading of bench.store.readings.range({ device: 'probe-0', limit: 1, order: 'asc' }))
     corrected.push(reading);
   assert.equal(corrected[0]!.value, -1);
-  // Once more: what stays is tried once per walk, and nothing else happens.
+  // Another pass tries each remaining message once, and does nothing else.
   const again = await bench.walk('/quarantine/replay');
   assert.deepEqual([again.tried, again.removed], [30, 0]);
 });
 
-test('what the store refuses again stays, with what it says today, and ends the walk all the same', async (context) => {
+test('messages that the store rejects again stay with the new reason, and the pass ends', async (context) => {
   const bench = await setUp(context);
   bench.quarantine.add(Array.from({ length: 20 }, (_, n) => message(n, `${n}`, 'rejected')));
   bench.hold = async (batch) => {
@@ -179,7 +179,7 @@ test('a store that does not answer costs bounded memory and time, and nothing is
   // A second one would take the same memory again.
   const busy = await bench.post(`/quarantine/replay?cursor=${body.next}`);
   assert.equal(busy.status, 503);
-  assert.match(busy.body.detail, /has not ended yet/);
+  assert.match(busy.body.detail, /is still running/);
   assert.equal(quarantine.total, 30);
 
   gate.resolve();
@@ -191,7 +191,7 @@ test('a store that does not answer costs bounded memory and time, and nothing is
   assert.ok(sums.tried >= 26);
 });
 
-test('discard takes what the filter selects, and nothing that comes meanwhile', async (context) => {
+test('discard removes the selected messages, and none that arrive meanwhile', async (context) => {
   const bench = await setUp(context);
   const { quarantine } = bench;
   const reasons = ['malformed', 'invalid_time'];

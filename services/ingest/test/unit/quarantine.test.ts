@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { ConfigError } from '@tidegauge/service';
-import { type Poison, Quarantine } from '../../src/quarantine.ts';
+import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidegauge-quarantine-'));
 after(() => rmSync(directory, { recursive: true }));
 
-function poison(topic: string, size = 10): Poison {
+function entry(topic: string, size = 10): QuarantineEntry {
   const payload = Buffer.alloc(size, 0xff);
   return {
     source: 'mqtt',
@@ -26,10 +26,10 @@ function poison(topic: string, size = 10): Poison {
   };
 }
 
-test('what is put in comes out whole, also after a restart', () => {
+test('items are read back unchanged, also after a restart', () => {
   const file = join(directory, 'whole.db');
   const first = new Quarantine(file, 'i', 1 << 20);
-  first.add([poison('a'), poison('b')]);
+  first.add([entry('a'), entry('b')]);
   first.close();
   const second = new Quarantine(file, 'i', 1 << 20);
   const { items, total } = second.list(10, null, null);
@@ -58,16 +58,16 @@ test('what is put in comes out whole, also after a restart', () => {
   second.close();
 });
 
-test('where an item came from, and which readings of its payload are meant, survive a restart', () => {
+test('the source of an item and its selected readings survive a restart', () => {
   const file = join(directory, 'origin.db');
   const first = new Quarantine(file, 'i', 1 << 20);
   const part = { of: 9, places: [0, 8] };
-  first.add([{ ...poison('POST /readings'), source: 'http', part }, poison('POST /readings')]);
+  first.add([{ ...entry('POST /readings'), source: 'http', part }, entry('POST /readings')]);
   first.close();
   const second = new Quarantine(file, 'i', 1 << 20);
   const found = [second.get(1)!, second.get(2)!];
   assert.deepEqual(
-    found.map(({ document, poison }) => [document.source, poison.source, poison.part]),
+    found.map(({ document, entry }) => [document.source, entry.source, entry.part]),
     [
       ['http', 'http', part],
       ['mqtt', 'mqtt', null],
@@ -76,7 +76,7 @@ test('where an item came from, and which readings of its payload are meant, surv
   second.close();
 });
 
-test('a quarantine of version 0.1.0 opens, and its items keep the way by which they came', () => {
+test('a quarantine of version 0.1.0 opens, and its items keep their source', () => {
   const file = join(directory, 'old.db');
   const old = new DatabaseSync(file);
   old.exec(`CREATE TABLE quarantine (id INTEGER PRIMARY KEY AUTOINCREMENT, received INTEGER NOT NULL,
@@ -107,7 +107,7 @@ test('a quarantine of version 0.1.0 opens, and its items keep the way by which t
 
 test('pages go from newest to oldest and end', () => {
   const quarantine = new Quarantine(join(directory, 'pages.db'), 'i', 1 << 20);
-  quarantine.add(['a', 'b', 'c'].map((topic) => poison(topic)));
+  quarantine.add(['a', 'b', 'c'].map((topic) => entry(topic)));
   const first = quarantine.list(2, null, null);
   assert.deepEqual(
     first.items.map((item) => item.topic),
@@ -123,23 +123,23 @@ test('pages go from newest to oldest and end', () => {
   quarantine.close();
 });
 
-test('the oldest make room when the bound is reached, and their number is told', () => {
+test('the oldest items are dropped at the bound, and their number is returned', () => {
   const quarantine = new Quarantine(join(directory, 'bound.db'), 'i', 10_000);
   let dropped = 0;
-  for (let number = 0; number < 20; number++) dropped += quarantine.add([poison(`t${number}`, 1000)]);
+  for (let number = 0; number < 20; number++) dropped += quarantine.add([entry(`t${number}`, 1000)]);
   assert.equal(quarantine.total + dropped, 20);
   assert.equal(quarantine.dropped, dropped);
   assert.equal(quarantine.total, 7);
   assert.equal(quarantine.list(1, null, null).items[0]!.topic, 't19');
-  quarantine.add([poison('huge', 50_000)]);
+  quarantine.add([entry('huge', 50_000)]);
   assert.equal(quarantine.list(10, null, null).items[0]!.topic, 'huge');
   assert.equal(quarantine.total, 1);
   quarantine.close();
 });
 
-test('a discarded item is gone, once', () => {
+test('an item can be discarded once', () => {
   const quarantine = new Quarantine(join(directory, 'discard.db'), 'i', 1 << 20);
-  quarantine.add([poison('a')]);
+  quarantine.add([entry('a')]);
   assert.equal(quarantine.discard(1), true);
   assert.equal(quarantine.discard(1), false);
   assert.equal(quarantine.total, 0);
@@ -159,13 +159,13 @@ test('a path that cannot be a file is a configuration mistake that names it', ()
   );
 });
 
-/** Bytes on the disk of a quarantine with all that SQLite keeps beside it. */
+/** Bytes of a quarantine on disk, with all files that SQLite keeps for it. */
 function diskUsage(name: string): number {
   const files = readdirSync(directory).filter((file) => file.startsWith(name) && !file.endsWith('-shm'));
   return files.reduce((sum, file) => sum + statSync(join(directory, file)).size, 0);
 }
 
-test('whatever is long in an item, the files stay below the bound', () => {
+test('the files stay below the bound, whichever field of an item is long', () => {
   const bound = 8 << 20;
   const quarantine = new Quarantine(join(directory, 'disk.db'), 'i', bound);
   const sizes = [1, 700, 1400, 2100, 3950, 4062, 8200, 65_000, 1_500_000];
@@ -176,7 +176,7 @@ test('whatever is long in an item, the files stay below the bound', () => {
     const size = sizes[round % sizes.length]!;
     const count = Math.min(300, Math.ceil(500_000 / (size + 200)));
     const batch = Array.from({ length: count }, (_, number) => ({
-      ...poison('t', 1),
+      ...entry('t', 1),
       ...[{ topic: 'ж'.repeat(size / 2) }, { payload: Buffer.alloc(size) }, { detail: 'x'.repeat(size) }][
         (round + number) % 3
       ],
@@ -192,9 +192,9 @@ test('whatever is long in an item, the files stay below the bound', () => {
   quarantine.close();
 });
 
-test('a bound that was lowered holds from the next start', () => {
+test('a lower bound applies from the next start', () => {
   const first = new Quarantine(join(directory, 'lowered.db'), 'i', 4 << 20);
-  for (let number = 0; number < 100; number++) first.add([poison(`t${number}`, 30_000)]);
+  for (let number = 0; number < 100; number++) first.add([entry(`t${number}`, 30_000)]);
   const { total } = first;
   first.close();
   const second = new Quarantine(join(directory, 'lowered.db'), 'i', 1 << 20);
@@ -204,9 +204,9 @@ test('a bound that was lowered holds from the next start', () => {
   second.close();
 });
 
-test('of a batch that has no room as a whole, the newest are kept and the others told', () => {
+test('of a batch that exceeds the bound, the newest items are kept and the number of others is returned', () => {
   const quarantine = new Quarantine(join(directory, 'batch.db'), 'i', 100_000);
-  const dropped = quarantine.add(Array.from({ length: 50 }, (_, number) => poison(`t${number}`, 10_000)));
+  const dropped = quarantine.add(Array.from({ length: 50 }, (_, number) => entry(`t${number}`, 10_000)));
   assert.equal(quarantine.total + dropped, 50);
   assert.equal(quarantine.dropped, dropped);
   assert.equal(quarantine.list(1, null, null).items[0]!.topic, 't49');
@@ -218,7 +218,7 @@ test('a list is bounded in bytes, shortens long texts, and still shows every ite
   const quarantine = new Quarantine(join(directory, 'list.db'), 'i', 256 << 20);
   const topics = Array.from({ length: 1000 }, (_, number) => `${number}`.padEnd(65_000, '\u0001'));
   for (let from = 0; from < topics.length; from += 10)
-    quarantine.add(topics.slice(from, from + 10).map((topic) => poison(topic)));
+    quarantine.add(topics.slice(from, from + 10).map((topic) => entry(topic)));
   const seen: string[] = [];
   let after: number | null = null;
   do {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { RangeSet } from '../../src/range-set.ts';
 
-test('for any ranges and any numbers taken out, what is left is exactly the rest', () => {
+test('after any removals from any ranges, exactly the other numbers are left', () => {
   const steps = fc.record({
     lengths: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 400 }),
     removed: fc.array(fc.integer({ min: 0, max: 2000 }), { maxLength: 800 }),

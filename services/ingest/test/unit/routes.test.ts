@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DecodeError } from '@tidegauge/readings';
 import type { Problem } from '@tidegauge/service';
-import { decodeParcel, httpParcel } from '../../src/parcels.ts';
 import type { Part } from '../../src/part.ts';
+import { decodeMessage, httpMessage } from '../../src/raw-message.ts';
 import { defaultRoutes, Router } from '../../src/routes.ts';
 
 const router = new Router(defaultRoutes('durable'));
 const received = 1_795_000_000_000_000;
 
-test('the default route takes any device path, and other topics belong to none', () => {
+test('the default route accepts any device path, and other topics match no route', () => {
   assert.deepEqual(
     (({ device, metric, error }) => ({ device, metric, error }))(router.resolve('sensors/a/b/c/temperature')),
     { device: 'a/b/c', metric: 'temperature', error: null },
@@ -18,13 +18,13 @@ test('the default route takes any device path, and other topics belong to none',
   assert.equal(router.resolve('sensors/a b/temperature').error?.reason, 'invalid_name');
 });
 
-test('topics that publishers make up do not grow the cache without bound', () => {
+test('the cache stays bounded when publishers invent topics', () => {
   const small = new Router(defaultRoutes('durable'));
   for (let number = 0; number < 120_000; number++) small.resolve(`sensors/device-${number}/m`);
   assert.equal(small.resolve('sensors/device-0/m').device, 'device-0');
 });
 
-test('a topic is too long by its bytes, whatever its characters', () => {
+test('the length of a topic is measured in bytes', () => {
   const short = new Router(defaultRoutes('durable'), 40);
   for (const letter of ['x', 'ж', '山', '😀']) {
     const bytes = Buffer.byteLength(letter);
@@ -33,18 +33,18 @@ test('a topic is too long by its bytes, whatever its characters', () => {
     const { route, error } = short.resolve(`sensors/${letter.repeat(Math.floor(30 / bytes) + 1)}/m`);
     assert.equal(route, null);
     assert.equal(error?.reason, 'invalid_name');
-    assert.match(error.message, /has 4\d bytes, and at most 40 are taken: .*MAX_TOPIC/);
+    assert.match(error.message, /has 4\d bytes, and at most 40 are accepted: .*MAX_TOPIC/);
   }
 });
 
-test('topics that cannot be stored drive out none of those that can', () => {
+test('topics that cannot be stored do not evict topics that can', () => {
   const mixed = new Router(defaultRoutes('durable'));
   const known = mixed.resolve('sensors/site-3/boiler/temperature');
   for (let number = 0; number < 100_000; number++) mixed.resolve(`sensors/not valid ${number}/m`);
   assert.equal(mixed.resolve('sensors/site-3/boiler/temperature'), known);
 });
 
-test('topics of one length above 16 KB are told apart as quickly as others', () => {
+test('topics of one length above 16 KB are looked up as quickly as others', () => {
   const wide = new Router(defaultRoutes('durable'), 65_535);
   // As keys of one map, 3,000 of them take 3,000 x 3,000 / 2 comparisons of 60 KB: minutes.
   const topics = Array.from(
@@ -56,14 +56,14 @@ test('topics of one length above 16 KB are told apart as quickly as others', () 
   assert.ok(performance.now() - begun < 20_000);
 });
 
-test('what came by HTTP can be decoded again from its topic', () => {
-  const parcel = httpParcel(
+test('a message from HTTP can be decoded again from its topic', () => {
+  const message = httpMessage(
     'text/plain; charset=utf-8',
     new URLSearchParams('device=a/b&metric=m'),
     Buffer.from('2.5'),
   );
-  assert.equal(parcel.topic, 'POST /readings?device=a%2Fb&metric=m');
-  const decoded = decodeParcel(router, parcel, received);
+  assert.equal(message.topic, 'POST /readings?device=a%2Fb&metric=m');
+  const decoded = decodeMessage(router, message, received);
   assert.ok(!(decoded instanceof DecodeError));
   assert.deepEqual(
     decoded.readings.map(({ device, metric, value }) => [device, metric, value]),
@@ -71,19 +71,19 @@ test('what came by HTTP can be decoded again from its topic', () => {
   );
 });
 
-test('a topic of the broker that looks like the request line of HTTP is a topic like any other', () => {
+test('an MQTT topic that looks like an HTTP request line is an ordinary topic', () => {
   const names = new URLSearchParams('device=a&metric=m');
-  const http = httpParcel('text/plain', names, Buffer.from('2.5'));
-  const decoded = decodeParcel(router, { ...http, source: 'mqtt' }, received);
+  const http = httpMessage('text/plain', names, Buffer.from('2.5'));
+  const decoded = decodeMessage(router, { ...http, source: 'mqtt' }, received);
   assert.ok(decoded instanceof DecodeError);
   assert.equal(decoded.reason, 'unknown_topic');
 });
 
-test('of a payload only the readings of its part are decoded, and all when the payload reads otherwise now', () => {
+test('only the readings of a part are selected, and all of them when the payload decodes differently now', () => {
   const payload = Buffer.from(JSON.stringify([1, 2, 3].map((v) => ({ t: 1_790_000_000 + v, v }))));
-  const parcel = { source: 'mqtt', topic: 'sensors/a/m', format: 'auto', payload } as const;
+  const message = { source: 'mqtt', topic: 'sensors/a/m', format: 'auto', payload } as const;
   const valuesOf = (part: Part) => {
-    const decoded = decodeParcel(router, { ...parcel, part }, received);
+    const decoded = decodeMessage(router, { ...message, part }, received);
     assert.ok(!(decoded instanceof DecodeError), String(decoded));
     return [decoded.readings.map(({ value }) => value), decoded.part];
   };
@@ -92,10 +92,10 @@ test('of a payload only the readings of its part are decoded, and all when the p
   assert.deepEqual(valuesOf({ of: 4, places: [3] }), [[1, 2, 3], null]);
 });
 
-test('names and media types that cannot be are refused before anything is decoded', () => {
+test('invalid names and media types are refused before anything is decoded', () => {
   const status = (type: string, query: string) => {
     try {
-      httpParcel(type, new URLSearchParams(query), Buffer.from('1'));
+      httpMessage(type, new URLSearchParams(query), Buffer.from('1'));
     } catch (error) {
       return (error as Problem).details.status;
     }

@@ -8,7 +8,7 @@ import { SequenceLedger } from '../../src/sequence-ledger.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-test('for any order of arrival, missing and repeated numbers are named exactly', () => {
+test('for any order of arrival, missing and repeated numbers are exact', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 120 }), (arrivals) => {
       const ledger = new SequenceLedger();
@@ -27,7 +27,7 @@ test('for any order of arrival, missing and repeated numbers are named exactly',
   );
 });
 
-test('a reboot begins a new account, and late numbers of the boot before still close its gap', () => {
+test('a reboot starts a new sequence, and late numbers of the previous boot still close its gap', () => {
   const ledger = new SequenceLedger();
   for (const seq of [0, 1, 4]) ledger.record('d', 'first', seq);
   ledger.record('d', 'second', 0);
@@ -47,7 +47,7 @@ test('a device that loses every other message cannot grow the ledger without bou
   assert.ok(truncated);
 });
 
-/** What the list says in all, which the totals have to agree with while the list is whole. */
+/** The sums of the list, which the totals must equal while the list is complete. */
 function sums(ledger: SequenceLedger) {
   const { list } = ledger.list();
   return {
@@ -57,7 +57,7 @@ function sums(ledger: SequenceLedger) {
 }
 
 for (const lost of [999, 100_000]) {
-  test(`${lost} numbers that were lost one by one and all come late leave nothing missing`, () => {
+  test(`${lost} numbers that were lost one by one and all arrive late leave nothing missing`, () => {
     const ledger = new SequenceLedger();
     for (let seq = 0; seq <= 2 * lost; seq += 2) ledger.record('d', 'b', seq);
     assert.equal(ledger.missing, lost);
@@ -73,7 +73,7 @@ for (const lost of [999, 100_000]) {
   });
 }
 
-test('for any arrivals of several boots, the totals are what the list says, and what is exact is exact', () => {
+test('for any arrivals of several boots, the totals equal the list, and exact numbers are exact', () => {
   const arrival = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 30 }));
   fc.assert(
     fc.property(fc.array(arrival, { maxLength: 200 }), (arrivals) => {
@@ -90,7 +90,7 @@ test('for any arrivals of several boots, the totals are what the list says, and 
   );
 });
 
-test('a boot that is followed no longer leaves the total and the list alike, and does not begin anew', () => {
+test('a boot that is no longer tracked leaves the totals and the list, and does not start again', () => {
   const ledger = new SequenceLedger();
   for (const boot of ['1', '2', '3', '4']) for (const seq of [0, 5]) ledger.record('d', boot, seq);
   assert.equal(ledger.missing, 12);
@@ -102,7 +102,7 @@ test('a boot that is followed no longer leaves the total and the list alike, and
   assert.equal(ledger.unjudged, 2);
 });
 
-test('a boot that misses nothing is followed no longer before one that does', () => {
+test('a complete boot is dropped before one with missing numbers', () => {
   const ledger = new SequenceLedger();
   for (const seq of [0, 2]) ledger.record('d', 'gap', seq);
   for (const boot of ['a', 'b', 'c', 'd']) ledger.record('d', boot, 0);
@@ -112,7 +112,7 @@ test('a boot that misses nothing is followed no longer before one that does', ()
   assert.ok(!ledger.list().truncated);
 });
 
-test('one device with more gaps than there is room for costs the others nothing', () => {
+test('one device with more gaps than fit does not affect the others', () => {
   const ledger = new SequenceLedger();
   for (let number = 0; number < 1000; number++)
     for (const seq of [0, 2]) ledger.record(`d${number}`, 'b', seq);
@@ -122,14 +122,14 @@ test('one device with more gaps than there is room for costs the others nothing'
   assert.ok(ledger.givenUp > 0 && ledger.list().truncated);
   for (let number = 0; number < 1000; number++) ledger.record(`d${number}`, 'b', 1);
   assert.equal(ledger.missing + ledger.givenUp, 999_999);
-  // What was given up is neither missing nor a duplicate when it comes.
+  // A dropped number is neither missing nor a duplicate when it arrives.
   ledger.record('greedy', 'b', 1);
   assert.equal(ledger.duplicates, 0);
   assert.equal(ledger.unjudged, 1);
   assert.equal(sums(ledger).missing, ledger.missing);
 });
 
-test('names that publishers make up cannot grow the ledger without bound', () => {
+test('the ledger stays bounded when publishers invent names', () => {
   const before = heap();
   const ledger = new SequenceLedger();
   ledger.record('honest', 'b', 0);
@@ -150,7 +150,7 @@ test('names that publishers make up cannot grow the ledger without bound', () =>
   assert.ok(!ledger.list().list.some(({ device }) => device === 'honest'));
 });
 
-test('a number that is too far away for a loss is not judged', () => {
+test('a number that is too far away for a loss is not checked', () => {
   const ledger = new SequenceLedger();
   for (const seq of [0, Number.MAX_SAFE_INTEGER, 1, 2]) ledger.record('d', 'b', seq);
   const { missing, unjudged, duplicates } = ledger;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createLogger } from '@tidegauge/service';
 import fc from 'fast-check';
-import { SOURCES } from '../../src/parcels.ts';
+import { SOURCES } from '../../src/raw-message.ts';
 import { Spool } from '../../src/spool.ts';
 import { decodeEntries, encodeEntry, type SpoolEntry } from '../../src/spool-entry.ts';
 
@@ -49,7 +49,7 @@ const entry = fc.record(
   { noNullPrototype: true },
 );
 
-test('entries are read back as they were, and of a segment cut anywhere the whole ones', () => {
+test('entries are read back unchanged, and the complete ones of a segment that is cut anywhere', () => {
   const share = fc.double({ min: 0, max: 1, noNaN: true });
   const property = fc.property(fc.array(entry, { maxLength: 8 }), share, (entries, cut) => {
     const encoded = entries.map(encodeEntry);
@@ -65,7 +65,7 @@ test('entries are read back as they were, and of a segment cut anywhere the whol
   fc.assert(property);
 });
 
-test('a segment of version 0.1.0 is read, and what is whole and from the broker is still written like it', () => {
+test('a segment of version 0.1.0 is read, and complete messages from the broker are still written in its format', () => {
   // received 5 (f64), format `auto`, topic `s/a/t`, payload `21.5`; made by that version.
   const old = Buffer.from('18000000a0168f2100000000000014400405006175746f732f612f7432312e35', 'hex');
   const { entries, sound } = decodeEntries(old);
@@ -89,7 +89,7 @@ test('a flipped bit, or zeros where a write was torn, end the readable part', ()
   assert.equal(decodeEntries(Buffer.concat([first, Buffer.alloc(4096)])).entries.length, 1);
 });
 
-test('what was appended is there for the next process, in order, whoever appended at once', async (context) => {
+test('appended entries are there for the next process, in order, also those of concurrent callers', async (context) => {
   const directory = await directoryOf(context);
   const { spool } = open(directory);
   const batches = Array.from({ length: 50 }, (_, batch) => [message(2 * batch), message(2 * batch + 1)]);
@@ -103,7 +103,7 @@ test('what was appended is there for the next process, in order, whoever appende
   await next.spool.close();
 });
 
-test('segments are given oldest first, and none is left when all were removed', async (context) => {
+test('segments are returned oldest first, and none is left after all were removed', async (context) => {
   const directory = await directoryOf(context);
   const { spool } = open(directory);
   const big = Array.from({ length: 12 }, (_, index) => message(index, 1024 * 1024));
@@ -124,7 +124,7 @@ test('segments are given oldest first, and none is left when all were removed', 
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test('beyond its size it refuses whole batches and keeps what it has', async (context) => {
+test('a full spool refuses whole batches and keeps its entries', async (context) => {
   const directory = await directoryOf(context);
   const size = encodeEntry(message(1)).length;
   const { spool } = open(directory, 3 * size);
@@ -139,7 +139,7 @@ test('beyond its size it refuses whole batches and keeps what it has', async (co
   );
 });
 
-test('a torn tail is cut at the last whole entry and set aside, and later segments are read', async (context) => {
+test('a torn tail is cut after the last complete entry and kept in a file, and later segments are read', async (context) => {
   const directory = await directoryOf(context);
   const first = open(directory).spool;
   await first.append([message(1), message(2)]);
@@ -161,7 +161,7 @@ test('a torn tail is cut at the last whole entry and set aside, and later segmen
   await again.spool.close();
 });
 
-test('a segment that was damaged behind our back is an error, not a silent loss', async (context) => {
+test('a segment that another program damaged is an error, not a silent loss', async (context) => {
   const directory = await directoryOf(context);
   const { spool } = open(directory);
   await spool.append([message(1)]);
@@ -175,8 +175,8 @@ test('a segment that was damaged behind our back is an error, not a silent loss'
   await assert.rejects(spool.read(segment), /damaged/);
 });
 
-test('a directory that cannot be used is said with the setting that names it', async (context) => {
+test('a directory that cannot be used is an error that names the setting', async (context) => {
   const directory = await directoryOf(context);
   writeFileSync(directory, 'a file');
-  assert.throws(() => open(directory), /the spool .* cannot be opened: .*: see SPOOL_DIR/);
+  assert.throws(() => open(directory), /the spool .* cannot be opened: .*: check SPOOL_DIR/);
 });

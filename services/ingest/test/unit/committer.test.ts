@@ -8,7 +8,7 @@ import type { Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
 import { openStore, type Store, StoreError, type WriteResult } from '@tidegauge/storage';
 import fc from 'fast-check';
-import { Committer, StoreAway } from '../../src/commit.ts';
+import { Committer, StoreUnavailable } from '../../src/committer.ts';
 
 const logger = createLogger('test', 'silent');
 let directory: string;
@@ -24,7 +24,7 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Readings of a time of their own; a value of -1 marks one that the faulty store below refuses. */
+/** Readings with distinct times. The faulty store below rejects a value of -1. */
 function readings(values: readonly number[]): Reading[] {
   epoch += 1_000_000;
   return values.map((value, index) => ({
@@ -63,7 +63,7 @@ function picky(fault: (rows: number[]) => Error): Store {
 }
 
 for (const [which, fault] of Object.entries(FAULTS)) {
-  test(`of a batch exactly the bad rows ${which} are isolated, and all others stored`, async () => {
+  test(`exactly the bad rows ${which} of a batch are isolated, and all others are stored`, async () => {
     const batches = fc.array(fc.constantFrom(-1, 1, 2, 3), { minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(batches, async (values) => {
@@ -117,7 +117,7 @@ test('while the store itself fails unexpectedly, no row is given up', async () =
   assert.equal(committer.failing, null);
 });
 
-test('a store that claims to be in health and fails on every row is waited for after a bounded number of rows', async () => {
+test('a store that reports itself healthy but fails on every row is retried after a bounded number of rows', async () => {
   let ill = true;
   const write = async (batch: readonly Reading[]) => {
     if (ill) throw new StoreError('UNEXPECTED', 'what is this');
@@ -133,16 +133,16 @@ test('a store that claims to be in health and fails on every row is waited for a
   assert.deepEqual([stored, rejected.size], [500, 1000]);
 });
 
-test('one that fails unexpectedly for longer than the caller waits is away', async () => {
+test('a store that fails unexpectedly for longer than the caller waits counts as unavailable', async () => {
   const write = async () => {
     throw new StoreError('UNEXPECTED', 'what is this');
   };
   const store = failing(write, () => false);
   const committer = new Committer(store, logger, new AbortController().signal);
-  await assert.rejects(committer.commit(readings([1, 2]), 50), StoreAway);
+  await assert.rejects(committer.commit(readings([1, 2]), 50), StoreUnavailable);
 });
 
-test('a store that is away is waited for, and the failure is shown meanwhile', async () => {
+test('an unavailable store is retried, and its failure is shown meanwhile', async () => {
   let failures = 3;
   const seen: (string | null)[] = [];
   const away = Object.create(real, {
@@ -166,7 +166,7 @@ test('a store that is away is waited for, and the failure is shown meanwhile', a
   assert.equal(committer.failing, null);
 });
 
-test('waiting for a store ends when asked to stop', async () => {
+test('waiting for a store ends when its signal is aborted', async () => {
   const stop = new AbortController();
   const away = Object.create(real, {
     readings: {
@@ -182,7 +182,7 @@ test('waiting for a store ends when asked to stop', async () => {
   await assert.rejects(committed, /stopped/);
 });
 
-test('a misconfigured store is not waited for', async () => {
+test('a misconfigured store is not retried', async () => {
   const broken = Object.create(real, {
     readings: {
       value: {
@@ -205,7 +205,7 @@ test('devices are registered before their first reading, and only once', async (
   assert.equal((await real.devices.get('new/one'))?.name, 'new/one');
 });
 
-test('a name that cannot be registered keeps no other device from it', async () => {
+test('a name that cannot be registered does not stop the registration of others', async () => {
   const register = async (names: readonly string[]) => {
     if (names.includes('odd/3')) throw new StoreError('UNEXPECTED', 'marked');
     return real.devices.register(names);

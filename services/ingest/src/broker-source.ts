@@ -7,12 +7,15 @@ import type { Pipeline } from './pipeline.ts';
 import type { Route } from './routes.ts';
 import type { settings } from './settings.ts';
 
-/** What MQTT allows to be outstanding; the broker then waits by itself, without the socket being stopped. */
+/**
+ * MQTT's largest Receive Maximum (MQTT 5, section 3.1.2.11.3). At this number of unacknowledged messages the broker
+ * stops sending, so the socket does not have to be paused.
+ */
 const MOST_OUTSTANDING = 65_535;
 
 /**
- * The broker session that feeds a pipeline and acknowledges what it settles. The pipeline is made after the
- * session, because it stops and resumes it; hence the late binding.
+ * The broker session that feeds a pipeline and acknowledges the messages that the pipeline settles. The pipeline
+ * pauses and resumes the session, so the session is created first and the pipeline is set in `connect`.
  */
 export class BrokerSource implements Origin {
   readonly session: MqttSession;
@@ -40,7 +43,8 @@ export class BrokerSource implements Origin {
   async connect(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
     this.#pipeline = pipeline;
     await this.session.connect(signal);
-    // The broker's session outlives this process: the next one must know which filters to take back.
+    // The broker's session outlives this process. The next process must know these filters to unsubscribe those that
+    // it does not use.
     writeFileSync(`${this.#file}.new`, JSON.stringify(this.session.subscriptions));
     renameSync(`${this.#file}.new`, this.#file);
   }
@@ -49,13 +53,13 @@ export class BrokerSource implements Origin {
     this.session.acknowledge(delivery.token as Acknowledgeable);
   }
 
-  slim(token: unknown): Acknowledgeable {
+  compact(token: unknown): Acknowledgeable {
     const { ticket, epoch } = token as Acknowledgeable;
     return { ticket, epoch };
   }
 }
 
-/** One subscription per filter, at the highest QoS that a route asks of it. */
+/** One subscription per filter, with the highest QoS of its routes. */
 function subscriptions(routes: readonly Route[], shareGroup: string | null): readonly Subscription[] {
   const qosByFilter = new Map<string, 0 | 1 | 2>();
   for (const { template, qos } of routes) {
@@ -69,7 +73,7 @@ function subscriptions(routes: readonly Route[], shareGroup: string | null): rea
   }));
 }
 
-/** What the process before this one had subscribed; nothing when there was none. */
+/** The subscriptions of the previous process; empty when there was none. */
 function remembered(file: string): readonly Subscription[] {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as readonly Subscription[];

@@ -13,27 +13,27 @@ import type { Router } from './routes.ts';
 
 const PATH = 'POST /readings';
 
-/** The way by which a message came in. It decides how its topic is read. */
+/** How a message was received. It determines how its topic is interpreted. */
 export const SOURCES = ['mqtt', 'http'] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** A message as bytes, with all that is needed to decode it: now, or later from quarantine or the spool. */
-export interface Parcel {
+/** A message as bytes, with everything that is needed to decode it now, or later from quarantine or the spool. */
+export interface RawMessage {
   readonly source: Source;
-  /** The MQTT topic; for HTTP the request line, which carries the names in its query. */
+  /** The MQTT topic. For HTTP it is the method and path, with the names in the query. */
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly format: string;
-  /** The readings that are meant; null for all of the payload. */
+  /** The selected readings; null for all readings of the payload. */
   readonly part: Part | null;
 }
 
 /**
- * What came by HTTP, as a parcel.
+ * Creates a message from an HTTP request.
  *
- * @throws {Problem} 415 for a media type that cannot be read, 400 for names that cannot be stored
+ * @throws {Problem} 415 for a media type that is not supported, 400 for names that cannot be stored
  */
-export function httpParcel(contentType: string, query: URLSearchParams, payload: Uint8Array): Parcel {
+export function httpMessage(contentType: string, query: URLSearchParams, payload: Uint8Array): RawMessage {
   const format = formatOfMediaType(contentType);
   if (format === null) {
     const title = 'Unsupported media type';
@@ -46,21 +46,25 @@ export function httpParcel(contentType: string, query: URLSearchParams, payload:
         ? deviceNameProblem(value)
         : name === 'metric'
           ? metricNameProblem(value)
-          : 'it is unknown';
+          : 'it is not a parameter of this request';
     if (problem !== null) throw new Problem(400, 'Bad parameter', `Parameter ${name}: ${problem}.`);
   }
   const topic = query.size === 0 ? PATH : `${PATH}?${query}`;
   return { source: 'http', topic, payload, format, part: null };
 }
 
-/** Decodes a parcel as the routes are now. */
-export function decodeParcel(router: Router, parcel: Parcel, received: number): Selected | DecodeError {
-  const decoded = decodeWhole(router, parcel, received);
-  return decoded instanceof DecodeError ? decoded : select(decoded, parcel.part);
+/** Decodes a message with the current routes. */
+export function decodeMessage(router: Router, message: RawMessage, received: number): Selected | DecodeError {
+  const decoded = decodeWhole(router, message, received);
+  return decoded instanceof DecodeError ? decoded : select(decoded, message.part);
 }
 
-function decodeWhole(router: Router, parcel: Parcel, received: number): readonly Reading[] | DecodeError {
-  const { source, topic, payload, format } = parcel;
+function decodeWhole(
+  router: Router,
+  message: RawMessage,
+  received: number,
+): readonly Reading[] | DecodeError {
+  const { source, topic, payload, format } = message;
   if (source === 'http') {
     const query = new URLSearchParams(topic.slice(PATH.length));
     const context: DecodeContext = { device: query.get('device'), metric: query.get('metric'), received };

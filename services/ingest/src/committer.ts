@@ -4,7 +4,7 @@ import { isRetryable, type Store, StoreError, type WriteResult } from '@tidegaug
 import { Backoff } from './backoff.ts';
 import { ByteCache } from './byte-cache.ts';
 
-/** Rows that the store refuses for good, by their place in the batch. */
+/** Rows that the store rejects permanently, by their index in the batch. */
 export type Rejections = ReadonlyMap<number, StoreError>;
 
 export interface CommitResult {
@@ -13,45 +13,48 @@ export interface CommitResult {
   readonly rejected: Rejections;
 }
 
-/** Reads of the store at once, when it is asked what it holds already. */
+/** Concurrent reads when a batch is compared with the stored readings. */
 const READS_AT_ONCE = 16;
 
 const NONE: Rejections = new Map();
 
-/** Bytes of the names of devices that are known to be registered: about 70,000 of 20 characters. */
+/** Memory for the names of registered devices: about 70,000 names of 20 characters. */
 const KNOWN_BYTES = 8 * 1024 * 1024;
 
-/** The store has refused or not answered writes for longer than the caller wanted to wait. */
-export class StoreAway extends Error {}
+/** The store has rejected or not answered writes for longer than the caller waits. */
+export class StoreUnavailable extends Error {}
 
-/** How often a write that failed unexpectedly is tried again as a whole, before its rows are tried apart. */
+/** How often a write with an unexpected error is retried as a whole, before its rows are isolated. */
 const UNEXPECTED_RETRIES = 3;
 /**
- * Rows, at most, that are given up after unexpected errors while nothing at all could be written. A store that
- * fails on more than these fails on every row, and is waited for.
+ * Rows that are given up at most after unexpected errors while no write succeeds. A store that fails on more rows
+ * fails on every row, so the committer waits for it.
  */
 const MOST_UNPROVEN = 1000;
-/** For how long after a row was to blame the next unexpected error is taken to be of a row too, without retries. */
+/**
+ * After a row caused an unexpected error, the next such error within this time is attributed to a row too, without
+ * retries.
+ */
 const SUSPICION_MS = 60_000;
-/** Calls, at most, that fail while the devices of a batch are registered. */
+/** Failed calls at most while the devices of a batch are registered. */
 const MOST_NAME_FAILURES = 100;
 
 /**
- * Brings a batch into the store, whatever it takes: waits while the store is away, and isolates rows that it
- * refuses, or on which it fails in a way that nobody foresaw. Resolves when every row is durable or known to be
- * refused. Rejects only when waiting is pointless (MISCONFIGURED, CLOSED) or `signal` is aborted; the outcome of
- * the batch is then unknown, and nothing of it may be acknowledged.
+ * Writes a batch to the store. It retries while the store is unavailable, and isolates rows that the store rejects or
+ * fails on unexpectedly. Resolves when every row is durable or rejected. Rejects only when a retry is pointless
+ * (MISCONFIGURED, CLOSED) or `signal` is aborted. The outcome of the batch is then unknown, and none of it may be
+ * acknowledged.
  */
 export class Committer {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #signal: AbortSignal;
   readonly #known = new ByteCache<true>(KNOWN_BYTES, () => 0);
-  /** Writes that succeeded. */
+  /** The number of successful writes. */
   #writes = 0;
-  /** Rows given up after unexpected errors since the last write that succeeded. */
+  /** Rows given up after unexpected errors since the last successful write. */
   #unproven = 0;
-  /** When a row was last known to be to blame for an unexpected error. */
+  /** `performance.now()` when a row last proved to be the cause of an unexpected error. */
   #blamed = Number.NEGATIVE_INFINITY;
   #failing: string | null = null;
   #failingSince = 0;
@@ -62,14 +65,14 @@ export class Committer {
     this.#signal = signal;
   }
 
-  /** The error the store answers with at present; null while it takes writes. */
+  /** The current error of the store; null while it accepts writes. */
   get failing(): string | null {
     return this.#failing;
   }
 
   /**
-   * @param patienceMs how long the store may have been away, counted from its first failure to any caller
-   * @throws {StoreAway} when that has passed; the outcome of the batch is unknown
+   * @param patienceMs how long the store may be unavailable, from its first failure for any caller, milliseconds
+   * @throws {StoreUnavailable} after that time; the outcome of the batch is unknown
    */
   async commit(
     batch: readonly Reading[],
@@ -89,8 +92,8 @@ export class Committer {
   }
 
   /**
-   * Commits what came out of quarantine: a reading of the same identity that was received later stays, and the
-   * older one counts as duplicate. What the store cannot be asked about is refused, so it stays in quarantine.
+   * Commits readings from quarantine. A stored reading of the same identity that was received later is kept, and the
+   * older reading counts as a duplicate. A reading that cannot be compared is rejected, so it stays in quarantine.
    */
   async commitOlder(batch: readonly Reading[]): Promise<CommitResult & { readonly skipped: Set<number> }> {
     const skipped = new Set<number>();
@@ -122,16 +125,16 @@ export class Committer {
   }
 
   /**
-   * The batch failed because of some of its rows: takes out the rows that the store named, or halves until one row
-   * is left that fails alone. Parts are written in order, so that the last of equal identities wins. A part that
-   * had been stored by a failed write counts as duplicate when it is written again.
+   * Isolates the rows that made a batch fail: removes the rows that the store named, or halves the batch until one
+   * row is left that fails alone. Parts are written in order, so that the last of equal identities wins. Rows that
+   * the failed write had stored already count as duplicates when they are written again.
    */
   async #isolate(batch: readonly Reading[], failure: StoreError, patienceMs: number): Promise<CommitResult> {
     const rejected = new Map<number, StoreError>();
     const total = { stored: 0, duplicate: 0 };
     const writes = this.#writes;
     const all = [...batch.keys()];
-    // A single row that failed unexpectedly is rejected only when it is to blame.
+    // A single row that failed unexpectedly is rejected only when it is the cause.
     const isOpen = all.length === 1 && failure.code === 'UNEXPECTED';
     const waiting = isOpen ? [all] : split(all, failure, rejected).toReversed();
     for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
@@ -158,8 +161,9 @@ export class Committer {
   }
 
   /**
-   * Whether a row that failed unexpectedly is to blame, and not the store: the store must be in health, and others
-   * must have been written since the row was first tried (`writes` by then), or not many rows have failed so.
+   * Whether a row, and not the store, is the cause of an unexpected error. The store must be healthy. In addition
+   * other rows must have been written since the row was first tried (`writes` is the count at that time), or few rows
+   * have failed like this.
    */
   async #isProven(error: StoreError, writes: number): Promise<boolean> {
     if (error.code !== 'UNEXPECTED') return true;
@@ -177,7 +181,7 @@ export class Committer {
     return true;
   }
 
-  /** A device is registered before its first reading is stored. */
+  /** Registers new devices, before their first reading is stored. */
   async #register(batch: readonly Reading[], patienceMs: number): Promise<void> {
     let unseen: Set<string> | null = null;
     for (const { device } of batch) {
@@ -191,7 +195,10 @@ export class Committer {
     for (const name of names) this.#known.set(name, true);
   }
 
-  /** Registers in halves when a name is to blame. Readings count more than that: the store refuses it there again. */
+  /**
+   * Registers devices, and halves the list when a name causes a failure. A failure here does not stop the batch: the
+   * store rejects the readings of that device.
+   */
   async #registerAll(all: readonly string[], patienceMs: number): Promise<void> {
     const waiting = [all];
     const retries = all.length === 1 ? UNEXPECTED_RETRIES : 0;
@@ -214,8 +221,8 @@ export class Committer {
   }
 
   /**
-   * Calls until the store answers. An unexpected error is tried again `unexpected` times, and then thrown, unless
-   * the caller blames the store for it.
+   * Retries a call until the store answers. An unexpected error is retried `unexpected` times and then thrown, unless
+   * `mayGiveUp` attributes it to the store.
    */
   async #retry<T>(
     call: () => Promise<T>,
@@ -227,7 +234,7 @@ export class Committer {
     for (let attempt = 0; ; attempt++) {
       try {
         const result = await call();
-        if (this.#failing !== null) this.#logger.info('store takes writes again');
+        if (this.#failing !== null) this.#logger.info('store accepts writes again');
         this.#failing = null;
         return result;
       } catch (error) {
@@ -239,39 +246,39 @@ export class Committer {
           throw failure;
         }
         if (!isUnexpected && !isRetryable(failure)) throw failure;
-        if (!isUnexpected || isLast) this.#observeAway(failure, patienceMs);
+        if (!isUnexpected || isLast) this.#observeUnavailable(failure, patienceMs);
         await backoff.wait(this.#signal);
       }
     }
   }
 
-  #observeAway(failure: StoreError, patienceMs: number): void {
+  #observeUnavailable(failure: StoreError, patienceMs: number): void {
     if (this.#failing === null) {
       this.#logger.warn({ err: failure }, 'store refuses writes, retrying');
       this.#failingSince = performance.now();
     }
     this.#failing = failure.message;
-    if (performance.now() - this.#failingSince >= patienceMs) throw new StoreAway(failure.message);
+    if (performance.now() - this.#failingSince >= patienceMs) throw new StoreUnavailable(failure.message);
   }
 }
 
-/** Errors of a store are StoreErrors; any other is a mistake of ours. */
+/** Stores throw StoreErrors only; any other error is a defect. */
 function toFailure(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   return new StoreError('UNEXPECTED', String(error), { cause: error });
 }
 
-/** Nothing can be stored until a person acts. */
+/** Whether nothing can be stored until an operator acts. */
 function isFinal({ code }: StoreError): boolean {
   return code === 'MISCONFIGURED' || code === 'CLOSED';
 }
 
-/** Some rows are to blame, as far as anybody knows. */
+/** Whether rows of the batch may have caused the error. */
 function isOfRows(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.code === 'REJECTED' || error.code === 'UNEXPECTED');
 }
 
-/** The parts to try next: without the rows that the failure names, else both halves. A single row is rejected. */
+/** The parts to try next: the rows that the failure does not name, or both halves. A single row is rejected. */
 function split(
   rows: readonly number[],
   failure: StoreError,

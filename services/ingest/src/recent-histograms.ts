@@ -1,25 +1,25 @@
 import type { Histogram } from '@tidegauge/service';
 
 const SLOT_MS = 10_000;
-/** How far back figures go, seconds. */
+/** The period that `figures` covers, seconds. */
 export const RECENT_SECONDS = 60;
 
 interface Snapshot {
-  /** From when the counts were so, `performance.now()`. */
+  /** `performance.now()` at which the counts were valid. */
   readonly at: number;
   readonly counts: readonly Float64Array[];
 }
 
 /**
- * What histograms observed in the last minute, beside what they observed since the start, which Prometheus wants.
- * Their counts are copied every ten seconds, when something is observed or asked: there is no timer, and one
- * observation costs a comparison. A minute is covered whole, and up to ten seconds more.
+ * The observations of histograms in the last minute, in addition to those since the start, which Prometheus needs.
+ * Counts are copied every ten seconds, when a value is observed or figures are read: there is no timer, and one
+ * observation costs a comparison. The figures cover at least one minute and at most ten seconds more.
  */
-export class Recent<Name extends string> {
+export class RecentHistograms<Name extends string> {
   readonly #histograms: Readonly<Record<Name, Histogram>>;
   readonly #names: readonly Name[];
   readonly #begun: number;
-  /** Oldest first; the first one is the state a minute ago or before. */
+  /** Oldest first. The first is at least a minute old, once the process is. */
   #snapshots: Snapshot[] = [];
   #slotEnds: number;
 
@@ -31,12 +31,12 @@ export class Recent<Name extends string> {
     this.pass(now);
   }
 
-  /** To be called before each observation. */
+  /** Call it before each observation. */
   pass(now: number): void {
     if (now >= this.#slotEnds) this.#endSlot(now);
   }
 
-  /** The last minute of each histogram. */
+  /** The observations of each histogram in the last minute. */
   figures(now = performance.now()): Record<Name, Pick<Histogram, 'count' | 'quantile'>> {
     this.pass(now);
     const { counts } = this.#snapshots[this.#indexBefore(now)]!;
@@ -51,13 +51,13 @@ export class Recent<Name extends string> {
 
   #endSlot(now: number): void {
     const counts = this.#names.map((name) => this.#histograms[name].counts());
-    // Nothing was observed since the slot ended, however long ago that was.
+    // The counts have not changed since the slot ended.
     this.#snapshots.push({ at: this.#slotEnds, counts });
     this.#snapshots.splice(0, this.#indexBefore(now));
     this.#slotEnds = now + SLOT_MS;
   }
 
-  /** The newest snapshot that is a minute old, or the oldest that there is. */
+  /** The index of the newest snapshot that is a minute old, or of the oldest snapshot. */
   #indexBefore(now: number): number {
     const from = now - RECENT_SECONDS * 1000;
     return Math.max(

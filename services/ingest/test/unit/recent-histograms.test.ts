@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histogram } from '@tidegauge/service';
 import fc from 'fast-check';
-import { RECENT_SECONDS, Recent } from '../../src/recent.ts';
+import { RECENT_SECONDS, RecentHistograms } from '../../src/recent-histograms.ts';
 
-test('figures are of the last minute, however long the process runs or rests', () => {
+test('figures cover the last minute, however long the process runs or idles', () => {
   const histogram = new Histogram();
-  const recent = new Recent({ stage: histogram }, 0);
+  const recent = new RecentHistograms({ stage: histogram }, 0);
   const observe = (now: number, seconds: number) => {
     recent.pass(now);
     histogram.observe(seconds);
@@ -23,11 +23,11 @@ test('figures are of the last minute, however long the process runs or rests', (
   assert.equal(histogram.count, 3701);
 });
 
-test('whenever it is asked, a whole minute is covered, and at most ten seconds more', () => {
+test('figures cover at least one minute and at most ten seconds more', () => {
   const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 100 });
   const property = fc.property(pauses, (all) => {
     const histogram = new Histogram();
-    const recent = new Recent({ stage: histogram }, 0);
+    const recent = new RecentHistograms({ stage: histogram }, 0);
     const times: number[] = [];
     let now = 0;
     for (const pause of all) {
@@ -44,8 +44,8 @@ test('whenever it is asked, a whole minute is covered, and at most ten seconds m
   fc.assert(property);
 });
 
-test('soon after the start it covers less', () => {
-  const recent = new Recent({ stage: new Histogram() }, 1000);
+test('soon after the start figures cover less than a minute', () => {
+  const recent = new RecentHistograms({ stage: new Histogram() }, 1000);
   assert.equal(recent.seconds(5000), 4);
   assert.equal(recent.seconds(500_000), RECENT_SECONDS);
 });
