@@ -1,3 +1,4 @@
+export { observeCertificate } from './certificate-metrics.ts';
 export * from './clients.ts';
 export * from './common-settings.ts';
 export * from './fetch.ts';

@@ -7,6 +7,7 @@ import {
   type Logger,
   listen,
   Metrics,
+  observeCertificate,
   observeStore,
   type Running,
   tlsFiles,
@@ -36,6 +37,7 @@ export async function startApi(
   const files = tlsFiles(config.httpTlsCert, config.httpTlsKey);
   const tls = files === null ? null : { files, logger };
   const metrics = new Metrics();
+  if (files !== null) observeCertificate(metrics, files);
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const store = await createStore(config.store, { logger, observe: observeStore(metrics, backend) });
   const ingest = new IngestClient({

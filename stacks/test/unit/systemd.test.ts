@@ -22,7 +22,7 @@ async function output(program: string, ...args: string[]): Promise<string> {
   return stdout + stderr;
 }
 
-test('the broker’s unit has every secret that the broker’s files read', () => {
+test('the unit of the broker loads every secret that the files of the broker read', () => {
   const unit = read('stacks/systemd/tidegauge-broker.service');
   const files = ['mosquitto.conf', 'start.sh'].map((name) => read(`stacks/mosquitto/${name}`)).join();
   const wanted = new Set(all(files, /\/run\/secrets\/(\w+)/g));
@@ -30,7 +30,7 @@ test('the broker’s unit has every secret that the broker’s files read', () =
   for (const name of wanted) assert.match(unit, new RegExp(`^LoadCredential=${name}:`, 'm'));
 });
 
-test('units load secrets that stacks/bin/secrets makes, and name settings that there are', async () => {
+test('units load secrets that stacks/bin/secrets makes, and use settings that exist', async () => {
   const made = join(folder.path, 'secrets');
   await run(join(ROOT, 'stacks/bin/secrets'), ['sqlite', '--directory', made]);
   const settings = read('docs/configuration.md');
@@ -42,17 +42,30 @@ test('units load secrets that stacks/bin/secrets makes, and name settings that t
     for (const name of loaded) assert.ok(readFileSync(join(made, name), 'utf8') !== '', `${path}: ${name}`);
     if (path.includes('broker')) continue;
     const variables = all(unit, /^Environment=(.*)$/gm).flatMap((line) => all(line, /(\w+)=/g));
-    for (const variable of variables.filter((name) => !name.startsWith('NODE_'))) {
+    for (const variable of variables.filter((name) => !/^(NODE|MALLOC)_/.test(name))) {
       assert.ok(settings.includes(`\`${variable.replace(/_FILE$/, '')}\``), `${path}: ${variable}`);
     }
   }
 });
 
-test('systemd understands the units, and finds little that they expose', async (context) => {
+test('units run Node with the memory settings that the images have', () => {
+  const dockerfile = read('stacks/images/tidegauge/Dockerfile');
+  for (const service of ['ingest', 'api']) {
+    const unit = read(`stacks/systemd/tidegauge-${service}.service`);
+    const [stage] = new RegExp(`^FROM service AS ${service}\n[^]*?^ENTRYPOINT.*$`, 'm').exec(dockerfile)!;
+    const entrypoint = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(stage)![1]!) as string[];
+    const command = /^ExecStart=\S+\/bin\/(.*)$/m.exec(unit)![1];
+    assert.equal(command, entrypoint.join(' '), service);
+    const arenas = all(stage, /^ENV.*(MALLOC_ARENA_MAX=\d+)/gm);
+    assert.deepEqual(all(unit, /^Environment=.*(MALLOC_ARENA_MAX=\d+)/gm), arenas, service);
+  }
+});
+
+test('systemd accepts the units and rates their exposure below 2', async (context) => {
   const analyze: string | null = await lookUp('systemd-analyze', []);
   if (analyze === null) return context.skip('systemd-analyze is not installed');
   for (const path of UNITS) {
-    // Its programs are on the board only.
+    // The programs exist on a board only.
     const text = read(path).replace(/^ExecStart=.*$/m, 'ExecStart=/bin/true');
     const unit = join(folder.path, basename(path));
     writeFileSync(unit, text);
