@@ -2,32 +2,33 @@ import { CONFIG } from './config.ts';
 
 type Series = Readonly<Record<string, string>>;
 
-/** Proof of one alert: a fault that fires and clears, and a situation at its edge in which it must stay quiet. */
+/** The test data of one alert: a fault that makes it fire and clear, and values at its limit that must not fire. */
 export interface AlertCase {
   readonly alert: string;
-  /** Seconds between samples; slow things need not be sampled fast. */
+  /** Time between samples, seconds. */
   readonly intervalSeconds: number;
-  /** Series in promtool's notation: all is well, then the fault, then all is well again. */
+  /** Series in promtool's notation: normal values, then the fault, then normal values again. */
   readonly fault: Series;
-  /** Still quiet at this sample, though the fault is there already (for alerts that wait). */
+  /** A sample at which the alert does not fire yet. For an alert that waits, the fault has started by then. */
   readonly quietAt: number;
   readonly firesAt: number;
   readonly clearedAt: number;
-  /** At the limit, not beyond it, or too short. */
+  /** A fault at the limit but not beyond it, or too short. */
   readonly edge: Series;
 }
 
 const { thresholds: limit } = CONFIG;
 const ingest = (metric: string, labels = '') => `${metric}{job="ingest",instance="ingest:9464"${labels}}`;
+const api = (metric: string) => `${metric}{job="api",instance="api:8080"}`;
 const broker = (metric: string) => `${metric}{job="broker",instance="broker:9465"}`;
 const node = (metric: string, labels = '') => `${metric}{job="node",instance="pi1:9100"${labels}}`;
-/** Alerts on boards tell their names. */
+/** Alerts on boards have the name of the board. */
 const PI1: Series = { [node('node_uname_info', ',nodename="pi1"')]: '1x200' };
-/** A gauge that is well for 10 samples, bad for 60, well again. */
+/** A gauge with 10 normal samples, 60 bad samples, then normal samples. */
 const spell = (well: number | string, bad: number | string) => `${well}x9 ${bad}x59 ${well}x90`;
 const steady = (value: number | string) => `${value}x159`;
 
-/** A gauge beyond its limit for long enough: 15 s samples, bad from 2:30 to 17:15. */
+/** A gauge that is beyond its limit from 2:30 to 17:15, with a sample every 15 s. */
 function level(
   alert: string,
   series: string,
@@ -48,6 +49,7 @@ function level(
 
 const DISK = ',mountpoint="/",fstype="ext4"';
 const GB = 1e9;
+const DAY_SECONDS = 86_400;
 
 export const ALERT_CASES: readonly AlertCase[] = [
   level(
@@ -57,7 +59,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     14,
   ),
   {
-    // Five go missing and stay so: news for 15 minutes. At the edge they come within two minutes.
+    // Five readings are missing and never arrive: the alert ends after 15 minutes. At the edge they arrive in 2 minutes.
     alert: 'TidegaugeReadingsMissing',
     intervalSeconds: 15,
     fault: { [ingest('tidegauge_ledger_missing_readings')]: '0x9 5x120' },
@@ -71,7 +73,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     intervalSeconds: 15,
     fault: {
       ...books({ stored: '80+8x129' }),
-      // One reading is nowhere.
+      // One reading is in no other count.
       [ingest('tidegauge_readings_received_total')]: '106+10x9 207+10x59 806+10x59',
     },
     quietAt: 12,
@@ -133,7 +135,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     },
   },
   {
-    // All of 5 s against just below the limit: p99 is interpolated within the bucket.
+    // All readings take 5 s; at the edge just less than the limit. p99 is interpolated within the bucket.
     alert: 'TidegaugeStoreSlow',
     intervalSeconds: 15,
     fault: buckets({ '1': '0+100x9 900x59 900+100x100', '2': '0+100x9 900x59 900+100x100' }),
@@ -207,6 +209,23 @@ export const ALERT_CASES: readonly AlertCase[] = [
     130,
   ),
   {
+    // promtool starts at time 0. The certificate is renewed at sample 70; at the edge it is valid just long enough.
+    alert: 'TidegaugeCertificateExpiring',
+    intervalSeconds: 15,
+    fault: {
+      [api('tidegauge_certificate_expiry_timestamp_seconds')]:
+        `${2 * limit.certificateDays * DAY_SECONDS}x9 ${limit.certificateDays * DAY_SECONDS}x59 ${800 * DAY_SECONDS}x90`,
+    },
+    quietAt: 12,
+    firesAt: 14,
+    clearedAt: 72,
+    edge: {
+      [api('tidegauge_certificate_expiry_timestamp_seconds')]: steady(
+        limit.certificateDays * DAY_SECONDS + 160 * 15,
+      ),
+    },
+  },
+  {
     alert: 'TidegaugeBoardClockWrong',
     intervalSeconds: 15,
     fault: {
@@ -242,7 +261,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     edge: { ...PI1, [node('node_hwmon_in_lcrit_alarm_volts', ',chip="rpi_volt",sensor="in0"')]: steady(0) },
   },
   {
-    // 0.08 GB per four minutes is 1.2 GB an hour: 15 GB last half a day; then somebody makes room.
+    // 0.08 GB in four minutes is 1.2 GB an hour: 15 GB last for half a day. Then files are deleted.
     alert: 'TidegaugeDiskFullSoon',
     intervalSeconds: 240,
     fault: {
@@ -253,7 +272,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quietAt: 10,
     firesAt: 50,
     clearedAt: 110,
-    // It would last a week.
+    // The disk would be full after a week.
     edge: {
       ...PI1,
       [node('node_filesystem_avail_bytes', DISK)]: `${15 * GB}-${0.006 * GB}x159`,
@@ -296,7 +315,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
 ];
 
-/** A spool of 1 GB at most. */
+/** A spool with a limit of 1 GB. */
 function spool(bytes: string): Series {
   return {
     [ingest('tidegauge_spool_bytes')]: bytes,
@@ -304,7 +323,7 @@ function spool(bytes: string): Series {
   };
 }
 
-/** What ingest's ledger says, but for what it received: 26 readings elsewhere, and two more per sample. */
+/** All counts of ingest's ledger except the received ones: 26 readings that are not stored, and two more per sample. */
 function books({ stored }: { readonly stored: string }): Series {
   return {
     [ingest('tidegauge_readings_stored_total', ',backend="sqlite"')]: stored,
@@ -315,7 +334,7 @@ function books({ stored }: { readonly stored: string }): Series {
   };
 }
 
-/** The stage `store` at 100 readings per sample; what is in no bucket given took up to 5 s. */
+/** The stage `store` with 100 readings per sample. Readings that are in none of the given buckets took up to 5 s. */
 function buckets(given: Series): Series {
   const all = { ...given, '5': '0+100x200', '+Inf': '0+100x200' };
   return Object.fromEntries(

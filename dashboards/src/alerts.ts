@@ -5,11 +5,11 @@ export interface Alert {
   readonly name: string;
   readonly severity: 'critical' | 'warning';
   readonly expr: string;
-  /** Seconds that the expression must hold before the alert fires. */
+  /** How long the expression must hold before the alert fires, in seconds. */
   readonly forSeconds: number;
-  /** The same for every firing; ends with a period. */
+  /** One sentence without labels or values. */
   readonly summary: string;
-  /** With this firing's labels and value. */
+  /** One sentence with the labels and the value of the alert. */
   readonly description: string;
 }
 
@@ -18,9 +18,9 @@ const HOUR = 60 * MINUTE;
 const DISKS = 'fstype!~"tmpfs|ramfs|overlay|squashfs|vfat"';
 
 /**
- * Alerts are on what a user would notice (readings that wait, are lost, are refused; requests that fail), and on
- * the few causes that give notice days ahead (disks, clocks, heat, power). `critical` loses or will soon lose
- * readings; `warning` can wait for the morning. Each has a page in docs/runbooks.
+ * Alerts report what a user notices (readings that wait, are lost or are refused; requests that fail), and a few causes
+ * that can be seen days before they do harm (disks, clocks, heat, power, certificates). `critical`: readings are lost,
+ * or will be soon. `warning`: it can wait until the morning. Each alert has a runbook in docs/runbooks.
  */
 export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): readonly Alert[] {
   const ours = `job=~"${[jobs.ingest, jobs.api, jobs.broker].join('|')}"`;
@@ -30,17 +30,19 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       severity: 'critical',
       expr: `tidegauge_oldest_unstored_seconds > ${limit.oldestUnstoredSeconds}`,
       forSeconds: MINUTE,
-      summary: 'Readings wait to be stored.',
-      description: 'The oldest reading in {{ $labels.instance }} has waited {{ $value | humanizeDuration }}.',
+      summary: 'Readings wait too long for the store.',
+      description:
+        'The oldest reading in {{ $labels.instance }} has waited for {{ $value | humanizeDuration }}.',
     },
     {
       name: 'TidegaugeReadingsMissing',
       severity: 'critical',
-      // What arrives late fills its gap; so the level is asked, not the counter of gaps ever opened.
+      // A late reading closes its gap. So the rule uses the number of open gaps, not the counter of all gaps.
       expr: 'tidegauge_ledger_missing_readings - min_over_time(tidegauge_ledger_missing_readings[15m]) > 0',
       forSeconds: 2 * MINUTE,
-      summary: 'Sequence numbers of sensors were skipped and did not come.',
-      description: '{{ $value }} readings went missing before {{ $labels.instance }} within 15 minutes.',
+      summary: 'Readings of a sensor did not arrive.',
+      description:
+        '{{ $labels.instance }} has not received {{ $value }} readings of the last 15 minutes: their sequence numbers are missing.',
     },
     {
       name: 'TidegaugeLedgerUnbalanced',
@@ -53,35 +55,35 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         ' - sum by (job, instance) (tidegauge_spool_readings)' +
         ' - sum by (job, instance) (tidegauge_in_flight_readings)) > 0',
       forSeconds: MINUTE,
-      summary: 'What ingest received and where it says it is differ.',
-      description: '{{ $value }} readings of {{ $labels.instance }} are accounted for nowhere.',
+      summary: 'The counts of ingest do not add up.',
+      description: '{{ $labels.instance }} received {{ $value }} readings that are in no other count.',
     },
     {
       name: 'TidegaugeReadingsQuarantined',
       severity: 'warning',
       expr: `instance:tidegauge_readings_quarantined:ratio_rate5m > ${limit.quarantinedRatio}`,
       forSeconds: 5 * MINUTE,
-      summary: 'Many readings cannot be decoded or stored and go to quarantine.',
+      summary: 'Many readings are quarantined because they cannot be decoded or stored.',
       description:
-        '{{ $value | humanizePercentage }} of what {{ $labels.instance }} receives is quarantined.',
+        '{{ $labels.instance }} quarantines {{ $value | humanizePercentage }} of the readings that it receives.',
     },
     {
       name: 'TidegaugeSpoolFilling',
       severity: 'critical',
       expr: `tidegauge_spool_bytes / tidegauge_spool_limit_bytes > ${limit.spoolRatio}`,
       forSeconds: MINUTE,
-      summary: 'The spool fills while the store is away or too slow.',
+      summary: 'The spool fills because the store is unavailable or too slow.',
       description:
-        '{{ $value | humanizePercentage }} of the spool of {{ $labels.instance }} is taken; full, ingest holds the broker back.',
+        'The spool of {{ $labels.instance }} is {{ $value | humanizePercentage }} full. When it is full, ingest stops receiving and messages wait in the broker.',
     },
     {
       name: 'TidegaugeQuarantineDropping',
       severity: 'critical',
       expr: 'increase(tidegauge_quarantine_dropped_total[15m]) > 0',
       forSeconds: 0,
-      summary: 'The quarantine is full and drops its oldest items.',
+      summary: 'The quarantine is full and deletes its oldest messages.',
       description:
-        'About {{ $value | humanize }} items of {{ $labels.instance }} were dropped in 15 minutes.',
+        'The quarantine of {{ $labels.instance }} deleted about {{ $value | humanize }} messages in 15 minutes.',
     },
     {
       name: 'TidegaugeStoreErrors',
@@ -97,25 +99,25 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       severity: 'warning',
       expr: `instance_stage:tidegauge_stage_seconds:p99_rate5m{stage="store"} > ${limit.storeSeconds}`,
       forSeconds: 10 * MINUTE,
-      summary: 'The store takes long to commit.',
+      summary: 'The store commits slowly.',
       description:
-        'One reading in a hundred of {{ $labels.instance }} takes {{ $value | humanizeDuration }}.',
+        'One reading in a hundred of {{ $labels.instance }} waits at least {{ $value | humanizeDuration }} for its commit.',
     },
     {
       name: 'TidegaugeMqttDisconnected',
       severity: 'critical',
       expr: 'tidegauge_mqtt_connected == 0',
       forSeconds: MINUTE,
-      summary: 'Ingest has no session with the broker.',
-      description: '{{ $labels.instance }} is not connected; the broker keeps its messages while it can.',
+      summary: 'Ingest is not connected to the broker.',
+      description: '{{ $labels.instance }} is not connected. The broker queues its messages up to a limit.',
     },
     {
       name: 'TidegaugeBrokerUnreachable',
       severity: 'critical',
       expr: 'mosquitto_up == 0',
       forSeconds: MINUTE,
-      summary: 'The broker does not answer.',
-      description: 'The exporter {{ $labels.instance }} has no session with the broker.',
+      summary: 'The broker is unreachable.',
+      description: 'The exporter {{ $labels.instance }} cannot connect to the broker.',
     },
     {
       name: 'TidegaugeBrokerDropping',
@@ -123,7 +125,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       expr: 'increase(mosquitto_publish_dropped_total[5m]) > 0',
       forSeconds: 0,
       summary: 'The broker drops messages that it has acknowledged.',
-      description: 'About {{ $value | humanize }} messages were dropped within 5 minutes.',
+      description: 'The broker dropped about {{ $value | humanize }} messages in 5 minutes.',
     },
     {
       name: 'TidegaugeBrokerQueueLong',
@@ -131,41 +133,52 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       expr: `mosquitto_stored_messages > ${limit.brokerQueuedMessages}`,
       forSeconds: 2 * MINUTE,
       summary: 'Many messages wait in the broker.',
-      description: '{{ $value | humanize }} messages wait; at its limit the broker drops without saying so.',
+      description:
+        '{{ $value | humanize }} messages wait. At its limit the broker drops messages and reports no error.',
     },
     {
       name: 'TidegaugeReplicaDown',
       severity: 'critical',
       expr: `up{${ours}} == 0`,
       forSeconds: MINUTE,
-      summary: 'A replica does not answer.',
-      description: '{{ $labels.job }} on {{ $labels.instance }} cannot be scraped.',
+      summary: 'A replica is down.',
+      description: 'Prometheus cannot scrape {{ $labels.job }} on {{ $labels.instance }}.',
     },
     {
       name: 'TidegaugeReplicaGone',
       severity: 'critical',
-      // A task that ended leaves the DNS name, and with it the list of targets: nothing is left to be down.
+      // A task that ends leaves the DNS name and so the list of targets. No target remains that could be down.
       expr: `max_over_time(job:up:sum{${ours}}[1h]) unless on (job) (job:up:sum >= on (job) max_over_time(job:up:sum[1h]))`,
       forSeconds: 2 * MINUTE,
-      summary: 'Fewer replicas run than within the last hour.',
-      description: '{{ $labels.job }} had {{ $value }} replicas within the last hour and has fewer now.',
+      summary: 'A service has fewer replicas than in the last hour.',
+      description: '{{ $labels.job }} had {{ $value }} replicas in the last hour and has fewer now.',
     },
     {
       name: 'TidegaugeApiErrors',
       severity: 'warning',
       expr: `job:tidegauge_http_errors:ratio_rate5m > ${limit.httpErrorRatio}`,
       forSeconds: 5 * MINUTE,
-      summary: 'The API answers with errors of its own.',
-      description: '{{ $value | humanizePercentage }} of the requests to {{ $labels.job }} end with 5xx.',
+      summary: 'The API answers with server errors.',
+      description:
+        '{{ $value | humanizePercentage }} of the requests to {{ $labels.job }} end with a status of 5xx.',
+    },
+    {
+      name: 'TidegaugeCertificateExpiring',
+      severity: 'warning',
+      expr: `tidegauge_certificate_expiry_timestamp_seconds - time() < ${limit.certificateDays} * 86400`,
+      forSeconds: MINUTE,
+      summary: 'A certificate expires soon.',
+      description: 'The certificate of {{ $labels.instance }} expires in {{ $value | humanizeDuration }}.',
     },
     {
       name: 'TidegaugeSensorClockAhead',
       severity: 'warning',
-      // The gauge holds the lead since the last scrape; a sensor may report only every few minutes.
+      // The gauge holds the largest lead since the last scrape. A sensor may publish only every few minutes.
       expr: `max_over_time(tidegauge_clock_skew_seconds[15m]) > ${limit.clockLeadSeconds}`,
       forSeconds: MINUTE,
-      summary: 'A sensor says times that are yet to come.',
-      description: 'A sensor of {{ $labels.instance }} is {{ $value | humanizeDuration }} ahead.',
+      summary: 'The clock of a sensor is ahead.',
+      description:
+        'A sensor of {{ $labels.instance }} sends times that are {{ $value | humanizeDuration }} in the future.',
     },
     {
       name: 'TidegaugeBoardClockWrong',
@@ -174,15 +187,16 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         `node_timex_sync_status == 0 or abs(node_timex_offset_seconds) > ${limit.boardClockOffsetSeconds}`,
       ),
       forSeconds: 10 * MINUTE,
-      summary: 'The clock of a board is not kept by NTP, or is off.',
-      description: 'The clock of {{ $labels.nodename }} cannot be trusted.',
+      summary: 'The clock of a board is wrong or not synchronized.',
+      description:
+        'The clock of {{ $labels.nodename }} is not synchronized by NTP, or its offset is too large.',
     },
     {
       name: 'TidegaugeBoardHot',
       severity: 'warning',
       expr: onBoard(`max by (job, instance) (node_thermal_zone_temp) >= ${limit.boardCelsius}`),
       forSeconds: 2 * MINUTE,
-      summary: 'A board is so hot that it lowers its clock.',
+      summary: 'A board is so hot that its CPU slows down.',
       description: '{{ $labels.nodename }} is at {{ $value }} degrees Celsius.',
     },
     {
@@ -190,8 +204,8 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       severity: 'warning',
       expr: onBoard('max by (job, instance) (node_hwmon_in_lcrit_alarm_volts) > 0'),
       forSeconds: 0,
-      summary: 'A board has too little voltage, and lowers its clock.',
-      description: '{{ $labels.nodename }} says that its supply is too weak; SD cards suffer first.',
+      summary: 'A board has too little voltage, so its CPU slows down.',
+      description: '{{ $labels.nodename }} measures too little voltage. Its SD card can be damaged.',
     },
     {
       name: 'TidegaugeDiskFullSoon',
@@ -203,7 +217,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       forSeconds: HOUR,
       summary: `A disk will be full within ${limit.diskFullDays} days.`,
       description:
-        '{{ $labels.mountpoint }} of {{ $labels.nodename }} fills; see when on the dashboard Boards.',
+        '{{ $labels.mountpoint }} of {{ $labels.nodename }} fills. The dashboard Boards shows the time that is left.',
     },
     {
       name: 'TidegaugeDiskNearlyFull',

@@ -1,10 +1,10 @@
-/** Every threshold and name that rules and dashboards use; nothing else holds a number of its own. */
+/** Every threshold and job name that rules and dashboards use. They have no others. */
 export interface WatchConfig {
-  /** What a runbook's file name is appended to: a folder of the repository, or the URL it is served at. */
+  /** The folder of the repository, or the URL, that has the runbooks. The URL of a runbook starts with it. */
   readonly runbooks: string;
-  /** Alerts wait this share of their usual time before they fire; 1 but in the test on live servers. */
+  /** Factor on the time that an alert waits before it fires. It is 1, except in the test on live servers. */
   readonly patience: number;
-  /** Jobs whose replicas are ours; Prometheus's configuration gives them these names. */
+  /** Job names in the configuration of Prometheus. */
   readonly jobs: {
     readonly ingest: string;
     readonly api: string;
@@ -15,32 +15,34 @@ export interface WatchConfig {
 }
 
 interface Thresholds {
-  /** Age of the oldest reading that waits to be stored, seconds. */
+  /** Age of the oldest reading that waits for the store, seconds. */
   readonly oldestUnstoredSeconds: number;
-  /** Share of the spool's bound that is taken. */
+  /** Used share of the spool's limit. */
   readonly spoolRatio: number;
-  /** Share of readings that end in quarantine. */
+  /** Share of readings that are quarantined. */
   readonly quarantinedRatio: number;
   /** Share of store calls that fail. */
   readonly storeErrorRatio: number;
-  /** Time of one batch in the store, p99, seconds. */
+  /** 99th percentile of the time that a reading waits for its commit, seconds. */
   readonly storeSeconds: number;
-  /** Share of HTTP requests answered 5xx. */
+  /** Share of HTTP requests whose status is 5xx. */
   readonly httpErrorRatio: number;
-  /** Messages that the broker keeps for its clients; well below `max_queued_messages` of the shipped broker. */
+  /** Messages in the broker's queues. It is well below `max_queued_messages` of the stack's broker. */
   readonly brokerQueuedMessages: number;
-  /** Lead of a sensor's clock, seconds: beyond 60 its readings are marked skewed. */
+  /** Lead of a sensor's clock, seconds. Beyond 60 s ingest marks the readings as skewed. */
   readonly clockLeadSeconds: number;
   /** Offset of a board's clock, seconds. */
   readonly boardClockOffsetSeconds: number;
-  /** At 80 degrees Celsius a Raspberry Pi's firmware begins to lower the clock. */
+  /** Temperature, degrees Celsius. At 80 the firmware of a Raspberry Pi starts to slow the CPU down. */
   readonly boardCelsius: number;
-  /** Share of a disk that is free. */
+  /** Free share of a disk. */
   readonly diskFreeRatio: number;
-  /** A disk that will be full in this many days is worth a warning today. */
+  /** Days until a disk is full. */
   readonly diskFullDays: number;
-  /** Share of a board's memory that is available. */
+  /** Available share of a board's memory. */
   readonly memoryFreeRatio: number;
+  /** Days until a certificate expires. */
+  readonly certificateDays: number;
 }
 
 export const CONFIG: WatchConfig = {
@@ -61,5 +63,6 @@ export const CONFIG: WatchConfig = {
     diskFreeRatio: 0.1,
     diskFullDays: 4,
     memoryFreeRatio: 0.05,
+    certificateDays: 30,
   },
 };

@@ -10,15 +10,15 @@ const NETWORK = ', device!~"lo|veth.*|docker.*|br-.*"';
 export const boards = dashboard({
   uid: 'tidegauge-boards',
   title: 'Tidegauge / Boards',
-  description:
-    'Utilisation, saturation and errors of each machine, and what small boards suffer from: heat and power.',
+  description: 'Utilization, saturation and errors of each board, with its temperature, voltage and clock.',
   chosenFrom: 'node_uname_info',
   variables: { nodename: 'node_uname_info' },
   rows: {
     'CPU and memory': [
       byName({
-        title: 'CPU in use',
-        description: 'Share of all cores. At 1 for long: move a service to another board (node labels).',
+        title: 'CPU usage',
+        description:
+          'Used share of all cores. If it stays near 1, move a service to another board (node labels).',
         unit: 'percentunit',
         queries: {
           '{{nodename}}': `1 - avg by (instance) (rate(node_cpu_seconds_total{${CHOSEN}, mode="idle"}[${RATE}]))`,
@@ -26,7 +26,8 @@ export const boards = dashboard({
       }),
       byName({
         title: 'Load per core',
-        description: 'Above 1: work waits. With CPU to spare: it waits for the disk; see "Disk busy".',
+        description:
+          'Above 1, tasks wait. If the CPU usage is low, they wait for the disk: see "Disk usage".',
         unit: 'short',
         queries: {
           '{{nodename}}':
@@ -35,15 +36,15 @@ export const boards = dashboard({
         },
       }),
       byName({
-        title: 'Waiting for CPU',
+        title: 'Tasks that wait for CPU',
         description:
-          'Share of the time in which some task had to wait (PSI). Rising with latency: CPU is the bottleneck.',
+          'Share of the time in which a task waited for the CPU (PSI). If it rises together with latency, the CPU is the bottleneck.',
         unit: 'percentunit',
         queries: { '{{nodename}}': rate('node_pressure_cpu_waiting_seconds_total', 'instance') },
       }),
       byName({
         title: 'Memory available',
-        description: `Below ${limit.memoryFreeRatio * 100} % the kernel kills: lower the limits of the database, or add a board.`,
+        description: `Below ${limit.memoryFreeRatio * 100} % the kernel starts to kill processes. Lower the memory limits of the database, or add a board.`,
         unit: 'percentunit',
         queries: {
           '{{nodename}}':
@@ -52,35 +53,38 @@ export const boards = dashboard({
         },
       }),
       byName({
-        title: 'Waiting for memory',
-        description: 'Share of the time in which some task waited for memory (PSI). Above 0.1: it thrashes.',
+        title: 'Tasks that wait for memory',
+        description:
+          'Share of the time in which a task waited for memory (PSI). Above 0.1, the board has too little memory.',
         unit: 'percentunit',
         queries: { '{{nodename}}': rate('node_pressure_memory_waiting_seconds_total', 'instance') },
       }),
       byName({
-        title: 'Killed for memory',
+        title: 'Processes killed for lack of memory',
         description:
-          'Processes per second that the kernel killed. Any: docker service ps tells which; raise its limit.',
+          'Processes per second that the kernel killed. docker service ps shows which service. Raise its memory limit.',
         unit: 'ops',
         queries: { '{{nodename}}': rate('node_vmstat_oom_kill', 'instance') },
       }),
     ],
     'Disk and network': [
       byName({
-        title: 'Disk busy',
-        description: 'Share of the time. At 1 with small writes: fsync on an SD card; PACE=250ms, or an SSD.',
+        title: 'Disk usage',
+        description:
+          'Share of the time in which the disk was busy. Near 1 with small writes, the disk waits for fsync: use an SSD, or set PACE=250ms.',
         unit: 'percentunit',
         queries: { '{{nodename}} {{device}}': rate('node_disk_io_time_seconds_total', 'instance, device') },
       }),
       byName({
-        title: 'Written to disk',
-        description: 'Bytes per second. An SD card bears some 10 TB; 1 MB/s wears it out within four months.',
+        title: 'Disk writes',
+        description:
+          'Bytes per second. An SD card lasts for about 10 TB. At 1 MB/s it is worn out after four months.',
         unit: 'Bps',
         queries: { '{{nodename}} {{device}}': rate('node_disk_written_bytes_total', 'instance, device') },
       }),
       byName({
         title: 'Disk free',
-        description: `Below ${limit.diskFreeRatio * 100} % databases begin to stop. Remove old readings, or give it room.`,
+        description: `Below ${limit.diskFreeRatio * 100} % databases may stop. Delete old readings, or use a larger disk.`,
         unit: 'percentunit',
         queries: {
           '{{nodename}} {{mountpoint}}':
@@ -91,7 +95,7 @@ export const boards = dashboard({
       byName({
         title: 'Time until the disk is full',
         description:
-          'At the pace of the last six hours; no line: it does not fill. See the runbook TidegaugeDiskFullSoon.',
+          'Estimated from the last six hours. There is no line while the disk does not fill. See the runbook TidegaugeDiskFullSoon.',
         unit: 's',
         queries: {
           '{{nodename}} {{mountpoint}}':
@@ -102,7 +106,7 @@ export const boards = dashboard({
       byName({
         title: 'Network',
         description:
-          'Bytes per second, in and out. Near the link (100 Mbit/s is 12 MB/s): it is the bottleneck.',
+          'Bytes per second, in and out. Near the capacity of the link (12 MB/s for 100 Mbit/s), the network is the bottleneck.',
         unit: 'Bps',
         queries: {
           'in {{nodename}} {{device}}': rate('node_network_receive_bytes_total', 'instance, device', NETWORK),
@@ -115,7 +119,8 @@ export const boards = dashboard({
       }),
       byName({
         title: 'Network errors and drops',
-        description: 'Any for long: the cable, the switch, or Wi-Fi. Boards want a wire.',
+        description:
+          'If it stays above 0, check the cable, the switch and the Wi-Fi. A cable is better than Wi-Fi.',
         unit: 'ops',
         queries: {
           'errors {{nodename}} {{device}}': rate(
@@ -131,16 +136,17 @@ export const boards = dashboard({
         },
       }),
     ],
-    'Heat, power and clocks': [
+    'Temperature, power and clocks': [
       byName({
         title: 'Temperature',
-        description: `At ${limit.boardCelsius} degrees the firmware lowers the clock: a heat sink, a fan, less load.`,
+        description: `At ${limit.boardCelsius} degrees Celsius the firmware slows the CPU down. Add a heat sink or a fan, or reduce the load.`,
         unit: 'celsius',
         queries: { '{{nodename}} {{type}}': `max by (instance, type) (node_thermal_zone_temp{${CHOSEN}})` },
       }),
       byName({
-        title: 'Clock of the CPU against its most',
-        description: 'Below 1 under load: throttled, by heat or by power. Measurements made then are void.',
+        title: 'CPU clock relative to its maximum',
+        description:
+          'Below 1 under load, heat or low voltage slows the CPU down. Measurements made then are not valid.',
         unit: 'percentunit',
         queries: {
           '{{nodename}}':
@@ -149,21 +155,22 @@ export const boards = dashboard({
         },
       }),
       byName({
-        title: 'Too little voltage',
-        description: '1: the supply or its cable is too weak. Replace it; SD cards are damaged first.',
+        title: 'Low voltage',
+        description:
+          '1: the power supply or its cable is too weak. Replace it. Low voltage can damage the SD card.',
         unit: 'short',
         queries: { '{{nodename}}': `max by (instance) (node_hwmon_in_lcrit_alarm_volts{${CHOSEN}})` },
       }),
       byName({
-        title: 'Clock kept by NTP',
+        title: 'Clock synchronized by NTP',
         description:
-          '0: the clock runs free. Start chrony or systemd-timesyncd; latencies between boards are void.',
+          '0: the clock is not synchronized, and latencies between boards are wrong. Start chrony or systemd-timesyncd.',
         unit: 'short',
         queries: { '{{nodename}}': `min by (instance) (node_timex_sync_status{${CHOSEN}})` },
       }),
       byName({
-        title: 'Offset of the clock',
-        description: `Above ${limit.boardClockOffsetSeconds} s: the time server is far or the network is uneven.`,
+        title: 'Clock offset',
+        description: `Above ${limit.boardClockOffsetSeconds} s, the time server is far away or the network is unstable.`,
         unit: 's',
         queries: { '{{nodename}}': `max by (instance) (abs(node_timex_offset_seconds{${CHOSEN}}))` },
       }),
@@ -171,7 +178,7 @@ export const boards = dashboard({
   },
 });
 
-/** Lines told apart by the name of the board: its address on the overlay network says nothing to a person. */
+/** Lines with the name of the board. Its address on the overlay network means nothing to a reader. */
 function byName({ queries, ...spec }: PanelSpec): BuiltPanel {
   const matchers = `${CHOSEN}, nodename=~"$nodename"`;
   const named = Object.entries(queries).map(([legend, expr]) => [legend, onBoard(expr, matchers)]);

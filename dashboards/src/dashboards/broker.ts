@@ -4,50 +4,51 @@ import { CHOSEN, lines, number, rate } from '../panels.ts';
 export const broker = dashboard({
   uid: 'tidegauge-broker',
   title: 'Tidegauge / Broker',
-  description:
-    "What mosquitto says of itself under $SYS, by Tidegauge's own exporter (services/broker-metrics).",
+  description: 'Statistics that mosquitto publishes under $SYS, from the exporter services/broker-metrics.',
   chosenFrom: 'mosquitto_up',
   rows: {
     Now: [
       number({
         title: 'Up',
-        description: '0: the exporter has no session with the broker. Is it running? Is its password right?',
+        description:
+          '0: the exporter is not connected to the broker. Check that the broker runs, and the password of the exporter.',
         unit: 'short',
         badBelow: 1,
         queries: { up: `min(mosquitto_up{${CHOSEN}})` },
       }),
       number({
-        title: 'Dropped in the last hour',
+        title: 'Messages dropped in the last hour',
         description:
-          'Messages lost though their publishers were told yes. Raise max_queued_messages; mend the slow client.',
+          'Messages that the broker acknowledged to the publisher and then dropped. Raise max_queued_messages, or fix the slow client.',
         unit: 'short',
         bad: 1,
         queries: { dropped: `sum(increase(mosquitto_publish_dropped_total{${CHOSEN}}[1h]))` },
       }),
       number({
-        title: 'Held',
+        title: 'Messages in queues now',
         description:
-          'Messages queued, in flight and retained. Growing: a client with a session is away or too slow.',
+          'Messages that are queued, in flight or retained. If the number grows, a client with a session is disconnected or too slow.',
         unit: 'short',
-        queries: { held: `sum(mosquitto_stored_messages{${CHOSEN}})` },
+        queries: { queued: `sum(mosquitto_stored_messages{${CHOSEN}})` },
       }),
       number({
         title: 'Clients',
-        description: 'Connected now. Fewer than sensors and services: see who is missing in the broker log.',
+        description:
+          'Clients that are connected now. If a sensor or a service is missing, read the log of the broker.',
         unit: 'short',
         queries: { connected: `sum(mosquitto_clients_connected{${CHOSEN}})` },
       }),
       number({
         title: 'Uptime',
         description:
-          'Time since the broker started. Small and unplanned: it was killed; is memory short? See Boards.',
+          'Time since the broker started. If it restarted by surprise, the kernel may have killed it for lack of memory: see the dashboard Boards.',
         unit: 's',
         queries: { uptime: `min(mosquitto_uptime_seconds{${CHOSEN}})` },
       }),
       number({
         title: 'Age of this report',
         description:
-          'Above a minute: sys_interval is 0 or long in mosquitto.conf; these panels then show the past.',
+          'Above a minute, sys_interval in mosquitto.conf is 0 or long, and these panels show old values.',
         unit: 's',
         bad: 60,
         queries: { age: `max(mosquitto_report_age_seconds{${CHOSEN}})` },
@@ -55,9 +56,9 @@ export const broker = dashboard({
     ],
     Messages: [
       lines({
-        title: 'Published',
+        title: 'Messages published',
         description:
-          'Messages in and out per second. Out far below in: nobody subscribes, or queues fill; see "Held".',
+          'Messages per second, in and out. If far fewer go out than come in, no client subscribes, or queues fill: see "Messages in queues".',
         unit: 'ops',
         queries: {
           received: rate('mosquitto_publish_received_total'),
@@ -65,16 +66,16 @@ export const broker = dashboard({
         },
       }),
       lines({
-        title: 'Dropped',
+        title: 'Messages dropped',
         description:
-          'Anything above zero is loss that nobody else will tell you of. See the runbook TidegaugeBrokerDropping.',
+          'Lost messages per second. The broker reports this loss nowhere else. See the runbook TidegaugeBrokerDropping.',
         unit: 'ops',
         queries: { dropped: rate('mosquitto_publish_dropped_total') },
       }),
       lines({
         title: 'All packets',
         description:
-          'Acknowledgements and pings included. Far more than twice "Published": clients reconnect all the time.',
+          'MQTT packets per second, with acknowledgements and pings. If there are far more than twice the published messages, clients reconnect often.',
         unit: 'ops',
         queries: {
           received: rate('mosquitto_messages_received_total'),
@@ -84,7 +85,7 @@ export const broker = dashboard({
       lines({
         title: 'Payload',
         description:
-          'Payload bytes per second. A jump at the same message rate: a sensor sends more than it should.',
+          'Payload bytes per second. If it rises at the same message rate, a sensor sends larger messages.',
         unit: 'Bps',
         queries: {
           received: rate('mosquitto_publish_received_bytes_total'),
@@ -94,7 +95,7 @@ export const broker = dashboard({
       lines({
         title: 'Network',
         description:
-          'Bytes per second with protocol. Near the link (100 Mbit/s is 12 MB/s): batch readings in messages.',
+          'Bytes per second with protocol overhead. Near the capacity of the link (12 MB/s for 100 Mbit/s), put more readings into one message.',
         unit: 'Bps',
         queries: {
           received: rate('mosquitto_received_bytes_total'),
@@ -105,46 +106,48 @@ export const broker = dashboard({
     'Clients and queues': [
       lines({
         title: 'Sessions',
-        description: 'Sessions of clients that are away keep queues. Many: give them a session expiry.',
+        description:
+          'Sessions of disconnected clients keep queues. If there are many, set a session expiry interval.',
         unit: 'short',
         queries: {
           connected: `sum(mosquitto_clients_connected{${CHOSEN}})`,
-          away: `sum(mosquitto_clients_disconnected{${CHOSEN}})`,
+          disconnected: `sum(mosquitto_clients_disconnected{${CHOSEN}})`,
         },
       }),
       lines({
         title: 'Sessions expired',
         description:
-          'Sessions per second that ended with their queues. One of ingest among them: its messages are gone.',
+          'Sessions per second that ended together with their queues. If ingest was among them, its queued messages are lost.',
         unit: 'ops',
         queries: { expired: rate('mosquitto_clients_expired_total') },
       }),
       lines({
-        title: 'Messages held',
+        title: 'Messages in queues',
         description:
-          'Towards max_queued_messages the broker begins to drop. Bring ingest back, or make it faster.',
+          'Near max_queued_messages the broker starts to drop messages. Start ingest again, or fix what makes it slow.',
         unit: 'short',
         queries: {
-          held: `sum(mosquitto_stored_messages{${CHOSEN}})`,
+          queued: `sum(mosquitto_stored_messages{${CHOSEN}})`,
           retained: `sum(mosquitto_retained_messages{${CHOSEN}})`,
         },
       }),
       lines({
-        title: 'Bytes held',
-        description: 'Payload bytes of what is held. Near the memory of the board: lower max_queued_bytes.',
+        title: 'Bytes in queues',
+        description:
+          'Payload bytes of all queued messages. Near the memory limit of the broker, lower max_queued_bytes.',
         unit: 'bytes',
-        queries: { held: `sum(mosquitto_stored_bytes{${CHOSEN}})` },
+        queries: { queued: `sum(mosquitto_stored_bytes{${CHOSEN}})` },
       }),
       lines({
         title: 'Memory',
         description:
-          'Heap, where mosquitto was built to tell. Growing with "Bytes held": queues; without: report it to them.',
+          'Heap of mosquitto, if its build reports it. If it grows while "Bytes in queues" does not, report it to the mosquitto project.',
         unit: 'bytes',
         queries: { heap: `sum(mosquitto_heap_bytes{${CHOSEN}})` },
       }),
       lines({
         title: 'Subscriptions',
-        description: 'A drop to less than before: a client lost its session. See its log.',
+        description: 'If the number falls, a client has lost its session. Read the log of that client.',
         unit: 'short',
         queries: { subscriptions: `sum(mosquitto_subscriptions{${CHOSEN}})` },
       }),

@@ -2,30 +2,34 @@ import { dashboard } from '../dashboard.ts';
 import { bucketRates, CHOSEN, heat, lines, quantile, rate } from '../panels.ts';
 
 const STAGES: Readonly<Record<string, string>> = {
-  travel: 'From the time stamp to ingest. Slow: the network, or the clock of a sensor that lags.',
-  queue: 'Waiting for a writer. Slow: the store is the bottleneck; see the next panel and Store.',
-  store: 'In the store, until the commit. Slow: the disk or the database; see Store and Boards.',
-  ack: 'From the commit to the acknowledgement. Slow: the process has no CPU; see "CPU" below.',
-  end_to_end: 'From the time stamp to the commit: what a user sees. Find the stage that grew with it.',
+  travel:
+    'From the time stamp to ingest. If it is long, the network is slow, or the clock of a sensor is behind.',
+  queue:
+    'Waiting for a writer. If it is long, the store is the bottleneck: see the next panel and the dashboard Store.',
+  store: 'In the store, until the commit. If it is long, see the dashboards Store and Boards.',
+  ack: 'From the commit to the acknowledgement. If it is long, the process needs more CPU: see "CPU" below.',
+  end_to_end: 'From the time stamp to the commit. If it is long, find the stage that is long too.',
 };
 
 export const ingest = dashboard({
   uid: 'tidegauge-ingest',
   title: 'Tidegauge / Ingest and API',
-  description: 'Rate, errors and duration of both ways through the services, and what they use.',
+  description: 'Rate, errors and duration of ingest and of the API, and the resources that they use.',
   chosenFrom: 'nodejs_version_info',
   variables: { backend: 'tidegauge_store_seconds_count' },
   rows: {
     'Rate and errors': [
       lines({
         title: 'Messages by route',
-        description: 'MQTT messages per second. A route at zero: its sensors or its topic template changed.',
+        description:
+          'MQTT messages per second. If a route is at 0, its sensors are off, or their topic changed.',
         unit: 'ops',
         queries: { '{{route}} qos {{qos}}': rate('tidegauge_messages_received_total', 'route, qos') },
       }),
       lines({
-        title: 'Stored by backend',
-        description: 'Readings per second that changed the store. Far below "Received": see "Waiting".',
+        title: 'Readings stored by backend',
+        description:
+          'Readings per second. If far fewer are stored than received, see "Age of the oldest waiting reading".',
         unit: 'ops',
         queries: {
           '{{backend}}': rate('tidegauge_readings_stored_total', 'backend', ', backend=~"$backend"'),
@@ -33,9 +37,9 @@ export const ingest = dashboard({
         },
       }),
       lines({
-        title: 'Quarantined by reason',
+        title: 'Quarantined readings by reason',
         description:
-          'Anything above zero: read GET /v1/quarantine?reason=…; mend the sensor or the route, replay.',
+          'Readings per second. Read GET /v1/quarantine?reason=…, fix the sensor or the route, then replay.',
         unit: 'ops',
         queries: { '{{reason}}': rate('tidegauge_readings_quarantined_total', 'reason') },
       }),
@@ -51,44 +55,45 @@ export const ingest = dashboard({
     'Batches and queue': [
       heat({
         title: 'Readings per write',
-        description: 'Batches fill by themselves under load. Always at MAX_BATCH: the store is at its limit.',
+        description: 'Batches grow under load. If all have MAX_BATCH readings, the store is at its limit.',
         unit: 'short',
         queries: { readings: bucketRates('tidegauge_batch_readings') },
       }),
       lines({
-        title: 'Waiting',
+        title: 'Age of the oldest waiting reading',
         description:
-          'Age of the oldest reading that is not stored. Growing: see Store; the broker keeps the rest.',
+          'Age of the oldest reading that is not stored. If it grows, see the dashboard Store. The broker queues newer messages.',
         unit: 's',
         queries: { '{{instance}}': `max by (instance) (tidegauge_oldest_unstored_seconds{${CHOSEN}})` },
       }),
       lines({
-        title: 'In flight',
-        description: 'Readings in memory. At MAX_IN_FLIGHT the broker has to wait: the store is too slow.',
+        title: 'Readings in flight',
+        description:
+          'Readings in memory. At MAX_IN_FLIGHT the broker has to wait, because the store is too slow.',
         unit: 'short',
         queries: { '{{instance}}': `sum by (instance) (tidegauge_in_flight_readings{${CHOSEN}})` },
       }),
       lines({
-        title: 'Spool',
+        title: 'Spool size',
         description:
-          'Bytes kept on this board while the store is away. Growing: mend the store before it reaches its bound.',
+          'Bytes on the disk of ingest while the store is unavailable. Fix the store before the spool reaches its limit.',
         unit: 'bytes',
         queries: {
           '{{instance}}': `sum by (instance) (tidegauge_spool_bytes{${CHOSEN}})`,
-          'bound of {{instance}}': `sum by (instance) (tidegauge_spool_limit_bytes{${CHOSEN}})`,
+          'limit of {{instance}}': `sum by (instance) (tidegauge_spool_limit_bytes{${CHOSEN}})`,
         },
       }),
       lines({
         title: 'Age of the spool',
         description:
-          'Age of the oldest reading in the spool. Growing with a store that answers: replay is too slow.',
+          'Age of the oldest reading in the spool. If it grows while the store works, the replay is too slow.',
         unit: 's',
         queries: { '{{instance}}': `max by (instance) (tidegauge_spool_oldest_seconds{${CHOSEN}})` },
       }),
       lines({
         title: 'Reconnects to the broker',
         description:
-          'Sessions that came back, per second. Regular ones: the network, keep-alive, or a client id used twice.',
+          'Reconnects per second. If they are regular, check the network, the keep-alive, and that no other client uses the same client id.',
         unit: 'ops',
         queries: { '{{instance}}': rate('tidegauge_mqtt_reconnects_total', 'instance') },
       }),
@@ -96,13 +101,14 @@ export const ingest = dashboard({
     API: [
       lines({
         title: 'Requests by route',
-        description: 'HTTP requests per second. A jump: who asks? See the log of the API.',
+        description: 'HTTP requests per second. If the rate jumps, the log of the API shows the clients.',
         unit: 'reqps',
         queries: { '{{method}} {{route}}': rate('tidegauge_http_request_seconds_count', 'method, route') },
       }),
       lines({
-        title: 'Answers that are no success',
-        description: '4xx: a client errs, its problem document says how. 5xx: we do; the log says why.',
+        title: 'HTTP errors',
+        description:
+          '4xx: the request is wrong, and the problem document says why. 5xx: a server error, and the log says why.',
         unit: 'reqps',
         queries: {
           '{{status}} {{route}}': rate(
@@ -114,7 +120,8 @@ export const ingest = dashboard({
       }),
       lines({
         title: 'Duration by route (p99)',
-        description: 'A slow route: a wide range or no limit asked for; else the store. See Store.',
+        description:
+          'If a route is slow, its clients request a long time range without a limit, or the store is slow: see the dashboard Store.',
         unit: 's',
         queries: { '{{route}}': quantile(0.99, 'tidegauge_http_request_seconds', '', 'route') },
       }),
@@ -122,14 +129,15 @@ export const ingest = dashboard({
     Processes: [
       lines({
         title: 'CPU',
-        description: 'Cores in use; one is all that a process can use. At 1: more replicas with SHARE_GROUP.',
+        description:
+          'Used cores. A process uses one core at most. If ingest is near 1, run more replicas with SHARE_GROUP.',
         unit: 'short',
         queries: { '{{job}} {{instance}}': rate('process_cpu_seconds_total', 'job, instance') },
       }),
       lines({
         title: 'Memory',
         description:
-          'Resident. It is bounded: growth for days is a bug; a container limit below 200 MB is too tight.',
+          'Resident memory. It has a limit: growth over days is a bug. See the memory limits in stacks/profiles.',
         unit: 'bytes',
         queries: {
           '{{job}} {{instance}}': `sum by (job, instance) (process_resident_memory_bytes{${CHOSEN}})`,
@@ -138,7 +146,7 @@ export const ingest = dashboard({
       lines({
         title: 'Event loop lag (p99)',
         description:
-          'How long work waits for its turn. Above 0.5 s (the precision of this measure): no CPU is free.',
+          'How long work waits in the process. Above 0.5 s (the resolution of this measurement), the CPU is overloaded.',
         unit: 's',
         queries: {
           '{{job}} {{instance}}': `max by (job, instance) (nodejs_eventloop_lag_p99_seconds{${CHOSEN}})`,

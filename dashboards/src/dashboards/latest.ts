@@ -13,10 +13,10 @@ import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 import { numbered } from '../dashboard.ts';
 
 const SOURCE = { type: 'grafana-postgresql-datasource', uid: '$datasource' };
-/** Grafana writes the chosen value as an SQL text, and `all` as one that fits every name. */
+/** Grafana inserts the chosen device as an SQL string. An empty string chooses all devices. */
 const DEVICES = `($\{device:sqlstring} = '' or s.device = $\{device:sqlstring})`;
 
-/** Of each series the newest reading, by an index look-up each. */
+/** The newest reading of each series, with one index lookup per series. */
 const LATEST = `
 select s.device as "Device", s.metric as "Metric", to_timestamp(r.time / 1e6) as "Time",
   coalesce(r.value::text, r.text) as "Value"
@@ -28,7 +28,7 @@ where ${DEVICES}
 order by r.time desc
 limit 1000`;
 
-/** jsonb_typeof, since attributes are what people wrote. */
+/** Users write the attributes, so their types must be checked. */
 const SITES = `
 select d.name as "Device", d.site as "Site", d.city as "City",
   (d.attributes ->> 'lat')::float8 as latitude, (d.attributes ->> 'lon')::float8 as longitude
@@ -39,7 +39,7 @@ where case when jsonb_typeof(d.attributes -> 'lat') = 'number' and jsonb_typeof(
 order by 1
 limit 10000`;
 
-/** Newest first, so that of too many the newest are seen. */
+/** The newest values first: the limit then removes the oldest ones. */
 const VALUES = `
 select to_timestamp(v.time / 1e6) as time, v.metric, v.value
 from (
@@ -66,8 +66,8 @@ const MARKERS = {
 };
 
 /**
- * What Prometheus cannot know, since a device is never a label: the newest values, where devices are, and one
- * device's values over time, asked of PostgreSQL itself by a user who may only read.
+ * The newest values, the locations of devices, and the values of one device over time. They come from PostgreSQL, by a
+ * user who can only read, because no metric in Prometheus has the device as a label.
  */
 export const latest: Dashboard = numbered(
   new DashboardBuilder('Tidegauge / Latest')
@@ -91,7 +91,7 @@ export const latest: Dashboard = numbered(
       new table.PanelBuilder()
         .title('Latest values')
         .description(
-          'The newest reading of each device and metric. An old time: look for the device, its power, its network.',
+          'The newest reading of each device and metric. If its time is old, check the power and the network of the device.',
         )
         .unit('short')
         .datasource(SOURCE)
@@ -102,9 +102,7 @@ export const latest: Dashboard = numbered(
     .withPanel(
       new geomap.PanelBuilder()
         .title('Sites')
-        .description(
-          'Devices with numbers as attributes lat and lon (PUT /v1/devices/NAME). None: nobody said where they are.',
-        )
+        .description('Devices with the numeric attributes lat and lon. Set them with PUT /v1/devices/NAME.')
         .unit('short')
         .datasource(SOURCE)
         .view(new geomap.MapViewConfigBuilder().id('fit').allLayers(true))
@@ -118,9 +116,7 @@ export const latest: Dashboard = numbered(
     .withPanel(
       new timeseries.PanelBuilder()
         .title('Values')
-        .description(
-          'Every value of the device chosen above; a gap is a time without readings. All: choose one.',
-        )
+        .description('Every value of the device that is chosen above. Choose one device: All shows nothing.')
         .unit('short')
         .datasource(SOURCE)
         .span(24)

@@ -7,54 +7,53 @@ const { thresholds: limit } = CONFIG;
 export const live = dashboard({
   uid: 'tidegauge-live',
   title: 'Tidegauge / Live',
-  description: 'Readings as they arrive, where each of them is, and how long it took.',
+  description: 'Arriving readings, what became of them, and how long it took.',
   chosenFrom: 'tidegauge_readings_received_total',
   variables: { backend: 'tidegauge_readings_stored_total' },
   rows: {
     Now: [
       number({
-        title: 'Stored',
+        title: 'Readings stored',
         description:
-          'Readings stored per second. Zero while sensors send: see "Waiting" and the dashboard Store.',
+          'Readings per second. If it is 0 while sensors send, see "Age of the oldest waiting reading" and the dashboard Store.',
         unit: 'ops',
         queries: { stored: rate('tidegauge_readings_stored_total', '', ', backend=~"$backend"') },
       }),
       number({
-        title: 'Waiting',
+        title: 'Age of the oldest waiting reading',
         description:
-          'Age of the oldest reading that is not stored. When it grows, the store or ingest cannot keep up: see Store.',
+          'Age of the oldest reading that is not stored. If it grows, the store or ingest is too slow: see the dashboard Store.',
         unit: 's',
         bad: limit.oldestUnstoredSeconds,
         queries: { oldest: `max(tidegauge_oldest_unstored_seconds{${CHOSEN}})` },
       }),
       number({
-        title: 'Missing',
+        title: 'Missing readings',
         description:
-          'Sequence numbers that sensors used and ingest never saw. Ask GET /v1/ledger which; then see Broker for drops.',
+          'Sequence numbers that sensors used and ingest did not receive. GET /v1/ledger lists them. Check the dashboard Broker for dropped messages.',
         unit: 'short',
         bad: 1,
         queries: { missing: `sum(tidegauge_ledger_missing_readings{${CHOSEN}})` },
       }),
       number({
-        title: 'In quarantine',
+        title: 'Messages in quarantine',
         description:
-          'Items that could not be stored. Read them at GET /v1/quarantine; replay or discard them.',
+          'Messages that could not be decoded or stored. Read them at GET /v1/quarantine, then replay or discard them.',
         unit: 'short',
         bad: 1,
         queries: { items: `sum(tidegauge_quarantine_items{${CHOSEN}})` },
       }),
       number({
-        title: 'Broker sessions',
-        description:
-          'The least of all: 0 when an ingest is not connected to the broker. See the broker first.',
+        title: 'Broker connections',
+        description: '0: an ingest is not connected to the broker. Check the broker first.',
         unit: 'short',
         badBelow: 1,
         queries: { connected: `min(tidegauge_mqtt_connected{${CHOSEN}})` },
       }),
       number({
-        title: 'Accounted for nowhere',
+        title: 'Readings in no count',
         description:
-          'received - stored - duplicate - quarantined - spooled - in flight. Anything but 0 is a bug: report it.',
+          'received - stored - duplicate - quarantined - spooled - in flight. Any value other than 0 is a bug: report it.',
         unit: 'short',
         bad: 1,
         queries: {
@@ -70,7 +69,8 @@ export const live = dashboard({
     Ledger: [
       lines({
         title: 'Readings',
-        description: 'What came and what became of it. Received above the rest: readings wait. See Ingest.',
+        description:
+          'Received readings, and what became of them. If more are received than the sum of the others, readings wait: see the dashboard Ingest and API.',
         unit: 'ops',
         width: 12,
         queries: {
@@ -83,7 +83,7 @@ export const live = dashboard({
       lines({
         title: 'Gaps',
         description:
-          'Sequence numbers skipped per second. In bursts that stay missing: look for broker drops at the same time.',
+          'Skipped sequence numbers per second. If gaps do not close, look for messages that the broker dropped at the same time.',
         unit: 'ops',
         width: 12,
         queries: { skipped: rate('tidegauge_ledger_gap_readings_total') },
@@ -106,22 +106,23 @@ export const live = dashboard({
       lines({
         title: 'Stages (p99)',
         description:
-          'Where the time goes. store: the database. queue: waits for it. travel: network or clocks.',
+          'Time in each stage. store: in the database. queue: waiting for the database. travel: in the network, or a wrong clock.',
         unit: 's',
         width: 12,
         queries: { '{{stage}}': quantile(0.99, 'tidegauge_stage_seconds', ', stage!="end_to_end"', 'stage') },
       }),
       lines({
         title: "Lead of sensors' clocks",
-        description: 'The largest since the last scrape. Beyond seconds: set that sensor up with NTP.',
+        description:
+          'The largest lead since the last scrape. Above a few seconds, synchronize that sensor with NTP.',
         unit: 's',
         width: 12,
         queries: { '{{instance}}': `max by (instance) (tidegauge_clock_skew_seconds{${CHOSEN}})` },
       }),
       lines({
-        title: 'In flight',
+        title: 'Readings in flight',
         description:
-          'Received and not settled. At its bound (MAX_IN_FLIGHT) ingest holds the broker back; see Store.',
+          'Readings that are received and not acknowledged. At MAX_IN_FLIGHT ingest stops receiving: see the dashboard Store.',
         unit: 'short',
         width: 12,
         queries: { '{{instance}}': `sum by (instance) (tidegauge_in_flight_readings{${CHOSEN}})` },

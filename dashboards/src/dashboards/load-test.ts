@@ -1,12 +1,12 @@
 import { dashboard } from '../dashboard.ts';
 import { CHOSEN, lines, number, quantile, RATE, rate } from '../panels.ts';
 
-/** k6 pushes its metrics; they carry the tag of the run, and neither job nor instance. */
+/** k6 pushes its metrics. They have the tag of the run as a label, and neither job nor instance. */
 const RUN = '{testid=~"$testid"}';
 const pushed = (name: string) => `sum by (testid) (rate(${name}${RUN}[${RATE}]))`;
-/** Of records, as YCSB calls them; the profiles for devices and queries have theirs on k6's own dashboard. */
+/** YCSB's operations on records. k6's own dashboard shows the operations of the other profiles. */
 const OPERATIONS = ['read', 'update', 'insert', 'scan'] as const;
-/** A quantile of every operation, by run: k6 shows those since the start of the run. */
+/** A quantile of every operation, by run. k6 computes it since the start of the run. */
 const perOperation = (figure: string) =>
   Object.fromEntries(
     OPERATIONS.map((name) => [`${name} {{testid}}`, `max by (testid) (k6_op_${name}${figure}${RUN})`]),
@@ -16,7 +16,7 @@ export const loadTest = dashboard({
   uid: 'tidegauge-load-test',
   title: 'Tidegauge / Load test',
   description:
-    'Load tests (npm run loadtest -- … --prometheus URL) beside what the services saw. Choose several runs to compare.',
+    'Load tests (npm run loadtest -- … --prometheus URL), and the services at the same time. Choose several runs to compare them.',
   chosenFrom: 'nodejs_version_info',
   variables: { testid: 'k6_vus' },
   marks: { Run: `max by (testid) (k6_vus${RUN})` },
@@ -24,72 +24,74 @@ export const loadTest = dashboard({
     Run: [
       number({
         title: 'Virtual users',
-        description: 'At its most with a slow service: a closed run slows down with it; use an arrival rate.',
+        description:
+          'If all are used while the service is slow, a closed-loop run slows down with it. Use an arrival rate.',
         unit: 'short',
         queries: { '{{testid}}': `max by (testid) (k6_vus${RUN})` },
       }),
       number({
         title: 'Iterations dropped',
-        description: 'Any: k6 could not keep its rate, and the run is invalid. More VUs, or less rate.',
+        description:
+          'Above 0, k6 could not keep its rate and the run is not valid. Use more virtual users or a lower rate.',
         unit: 'short',
         bad: 1,
         queries: { '{{testid}}': `sum by (testid) (increase(k6_dropped_iterations_total${RUN}[$__range]))` },
       }),
       number({
-        title: 'Requests that failed',
-        description:
-          'Share of HTTP requests, since the start. Any: the report of the run says how they ended.',
+        title: 'Failed requests',
+        description: 'Share of HTTP requests since the start. The report of the run shows how they failed.',
         unit: 'percentunit',
         bad: 0.001,
         queries: { '{{testid}}': `max by (testid) (k6_http_req_failed_rate${RUN})` },
       }),
     ],
-    'As k6 sees it': [
+    'Measured by k6': [
       lines({
         title: 'HTTP requests',
         description:
-          'Per second, by run: choose two runs to compare them. Uneven: something pauses; see Store.',
+          'Per second, by run. Choose two runs to compare them. If the rate is uneven, something pauses: see the dashboard Store.',
         unit: 'reqps',
         queries: { '{{testid}}': pushed('k6_http_reqs_total') },
       }),
       lines({
         title: 'Duration of HTTP requests (p99)',
         description:
-          'From the actual start. Compare with the next row: the difference is the network and k6 itself.',
+          'From the actual start of the request. The difference to the durations in the last row is the network and k6 itself.',
         unit: 's',
         queries: { '{{testid}}': `max by (testid) (k6_http_req_duration_p99${RUN})` },
       }),
       lines({
         title: 'Iterations',
-        description: 'Per second. Below the target rate: see "Iterations dropped".',
+        description: 'Per second. If it is below the target rate, see "Iterations dropped".',
         unit: 'ops',
         queries: { '{{testid}}': pushed('k6_iterations_total') },
       }),
     ],
-    'Operations, run beside run': [
+    'Operations by run': [
       lines({
-        title: 'Operations done',
+        title: 'Operations',
         description:
-          'Per second, by run. Falling within a run: the store compacts, or a board lowers its clock.',
+          'Completed operations per second, by run. If it falls within a run, the store compacts data, or a CPU slows down.',
         unit: 'ops',
         queries: { '{{testid}}': pushed('k6_operations_done_total') },
       }),
       lines({
         title: 'Duration of operations (p99)',
         description:
-          'From the actual start. One operation far above the rest: see its statement in the store.',
+          'From the actual start. If one operation is much slower than the others, check its statement in the store.',
         unit: 's',
         queries: perOperation('_p99'),
       }),
       lines({
         title: 'Duration from the intended start (p99)',
-        description: 'Far above the panel before: operations wait for their turn; the rate is too high.',
+        description:
+          'If it is far above "Duration of operations (p99)", operations wait for their turn: the rate is too high.',
         unit: 's',
         queries: perOperation('_intended_p99'),
       }),
       number({
-        title: 'Done in each run',
-        description: 'Operations, over the time shown: make it reach back to the run that is compared with.',
+        title: 'Operations of each run',
+        description: 'Total over the displayed time range. The range must include the run to compare with.',
         unit: 'short',
         width: 8,
         queries: {
@@ -99,7 +101,7 @@ export const loadTest = dashboard({
       number({
         title: 'Reads of each run (p99)',
         description:
-          'The last of each run within the time shown. Worse than a saved run: repeat both, in turns.',
+          'The last value of each run in the displayed time range. If it is worse than a saved run, repeat both, alternating.',
         unit: 's',
         width: 8,
         queries: { '{{testid}}': `max by (testid) (last_over_time(k6_op_read_p99${RUN}[$__range]))` },
@@ -107,23 +109,24 @@ export const loadTest = dashboard({
       number({
         title: 'Updates of each run (p99)',
         description:
-          'The last of each run within the time shown. Worse than a saved run: repeat both, in turns.',
+          'The last value of each run in the displayed time range. If it is worse than a saved run, repeat both, alternating.',
         unit: 's',
         width: 8,
         queries: { '{{testid}}': `max by (testid) (last_over_time(k6_op_update_p99${RUN}[$__range]))` },
       }),
     ],
-    'As the services see it': [
+    'Measured by the services': [
       lines({
         title: 'Requests at the API',
-        description: 'Per second by status. Fewer than k6 counts: connections are refused before the API.',
+        description:
+          'Per second, by status. If there are fewer than k6 counts, connections are refused before the API.',
         unit: 'reqps',
         queries: { '{{status}}': rate('tidegauge_http_request_seconds_count', 'status') },
       }),
       lines({
         title: 'Duration: application and store (p99)',
         description:
-          'The application is what stands above the store. It grows with load: the API has no CPU left.',
+          'The difference between the lines is the time of the application. If it grows with the load, the API needs more CPU.',
         unit: 's',
         queries: {
           application: quantile(0.99, 'tidegauge_http_request_seconds'),
@@ -132,19 +135,20 @@ export const loadTest = dashboard({
       }),
       lines({
         title: 'Readings stored',
-        description: 'Per second. Below what is published: see "Waiting" on Ingest, and drops on Broker.',
+        description:
+          'Per second. If it is below the published rate, see the dashboards Ingest and API (waiting readings) and Broker (dropped messages).',
         unit: 'ops',
         queries: { '{{backend}}': rate('tidegauge_readings_stored_total', 'backend') },
       }),
       lines({
         title: 'CPU of the services',
-        description: 'Cores in use. A service at 1 is what limits this run.',
+        description: 'Used cores. A service near 1 limits this run.',
         unit: 'short',
         queries: { '{{job}}': rate('process_cpu_seconds_total', 'job') },
       }),
       lines({
         title: 'Memory of the services',
-        description: 'Resident. Growing through a run of steady load: a leak; report it.',
+        description: 'Resident memory. If it grows during a run with a steady load, it is a leak: report it.',
         unit: 'bytes',
         queries: { '{{job}}': `sum by (job) (process_resident_memory_bytes{${CHOSEN}})` },
       }),

@@ -6,29 +6,29 @@ const BACKEND = ', backend=~"$backend"';
 export const store = dashboard({
   uid: 'tidegauge-store',
   title: 'Tidegauge / Store',
-  description:
-    'The store as Tidegauge sees it, and as each database says of itself through its usual exporter.',
+  description: 'The store as measured by Tidegauge, and each database as measured by its usual exporter.',
   chosenFrom: 'up',
   variables: { backend: 'tidegauge_store_seconds_count' },
   rows: {
-    'As Tidegauge sees it': [
+    'Measured by Tidegauge': [
       lines({
-        title: 'Calls',
-        description: 'Calls to the store per second. Writes are batches: few and large is well.',
+        title: 'Store calls',
+        description:
+          'Calls per second. Writes are batches. Few large batches are better than many small ones.',
         unit: 'ops',
         queries: { '{{backend}} {{op}}': rate('tidegauge_store_seconds_count', 'backend, op', BACKEND) },
       }),
       lines({
-        title: 'Errors',
+        title: 'Store errors',
         description:
-          'UNAVAILABLE: is it up? TIMEOUT, OVERLOADED: it is too slow; see Boards. REJECTED, UNEXPECTED: see the quarantine and the log.',
+          'UNAVAILABLE: check that the store runs. TIMEOUT, OVERLOADED: it is too slow, see the dashboard Boards. REJECTED, UNEXPECTED: see the quarantine and the log.',
         unit: 'ops',
         queries: { '{{backend}} {{kind}}': rate('tidegauge_store_errors_total', 'backend, kind', BACKEND) },
       }),
       lines({
-        title: 'Duration (p99)',
+        title: 'Duration of store calls (p99)',
         description:
-          'By operation. Writes slow alone: the disk (fsync). All slow: CPU, memory or the network.',
+          'By operation. If only writes are slow, check the disk (fsync). If all are slow, check CPU, memory and network.',
         unit: 's',
         queries: {
           '{{backend}} {{op}}': quantile(0.99, 'tidegauge_store_seconds', BACKEND, 'backend, op'),
@@ -37,13 +37,14 @@ export const store = dashboard({
       heat({
         title: 'Duration of all calls',
         description:
-          'A second band far above the first: pauses of the database (checkpoints, compaction, garbage).',
+          'A second band far above the first one shows pauses of the database (checkpoints, compaction, garbage collection).',
         unit: 's',
         queries: { calls: bucketRates('tidegauge_store_seconds', BACKEND) },
       }),
       heat({
         title: 'Readings per write',
-        description: 'Larger batches cost the store less. Small ones under load: it is fast enough.',
+        description:
+          'Larger batches cost the store less. Small batches under load mean that the store is fast enough.',
         unit: 'short',
         queries: { readings: bucketRates('tidegauge_batch_readings') },
       }),
@@ -51,7 +52,8 @@ export const store = dashboard({
     'PostgreSQL and Citus (postgres_exporter)': [
       lines({
         title: 'Transactions',
-        description: 'Commits and rollbacks per second. Rollbacks: the log of PostgreSQL says why.',
+        description:
+          'Commits and rollbacks per second. The log of PostgreSQL shows the reasons of rollbacks.',
         unit: 'ops',
         queries: {
           'commits {{instance}}': rate('pg_stat_database_xact_commit', 'instance'),
@@ -60,17 +62,17 @@ export const store = dashboard({
       }),
       lines({
         title: 'Connections to PostgreSQL',
-        description: 'Near max_connections: lower the pools of the services, or raise it.',
+        description: 'Near max_connections, lower the pools of the services, or raise max_connections.',
         unit: 'short',
         queries: {
           '{{instance}}': `sum by (instance) (pg_stat_database_numbackends{${CHOSEN}})`,
-          'most {{instance}}': `max by (instance) (pg_settings_max_connections{${CHOSEN}})`,
+          'maximum {{instance}}': `max by (instance) (pg_settings_max_connections{${CHOSEN}})`,
         },
       }),
       lines({
-        title: 'Found in memory',
+        title: 'Buffer cache hits',
         description:
-          'Share of blocks found in the buffer cache. Below 0.9 for long: more shared_buffers, or a narrower query.',
+          'Share of blocks that were in the buffer cache. If it stays below 0.9, raise shared_buffers, or limit the queries.',
         unit: 'percentunit',
         queries: {
           '{{instance}}':
@@ -81,7 +83,7 @@ export const store = dashboard({
       lines({
         title: 'Size of the databases',
         description:
-          'Grows with the readings; beyond that, autovacuum does not keep up. The disk is on Boards.',
+          'It grows with the readings. If it grows faster, autovacuum is too slow. The dashboard Boards shows the free space of the disk.',
         unit: 'bytes',
         queries: {
           '{{instance}} {{datname}}': `max by (instance, datname) (pg_database_size_bytes{${CHOSEN}})`,
@@ -91,7 +93,7 @@ export const store = dashboard({
     'MariaDB (mysqld_exporter)': [
       lines({
         title: 'Statements',
-        description: 'Per second. Many slow ones: see the slow query log.',
+        description: 'Per second. If many are slow, read the slow query log.',
         unit: 'ops',
         queries: {
           'all {{instance}}': rate('mysql_global_status_queries', 'instance'),
@@ -100,17 +102,17 @@ export const store = dashboard({
       }),
       lines({
         title: 'Connections to MariaDB',
-        description: 'Near max_connections: lower the pools of the services, or raise it.',
+        description: 'Near max_connections, lower the pools of the services, or raise max_connections.',
         unit: 'short',
         queries: {
           '{{instance}}': `sum by (instance) (mysql_global_status_threads_connected{${CHOSEN}})`,
-          'most {{instance}}': `max by (instance) (mysql_global_variables_max_connections{${CHOSEN}})`,
+          'maximum {{instance}}': `max by (instance) (mysql_global_variables_max_connections{${CHOSEN}})`,
         },
       }),
       lines({
-        title: 'Reads that miss the buffer pool',
+        title: 'Buffer pool misses',
         description:
-          'Share of InnoDB reads that go to the disk. Above 0.05 for long: a larger innodb_buffer_pool_size.',
+          'Share of InnoDB reads from the disk. If it stays above 0.05, raise innodb_buffer_pool_size.',
         unit: 'percentunit',
         queries: {
           '{{instance}}':
@@ -119,9 +121,8 @@ export const store = dashboard({
         },
       }),
       lines({
-        title: 'Redo log in use',
-        description:
-          'Share of it. Near 1 writes wait for pages to be written: a larger innodb_log_file_size.',
+        title: 'Redo log usage',
+        description: 'Used share. Near 1, writes wait until pages are written: raise innodb_log_file_size.',
         unit: 'percentunit',
         queries: {
           '{{instance}}':
@@ -132,21 +133,21 @@ export const store = dashboard({
     ],
     'MongoDB (mongodb_exporter)': [
       lines({
-        title: 'MongoDB answers',
-        description:
-          "0: the exporter cannot reach it, or its login is refused; the exporter's log says which.",
+        title: 'MongoDB up',
+        description: '0: the exporter cannot connect or log in. The log of the exporter has the reason.',
         unit: 'short',
         queries: { '{{instance}}': `min by (instance) (mongodb_up{${CHOSEN}})` },
       }),
       lines({
         title: 'Operations',
-        description: 'Per second by type. Commands far above the rest: clients reconnect all the time.',
+        description:
+          'Per second, by type. If there are far more commands than other operations, clients reconnect often.',
         unit: 'ops',
         queries: { '{{legacy_op_type}}': rate('mongodb_ss_opcounters', 'legacy_op_type') },
       }),
       lines({
         title: 'Connections to MongoDB',
-        description: 'Near its limit: lower maxPoolSize in STORE.',
+        description: 'Near the limit, lower maxPoolSize in STORE.',
         unit: 'short',
         queries: {
           '{{instance}}': `sum by (instance) (mongodb_ss_connections{${CHOSEN}, conn_type="current"})`,
@@ -157,7 +158,7 @@ export const store = dashboard({
       lines({
         title: 'Requests at Cassandra',
         description:
-          'Per second, by the node that coordinates. One node far above the rest: clients know no other.',
+          'Per second, by coordinating node. If one node gets most of them, the clients have no other contact point.',
         unit: 'reqps',
         queries: {
           '{{request}} {{instance}}': rate('cassandra_client_requests_total', 'request, instance'),
@@ -166,30 +167,30 @@ export const store = dashboard({
       lines({
         title: 'Duration of requests (p99)',
         description:
-          'Slow writes: the disk of the commit log. Slow reads alone: compactions that wait, or wide ranges.',
+          'If writes are slow, check the disk of the commit log. If only reads are slow, check pending compactions and wide ranges.',
         unit: 's',
         queries: {
           '{{request}} {{instance}}': `max by (request, instance) (cassandra_client_request_seconds{${CHOSEN}, quantile="0.99"})`,
         },
       }),
       lines({
-        title: 'Requests that fail',
+        title: 'Failed requests',
         description:
-          'Unavailables: fewer nodes are up than the consistency level asks. Timeouts: they are too slow; see Boards.',
+          'Unavailables: fewer nodes are up than the consistency level needs. Timeouts: the nodes are too slow, see the dashboard Boards.',
         unit: 'ops',
         queries: {
           '{{request}} {{kind}}': rate('cassandra_client_request_errors_total', 'request, kind'),
         },
       }),
       lines({
-        title: 'Messages between nodes dropped',
-        description: 'Any for long: a node cannot keep up, and copies differ until they are repaired.',
+        title: 'Dropped messages between nodes',
+        description: 'If it stays above 0, a node is too slow, and replicas differ until they are repaired.',
         unit: 'ops',
         queries: { '{{message}}': rate('cassandra_dropped_messages_total', 'message') },
       }),
       lines({
-        title: 'Compactions and hints that wait',
-        description: 'Compactions growing for hours: the disk is too slow. Hints: a node is away.',
+        title: 'Pending compactions and hints',
+        description: 'If compactions grow for hours, the disk is too slow. Hints: a node is down.',
         unit: 'short',
         queries: {
           'compactions {{instance}}': `max by (instance) (cassandra_compaction_pending_tasks{${CHOSEN}})`,
@@ -198,8 +199,7 @@ export const store = dashboard({
       }),
       lines({
         title: 'Data of each node',
-        description:
-          'Bytes. Compaction needs as much again at its worst: above half of the disk, add a node.',
+        description: 'Bytes. Compaction can need as much space again. Above half of the disk, add a node.',
         unit: 'bytes',
         queries: { '{{instance}}': `max by (instance) (cassandra_storage_load_bytes{${CHOSEN}})` },
       }),
@@ -207,7 +207,8 @@ export const store = dashboard({
     'HBase (JMX exporter)': [
       lines({
         title: 'Requests at region servers',
-        description: 'Per second. One far above the rest: too few regions; presplit in STORE.',
+        description:
+          'Per second. If one server gets most of them, there are too few regions: set presplit in STORE.',
         unit: 'reqps',
         queries: {
           '{{request}} {{instance}}': rate('hbase_region_server_requests_total', 'request, instance'),
@@ -216,7 +217,7 @@ export const store = dashboard({
       lines({
         title: 'Queues of region servers',
         description:
-          'Calls: no handler or CPU is free. Flushes, compactions: the disk is too slow; writes will be held back.',
+          'Calls: no handler or no CPU is free. Flushes, compactions: the disk is too slow, and writes will have to wait.',
         unit: 'short',
         queries: {
           '{{queue}} {{instance}}': `max by (queue, instance) (hbase_region_server_queue_length{${CHOSEN}})`,
@@ -225,7 +226,7 @@ export const store = dashboard({
       }),
       lines({
         title: 'Memory and files of region servers',
-        description: 'Bytes. A memstore near 0.4 of the heap: writes wait for flushes; see the queues.',
+        description: 'Bytes. If a memstore is near 0.4 of the heap, writes wait for flushes: see the queues.',
         unit: 'bytes',
         queries: {
           'memstore {{instance}}': `max by (instance) (hbase_region_server_memstore_bytes{${CHOSEN}})`,
@@ -235,7 +236,7 @@ export const store = dashboard({
       lines({
         title: 'Region servers and regions',
         description:
-          'Dead ones: see their log. Regions in transition for minutes cannot be read: see the log of the master.',
+          'Dead servers: read their logs. Regions that stay in transition cannot be read: read the log of the master.',
         unit: 'short',
         queries: {
           servers: `max(hbase_master_region_servers{${CHOSEN}})`,
@@ -247,22 +248,24 @@ export const store = dashboard({
     'JVMs of Cassandra and HBase (JMX exporter)': [
       lines({
         title: 'Heap',
-        description: 'A saw is well. A line near the top: give the JVM more, or the node fewer tables.',
+        description:
+          'A sawtooth is normal. If the line stays near the maximum, give the JVM more memory or the node fewer tables.',
         unit: 'bytes',
         queries: {
           'used {{instance}}': `sum by (instance) (jvm_memory_used_bytes{${CHOSEN}, area="heap"})`,
-          'most {{instance}}': `sum by (instance) (jvm_memory_max_bytes{${CHOSEN}, area="heap"})`,
+          'maximum {{instance}}': `sum by (instance) (jvm_memory_max_bytes{${CHOSEN}, area="heap"})`,
         },
       }),
       lines({
         title: 'Time in garbage collection',
-        description: 'Share of the time. Above 0.1: writes time out in the pauses; more heap or less load.',
+        description:
+          'Share of the time. Above 0.1, writes time out during pauses: use a larger heap, or reduce the load.',
         unit: 'percentunit',
         queries: { '{{instance}}': rate('jvm_gc_collection_seconds_sum', 'instance') },
       }),
       lines({
         title: 'CPU of the JVM',
-        description: 'Cores in use. All of them for long: compaction cannot keep up with the writes.',
+        description: 'Used cores. If all are used for long, compaction cannot keep up with the writes.',
         unit: 'short',
         queries: {
           '{{instance}}': rate('process_cpu_seconds_total', 'instance', ', job=~"cassandra|hbase"'),

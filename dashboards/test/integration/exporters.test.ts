@@ -23,7 +23,7 @@ const MONITORING = join(import.meta.dirname, '..', '..', '..', 'stacks', 'monito
 const DISK_MEGABYTES = 16;
 
 /** Virtual machines have neither; a disk that does not fill has no date. */
-const PHYSICAL = new Set(['Temperature', 'Clock of the CPU against its most', 'Too little voltage']);
+const PHYSICAL = new Set(['Temperature', 'CPU clock relative to its maximum', 'Low voltage']);
 const FILLING = 'Time until the disk is full';
 /** The server that stands in for MongoDB does not tell its diagnostic data. */
 const DIAGNOSTIC = new Set(['Operations', 'Connections to MongoDB']);

@@ -25,20 +25,20 @@ const DEVICES = 10;
 const SCRAPE_MS = 500;
 const TOLERANCE = 0.05;
 
-/** As shipped, but impatient: a test cannot wait for minutes, nor for 50,000 messages. */
+/** The shipped configuration with shorter times: a test cannot wait for minutes, or for 50,000 messages. */
 const IMPATIENT = {
   ...CONFIG,
   patience: 0.02,
   thresholds: { ...CONFIG.thresholds, oldestUnstoredSeconds: 2, brokerQueuedMessages: 500 },
 };
 
-/** Panels that need what does not run here: other tests run it. Their queries must be taken all the same. */
+/** Panels whose exporters run in other tests. Prometheus must still accept their queries. */
 const EMPTY_ROWS = /postgres_exporter|mysqld_exporter|mongodb_exporter|JMX exporter/;
 const EMPTY_DASHBOARDS = new Set(['tidegauge-boards', 'tidegauge-load-test']);
-/** No store call fails while all is well. */
-const EMPTY_PANELS = new Set(['Errors']);
+/** No store call fails in this test before the first fault. */
+const EMPTY_PANELS = new Set(['Store errors']);
 
-/** What Prometheus knows of ingest, and where ingest's own ledger says it: rates of what flows, levels of the rest. */
+/** Metrics of ingest in Prometheus, and the same values in the ledger of ingest: counters first, then gauges. */
 const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {
   tidegauge_messages_received_total: ({ messages }) => messages.received,
   tidegauge_readings_received_total: ({ readings }) => readings.received,

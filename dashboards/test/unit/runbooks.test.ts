@@ -4,15 +4,23 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { alerts } from '../../src/alerts.ts';
+import { DASHBOARDS } from '../../src/dashboards.ts';
+import { panelsOf } from '../../src/lint.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const PAGES = globSync('docs/runbooks/*.md', { cwd: ROOT }).toSorted();
+const PAGES = globSync('docs/runbooks/Tidegauge*.md', { cwd: ROOT }).toSorted();
+
+/** Titles of all panels and dashboards. */
+const NAMES = new Set([
+  ...DASHBOARDS.map(({ title }) => title!.replace('Tidegauge / ', '')),
+  ...DASHBOARDS.flatMap(panelsOf).map(({ title }) => title!),
+]);
 
 interface Rules {
   readonly groups: readonly { readonly rules: readonly { annotations: { runbook_url: string } }[] }[];
 }
 
-test('every alert has a runbook, no runbook has lost its alert, and the alert names it', () => {
+test('every alert has a runbook, every runbook has an alert, and the alert links to its runbook', () => {
   const names = alerts().map(({ name }) => name);
   assert.deepEqual(
     PAGES.map((page) => basename(page, '.md')),
@@ -24,23 +32,31 @@ test('every alert has a runbook, no runbook has lost its alert, and the alert na
 });
 
 for (const page of PAGES) {
-  test(`${page} says what it means, what to look at and what to do, and its links resolve`, () => {
+  test(`${page} has its three sections, its links resolve, and the panels that it names exist`, () => {
     const text = readFileSync(join(ROOT, page), 'utf8');
     const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading);
-    assert.deepEqual(headings, [basename(page, '.md'), 'What it means', 'What to look at', 'What to do']);
+    assert.deepEqual(headings, [basename(page, '.md'), 'What it means', 'What to check', 'What to do']);
     assertLinks(page, text);
+    for (const [, name] of text.matchAll(/"([A-Z][^"]*)"/g)) {
+      assert.ok(
+        NAMES.has(name!) || name!.startsWith('Authorization'),
+        `${page}: there is no panel or dashboard "${name}"`,
+      );
+    }
   });
 }
 
-test('the links of the page on watching resolve', () => {
-  assertLinks('dashboards/README.md', readFileSync(join(ROOT, 'dashboards/README.md'), 'utf8'));
+test('the links of the README files resolve', () => {
+  for (const page of ['dashboards/README.md', 'docs/runbooks/README.md']) {
+    assertLinks(page, readFileSync(join(ROOT, page), 'utf8'));
+  }
 });
 
 function assertLinks(page: string, text: string): void {
   for (const [, link] of text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
     assert.ok(
       existsSync(resolve(ROOT, dirname(page), link!)),
-      `${page} links to ${link}, which is not there`,
+      `${page} links to ${link}, which does not exist`,
     );
   }
 }
