@@ -75,6 +75,13 @@ module.exports = {
       to: { path: '^services/' },
     },
     {
+      name: 'no-app-imported',
+      comment: 'an app starts services as processes; nothing imports an app',
+      severity: 'error',
+      from: { pathNot: '^apps/' },
+      to: { path: '^apps/' },
+    },
+    {
       name: 'services-apart',
       comment: 'services know each other over HTTP only',
       severity: 'error',
@@ -86,13 +93,16 @@ module.exports = {
       comment: 'dependencies point one way: programs and services use packages',
       severity: 'error',
       from: { path: '^packages/[^/]+/src', pathNot: '^packages/test-support/' },
-      to: { path: '^(services|lab|loadtests|scripts)/' },
+      to: { path: '^(apps|services|lab|loadtests|scripts)/' },
     },
     {
       name: 'test-support-in-tests-only',
       comment: 'programs in production do not import what tests and load tests share',
       severity: 'error',
-      from: { path: '^(packages|services|dashboards|stacks)/', pathNot: '(/test/|^packages/test-support/)' },
+      from: {
+        path: '^(apps|packages|services|dashboards|stacks)/',
+        pathNot: '(/test/|^packages/test-support/)',
+      },
       to: { path: '^packages/test-support/' },
     },
     {

@@ -38,7 +38,7 @@ export async function startPipeline(
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-start-'));
   const [http, mqtt, metrics] = await freePorts(3);
   const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
-  const args = ['scripts/pipeline.ts', '--data', directory, ...ports, ...flags];
+  const args = ['apps/tidegauge/src/main.ts', '--data', directory, ...ports, ...flags];
   const child = spawn(NODE, args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],

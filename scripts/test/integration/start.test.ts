@@ -117,7 +117,7 @@ test('a taken port is named together with the flag that moves it', async (contex
   for (const flag of ['--mqtt-port', '--http-port', '--metrics-port']) {
     const [http, mqtt, metrics] = await freePorts(3);
     const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
-    const args = ['scripts/pipeline.ts', '--no-sim', '--data', directory, ...ports, flag, `${port}`];
+    const args = ['apps/tidegauge/src/main.ts', '--no-sim', '--data', directory, ...ports, flag, `${port}`];
     const { status, stderr } = spawnSync(NODE, args, { cwd: ROOT, encoding: 'utf8', timeout: 60_000 });
     assert.equal(status, 2, stderr);
     assert.match(stderr, new RegExp(`port ${port} .*is taken: choose another with .*${flag}`), stderr);
@@ -134,7 +134,7 @@ test('a second one on the same directory or the same ports is refused, and says 
   const [http, mqtt, metrics] = await freePorts(3);
   const own = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
   const start = (...flags: string[]) =>
-    spawnSync(NODE, ['scripts/pipeline.ts', '--no-sim', ...own, ...flags], {
+    spawnSync(NODE, ['apps/tidegauge/src/main.ts', '--no-sim', ...own, ...flags], {
       cwd: ROOT,
       encoding: 'utf8',
       timeout: 60_000,
@@ -174,7 +174,11 @@ test('settings of its parts reach them from the environment', async (context) =>
 
 test('a wrong URL is found before anything is installed or started, and a misspelt scheme is named', () => {
   const start = (...flags: string[]) =>
-    spawnSync(NODE, ['scripts/pipeline.ts', ...flags], { cwd: ROOT, encoding: 'utf8', timeout: 30_000 });
+    spawnSync(NODE, ['apps/tidegauge/src/main.ts', ...flags], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
   for (const [flags, expected] of [
     [['--store', 'foo://h/db'], /its scheme is foo\n$/],
     [['--store', 'postgress://u:hunter2@h/db'], /its scheme is postgress: did you mean postgres\?\n$/],
@@ -193,7 +197,7 @@ test('a wrong URL is found before anything is installed or started, and a misspe
 });
 
 test('opening to others without passwords is refused with what to set', () => {
-  const { status, stderr } = spawnSync(NODE, ['scripts/pipeline.ts', '--listen', '0.0.0.0'], {
+  const { status, stderr } = spawnSync(NODE, ['apps/tidegauge/src/main.ts', '--listen', '0.0.0.0'], {
     cwd: ROOT,
     encoding: 'utf8',
     timeout: 30_000,

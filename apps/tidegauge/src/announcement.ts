@@ -1,0 +1,25 @@
+import { maskUrl } from '@tidegauge/text';
+import type { Shared } from './child-environments.ts';
+import type { Settings } from './settings.ts';
+
+const MQTT_PORT = 1883;
+
+/** What the user reads when everything runs: where each part is, and how to publish a first reading. */
+export function announcement(config: Settings, { broker, store, ingest }: Shared, api: string): string {
+  const mqttPort = new URL(broker).port || MQTT_PORT;
+  return `
+Tidegauge is running.
+
+  Live page   ${api}/
+  API         ${api}/docs
+  Broker      ${maskUrl(broker)}${config.broker === null ? ' (embedded)' : ''}
+  Store       ${maskUrl(store)}
+  Ingest      ${ingest}/metrics, /ledger, /quarantine
+  Sensors     ${config.sim ? `${config.sensors} simulated, one measurement per second each` : 'none simulated (--no-sim)'}
+
+To connect a real sensor, publish to sensors/<device>/<metric>. The payload is a number or {"t": <time>, "v": <value>}:
+  mosquitto_pub -h 127.0.0.1 -p ${mqttPort} -q 1 -t sensors/kitchen/temperature -m 21.5
+
+Ctrl-C stops everything without losing data.
+`;
+}

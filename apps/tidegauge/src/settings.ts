@@ -1,0 +1,82 @@
+import {
+  boolean,
+  type Config,
+  ConfigError,
+  defineConfig,
+  inGroup,
+  integer,
+  isLoopback,
+  LOG_LEVELS,
+  oneOf,
+  port,
+  text,
+  url,
+} from '@tidegauge/service';
+import { STORE_SCHEMES } from '@tidegauge/storage';
+
+export const settings = defineConfig({
+  ...inGroup('Data', {
+    store: {
+      kind: url(...STORE_SCHEMES),
+      secret: 'url',
+      help: 'The store for readings. Default: SQLite in the data directory.',
+    },
+    data: {
+      kind: text('a directory'),
+      default: './data',
+      help: 'The directory for everything that is kept.',
+    },
+  }),
+  ...inGroup('Sensors', {
+    sim: { kind: boolean(), default: 'true', help: 'Run no simulated sensors.' },
+    sensors: { kind: integer(1, 10_000), default: '50', help: 'The number of simulated sensors.' },
+  }),
+  ...inGroup('Network', {
+    broker: {
+      kind: url('mqtt', 'mqtts', 'ws', 'wss'),
+      secret: 'url',
+      help: 'An MQTT broker to use instead of the embedded one.',
+    },
+    httpPort: { kind: port(), default: '8080', help: 'The port of the API and the live page.' },
+    mqttPort: { kind: port(), default: '1883', help: 'The port of the embedded broker.' },
+    metricsPort: {
+      kind: port(),
+      default: '9464',
+      help: 'The port of ingest: metrics, ledger and quarantine.',
+    },
+    listen: {
+      kind: text('an address'),
+      default: '127.0.0.1',
+      help: 'The address of the broker and the API. 0.0.0.0 opens them to other machines and requires passwords.',
+    },
+  }),
+  ...inGroup('Access', {
+    mqttUser: { kind: text(), help: 'The user name that the broker requires.' },
+    mqttPassword: { kind: text(), secret: true, help: 'The password that the broker requires.' },
+    apiToken: { kind: text(), secret: true, help: 'The bearer token that the API requires for changes.' },
+  }),
+  ...inGroup('Logs', {
+    logLevel: { kind: oneOf(LOG_LEVELS), default: 'warn', help: 'The lowest severity that is logged.' },
+  }),
+});
+
+export type Settings = Config<typeof settings>;
+
+/**
+ * Refuses to listen for other machines without passwords.
+ *
+ * @throws {ConfigError} with the settings that are missing
+ */
+export function requireSecrets(config: Settings): void {
+  if (isLoopback(config.listen)) return;
+  const embedded = config.broker === null;
+  const missing = [
+    ...(embedded && config.mqttUser === null ? ['MQTT_USER (--mqtt-user)'] : []),
+    ...(embedded && config.mqttPassword === null ? ['MQTT_PASSWORD or MQTT_PASSWORD_FILE'] : []),
+    ...(config.apiToken === null ? ['API_TOKEN or API_TOKEN_FILE'] : []),
+  ];
+  if (missing.length === 0) return;
+  throw new ConfigError([
+    `--listen ${config.listen} opens Tidegauge to others: set ${missing.join(' and ')} first`,
+  ]);
+}
