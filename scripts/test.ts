@@ -1,65 +1,132 @@
-import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+// Runs test suites and reports failures, skipped tests and slow tests.
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
-import { buildK6 } from '@tidegauge/lab/k6';
 import { didYouMean } from '@tidegauge/text';
-import { NODE, PYTHON, ROOT, setUpPython } from './setup.js';
+import { ROOT, setUpPython } from './setup.js';
+import { summarize, type TestRecord } from './test-run/records.ts';
+import { runJob } from './test-run/run-job.ts';
+import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
 
-const SUITES = ['unit', 'conformance', 'integration', 'stack'];
-// Of a test or a whole file; the longest, HBase under faults, takes four minutes of a busy machine.
-const TEST_TIMEOUT_MS = 600_000;
-// Node's own default leaves one core idle; most files wait for a server half of their time.
-const FILES_AT_ONCE = Math.max(2, availableParallelism() - 1);
+// Most files wait for a server half of their time.
+const PROCESSES = Math.max(2, availableParallelism());
 
-const asked = process.argv.slice(2);
-const unknown = asked.find((suite) => suite !== 'python' && !SUITES.includes(suite));
-if (unknown !== undefined) {
-  process.stderr.write(
-    `${unknown} is no suite${didYouMean(unknown, ['python', ...SUITES])} (python, ${SUITES.join(', ')})\n`,
-  );
+const HELP = `Usage: npm test -- [SUITE...] [OPTIONS]
+
+Runs test suites. Without a suite: ${DEFAULT_SUITES.join(', ')}, which need nothing but npm and Python packages.
+
+Suites:
+${Object.entries(SUITES)
+  .map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`)
+  .join('\n')}
+
+Options:
+  --files PATTERN   only test files that match a glob or contain this text; may be repeated.
+                    Without a suite, files of every suite are searched.
+  --names PATTERN   only tests whose name matches (a regular expression; for Python, an expression of pytest -k)
+  --install         install missing servers (on Debian as root) and build missing tools
+  --processes N     how many test processes run at once; default: ${PROCESSES}
+  --help            print this text
+
+A test whose server is missing is skipped, with the reason. Under CI=true missing servers are installed, and a server
+that is still missing is an error, unless lab/unavailable lists it.
+
+Exit codes: 0: all passed. 1: a test failed. 2: bad usage.
+`;
+
+const options = {
+  files: { type: 'string', multiple: true, default: [] as string[] },
+  names: { type: 'string' },
+  install: { type: 'boolean', default: process.env.CI === 'true' },
+  processes: { type: 'string', default: String(PROCESSES) },
+  help: { type: 'boolean', default: false },
+} as const;
+
+function refuse(message: string): never {
+  process.stderr.write(`${message}. See: npm test -- --help\n`);
   process.exit(2);
 }
-const wanted = asked.length === 0 ? ['python', ...SUITES] : asked;
 
-let failed = false;
-// Python first: the run closes on the totals of node's own runner.
-if (wanted.includes('python')) {
-  setUpPython();
-  // The simulator's tests want a real broker; where it cannot be had they say so themselves.
+function parse() {
+  try {
+    return parseArgs({ options, allowPositionals: true });
+  } catch (error) {
+    return refuse((error as Error).message.split('. ')[0]!);
+  }
+}
+
+const { values, positionals } = parse();
+if (values.help) {
+  process.stdout.write(HELP);
+  process.exit(0);
+}
+const known = Object.keys(SUITES);
+const unknown = positionals.find((suite) => !known.includes(suite));
+if (unknown !== undefined) {
+  refuse(`There is no suite ${unknown}${didYouMean(unknown, known)}: choose from ${known.join(', ')}`);
+}
+const processes = Number(values.processes);
+if (!Number.isInteger(processes) || processes < 1) refuse('--processes takes a positive integer');
+
+const whenUnnamed = values.files.length > 0 ? known : DEFAULT_SUITES;
+const suites = positionals.length > 0 ? positionals : whenUnnamed;
+let jobs: Job[] = [];
+try {
+  jobs = jobsOf(suites, values.files, ROOT);
+} catch (error) {
+  refuse((error as Error).message);
+}
+
+// Inherited by every test: see `mayInstall` in the lab.
+process.env.TIDEGAUGE_INSTALL = values.install ? 'yes' : 'no';
+setUpPython();
+if (values.install && suites.includes('python')) {
+  // The simulator's tests use it; without it they fail under CI=true and are skipped elsewhere.
   await findProgram('mosquitto', 'mosquitto').catch(() => null);
-  command(PYTHON, ['-m', 'pytest', '-q', 'sensors-sim']);
-}
-if (wanted.includes('stack')) {
-  // One file at a time: each has Docker engines with databases. Before the others, whose totals are the larger.
-  const alone = ['--test-concurrency=1', `--test-timeout=${TEST_TIMEOUT_MS}`];
-  command(NODE, ['--test', ...alone, ...filesOf('stack')]);
-}
-const together = SUITES.filter((suite) => wanted.includes(suite) && suite !== 'stack').flatMap(filesOf);
-if (together.length > 0) {
-  setUpPython();
-  // Its first build takes longer than a test may.
-  if (wanted.includes('integration')) await buildK6().catch(() => null);
-  const options = [`--test-concurrency=${FILES_AT_ONCE}`, `--test-timeout=${TEST_TIMEOUT_MS}`];
-  command(NODE, ['--test', ...options, ...together]);
-}
-process.exitCode = failed ? 1 : 0;
-
-function filesOf(suite: string): string[] {
-  const patterns = [
-    `{packages,services}/*/test/${suite}/*.test.ts`,
-    `{lab,loadtests,dashboards,stacks,scripts}/test/${suite}/*.test.ts`,
-  ];
-  const found = globSync(patterns, { cwd: ROOT }).toSorted();
-  if (found.length === 0) throw new Error(`the ${suite} suite has no files`);
-  return found;
 }
 
-function command(program: string, args: readonly string[]): void {
-  const { status, error } = spawnSync(program, [...args], {
-    cwd: ROOT,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  if (error !== undefined) process.stderr.write(`${program}: ${error.message}\n`);
-  failed ||= status !== 0;
+const began = performance.now();
+const records: TestRecord[] = [];
+const problems: string[] = [];
+// Each stack has Docker engines with databases: one at a time, beside other tests. Then its lane helps with the rest.
+const stacks = jobs.filter(({ suite }) => suite === 'stack');
+const others = jobs.filter(({ suite }) => suite !== 'stack');
+const lanes = Array.from({ length: processes }, () => others);
+if (stacks.length > 0) lanes[0] = stacks;
+await Promise.all(lanes.map(work));
+
+process.stdout.write(summarize(records, problems, ROOT));
+process.stdout.write(`${minutes(performance.now() - began)} on ${processes} processes at once\n`);
+process.exitCode = problems.length > 0 || records.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
+
+async function work(queue: Job[]): Promise<void> {
+  for (let job = queue.shift(); job !== undefined; job = queue.shift() ?? others.shift()) {
+    const result = await runJob(job, { names: values.names ?? null });
+    // Tests that a shared file registers belong to the file that runs them.
+    const [only] = job.files.length === 1 ? job.files : [];
+    records.push(...result.records.map((record) => (only ? { ...record, file: join(ROOT, only) } : record)));
+    problems.push(...result.problems);
+    const count = (outcome: TestRecord['outcome']): number =>
+      result.records.filter((record) => record.outcome === outcome).length;
+    const failed = count('failed') > 0 || result.problems.length > 0;
+    const skipped = count('skipped') > 0 ? `, ${count('skipped')} skipped` : '';
+    const figures = `${count('passed')} passed${skipped}, ${(result.ms / 1000).toFixed(1)} s`;
+    process.stdout.write(`${failed ? 'FAILED ' : 'ok     '} ${job.name} (${figures})\n`);
+    if (!failed) continue;
+    for (const { name, outcome, reason } of result.records) {
+      if (outcome === 'failed') process.stdout.write(`\n  ${name}\n${indent(reason ?? '')}\n`);
+    }
+    for (const problem of result.problems) process.stdout.write(`\n  ${problem}\n`);
+    if (result.output !== '') process.stdout.write(`\n  Output:\n${indent(result.output)}\n`);
+  }
+}
+
+function indent(text: string): string {
+  return text.trimEnd().replaceAll(/^/gm, '    ');
+}
+
+function minutes(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { assertMayInstall } from './install-policy.ts';
 import { runInstaller } from './installer.ts';
 
 const POLICY = '/usr/sbin/policy-rc.d';
@@ -10,7 +11,8 @@ const ENVIRONMENT = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL:
 const FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 
 /**
- * The path of a program; as root on Debian its package is installed when it is missing, and says so.
+ * The path of a program. When it is missing, its package is installed as root on Debian, with a message, unless this
+ * process may not install anything.
  *
  * @param folders further places to look in
  * @throws {Error} that says how to install it
@@ -22,6 +24,7 @@ export async function findProgram(
 ): Promise<string> {
   const found = await lookUp(program, folders);
   if (found !== null) return found;
+  assertMayInstall(program);
   if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) await installDebian([debianPackage]);
   const installed = await lookUp(program, folders);
   if (installed !== null) return installed;

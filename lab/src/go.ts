@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { assertMayInstall } from './install-policy.ts';
 
 const run = promisify(execFile);
 
@@ -11,13 +12,16 @@ const BUILD = { timeout: 900_000, maxBuffer: 64 * 2 ** 20 };
 
 /**
  * Runs the Go command; resolves to what it wrote.
- * @throws {Error} with what it said; or that it is not installed
+ *
+ * @throws {Error} with its output; that Go is not installed; or that this process may not build what is missing
  */
 export async function go(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<string> {
   const { env, ...rest } = options;
+  const [command, ...operands] = args;
+  if (command === 'build' || command === 'install') assertMayInstall(operands.at(-1) ?? 'a Go program');
   try {
     const settings = { ...BUILD, ...rest, env: { ...process.env, ...env } };
     const { stdout } = await run(goTool('go'), [...args], settings);

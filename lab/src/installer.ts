@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CACHE } from './build-once.ts';
+import { assertMayInstall } from './install-policy.ts';
 
 const TIMEOUT_MS = 900_000;
 const CAUSE_CHARACTERS = 400;
@@ -21,7 +22,8 @@ export interface InstallerOptions {
  * Runs a program that installs or builds something, its whole output in a file of the cache.
  *
  * @param what names the step in the error and the file: `install ssl-cert`
- * @throws {Error} one short sentence with the cause, and where the whole output is
+ * @throws {Error} one short sentence with the cause, and where the whole output is; or that this process may not
+ *   install anything
  */
 export async function runInstaller(
   what: string,
@@ -29,6 +31,7 @@ export async function runInstaller(
   args: readonly string[],
   { timeoutMs = TIMEOUT_MS, ...options }: InstallerOptions = {},
 ): Promise<void> {
+  assertMayInstall(what.replace(/^(install|download|build|unpack) /, ''));
   const folder = join(CACHE, 'logs');
   await mkdir(folder, { recursive: true });
   const path = join(folder, `${what.replace(/[^A-Za-z0-9.]+/g, '-').slice(0, 100)}.log`);

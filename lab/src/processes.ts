@@ -61,3 +61,8 @@ function read(file: string): string | null {
     return null;
   }
 }
+
+/** The command line of a process; empty when it has ended. */
+export function commandOf(pid: number): string {
+  return (read(`/proc/${pid}/cmdline`) ?? '').split('\0').join(' ').trim();
+}

@@ -4,11 +4,15 @@ import { existsSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openStore } from '@tidegauge/storage';
 import mqtt from 'mqtt';
+import { findProgram } from '../../src/debian.ts';
+import { testWith } from '../../src/unavailable.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const GONE_MS = 10_000;

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startMosquitto } from '@tidegauge/lab';
+import { findProgram, startMosquitto } from '@tidegauge/lab';
 import { type Prometheus, type PrometheusSample, startPrometheus } from '@tidegauge/lab/prometheus';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { publish } from '@tidegauge/test-support/publisher';
+import { testWith } from '../../src/unavailable.ts';
 
+const test = await testWith('prometheus', () =>
+  Promise.all([findProgram('prometheus', 'prometheus'), findProgram('mosquitto', 'mosquitto')]),
+);
 const COUNT = 2000;
 const SCRAPED_MS = 20_000;
 

@@ -4,12 +4,15 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
 import { go, goTool } from '@tidegauge/lab/go';
+import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 
 const MODULE = fileURLToPath(new URL('../../k6-mqtt/', import.meta.url));
 const credentials = { username: 'k6', password: 'only-a-test' };
 
 const started = await startOrSkip('k6', async () => {
+  // Its build has the Go modules that the tests need.
+  await buildK6();
   await go(['vet', './...'], { cwd: MODULE });
   return startMosquitto({ credentials, tls: true });
 });

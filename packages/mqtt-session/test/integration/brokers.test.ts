@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { startEmbeddedBroker, startMosquitto } from '@tidegauge/lab';
+import { findProgram, startEmbeddedBroker, startMosquitto } from '@tidegauge/lab';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { MqttSessionError } from '../../src/index.ts';
 import { startProxy } from '../support/proxy.ts';
 import { publish, publishNumbers } from '../support/publisher.ts';
@@ -43,8 +44,11 @@ const targets: readonly Target[] = [
   { name: 'aedes', protocolVersion: 'auto', start: aedes },
 ];
 
+const found = await startOrSkip('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
+const missing = 'skip' in found ? found.skip : false;
+
 for (const { name, protocolVersion, start } of targets) {
-  describe(name, () => {
+  describe(name, { skip: start === mosquitto && missing }, () => {
     test('messages of QoS 0, 1 and 2 arrive once, in order, as they were published', async (t) => {
       const { url } = await start(t);
       const { session, messages } = record(t, { url, protocolVersion });

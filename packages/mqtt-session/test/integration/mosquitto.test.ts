@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type MosquittoOptions, startMosquitto } from '@tidegauge/lab';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import { type InboundMessage, MqttSession, MqttSessionError } from '../../src/index.ts';
 import { publish, publishNumbers } from '../support/publisher.ts';
 import { record } from '../support/recorder.ts';
 import { until } from '../support/wait.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 async function start(t: { after(fn: () => Promise<void>): void }, options: MosquittoOptions = {}) {
   const broker = await startMosquitto(options);

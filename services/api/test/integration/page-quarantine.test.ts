@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
 import { startInstallation, textOf, visit } from '../browser.ts';
 import { type Api, startApi, until } from '../harness.ts';
+
+const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
 
 const WIDE = { width: 1366, height: 900 };
 const TOKEN = 'a-long-and-random-token';

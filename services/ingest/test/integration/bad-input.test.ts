@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import type { DeliveryDocument, QuarantineDocument, QuarantineStepDocument } from '@tidegauge/readings';
 import { settled, setUp, storedReadings } from './helpers.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 const pack = [
   { bn: 'urn:dev:', n: 'a:temperature', v: 1 },

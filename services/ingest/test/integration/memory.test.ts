@@ -3,11 +3,15 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import type { QuarantineDocument } from '@tidegauge/readings';
 import { generate, type IConnectPacket, parser } from 'mqtt-packet';
 import { type Bench, setUp } from './helpers.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 const MIB = 1024 * 1024;
 /** Memory limit of an ingest container on a board with 1 GB. Node gives its heap half of that. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import { publish } from '@tidegauge/test-support/publisher';
 import { settled, setUp, storedReadings } from './helpers.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 const DEVICES = 500;
 const names = Array.from({ length: DEVICES }, (_, device) => `bench/probe-${device}`);

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import { publish } from '@tidegauge/test-support/publisher';
 import { settled, setUp, storedReadings } from './helpers.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 test('without a spool nothing is acknowledged while the store rejects writes, and all messages are stored afterwards', async (context) => {
   const count = 30_000;

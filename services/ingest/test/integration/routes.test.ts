@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import { setUp } from './helpers.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import type { LedgerDocument } from '@tidegauge/readings';
 import { publish } from '@tidegauge/test-support/publisher';
 import { type Bench, settled, setUp, storedReadings } from './helpers.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 const names = (count: number) => Array.from({ length: count }, (_, device) => `bench/probe-${device}`);
 const drained = ({ readings }: LedgerDocument) => readings.spooled === 0 && readings.inFlight === 0;

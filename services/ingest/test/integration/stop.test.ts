@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { findProgram } from '@tidegauge/lab/debian';
+import { testWith } from '@tidegauge/lab/unavailable';
 import { publish } from '@tidegauge/test-support/publisher';
 import { setUp } from './helpers.ts';
+
+const test = await testWith('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 
 const post = (url: string) =>
   fetch(`${url}/readings`, {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { startEmbeddedBroker } from '@tidegauge/lab';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt from 'mqtt';
-import { settled, storedReadings } from './helpers.ts';
+import { settled, storedReadings } from '../integration/helpers.ts';
 
 const SENSORS = 4;
 const ROUNDS = 300;

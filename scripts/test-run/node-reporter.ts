@@ -1,0 +1,41 @@
+// A reporter for `node --test`. It writes one JSON object per test and line, for the runner to read.
+import { inspect } from 'node:util';
+import type { TestRecord } from './records.ts';
+
+interface Event {
+  readonly type: string;
+  readonly data: {
+    readonly name?: string;
+    readonly file?: string;
+    readonly skip?: string | boolean;
+    readonly details?: {
+      readonly duration_ms: number;
+      readonly type?: string;
+      readonly error?: Error & { readonly failureType?: string };
+    };
+  };
+}
+
+export default async function* report(events: AsyncIterable<Event>): AsyncGenerator<string> {
+  for await (const { type, data } of events) {
+    if ((type !== 'test:pass' && type !== 'test:fail') || data.details === undefined) continue;
+    const { duration_ms: ms, type: kind, error } = data.details;
+    // A suite fails with its tests, which have lines of their own. A suite whose hook failed has none.
+    const isSuite = kind === 'suite';
+    if (isSuite && (type === 'test:pass' ? data.skip === undefined : error?.failureType === 'subtestsFailed'))
+      continue;
+    const record: TestRecord = {
+      name: data.name ?? '',
+      file: data.file ?? null,
+      ms,
+      outcome: type === 'test:fail' ? 'failed' : data.skip === undefined ? 'passed' : 'skipped',
+      reason:
+        type === 'test:fail'
+          ? inspect(error?.cause ?? error)
+          : typeof data.skip === 'string'
+            ? data.skip
+            : null,
+    };
+    yield `${JSON.stringify(record)}\n`;
+  }
+}

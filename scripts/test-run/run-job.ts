@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { commandOf, processesWith } from '@tidegauge/lab/processes';
+import { NODE, NODE_ENVIRONMENT, PYTHON, ROOT } from '../setup.js';
+import { parseRecords, type TestRecord } from './records.ts';
+import type { Job } from './suites.ts';
+
+/** Marks every process of a job, so that none is left behind. */
+const MARK = 'TIDEGAUGE_TEST_JOB';
+/** The longest test, HBase under faults, takes four minutes on a busy machine. */
+const TEST_TIMEOUT_MS = 600_000;
+const JOB_TIMEOUT_MS = 1_200_000;
+/** Servers may take this long to end after the process that stopped them. */
+const LEFT_OVER_MS = 5000;
+const OUTPUT_CHARACTERS = 20_000;
+/** What the lab prints before it installs or builds something. */
+const NOTICE = /^(Installing|Downloading|Building|Unpacking) .*\.\.\.$/;
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+
+export interface JobResult {
+  readonly records: readonly TestRecord[];
+  /** What went wrong apart from tests that failed. */
+  readonly problems: readonly string[];
+  /** The end of what the process wrote. */
+  readonly output: string;
+  readonly ms: number;
+}
+
+/** Runs one job in a process of its own, and ends every process that it leaves. */
+export async function runJob(job: Job, options: { readonly names: string | null }): Promise<JobResult> {
+  const began = performance.now();
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-tests-'));
+  const recordsFile = join(directory, 'records');
+  const mark = directory;
+  const problems: string[] = [];
+  try {
+    const [program, args] = commandFor(job, recordsFile, options.names);
+    const env = { ...process.env, ...NODE_ENVIRONMENT, [MARK]: mark, TEST_RECORDS: recordsFile };
+    const child = spawn(program, args, {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env, PYTHONPATH: HERE },
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface(stream).on('line', (line) => {
+        output = `${output}${line}\n`.slice(-OUTPUT_CHARACTERS);
+        if (NOTICE.test(line)) process.stdout.write(`${line}\n`);
+      });
+    }
+    const late = setTimeout(() => {
+      problems.push(`${job.name} did not end within ${JOB_TIMEOUT_MS / 60_000} minutes`);
+      child.kill('SIGKILL');
+    }, JOB_TIMEOUT_MS);
+    const code = await once(child, 'exit')
+      .then(([code, signal]) => code ?? signal)
+      .catch((error: Error) => error.message)
+      .finally(() => clearTimeout(late));
+    const records = parseRecords(await readFile(recordsFile, 'utf8').catch(() => ''));
+    if (code !== 0 && problems.length === 0 && !records.some(({ outcome }) => outcome === 'failed')) {
+      problems.push(`${job.name} ended with ${code} and no failed test`);
+    }
+    const left = await endLeftOver(mark);
+    if (left.length > 0) problems.push(`${job.name} left processes: ${left.join(', ')}`);
+    return { records, problems, output, ms: performance.now() - began };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function commandFor(job: Job, recordsFile: string, names: string | null): [string, string[]] {
+  if (job.suite === 'python') {
+    const chosen = names === null ? [] : ['-k', names];
+    return [PYTHON, ['-m', 'pytest', '-q', '-p', 'pytest_records', ...chosen, 'sensors-sim']];
+  }
+  const reporter = [
+    `--test-reporter=${HERE}node-reporter.ts`,
+    `--test-reporter-destination=${recordsFile}`,
+    ...(names === null ? [] : [`--test-name-pattern=${names}`]),
+  ];
+  // All files of a job in its one process.
+  const run = ['--test', '--test-isolation=none', `--test-timeout=${TEST_TIMEOUT_MS}`];
+  return [NODE, [...run, ...reporter, ...job.files]];
+}
+
+/** Ends processes that carry the mark; resolves to those that did not end within their time. */
+async function endLeftOver(mark: string): Promise<string[]> {
+  for (const deadline = Date.now() + LEFT_OVER_MS; ; await delay(100)) {
+    const left = processesWith(MARK, mark);
+    if (left.length === 0) return [];
+    if (Date.now() < deadline) continue;
+    const named = left.map((pid) => `${pid} (${commandOf(pid).slice(0, 100)})`);
+    for (const pid of left) kill(pid);
+    return named;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import { globSync } from 'node:fs';
+
+/** Tests that run in one process. */
+export interface Job {
+  readonly suite: string;
+  /** What the runner prints. */
+  readonly name: string;
+  /** Paths relative to the root; none for Python. */
+  readonly files: readonly string[];
+}
+
+export interface Suite {
+  readonly summary: string;
+  /** Globs relative to the root. */
+  readonly files: readonly string[];
+  readonly exclude?: readonly string[];
+  /** The most files of one process. Files that share a process save its start; the default is one. */
+  readonly filesPerProcess?: number;
+}
+
+const inEach = (path: string): string[] => [
+  `{packages,services}/*/test/${path}`,
+  `{lab,loadtests,dashboards,stacks,scripts}/test/${path}`,
+];
+const EMBEDDED_STORES = 'packages/storage/test/conformance/{sqlite,json,null,stores}.test.ts';
+
+/** Suites by name, in the order in which they start. */
+export const SUITES: Readonly<Record<string, Suite>> = {
+  unit: {
+    summary: 'fast tests without servers',
+    files: inEach('unit/*.test.ts'),
+    filesPerProcess: 30,
+  },
+  python: { summary: 'the simulated sensors (pytest)', files: [] },
+  embedded: {
+    summary: 'SQLite and JSON stores, and the whole pipeline on the embedded broker',
+    files: [EMBEDDED_STORES, ...inEach('embedded/*.test.ts')],
+  },
+  stack: {
+    summary: 'the stacks on Docker engines; needs root',
+    files: inEach('stack/*.test.ts'),
+  },
+  servers: {
+    summary: 'everything that needs a real broker, database, browser or load generator',
+    files: [...inEach('conformance/*.test.ts'), ...inEach('integration/*.test.ts')],
+    exclude: [EMBEDDED_STORES],
+  },
+  conformance: {
+    summary: 'every store against the one conformance suite; STORES=postgres,cassandra chooses',
+    files: inEach('conformance/*.test.ts'),
+  },
+};
+
+/** What runs when no suite is named. */
+export const DEFAULT_SUITES = ['unit', 'python', 'embedded'];
+
+/**
+ * The jobs of the suites that are named, each file once.
+ *
+ * @param patterns globs relative to the root, or parts of paths; when there are any, only files that match one
+ * @throws {Error} when no file is left
+ */
+export function jobsOf(suites: readonly string[], patterns: readonly string[], root: string): Job[] {
+  const globbed = new Set(globSync([...patterns], { cwd: root }));
+  const isChosen = (file: string): boolean =>
+    patterns.length === 0 || globbed.has(file) || patterns.some((pattern) => file.includes(pattern));
+  const taken = new Set<string>();
+  const jobs: Job[] = [];
+  for (const [suite, { files, exclude = [], filesPerProcess = 1 }] of Object.entries(SUITES)) {
+    if (!suites.includes(suite)) continue;
+    if (suite === 'python') {
+      if (patterns.length === 0) jobs.push({ suite, name: 'python', files: [] });
+      continue;
+    }
+    const found = globSync([...files], { cwd: root, exclude: [...exclude] }).toSorted();
+    if (found.length === 0) throw new Error(`the suite ${suite} has no files`);
+    const chosen = found.filter((file) => isChosen(file) && !taken.has(file));
+    for (const file of chosen) taken.add(file);
+    // Neighbours take similar time: dealing the files out gives processes of similar length.
+    const processes = Math.ceil(chosen.length / filesPerProcess);
+    for (let number = 0; number < processes; number++) {
+      const part = chosen.filter((_, index) => index % processes === number);
+      const name = part.length === 1 ? part[0]! : `${suite} ${number + 1} of ${processes}`;
+      jobs.push({ suite, name, files: part });
+    }
+  }
+  if (jobs.length === 0) throw new Error(`no test file matches ${patterns.join(', ')}`);
+  return jobs;
+}
