@@ -1,65 +1,82 @@
-import { writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Capabilities, createStore, STORE_SCHEMES } from '@tidegauge/storage';
+import { type Capabilities, createStore, optionsOf, STORE_SCHEMES } from '@tidegauge/storage';
 import { ROOT } from './setup.js';
 
 export const FILE = join(ROOT, 'docs', 'stores.md');
+/** The pages of the engines, which have tables of options between markers. */
+export const ENGINE_PAGES = globSync('packages/storage/docs/*.md', { cwd: ROOT }).map((file) =>
+  join(ROOT, file),
+);
 
 interface Page {
   readonly example: string;
-  /** What its conformance run talks to. */
+  /** The page of the engine in packages/storage/docs. */
+  readonly page?: string;
+  /** The server of its conformance run. */
   readonly proven: string;
 }
 
-/** What the code cannot know of a store, by scheme, in the order of the page. */
+/** Facts that are not in the code of a store, by scheme, in the order of the page. */
 const PAGES: Readonly<Record<string, Page>> = {
-  sqlite: { example: 'sqlite:./data/tidegauge.db', proven: 'the SQLite in Node.js 24' },
-  json: { example: 'json:./data/readings', proven: 'files in a temporary folder' },
+  sqlite: {
+    example: 'sqlite:./data/tidegauge.db',
+    page: 'sqlite',
+    proven: 'the SQLite of Node.js 24',
+  },
+  json: { example: 'json:./data/readings', page: 'json', proven: 'files in a temporary directory' },
   postgres: {
     example: 'postgres://tidegauge:secret@db/tidegauge',
+    page: 'postgres',
     proven: 'PostgreSQL 15 of Debian 12',
   },
   citus: {
     example: 'citus://tidegauge:secret@coordinator/tidegauge?rf=2&shards=8',
-    proven:
-      'Citus 13.2 on PostgreSQL 15, a coordinator and two workers; skipped by name where it is not installed',
+    page: 'postgres',
+    proven: 'Citus 13.2 on PostgreSQL 15, a coordinator and two workers. Skipped if it is not installed',
   },
-  mariadb: { example: 'mariadb://tidegauge:secret@db/tidegauge', proven: 'MariaDB 10.11 of Debian 12' },
+  mariadb: {
+    example: 'mariadb://tidegauge:secret@db/tidegauge',
+    page: 'mariadb',
+    proven: 'MariaDB 10.11 of Debian 12',
+  },
   cassandra: {
     example: 'cassandra://tidegauge:secret@db1,db2,db3/tidegauge?rf=3',
-    proven: 'Cassandra 5.0: one node, and three',
+    page: 'cassandra',
+    proven: 'Cassandra 5.0, one node and three nodes',
   },
   hbase: {
     example: 'hbase://zk1,zk2,zk3/tidegauge?presplit=16',
-    proven: 'HBase 2.6.1: standalone, and three region servers on HDFS',
+    page: 'hbase',
+    proven: 'HBase 2.6.1, standalone and three region servers on HDFS',
   },
   mongodb: {
     example: 'mongodb://tidegauge:secret@db/tidegauge',
-    proven:
-      'a MongoDB-compatible server: FerretDB 2.7 on DocumentDB. MongoDB itself is not among our test servers',
+    page: 'mongodb',
+    proven: 'FerretDB 2.7 on DocumentDB, which is compatible with MongoDB. MongoDB itself is not tested',
   },
-  null: { example: 'null:', proven: 'keeps nothing, so there is nothing to prove' },
+  null: { example: 'null:', proven: 'not tested: it discards every write' },
 };
 
-/** One line per capability; the type keeps it whole. */
+/** One line per capability. */
 const MEANINGS: Readonly<Record<keyof Capabilities, string>> = {
-  countsDuplicates: 'a write tells duplicates from new readings; else all count as stored',
+  countsDuplicates: 'a write distinguishes duplicates from new readings. Otherwise all count as stored',
   atomicBatches: 'a batch is stored whole or not at all',
-  maxBatch: 'rows beyond which a write is split',
-  writers: 'writes at once that still gain throughput',
-  serverAggregates: 'the database computes aggregates; else they are computed here from a range',
-  orderedScan: 'a scan of records is in key order; else in the engine’s own',
-  updateIsUpsert: 'updating a record that is not there creates it',
-  insertIsUpsert: 'inserting a record that is there replaces it',
-  ttl: 'the engine expires readings by itself when the URL sets a ttl',
-  consistencyLevels: 'consistency levels the URL accepts',
-  maxReplicationFactor: 'copies the URL can ask for',
+  maxBatch: 'a write with more rows is split',
+  writers: 'the number of concurrent writes that increases throughput',
+  serverAggregates: 'the database computes aggregates. Otherwise this process computes them from a range',
+  orderedScan: 'a scan of records is in the order of keys. Otherwise it is in the order of the database',
+  updateIsUpsert: 'an update of a missing record creates it',
+  insertIsUpsert: 'an insert of an existing record replaces it',
+  ttl: 'the URL can set a ttl, and the database then expires readings',
+  consistencyLevels: 'consistency levels that the URL accepts',
+  maxReplicationFactor: 'the largest number of copies that the URL can set',
 };
 
 /** The page `docs/stores.md`, from the backends themselves. */
 export async function storesPage(): Promise<string> {
   const silent = STORE_SCHEMES.filter((scheme) => !Object.hasOwn(PAGES, scheme));
-  if (silent.length > 0) throw new Error(`scripts/stores.ts says nothing of ${silent.join(', ')}`);
+  if (silent.length > 0) throw new Error(`scripts/stores.ts has no entry for ${silent.join(', ')}`);
   const shown = Object.entries(PAGES).filter(([scheme]) => STORE_SCHEMES.includes(scheme));
   const stores = await Promise.all(
     shown.map(async ([scheme, page]) => {
@@ -70,18 +87,18 @@ export async function storesPage(): Promise<string> {
   const names = Object.keys(MEANINGS) as (keyof Capabilities)[];
   return `# Stores
 
-\`STORE\` is a URL, and its scheme picks the store. All of them pass one suite,
-[packages/storage/conformance](../packages/storage/conformance), so ingest, the API and the benchmarks run on each
-unchanged; options are in [the package's README](../packages/storage/README.md). This page is made by \`npm run docs\`.
+\`STORE\` is a URL, and its scheme selects the store. All stores pass one suite,
+[packages/storage/conformance](../packages/storage/conformance), so ingest, the API and the benchmarks run on each of them. Options, users, durability and backup are on
+the page of each store. [Which one to choose](../packages/storage/README.md#choose-a-store). \`npm run docs\` writes this page.
 
 ${table(
-  ['store', 'for example', 'proven on'],
-  stores.map(({ scheme, page }) => [scheme, `\`${page.example}\``, page.proven]),
+  ['store', 'example', 'tested on'],
+  stores.map(({ scheme, page }) => [link(scheme, page), `\`${page.example}\``, page.proven]),
 )}
 
 ## Capabilities
 
-What differs is data: callers ask \`store.capabilities\`, never the store's name.
+Programs check \`store.capabilities\`, not the name of the store.
 
 ${table(
   ['', ...stores.map(({ scheme }) => scheme)],
@@ -90,8 +107,33 @@ ${table(
 
 ${names.map((name) => `- \`${name}\`: ${MEANINGS[name]}.`).join('\n')}
 
-How to add one: [adding-a-backend.md](adding-a-backend.md).
+To add a store: [adding-a-backend.md](adding-a-backend.md).
 `;
+}
+
+/**
+ * A page of an engine with its tables of options as the code has them. A marker `options: citus postgres` stands for
+ * the options that citus has and postgres does not.
+ */
+export async function enginePage(file: string): Promise<string> {
+  let page = readFileSync(file, 'utf8');
+  for (const [section, scheme, without] of page.matchAll(OPTIONS_SECTION)) {
+    const left = Object.keys(without === undefined ? {} : await optionsOf(without));
+    const options = Object.entries(await optionsOf(scheme!)).filter(([name]) => !left.includes(name));
+    const rows = options.map(([name, option]) => [
+      ...[`\`${name}\``, option.takes, String(option.default ?? ''), option.description],
+    ]);
+    const [first] = section.split('\n');
+    const written = `${first}\n${table(['option', 'takes', 'default', ''], rows)}\n<!-- /options -->`;
+    page = page.replace(section, () => written);
+  }
+  return page;
+}
+
+const OPTIONS_SECTION = /<!-- options: (\w+)(?: (\w+))? -->\n[\s\S]*?<!-- \/options -->/g;
+
+function link(scheme: string, { page }: Page): string {
+  return page === undefined ? scheme : `[${scheme}](../packages/storage/docs/${page}.md)`;
 }
 
 function show(value: Capabilities[keyof Capabilities]): string {
@@ -105,4 +147,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-if (import.meta.main) writeFileSync(FILE, await storesPage());
+if (import.meta.main) {
+  writeFileSync(FILE, await storesPage());
+  for (const file of ENGINE_PAGES) writeFileSync(file, await enginePage(file));
+}

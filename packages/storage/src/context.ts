@@ -1,7 +1,8 @@
+import type { OptionSchema } from './options.ts';
 import type { Backend } from './tables.ts';
 import type { StoreUrl } from './url.ts';
 
-/** What a backend needs of a logger; pino's is one. */
+/** The part of a logger that backends use. Loggers of pino have it. */
 export interface BackendLogger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -9,14 +10,19 @@ export interface BackendLogger {
   error(fields: object, message: string): void;
 }
 
-/** What a backend is given besides its URL. */
+/** What a backend receives besides its URL. */
 export interface BackendContext {
   readonly logger: BackendLogger;
 }
 
 /** What a backend folder's `index.ts` exports. */
 export interface BackendModule {
-  /** Checks the URL and keeps it; no I/O before `open`. Throws MISCONFIGURED. */
+  /** The options of its URLs, by scheme. */
+  readonly options: Readonly<Record<string, OptionSchema>>;
+  /**
+   * Checks the URL. Does no I/O before `open`.
+   * @throws {StoreError} MISCONFIGURED
+   */
   create(url: StoreUrl, context: BackendContext): Backend;
 }
 

@@ -1,28 +1,28 @@
-/** What a failed store call means to its caller; the code alone decides what to do next. */
+/** The meaning of each code, and what the caller does. The code alone decides what to do next. */
 export const STORE_ERROR_CODES = {
   UNAVAILABLE: 'the store cannot be reached or cannot write now: retry with back-off, or spool',
-  OVERLOADED: 'the store asks for less: slow down, then retry',
-  TIMEOUT: 'no answer in time, outcome unknown: write again, writes are idempotent',
+  OVERLOADED: 'the store is overloaded: slow down, then retry',
+  TIMEOUT: 'no answer in time, so the outcome is unknown: write again, because writes are idempotent',
   UNEXPECTED:
-    'an error that nobody foresaw, of the whole store or of some rows: retry a few times, then isolate the rows',
-  REJECTED: 'the store refuses these rows for good: quarantine them, never retry',
-  MISCONFIGURED: 'nothing will work until a person mends the configuration: stop and say how',
-  NOT_SUPPORTED: 'this backend does not offer the call: ask its capabilities first',
-  FORBIDDEN: 'the table belongs to another program, which alone may do this: use another table',
-  CLOSED: 'the store is not open: a mistake of the caller',
+    'an unknown error, of the whole store or of some rows: retry a few times, then isolate the rows',
+  REJECTED: 'the store will never accept these rows: quarantine them, do not retry',
+  MISCONFIGURED: 'the configuration is wrong: stop, and print the hint',
+  NOT_SUPPORTED: 'the store does not support the call: check its capabilities first',
+  FORBIDDEN: 'the table belongs to another program: use another table',
+  CLOSED: 'the store is not open: a bug in the caller',
 } as const;
 
 export type StoreErrorCode = keyof typeof STORE_ERROR_CODES;
 
 export interface StoreErrorOptions {
   readonly cause?: unknown;
-  /** How to mend it, as one sentence; for MISCONFIGURED always given. */
+  /** How to fix it, as one sentence. Always present for MISCONFIGURED. */
   readonly hint?: string;
-  /** For REJECTED: indexes into the batch of the rows refused, when the store names them. */
+  /** For REJECTED: indexes of the refused rows in the batch, if the store names them. */
   readonly rows?: readonly number[];
 }
 
-/** The only error a Store rejects with; programmer mistakes (wrong argument types) are TypeErrors. */
+/** The only error with which a store rejects, except for wrong argument types, which are a TypeError. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
@@ -37,7 +37,7 @@ export class StoreError extends Error {
   }
 }
 
-/** True when writing the same batch again can succeed without anybody mending anything. */
+/** True if the same write can succeed later without a change of data or configuration. */
 export function isRetryable(error: unknown): error is StoreError {
   return (
     error instanceof StoreError &&

@@ -2,10 +2,11 @@ import { didYouMean, redactor, secretsIn } from '@tidegauge/text';
 import { type BackendLogger, type BackendModule, silentLogger } from './context.ts';
 import type { Store } from './contract.ts';
 import { StoreError } from './errors.ts';
+import type { OptionSchema } from './options.ts';
 import { parseUrl } from './url.ts';
 import { type Observe, wrapStore } from './wrapper.ts';
 
-// The only place that knows every engine. Imports are lazy: a board that runs one loads one driver.
+// The only list of all engines. Imports are lazy, so a process loads the driver of its own store only.
 const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   sqlite: () => import('./sqlite/index.ts'),
   json: () => import('./json/index.ts'),
@@ -18,8 +19,13 @@ const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   citus: () => import('./postgres/index.ts'),
 };
 
-/** The schemes `STORE` can have. */
+/** The schemes that a store URL can have. */
 export const STORE_SCHEMES: readonly string[] = Object.keys(BACKENDS);
+
+/** The options that URLs of a scheme can have, for documentation. */
+export async function optionsOf(scheme: string): Promise<OptionSchema> {
+  return (await BACKENDS[scheme]!()).options[scheme]!;
+}
 
 export interface OpenOptions {
   readonly logger?: BackendLogger;
@@ -28,7 +34,7 @@ export interface OpenOptions {
 }
 
 /**
- * A store for the URL, not open yet.
+ * A store for the URL that is not open yet.
  * @throws {StoreError} MISCONFIGURED when the URL is wrong.
  */
 export async function createStore(url: string, options: OpenOptions = {}): Promise<Store> {
@@ -49,7 +55,16 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
   return wrapStore(backend, { logger, observe: options.observe ?? (() => {}), redact });
 }
 
-/** A store for the URL, open and its schema up to date; nothing is left open when that fails. */
+/**
+ * Opens the store of a URL and brings its schema up to date. Nothing is left open when that fails.
+ *
+ * @example
+ * const store = await openStore('sqlite:./data/tidegauge.db');
+ * await store.readings.write(batch); // The readings are durable when this resolves.
+ * await store.close();
+ *
+ * @throws {StoreError} MISCONFIGURED, UNAVAILABLE or TIMEOUT
+ */
 export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
   const store = await createStore(url, options);
   try {

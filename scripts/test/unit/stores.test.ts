@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { test } from 'node:test';
-import { FILE, storesPage } from '../../stores.ts';
+import { ENGINE_PAGES, enginePage, FILE, storesPage } from '../../stores.ts';
 
-test('docs/stores.md is what the stores say of themselves (npm run docs)', async () => {
+test('docs/stores.md is what npm run docs writes', async () => {
   assert.equal(readFileSync(FILE, 'utf8'), await storesPage());
 });
+
+for (const file of ENGINE_PAGES) {
+  test(`the options in ${basename(file)} are what npm run docs writes`, async () => {
+    const page = readFileSync(file, 'utf8');
+    assert.match(page, /<!-- options: \w+ -->\n\| option/);
+    assert.equal(page, await enginePage(file));
+  });
+}

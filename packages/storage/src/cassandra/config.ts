@@ -12,7 +12,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
 
 const dc: Option<string> = {
   default: 'datacenter1',
-  description: 'the data centre to talk to, as nodetool status calls it',
+  description: 'The data centre to use, by its name in `nodetool status`.',
   takes: 'a name',
   parse: (text) => (/^[^'"\s]{1,100}$/.test(text) ? text : undefined),
 };
@@ -20,26 +20,42 @@ const dc: Option<string> = {
 /** Options of `cassandra://host/keyspace?...`. */
 export const CASSANDRA_OPTIONS = {
   dc,
-  rf: integer(1, 9, 'copies', 1, 'copies of each row (in `dc`), when the keyspace is created'),
+  rf: integer(1, 9, 'copies', 1, 'Copies of each row in `dc`. Applies when the keyspace is created.'),
   strategy: choice(
     ['network', 'simple'],
     'network',
-    'NetworkTopologyStrategy or SimpleStrategy, when the keyspace is created',
+    'NetworkTopologyStrategy or SimpleStrategy. Applies when the keyspace is created.',
   ),
-  write: choice(WRITE_LEVELS, 'QUORUM', 'copies that acknowledge a write of readings or records'),
-  read: choice(READ_LEVELS, 'QUORUM', 'copies that answer a read of readings or records'),
+  write: choice(WRITE_LEVELS, 'QUORUM', 'Copies that must acknowledge a write of readings or records.'),
+  read: choice(READ_LEVELS, 'QUORUM', 'Copies that must answer a read of readings or records.'),
   ttl: integer(
     0,
     630_720_000,
     's',
     0,
-    'readings expire so long after they were written, 0 never; when created',
+    'Readings expire this long after their write. 0: never. Applies when tables are created.',
   ),
-  compression: choice(['lz4', 'zstd', 'none'], 'lz4', 'compression of tables, when they are created'),
-  tls: choice(['true', 'false'], 'false', 'encrypt, and check the certificates of the nodes'),
-  tlsCAFile: word('a path', 'certificate authority to trust (PEM), where the system does not know it'),
-  connect: integer(100, 120_000, 'ms', 5000, 'longest time to connect in, then UNAVAILABLE'),
-  timeout: integer(100, 120_000, 'ms', 12_000, 'longest wait for one answer of a server, then TIMEOUT'),
+  compression: choice(
+    ['lz4', 'zstd', 'none'],
+    'lz4',
+    'Compression of tables. Applies when they are created.',
+  ),
+  tls: choice(['true', 'false'], 'false', 'Encrypt, and check the certificates of the nodes.'),
+  tlsCAFile: word('a path', 'Certificate authority to trust (PEM file). Default: those of the system.'),
+  connect: integer(
+    100,
+    120_000,
+    'ms',
+    5000,
+    'Longest time to connect. Then the call fails with UNAVAILABLE.',
+  ),
+  timeout: integer(
+    100,
+    120_000,
+    'ms',
+    12_000,
+    'Longest wait for one answer of a server. Then the call fails with TIMEOUT.',
+  ),
 };
 
 export interface CassandraConfig extends OptionValues<typeof CASSANDRA_OPTIONS> {
@@ -64,7 +80,7 @@ export function readConfig(url: StoreUrl): CassandraConfig {
   }
   const ports = new Set(url.hosts.map(({ port }) => port ?? PORT));
   if (ports.size > 1) {
-    // Nodes tell each other's addresses without ports.
+    // Nodes announce addresses without ports.
     throw mistake(
       url,
       'gives its hosts different ports',

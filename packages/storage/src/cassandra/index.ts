@@ -2,9 +2,9 @@ import type { BackendContext } from '../context.ts';
 import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { CassandraBackend } from './backend.ts';
-import { readConfig } from './config.ts';
+import { CASSANDRA_OPTIONS, readConfig } from './config.ts';
 
-export { CASSANDRA_OPTIONS } from './config.ts';
+export const options = { cassandra: CASSANDRA_OPTIONS };
 
 export function create(url: StoreUrl, { logger }: BackendContext): Backend {
   return new CassandraBackend(readConfig(url), logger);

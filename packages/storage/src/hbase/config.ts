@@ -6,7 +6,7 @@ const NAMESPACE = /^[A-Za-z0-9_]{1,100}$/;
 
 const znode: Option<string> = {
   default: '/hbase',
-  description: 'where the cluster is in ZooKeeper, as `zookeeper.znode.parent` of its servers says',
+  description: 'Path of the cluster in ZooKeeper: `zookeeper.znode.parent` of its servers.',
   takes: 'a path',
   parse: (text) => (/^(\/[^/\s]+)+$/.test(text) ? text : undefined),
 };
@@ -14,31 +14,43 @@ const znode: Option<string> = {
 /** Options of `hbase://zookeeper/namespace?...`. */
 export const HBASE_OPTIONS = {
   znode,
-  presplit: integer(1, 1000, 'regions', 16, 'regions of readings and of each table of records, when created'),
+  presplit: integer(
+    1,
+    1000,
+    'regions',
+    16,
+    'Regions of `readings` and of each table of records. Applies when they are created.',
+  ),
   ttl: integer(
     0,
     2_000_000_000,
     's',
     0,
-    'readings expire so long after they were written, 0 never; when created',
+    'Readings expire this long after their write. 0: never. Applies when tables are created.',
   ),
   compression: choice(
     ['gz', 'snappy', 'lz4', 'zstd', 'none'],
     'gz',
-    'compression of tables, when they are created; snappy, lz4 and zstd need a library on the servers',
+    'Compression of tables. Applies when they are created. snappy, lz4 and zstd need a library on the servers.',
   ),
   durability: choice(
     ['sync', 'fsync'],
     'sync',
-    'sync: a write resolves when the data nodes of HDFS have it. fsync: when it is on their disks',
+    'sync: a write resolves when the data nodes of HDFS have it in memory. fsync: when it is on their disks.',
   ),
-  connect: integer(100, 120_000, 'ms', 5000, 'longest time to connect in, then UNAVAILABLE'),
+  connect: integer(
+    100,
+    120_000,
+    'ms',
+    5000,
+    'Longest time to connect. Then the call fails with UNAVAILABLE.',
+  ),
   timeout: integer(
     1000,
     600_000,
     'ms',
     30_000,
-    'how long a call may take, all tries included; then TIMEOUT or UNAVAILABLE',
+    'Longest time of a call, with all retries. Then it fails with TIMEOUT or UNAVAILABLE.',
   ),
 };
 
@@ -63,8 +75,8 @@ export function readConfig(url: StoreUrl): HbaseConfig {
   if (url.path === 'hbase') throw mistake('names the namespace of HBase itself', 'choose another namespace');
   if (url.password !== null) {
     throw mistake(
-      'has a password, which HBase does not ask for',
-      'leave the password out; Kerberos is not offered',
+      'has a password, which HBase does not use',
+      'remove the password; Kerberos is not supported',
     );
   }
   const zookeeper = url.hosts.map(({ host, port }) => {

@@ -2,9 +2,9 @@ import type { BackendContext } from '../context.ts';
 import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { HbaseBackend } from './backend.ts';
-import { readConfig } from './config.ts';
+import { HBASE_OPTIONS, readConfig } from './config.ts';
 
-export { HBASE_OPTIONS } from './config.ts';
+export const options = { hbase: HBASE_OPTIONS };
 
 export function create(url: StoreUrl, _context: BackendContext): Backend {
   return new HbaseBackend(readConfig(url));

@@ -1,18 +1,25 @@
 import { embeddedPath, integer, readOptions } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
-export const OPTIONS = {
-  memoryMiB: integer(1, 1_048_576, 'MiB', 64, 'memory for the indexes of day files; 12 bytes per reading'),
+/** Options of `json:path?...`. */
+export const JSON_OPTIONS = {
+  memoryMiB: integer(
+    1,
+    1_048_576,
+    'MiB',
+    64,
+    'Memory for the indexes of day files, at 12 bytes per reading.',
+  ),
 };
 
 export interface JsonConfig {
   readonly folder: string;
-  /** Bytes of day indexes kept; the days in use at the moment stay whatever they take. */
+  /** Most bytes of day indexes in memory. The indexes of days in use stay in memory even above it. */
   readonly memoryBytes: number;
 }
 
 /** @throws {StoreError} MISCONFIGURED */
 export function readConfig(url: StoreUrl): JsonConfig {
-  const { memoryMiB } = readOptions(url, OPTIONS);
+  const { memoryMiB } = readOptions(url, JSON_OPTIONS);
   return { folder: embeddedPath(url, 'json:./data/readings'), memoryBytes: memoryMiB * 1024 * 1024 };
 }

@@ -2,7 +2,9 @@ import type { BackendContext } from '../context.ts';
 import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { JsonBackend } from './backend.ts';
-import { readConfig } from './config.ts';
+import { JSON_OPTIONS, readConfig } from './config.ts';
+
+export const options = { json: JSON_OPTIONS };
 
 /** @throws {StoreError} MISCONFIGURED */
 export function create(url: StoreUrl, context: BackendContext): Backend {

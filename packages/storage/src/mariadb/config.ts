@@ -4,19 +4,19 @@ import type { StoreUrl } from '../url.ts';
 
 /** Options of `mariadb://user:password@host:port/database?...`. */
 export const MARIADB_OPTIONS = {
-  connect: integer(100, 60_000, 'ms', 5000, 'how long to wait for a connection, new or from the pool'),
-  timeout: integer(100, 600_000, 'ms', 30_000, 'how long a call may take, then TIMEOUT'),
-  writers: integer(
+  connect: integer(100, 60_000, 'ms', 5000, 'Longest wait for a connection, new or from the pool.'),
+  timeout: integer(100, 600_000, 'ms', 30_000, 'Longest time of a call. Then it fails with TIMEOUT.'),
+  writers: integer(1, 16, 'connections', 2, 'Connections for transactions: batches, and changes of devices.'),
+  readers: integer(1, 64, 'connections', 4, 'Connections for all other calls.'),
+  tls: choice(['true', 'false'], 'false', 'Encrypt, and check the certificate of the server.'),
+  tlsCAFile: word('a path', 'Certificate authority to trust (PEM file). Default: those of the system.'),
+  partition: integer(
     1,
-    16,
-    'connections',
-    2,
-    'connections that run transactions: batches, and changes of devices',
+    366,
+    'days',
+    7,
+    'Time per partition, for new partitions. expire drops whole partitions.',
   ),
-  readers: integer(1, 64, 'connections', 4, 'connections for everything else'),
-  tls: choice(['true', 'false'], 'false', 'encrypt, and check the certificate of the server'),
-  tlsCAFile: word('a path', 'certificate authority to trust (PEM), where the system does not know it'),
-  partition: integer(1, 366, 'days', 7, 'time per partition made from now on: expire drops whole ones'),
 };
 
 export interface MariadbConfig extends OptionValues<typeof MARIADB_OPTIONS> {

@@ -4,7 +4,7 @@ import type { StoreHost, StoreUrl } from '../url.ts';
 
 const W: Option<number | 'majority'> = {
   default: 'majority',
-  description: 'members that have a write before it resolves',
+  description: 'Members that must have a write before it resolves.',
   takes: 'majority or 1 to 50',
   parse(text) {
     if (text === 'majority') return text;
@@ -12,21 +12,33 @@ const W: Option<number | 'majority'> = {
   },
 };
 
-/** Options of `mongodb://host/database?...`; those that MongoDB's own URLs have mean the same there. */
+/** Options of `mongodb://host/database?...`. Options that MongoDB's own URLs have too mean the same. */
 export const MONGODB_OPTIONS = {
-  replicaSet: word('a name', 'replica set that the hosts belong to'),
-  authSource: word('a database', 'where the user is defined, unless it is the database of the URL'),
+  replicaSet: word('a name', 'Replica set of the hosts.'),
+  authSource: word('a database', 'Database in which the user is defined. Default: the database of the URL.'),
   w: W,
   j: choice(
     ['true', 'false'],
     'true',
-    'true: a write resolves when it is in the journal on the disk. false: when the members have it in memory',
+    'true: a write resolves when it is in the journal on the disk. false: when the members have it in memory.',
   ),
-  tls: choice(['true', 'false'], 'false', 'encrypt, and check the certificate of the server'),
-  tlsCAFile: word('a path', 'certificate authority to trust (PEM), where the system does not know it'),
-  connect: integer(100, 60_000, 'ms', 5000, 'how long to look for a server that writes, then UNAVAILABLE'),
-  timeout: integer(1000, 600_000, 'ms', 30_000, 'longest wait for an answer or for w, then TIMEOUT'),
-  connections: integer(1, 100, 'connections', 8, 'calls at the same time per server; others wait for them'),
+  tls: choice(['true', 'false'], 'false', 'Encrypt, and check the certificate of the server.'),
+  tlsCAFile: word('a path', 'Certificate authority to trust (PEM file). Default: those of the system.'),
+  connect: integer(
+    100,
+    60_000,
+    'ms',
+    5000,
+    'Longest search for a server that accepts writes. Then the call fails with UNAVAILABLE.',
+  ),
+  timeout: integer(
+    1000,
+    600_000,
+    'ms',
+    30_000,
+    'Longest wait for an answer or for w. Then the call fails with TIMEOUT.',
+  ),
+  connections: integer(1, 100, 'connections', 8, 'Calls at the same time per server. Further calls wait.'),
 };
 
 export interface MongodbConfig extends OptionValues<typeof MONGODB_OPTIONS> {
@@ -51,7 +63,7 @@ export function readConfig(url: StoreUrl): MongodbConfig {
   return { hosts, user, password, database: path, ...readOptions(url, MONGODB_OPTIONS) };
 }
 
-/** Host and database as errors name them. */
+/** Hosts and database, for error messages. */
 export function placeOf({ hosts, database }: MongodbConfig): string {
   return `${hostList(hosts)}/${database}`;
 }

@@ -5,6 +5,8 @@ import { readOptions } from '../options.ts';
 import type { Backend, BackendRecords } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 
+export const options = { null: {} };
+
 const CAPABILITIES: Capabilities = Object.freeze({
   countsDuplicates: false,
   atomicBatches: true,
@@ -20,8 +22,8 @@ const CAPABILITIES: Capabilities = Object.freeze({
 });
 
 function refuse(): never {
-  throw new StoreError('NOT_SUPPORTED', 'the null store keeps nothing that could be read', {
-    hint: 'it is there to measure what everything but a store costs',
+  throw new StoreError('NOT_SUPPORTED', 'the null store keeps no data to read', {
+    hint: 'it exists for benchmarks: use another store to read data',
   });
 }
 
@@ -29,7 +31,7 @@ const refuseAsync = async (): Promise<never> => refuse();
 
 const readings: ReadingStore = {
   write: async (batch) => ({ stored: batch.length, duplicate: 0 }),
-  // biome-ignore lint/correctness/useYield: it never gets to a first reading.
+  // biome-ignore lint/correctness/useYield: it throws before the first reading.
   async *range() {
     refuse();
   },
@@ -61,8 +63,8 @@ const records: BackendRecords = {
 };
 
 /**
- * `null:` throws away what is written, at once, and says so: benchmarks put it where a store would be, to
- * measure what everything else costs. It has no place in a deployment.
+ * `null:` discards every write and logs a warning at the start. Benchmarks use it to measure the cost of everything
+ * except a store. Do not deploy it.
  */
 export function create(url: StoreUrl, { logger }: BackendContext): Backend {
   readOptions(url, {});
@@ -73,7 +75,7 @@ export function create(url: StoreUrl, { logger }: BackendContext): Backend {
     devices,
     records,
     async open() {
-      logger.warn({ store: 'null' }, 'the null store throws away every reading: for benchmarks only');
+      logger.warn({ store: 'null' }, 'the null store discards every reading: for benchmarks only');
     },
     async migrate() {},
     async health() {},

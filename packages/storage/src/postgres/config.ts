@@ -2,7 +2,7 @@ import { StoreError } from '../errors.ts';
 import { choice, integer, type OptionValues, readOptions, word } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
-/** How many writers gain: one sends a batch while the server stores another's. */
+/** With two writers, one sends a batch while the server stores the batch of the other. More writers gain nothing. */
 export const WRITERS = 2;
 
 const DEFAULT_PORT = 5432;
@@ -14,28 +14,40 @@ export const POSTGRES_OPTIONS = {
     200,
     'connections',
     6,
-    'connections for everything but writing readings, which has two of its own',
+    'Connections for all calls except writes of readings, which have two more.',
   ),
-  connect: integer(100, 60_000, 'ms', 5000, 'how long to wait for a connection'),
-  timeout: integer(1000, 600_000, 'ms', 30_000, 'how long a statement may take, then TIMEOUT'),
+  connect: integer(
+    100,
+    60_000,
+    'ms',
+    5000,
+    'Longest wait for a connection. Then the call fails with UNAVAILABLE or OVERLOADED.',
+  ),
+  timeout: integer(
+    1000,
+    600_000,
+    'ms',
+    30_000,
+    'Longest time of a statement. Then the call fails with TIMEOUT.',
+  ),
   sslmode: choice(
     ['disable', 'require', 'verify-ca', 'verify-full'],
     'disable',
-    'as libpq: encrypt, with any certificate, one of a known authority, or one that also names the host',
+    'As in libpq. require: encrypt, with any certificate. verify-ca: with a certificate of a trusted authority. verify-full: the certificate must also name the host.',
   ),
-  sslrootcert: word('a path', 'certificate authority to trust (PEM), where the system does not know it'),
+  sslrootcert: word('a path', 'Certificate authority to trust (PEM file). Default: those of the system.'),
 };
 
-/** Options of `citus://`: those of `postgres`, and how its tables are distributed. */
+/** Options of `citus://`: those of `postgres`, and the distribution of tables. */
 export const CITUS_OPTIONS = {
   ...POSTGRES_OPTIONS,
-  rf: integer(1, 8, 'copies', 1, 'copies of each shard, at most one per worker; applies to tables made anew'),
+  rf: integer(1, 8, 'copies', 1, 'Copies of each shard, at most one per worker. Applies to new tables.'),
   shards: integer(
     1,
     1024,
     'shards',
     8,
-    'parts of each table, the more the slower; applies to tables made anew',
+    'Shards of each table. More shards make writes slower. Applies to new tables.',
   ),
 };
 

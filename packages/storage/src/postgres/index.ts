@@ -3,10 +3,10 @@ import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { PostgresBackend } from './backend.ts';
 import { citus } from './citus.ts';
-import { readConfig, readDistribution } from './config.ts';
+import { CITUS_OPTIONS, POSTGRES_OPTIONS, readConfig, readDistribution } from './config.ts';
 import { plain } from './dialect.ts';
 
-export { CITUS_OPTIONS, POSTGRES_OPTIONS } from './config.ts';
+export const options = { postgres: POSTGRES_OPTIONS, citus: CITUS_OPTIONS };
 
 /** Serves `postgres` and, with tables distributed over workers, `citus`. */
 export function create(url: StoreUrl, { logger }: BackendContext): Backend {

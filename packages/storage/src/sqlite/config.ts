@@ -6,16 +6,22 @@ export const SQLITE_OPTIONS = {
   synchronous: choice(
     ['full', 'normal'],
     'full',
-    'full: a write resolves when it is on the disk. normal: a power cut may take the last seconds',
+    'full: a write resolves when it is on the disk. normal: a power failure can lose the last seconds.',
   ),
   cache: integer(
     1024,
     1_048_576,
     'KiB',
     8192,
-    'page cache; more helps once a thousand series report at once',
+    'Page cache. A larger one helps with a thousand or more series.',
   ),
-  busy: integer(0, 60_000, 'ms', 5000, 'how long to wait for another process that writes, then OVERLOADED'),
+  busy: integer(
+    0,
+    60_000,
+    'ms',
+    5000,
+    'Longest wait for another process that writes. Then the call fails with OVERLOADED.',
+  ),
 };
 
 export interface SqliteConfig extends OptionValues<typeof SQLITE_OPTIONS> {

@@ -2,9 +2,9 @@ import type { BackendContext } from '../context.ts';
 import type { Backend } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 import { SqliteBackend } from './backend.ts';
-import { readConfig } from './config.ts';
+import { readConfig, SQLITE_OPTIONS } from './config.ts';
 
-export { SQLITE_OPTIONS } from './config.ts';
+export const options = { sqlite: SQLITE_OPTIONS };
 
 export function create(url: StoreUrl, _context: BackendContext): Backend {
   return new SqliteBackend(readConfig(url));

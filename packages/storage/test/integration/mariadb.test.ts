@@ -9,6 +9,7 @@ import { type Mariadb, startMariadb } from '@tidegauge/lab/mariadb';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freshDevice, reading, rejection, series, stored, writeFirmly } from '../../conformance/data.ts';
 import { createStore, openStore, type Store, type StoreError } from '../../src/index.ts';
+import { pageStatements } from '../page-statements.ts';
 import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
 
 const DAY = 86_400_000_000;
@@ -56,6 +57,28 @@ test('a MariaDB database of version 0.1.0 keeps everything and can be used on', 
   const database = await freshDatabase();
   await server.query(`use ${database}; ${await fixtureText('mariadb.sql')}`);
   await proveUpgrade(server.url(database));
+});
+
+test('users with the grants of the documentation can do what it says', { skip }, async (t) => {
+  // The administrator of the server is called tidegauge.
+  const blocks = pageStatements('mariadb').map((statements) =>
+    statements.map((statement) => statement.replace('tidegauge@', 'tidegauge_owner@')),
+  );
+  const [create, grants] = blocks;
+  const { host } = new URL(server.url('tidegauge'));
+  for (const statement of create!) await server.query(statement);
+  const owner = await openStore(`mariadb://tidegauge_owner:secret@${host}/tidegauge`);
+  t.after(() => owner.close());
+  await owner.readings.write(series('granted', 3));
+  await owner.records.createTable('usertable', 2);
+  await owner.records.dropTable('usertable');
+  for (const statement of grants!) await server.query(statement);
+  const ingest = await openStore(`mariadb://tidegauge_ingest:secret-1@${host}/tidegauge`);
+  t.after(() => ingest.close());
+  await ingest.devices.register(['granted']);
+  assert.deepEqual(await ingest.readings.write(series('granted', 4)), { stored: 1, duplicate: 3 });
+  assert.deepEqual(await stored(ingest, 'granted'), series('granted', 4));
+  await rejection(ingest.records.createTable('usertable', 2), 'MISCONFIGURED');
 });
 
 describe('reaching MariaDB', { skip }, () => {

@@ -11,6 +11,7 @@ import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
+import { pageStatements } from '../page-statements.ts';
 import { fixtureText, proveUpgrade } from '../upgrade/prove-upgrade.ts';
 
 const SECOND = 1_000_000;
@@ -162,6 +163,37 @@ test('a database of version 0.1.0 keeps everything and can be used on', { skip }
   await server.query(await fixtureText('postgres.sql'), database);
   await proveUpgrade(server.url(database));
 });
+
+test('users with the grants of the documentation can do what it says', { skip }, async (t) => {
+  const [create, grants] = pageStatements('postgres');
+  for (const statement of create!) {
+    // The superuser of the server is called tidegauge.
+    await server.query(statement.replace(/(role|owner) tidegauge\b/, '$1 tidegauge_owner'));
+  }
+  const url = (user: string, password: string) =>
+    `postgres://${user}:${password}@${placeOf(server.url('tidegauge'))}`;
+  const owner = await openStore(url('tidegauge_owner', 'secret'));
+  t.after(() => owner.close());
+  await owner.records.createTable('usertable', 2);
+  for (const statement of grants!) await server.query(statement, 'tidegauge');
+  const ingest = await openStore(url('tidegauge_ingest', 'secret-1'));
+  t.after(() => ingest.close());
+  await ingest.devices.register(['granted']);
+  assert.equal((await ingest.readings.write(series('granted', 3))).stored, 3);
+  assert.equal(await ingest.readings.expire(T0 + SECOND), 1);
+  const reader = await openStore(url('tidegauge_reader', 'secret-2'));
+  t.after(() => reader.close());
+  assert.deepEqual(await stored(reader, 'granted'), series('granted', 3).slice(1));
+  assert.deepEqual(await reader.records.scan('usertable', '', 10, null), []);
+  await rejection(reader.readings.write(series('granted', 1)), 'MISCONFIGURED');
+  await owner.records.dropTable('usertable');
+});
+
+/** Host, port and database of a URL. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
+}
 
 describe('postgres with TLS', { skip }, () => {
   let certificates: Certificates;

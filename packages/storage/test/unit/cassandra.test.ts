@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import driver from 'cassandra-driver';
 import { reading, T0 } from '../../conformance/data.ts';
 import { readConfig } from '../../src/cassandra/config.ts';
 import { toStoreError } from '../../src/cassandra/errors.ts';
-import { CASSANDRA_OPTIONS } from '../../src/cassandra/index.ts';
 import { fromReading } from '../../src/cassandra/mapping.ts';
 import { partition, requests } from '../../src/cassandra/partition.ts';
 import { BUCKET_US } from '../../src/cassandra/schema.ts';
@@ -189,16 +187,4 @@ test('leaves what a reading does not have unset, for a null would be a tombstone
     undefined,
     0b100,
   ]);
-});
-
-test('the README lists every option of cassandra as the code has it', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const section = readme.slice(readme.indexOf('Options of `cassandra`')).split('\n- ')[0]!;
-  const rows = [...section.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$/gm)].map((match) =>
-    match.slice(1),
-  );
-  const options = Object.entries(CASSANDRA_OPTIONS).map(([name, option]) => [
-    ...[name, option.takes, String(option.default), option.description],
-  ]);
-  assert.deepEqual(rows, options);
 });

@@ -9,7 +9,6 @@ import { StoreError, type StoreErrorCode } from '../../src/index.ts';
 import { float8Array, int8Array, textArray } from '../../src/postgres/arrays.ts';
 import { keepsSession, toStoreError } from '../../src/postgres/errors.ts';
 import { identities } from '../../src/postgres/identities.ts';
-import { CITUS_OPTIONS, POSTGRES_OPTIONS } from '../../src/postgres/index.ts';
 
 const PLACE = 'postgres db:5432/tidegauge';
 
@@ -164,20 +163,4 @@ test('arrays are laid out as array_recv reads them, and absent where every eleme
   assert.equal(int8Array([null, null]), null);
   assert.equal(float8Array(['text']), null);
   assert.equal(textArray([1]), null);
-});
-
-test('the README lists every option of postgres and citus as the code has it', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const start = readme.indexOf('## PostgreSQL and Citus');
-  const section = readme.slice(start, readme.indexOf('\n## ', start + 1));
-  const rows = [...section.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$/gm)].map((match) =>
-    match.slice(1),
-  );
-  const options = Object.entries({ ...POSTGRES_OPTIONS, ...CITUS_OPTIONS }).map(([name, option]) => [
-    name,
-    option.takes,
-    String(option.default),
-    option.description,
-  ]);
-  assert.deepEqual(rows, options);
 });
