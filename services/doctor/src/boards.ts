@@ -1,7 +1,7 @@
 import type { SwarmNode } from './engine.ts';
 import type { StackService } from './stack.ts';
 
-/** Whether the scheduler gives a node new tasks. */
+/** Whether the scheduler assigns new tasks to a node. */
 export function isUsable({ Status, Spec }: SwarmNode): boolean {
   return Status.State === 'ready' && Spec.Availability === 'active';
 }
@@ -10,7 +10,7 @@ export function hostname(node: SwarmNode): string {
   return node.Description.Hostname;
 }
 
-/** Whether a node carries the labels that a service asks for. */
+/** Whether a node has the labels that a service requires. */
 export function allows(node: SwarmNode, { labels }: StackService): boolean {
   return [...labels].every(([label, value]) => node.Spec.Labels?.[label] === value);
 }
@@ -23,8 +23,8 @@ export interface Load {
 }
 
 /**
- * What each usable node will have to carry: the services that its labels bind to it, and on a swarm of one board all
- * the others too. Tasks of one service are spread evenly, as the scheduler does.
+ * The expected load of each usable node: the services that its labels select, and on a swarm of one board all others
+ * too. Tasks of one service are spread evenly, as the scheduler does.
  */
 export function expectedLoads(nodes: readonly SwarmNode[], services: readonly StackService[]): Load[] {
   const usable = nodes.filter(isUsable);
@@ -48,7 +48,7 @@ export function expectedLoads(nodes: readonly SwarmNode[], services: readonly St
   });
 }
 
-/** A label that a service cannot do without and no usable node carries, and the node that suits it best. */
+/** A label that a service requires and no usable node has, and the node that suits it best. */
 export interface MissingLabel {
   readonly label: string;
   readonly value: string;
@@ -56,7 +56,10 @@ export interface MissingLabel {
   readonly node: SwarmNode | null;
 }
 
-/** Each missing label is given a node of its own while there are any, those with most memory and least work first. */
+/**
+ * Assigns each missing label to a different node while there are any. Nodes with the most memory and the fewest
+ * services come first.
+ */
 export function missingLabels(
   nodes: readonly SwarmNode[],
   services: readonly StackService[],
@@ -80,7 +83,7 @@ export function missingLabels(
     ]),
   );
   return [...wanted.values()].map((missing) => {
-    // A node has one value per label: who has another value already would lose it.
+    // A node has one value per label, so a new value would replace an existing one.
     const candidates = usable.filter(
       (node) => node.Spec.Labels?.[missing.label] === undefined || usable.length === 1,
     );

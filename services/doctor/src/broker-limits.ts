@@ -1,7 +1,7 @@
 import { error, type Finding, ok, unknown, warning } from './finding.ts';
 import { count, duration, size } from './units.ts';
 
-/** Mosquitto's bounds (mosquitto.conf(5)); 0 stands for none. */
+/** Mosquitto's limits (mosquitto.conf(5)); 0 means no limit. */
 export interface BrokerLimits {
   readonly inflight: number;
   readonly queuedMessages: number;
@@ -12,9 +12,9 @@ export interface BrokerLimits {
 const DEFAULTS = { inflight: 20, queuedMessages: 1000, queuedBytes: 0 };
 
 /**
- * Reads a mosquitto.conf.
+ * Parses a mosquitto.conf.
  *
- * @param extra what the service's environment adds to it at start: MAX_QUEUED_MESSAGES, MAX_QUEUED_BYTES
+ * @param extra settings that the service's environment adds at start: MAX_QUEUED_MESSAGES, MAX_QUEUED_BYTES
  */
 export function parseMosquittoConf(text: string, extra: Readonly<Record<string, string>>): BrokerLimits {
   const lines = new Map(
@@ -32,9 +32,9 @@ export function parseMosquittoConf(text: string, extra: Readonly<Record<string, 
   };
 }
 
-/** What ingest and the store make of it. */
+/** The load, and the limits of ingest and the store. */
 export interface Flow {
-  /** Wanted, messages per second; null when it was not said. */
+  /** Required messages per second; null when not given. */
   readonly rate: number | null;
   /** Payload of a message, bytes. */
   readonly messageBytes: number;
@@ -43,17 +43,17 @@ export interface Flow {
   readonly pace: number;
   /** Messages that a replica holds at most (MAX_IN_FLIGHT). */
   readonly maxInFlight: number;
-  /** One commit, seconds, and where it was measured; null when it could not be. */
+  /** The time of one commit, seconds, and its source; null when it was not measured. */
   readonly commit: { readonly seconds: number; readonly source: string } | null;
-  /** Memory that the broker may take, bytes; null for no limit. */
+  /** Memory limit of the broker, bytes; null for no limit. */
   readonly memory: number | null;
 }
 
-/** MQTT's packet identifiers end there. */
+/** The largest MQTT packet identifier. */
 const MOST_INFLIGHT = 65_535;
-/** What mosquitto 2.0 keeps for a queued message besides its payload, bytes; measured with a topic of 28. */
+/** Bytes that mosquitto 2.0 uses for a queued message besides its payload, measured with a topic of 28 bytes. */
 const PER_MESSAGE = 450;
-/** A store that restarts, a rolling update of ingest on a slow board. */
+/** The time of a store's restart, or of a rolling update of ingest on a slow board. */
 const SHORT_SECONDS = 60;
 const COMFORTABLE_SECONDS = 600;
 
@@ -66,13 +66,16 @@ export function checkLimits(limits: BrokerLimits, flow: Flow): Finding[] {
       ? ok('broker.persistence', 'queues are saved to disk')
       : warning(
           'broker.persistence',
-          'queues live in memory only: a restart of the broker loses them',
+          'queues are in memory only: a restart of the broker loses them',
           'set "persistence true" in mosquitto.conf',
         ),
   ];
 }
 
-/** A window of messages goes out, waits for one write and its commit, and is acknowledged; then the next. */
+/**
+ * The ceiling of the message rate: a window of messages is sent, waits for one write and its commit, and is
+ * acknowledged before the next.
+ */
 export function checkCeiling(inflight: number, { rate, replicas, pace, maxInFlight, commit }: Flow): Finding {
   const check = 'broker.ceiling';
   const window = Math.min(inflight === 0 ? MOST_INFLIGHT : inflight, maxInFlight);
@@ -80,16 +83,16 @@ export function checkCeiling(inflight: number, { rate, replicas, pace, maxInFlig
     inflight === 0 || inflight >= maxInFlight ? 'MAX_IN_FLIGHT of ingest' : 'max_inflight_messages';
   const many = replicas === 1 ? '' : `${replicas} x `;
   if (commit === null) {
-    const says = `${count(window)} messages in flight (${bound}); the ceiling is ${many}${count(window)} / (${duration(pace)} + commit), and no commit was measured`;
-    return unknown(check, says, "say --ingest URL of a running ingest, or --data DIR of the store's disk");
+    const message = `${count(window)} messages in flight (${bound}); the ceiling is ${many}${count(window)} / (${duration(pace)} + commit); no commit was measured`;
+    return unknown(check, message, "set --ingest URL of a running ingest, or --data DIR on the store's disk");
   }
   const ceiling = (replicas * window) / (pace + commit.seconds);
-  const says =
+  const message =
     `the window allows ${count(ceiling)} messages/s: ${many}${count(window)} in flight (${bound}) / ` +
     `(${duration(pace)} batch + ${duration(commit.seconds)} commit, ${commit.source})`;
-  if (rate === null || ceiling >= 2 * rate) return ok(check, says);
+  if (rate === null || ceiling >= 2 * rate) return ok(check, message);
   const needed = Math.ceil((2 * rate * (pace + commit.seconds)) / replicas);
-  const mend =
+  const fix =
     inflight !== 0 && inflight < maxInFlight
       ? needed > MOST_INFLIGHT
         ? 'set max_inflight_messages 0 in mosquitto.conf, and scale ingest or use a faster disk'
@@ -98,10 +101,10 @@ export function checkCeiling(inflight: number, { rate, replicas, pace, maxInFlig
   return ceiling < rate
     ? error(
         check,
-        `${says}: less than the wanted ${count(rate)}/s, so the queue grows until it overflows`,
-        mend,
+        `${message}: less than the required ${count(rate)}/s, so the queue grows until it overflows`,
+        fix,
       )
-    : warning(check, `${says}: no room above the wanted ${count(rate)}/s to catch up with a queue`, mend);
+    : warning(check, `${message}: too little above the required ${count(rate)}/s to drain a queue`, fix);
 }
 
 function checkQueue({ queuedMessages, queuedBytes }: BrokerLimits, { rate, messageBytes }: Flow): Finding {
@@ -110,26 +113,26 @@ function checkQueue({ queuedMessages, queuedBytes }: BrokerLimits, { rate, messa
     queuedMessages || Number.POSITIVE_INFINITY,
     (queuedBytes || Number.POSITIVE_INFINITY) / messageBytes,
   );
-  const drops = 'then mosquitto drops while still telling the publisher yes';
+  const drops = 'then mosquitto drops messages although it acknowledges them to the publisher';
   if (!Number.isFinite(messages)) {
-    const says =
-      'the queue of a client that is away has no bound: it grows until memory ends, and the broker with it';
-    return error(check, says, 'set max_queued_messages and max_queued_bytes in mosquitto.conf');
+    const message =
+      'the queue of a disconnected client has no limit: it grows until the broker runs out of memory';
+    return error(check, message, 'set max_queued_messages and max_queued_bytes in mosquitto.conf');
   }
-  const held = `${count(messages)} messages of ${messageBytes} bytes wait for an ingest that is away`;
+  const held = `${count(messages)} messages of ${messageBytes} bytes fit into the queue while ingest is not connected`;
   if (rate === null) return ok(check, `${held}; ${drops}`);
   const seconds = messages / rate;
-  const says = `${held}: ${duration(seconds)} at ${count(rate)}/s, ${drops}`;
+  const message = `${held}: ${duration(seconds)} at ${count(rate)}/s, ${drops}`;
   const wanted = Math.ceil(COMFORTABLE_SECONDS * rate);
   const byBytes = queuedBytes !== 0 && queuedBytes / messageBytes <= messages;
   const [setting, value] = byBytes
     ? ['max_queued_bytes', wanted * messageBytes]
     : ['max_queued_messages', wanted];
-  const mend =
-    `for ten minutes raise ${setting} to ${value} (MOSQUITTO_${setting.slice(4).toUpperCase()} in the profile), ` +
+  const fix =
+    `for a queue of ten minutes set ${setting} to ${value} (MOSQUITTO_${setting.slice(4).toUpperCase()} in the profile), ` +
     `which takes about ${size(wanted * (messageBytes + PER_MESSAGE))} of the broker's memory`;
-  if (seconds < SHORT_SECONDS) return error(check, `${says}; a restart of a store takes longer`, mend);
-  return seconds < COMFORTABLE_SECONDS ? warning(check, says, mend) : ok(check, says);
+  if (seconds < SHORT_SECONDS) return error(check, `${message}; a restart of a store takes longer`, fix);
+  return seconds < COMFORTABLE_SECONDS ? warning(check, message, fix) : ok(check, message);
 }
 
 function checkQueueMemory({ queuedMessages, queuedBytes }: BrokerLimits, flow: Flow): Finding {
@@ -137,13 +140,13 @@ function checkQueueMemory({ queuedMessages, queuedBytes }: BrokerLimits, flow: F
   const { messageBytes, memory, replicas } = flow;
   const most = queuedMessages || queuedBytes / messageBytes || Number.POSITIVE_INFINITY;
   const bytes = replicas * (most * PER_MESSAGE + (queuedBytes || most * messageBytes));
-  const says = Number.isFinite(bytes)
+  const message = Number.isFinite(bytes)
     ? `${replicas === 1 ? 'a full queue takes' : `${replicas} full queues take`} about ${size(bytes)}`
-    : 'a queue without bound takes any memory';
-  if (memory === null) return ok(check, says);
-  const limit = `${says} of the broker's ${size(memory)}`;
-  const mend = 'raise MOSQUITTO_MEMORY, or lower MOSQUITTO_QUEUED_MESSAGES, in the profile';
+    : 'a queue without a limit can take all memory';
+  if (memory === null) return ok(check, message);
+  const limit = `${message} of the broker's ${size(memory)}`;
+  const fix = 'raise MOSQUITTO_MEMORY, or lower MOSQUITTO_QUEUED_MESSAGES, in the profile';
   return bytes > memory * 0.8
-    ? error(check, `${limit}: the kernel ends it before it drops, with every queue`, mend)
+    ? error(check, `${limit}: the kernel kills the broker, with every queue, before it drops messages`, fix)
     : ok(check, limit);
 }

@@ -4,11 +4,11 @@ import { error, type Finding, ok, unknown, warning } from './finding.ts';
 import { count } from './units.ts';
 
 const CONNECT_MS = 5000;
-/** $SYS topics are retained: they come with the subscription, or this user may not read them. */
+/** $SYS topics are retained: they arrive after the subscription, unless this user may not read them. */
 const SYS_MS = 2000;
 const VERSION = '$SYS/broker/version';
 const DROPPED = '$SYS/broker/publish/messages/dropped';
-/** SUBACK's code for no (MQTT 5, 3.9.3). */
+/** The SUBACK reason code for a refused subscription (MQTT 5, 3.9.3). */
 const REFUSED = 128;
 
 export interface BrokerAccess {
@@ -19,25 +19,28 @@ export interface BrokerAccess {
   readonly ca: string | null;
 }
 
-/** What a broker says of itself. */
+/** What a broker reports about itself. */
 export interface Broker {
-  /** Messages it takes from one client unacknowledged; mosquitto sends as many too. 0 for no bound of its own. */
+  /** Unacknowledged messages that it accepts from one client; mosquitto sends the same number. 0 means no limit. */
   readonly inflight: number;
   readonly sharedSubscriptions: boolean;
   readonly maximumPacketSize: number | null;
   readonly version: string | null;
-  /** Since it started; null when this user may not read $SYS. */
+  /** Messages dropped since its start; null when this user may not read $SYS. */
   readonly dropped: number | null;
 }
 
-/** Connects once with MQTT 5 and a session that ends with it; rejects within 5 s, with the broker's reason. */
-export async function askBroker(access: BrokerAccess): Promise<Broker> {
+/**
+ * Connects once with MQTT 5 and a session that ends with the connection. Rejects within 5 s, with the broker's
+ * reason.
+ */
+export async function readBroker(access: BrokerAccess): Promise<Broker> {
   const client = connect(access.url, options(access));
   try {
     const { properties } = await connected(client);
     const [version, dropped] = await readSys(client);
     return {
-      // Absent, it is 65,535 (MQTT 5, 3.2.2.3.3), which mosquitto says with max_inflight_messages 0.
+      // Without the property it is 65,535 (MQTT 5, 3.2.2.3.3), as with mosquitto's max_inflight_messages 0.
       inflight: properties?.receiveMaximum ?? 0,
       sharedSubscriptions: properties?.sharedSubscriptionAvailable !== false,
       maximumPacketSize: properties?.maximumPacketSize ?? null,
@@ -84,25 +87,25 @@ async function readSys(client: MqttClient): Promise<[version: string | null, dro
   return [values.get(VERSION) ?? null, values.get(DROPPED) ?? null];
 }
 
-/** Checks what a running broker said; `reached` is why not, where it said nothing. */
+/** Checks the report of a running broker, or the reason for its absence. */
 export function checkBroker(url: string, reached: Broker | { readonly why: string }): Finding[] {
   if ('why' in reached) {
-    const mend =
-      'check its name, port and certificate (--broker-ca), user and password (--broker-user, BROKER_PASSWORD)';
-    return [error('broker.connection', `${url} does not take us: ${reached.why}`, mend)];
+    const fix =
+      'check its host, port and certificate (--broker-ca), and the user and password (--broker-user, BROKER_PASSWORD)';
+    return [error('broker.connection', `${url} does not accept the connection: ${reached.why}`, fix)];
   }
   const { version, dropped, inflight, sharedSubscriptions } = reached;
   return [
     ok(
       'broker.connection',
-      `${url}: ${version ?? 'no version told'}, ${inflight === 0 ? 'no bound on' : count(inflight)} messages in flight`,
+      `${url}: ${version ?? 'version not reported'}, ${inflight === 0 ? 'no limit on' : count(inflight)} messages in flight`,
     ),
     ...(sharedSubscriptions
       ? []
       : [
           error(
             'broker.shared',
-            'no shared subscriptions: several ingest replicas would store everything each',
+            'no shared subscriptions: with several ingest replicas, each would store everything',
             'run one replica without SHARE_GROUP, or use mosquitto 2',
           ),
         ]),
@@ -115,14 +118,14 @@ function checkDropped(dropped: number | null): Finding {
   if (dropped === null) {
     return unknown(
       check,
-      'this user may not read $SYS, so drops are not seen',
-      'use a user that may read $SYS/#, as broker-metrics',
+      'this user may not read $SYS, so dropped messages are not reported',
+      'use a user that may read $SYS/#, such as the one of broker-metrics',
     );
   }
-  if (dropped === 0) return ok(check, 'nothing dropped since it started');
+  if (dropped === 0) return ok(check, 'no messages dropped since it started');
   return warning(
     check,
-    `${count(dropped)} messages dropped since it started, though their publishers were told yes`,
-    'raise max_queued_messages and max_queued_bytes; the ledger names what is missing',
+    `${count(dropped)} messages dropped since it started, although they were acknowledged to their publishers`,
+    'raise max_queued_messages and max_queued_bytes; the ledger lists the missing sequence numbers',
   );
 }

@@ -2,22 +2,22 @@ import { error, type Finding, ok, unknown, warning } from './finding.ts';
 import { type HostFiles, match } from './host-files.ts';
 import { duration } from './units.ts';
 
-/** Another clock beside ours. */
+/** The comparison with another clock. */
 export interface Comparison {
   readonly source: string;
-  /** That clock minus ours, seconds; null when it did not answer, and `why`. */
+  /** The other clock minus this one, seconds; null when it did not answer, with the reason in `why`. */
   readonly offset: number | null;
-  /** How far off the measurement itself can be, seconds. */
+  /** Uncertainty of the measurement, seconds. */
   readonly uncertainty: number;
   readonly why?: string;
 }
 
 export interface Clock {
-  /** What keeps the time here. */
+  /** The program that sets the clock. */
   readonly keeper: 'timesyncd' | 'chrony' | 'ntpd' | null;
-  /** Whether it says it has the time; null when it cannot be asked without its own tools. */
+  /** Whether it reports that the clock is synchronised; null when only its own tools can tell. */
   readonly synchronised: boolean | null;
-  /** The first server it is told to ask. */
+  /** The first time server in its configuration. */
   readonly server: string | null;
 }
 
@@ -44,7 +44,7 @@ export function readClock(files: HostFiles): Clock {
   return { keeper: ntpd ? 'ntpd' : null, synchronised: null, server: server ?? null };
 }
 
-/** Beyond this a reading counts as skewed (docs of ingest); a tenth of it is told. */
+/** Above this, ingest marks readings as skewed; above TOLD_SECONDS, the offset is a warning. */
 const SKEWED_SECONDS = 60;
 const TOLD_SECONDS = 0.5;
 
@@ -53,34 +53,34 @@ export function checkClock(clock: Clock, comparisons: readonly Comparison[]): Fi
   return [checkKeeper(clock, agreed), ...comparisons.map(compare)];
 }
 
-const MEND =
-  'timedatectl set-ntp true, or apt install chrony; a Raspberry Pi has no clock that runs while it is off';
+const FIX =
+  'run timedatectl set-ntp true, or apt install chrony; the clock of a Raspberry Pi stops while it is off';
 
 function checkKeeper({ keeper, synchronised }: Clock, measured: boolean): Finding {
   const check = 'clock.synchronised';
-  if (synchronised === true) return ok(check, `${keeper} has synchronised it`);
+  if (synchronised === true) return ok(check, `${keeper} has synchronised the clock`);
   if (synchronised === false) {
     return error(
       check,
       `${keeper} runs, but has not reached a server since boot: readings get wrong times`,
-      MEND,
+      FIX,
     );
   }
   if (keeper !== null) {
     return measured
-      ? ok(check, `${keeper} keeps it`)
+      ? ok(check, `${keeper} sets the clock`)
       : unknown(
           check,
-          `${keeper} runs; whether it has the time is not told without its own tools`,
-          'say --ntp HOST to compare',
+          `${keeper} runs; only its own tools report whether it is synchronised`,
+          'set --ntp HOST to compare',
         );
   }
   return measured
-    ? warning(check, 'nothing seen here keeps it right, though it is right now', MEND)
+    ? warning(check, 'no time service was found, although the clock is right now', FIX)
     : unknown(
         check,
-        'no timesyncd, chrony or ntpd seen, and nothing to compare with',
-        `say --ntp HOST to compare; ${MEND}`,
+        'no timesyncd, chrony or ntpd was found, and there is no clock to compare with',
+        `set --ntp HOST to compare; ${FIX}`,
       );
 }
 
@@ -89,16 +89,16 @@ function compare({ source, offset, uncertainty, why }: Comparison): Finding {
   if (offset === null) {
     return unknown(
       check,
-      `${source} did not tell its time: ${why ?? 'no answer'}`,
-      'check its name and the way to it',
+      `${source} did not report its time: ${why ?? 'no answer'}`,
+      'check its name and the network to it',
     );
   }
   const off = Math.abs(offset) - uncertainty;
-  const says =
+  const message =
     off <= TOLD_SECONDS
       ? `agrees with ${source} to ${duration(Math.max(Math.abs(offset), uncertainty))}`
       : `${duration(Math.abs(offset))} ${offset > 0 ? 'behind' : 'ahead of'} ${source}`;
-  if (off <= TOLD_SECONDS) return ok(check, says);
-  const skewed = `${says}${off > SKEWED_SECONDS ? ': readings are marked skewed, beyond a day refused' : ''}`;
-  return off > SKEWED_SECONDS ? error(check, skewed, MEND) : warning(check, says, MEND);
+  if (off <= TOLD_SECONDS) return ok(check, message);
+  const skewed = `${message}${off > SKEWED_SECONDS ? ': readings are marked skewed, and quarantined above one day' : ''}`;
+  return off > SKEWED_SECONDS ? error(check, skewed, FIX) : warning(check, message, FIX);
 }

@@ -4,7 +4,7 @@ import { error, type Finding, ok } from './finding.ts';
 import type { HostFiles } from './host-files.ts';
 import type { Stack } from './stack.ts';
 
-/** Checks that the directories exist that this board's labels will have services mount: Docker does not make them. */
+/** Checks that the directories exist that services with this board's labels mount. Docker does not create them. */
 export function checkDirectories(files: HostFiles, { services }: Stack, { info, swarm }: Engine): Finding[] {
   const check = 'disk.directories';
   const nodes = swarm !== null && 'nodes' in swarm ? swarm.nodes : [];

@@ -2,7 +2,7 @@ import { error, type Finding, ok, unknown, warning } from './finding.ts';
 import type { HostFiles } from './host-files.ts';
 import { count, duration, size } from './units.ts';
 
-/** The file system that a directory lies on. */
+/** The file system of a directory. */
 export interface Mount {
   readonly type: string;
   readonly options: readonly string[];
@@ -13,20 +13,20 @@ export interface Mount {
 export type Medium = 'SD card' | 'eMMC' | 'USB' | 'NVMe' | 'disk' | 'memory' | 'network';
 
 export interface Disk {
-  /** As asked for, and where it is measured: that directory, or the nearest above it that is there. */
+  /** The requested directory, and the measured one: the same, or its nearest existing parent. */
   readonly directory: string;
   readonly measured: string;
   readonly mount: Mount | null;
   readonly medium: Medium | null;
-  /** Bytes and inodes; inodes of file systems without a fixed number are null. */
+  /** Free and total bytes, and free inodes; null for file systems without a fixed number. */
   readonly free: { readonly bytes: number; readonly total: number; readonly inodes: number | null } | null;
-  /** Seconds that one fsync takes; null when none could be done, and why. */
+  /** Duration of one fsync, seconds, or the reason why it was not measured. */
   readonly fsync:
     | { readonly p50: number; readonly p99: number; readonly writes: number }
     | { readonly why: string };
 }
 
-/** The mount that a path (real, absolute) lies on: the longest mount point that it begins with (proc(5)). */
+/** Finds the mount of a real absolute path: the longest mount point that is its prefix (proc(5)). */
 export function findMount(files: HostFiles, path: string): Mount | null {
   let found: (Mount & { point: string }) | null = null;
   for (const line of (files.text('/proc/self/mountinfo') ?? '').split('\n')) {
@@ -37,9 +37,9 @@ export function findMount(files: HostFiles, path: string): Mount | null {
       String.fromCharCode(Number.parseInt(octal, 8)),
     );
     if (path !== plain && !path.startsWith(plain.endsWith('/') ? plain : `${plain}/`)) continue;
-    // The same point twice: the later mount covers the earlier one.
+    // For two mounts on one mount point, the later one hides the earlier one.
     if (found !== null && found.point.length > plain.length) continue;
-    // A container may see it read-only; whether the file system itself is, its own options say.
+    // A container may mount it read-only. Its superblock options show whether the file system itself is read-only.
     const own = options!.split(',').filter((option) => option !== 'ro' && option !== 'rw');
     found = {
       point: plain,
@@ -51,7 +51,7 @@ export function findMount(files: HostFiles, path: string): Mount | null {
   return found;
 }
 
-/** What the device is, by its place in /sys. */
+/** Determines the kind of device from its path in /sys. */
 export function findMedium(files: HostFiles, mount: Mount): Medium | null {
   if (mount.type === 'tmpfs' || mount.type === 'ramfs') return 'memory';
   if (/^(nfs4?|cifs|smb3|9p|fuse\.sshfs|ceph)$/.test(mount.type)) return 'network';
@@ -71,19 +71,19 @@ export function checkDisk(disk: Disk): Finding[] {
 
 function checkPlace({ directory, measured, mount, medium }: Disk): Finding {
   const check = 'disk.directory';
-  const on = `${mount?.type ?? 'a file system that is not told'} on ${medium ?? 'a device that is not told'}`;
+  const on = `${mount?.type ?? 'an unknown file system'} on ${medium ?? 'an unknown device'}`;
   if (directory !== measured) {
     return warning(
       check,
-      `${directory} does not exist; ${measured} is measured in its place (${on})`,
-      'run stacks/bin/board on this board, or name the directory: --data DIR',
+      `${directory} does not exist; ${measured} is measured instead (${on})`,
+      'run stacks/bin/board on this board, or set the directory: --data DIR',
     );
   }
   if (medium === 'SD card') {
     return warning(
       check,
-      `${directory} lies on the SD card (${on}): slow to commit, and databases wear it out`,
-      'mount a USB stick or disk there, as in the study',
+      `${directory} is on the SD card (${on}): commits are slow, and databases wear the card out`,
+      'mount a USB disk there',
     );
   }
   return ok(check, `${directory}: ${on}`);
@@ -94,7 +94,7 @@ const NO_OWNERS = ['vfat', 'exfat', 'msdos', 'ntfs', 'ntfs3', 'fuseblk'];
 function* checkMount({ mount, medium, measured }: Disk): Iterable<Finding> {
   const check = 'disk.filesystem';
   if (mount === null) {
-    yield unknown(check, `/proc/self/mountinfo does not tell what ${measured} lies on`, null);
+    yield unknown(check, `/proc/self/mountinfo does not list the file system of ${measured}`, null);
     return;
   }
   const { type, options } = mount;
@@ -102,37 +102,37 @@ function* checkMount({ mount, medium, measured }: Disk): Iterable<Finding> {
   if (options.includes('ro')) {
     yield error(
       check,
-      `${measured} is mounted read-only, as a file system that had errors is`,
-      'check it (fsck) and mount it rw',
+      `${measured} is mounted read-only, which also happens after file system errors`,
+      'check it (fsck) and mount it read-write',
     );
   } else if (NO_OWNERS.includes(type)) {
     yield error(
       check,
-      `${type} keeps no owners and no journal: databases refuse it, or lose it with the power`,
+      `${type} has no file owners and no journal: databases refuse it, or lose data at a power loss`,
       ext4,
     );
   } else if (medium === 'memory') {
     yield error(
       check,
-      `${type} is memory: what is stored there ends with the power`,
-      'name a directory on a disk: --data DIR',
+      `${type} is in memory: its data is lost at a power loss`,
+      'set a directory on a disk: --data DIR',
     );
   } else if (type === 'overlay') {
     yield warning(
       check,
-      "it is a container's own layer, or a read-only root with a layer in memory",
-      'mount the data directory into the container, or a disk over it',
+      "it is a container's own layer, or a read-only root with a layer in memory, so data is not kept",
+      'mount the data directory into the container, or mount a disk there',
     );
   } else if (medium === 'network') {
     yield warning(
       check,
-      `${type}: a commit waits for the network, and locks may not hold`,
+      `${type}: a commit waits for the network, and file locks may not work`,
       "use a disk of the board's own",
     );
   } else if (options.some((option) => option === 'nobarrier' || option === 'barrier=0')) {
     yield error(
       check,
-      `${type} without barriers: a commit can be lost with the power`,
+      `${type} without barriers: a commit can be lost at a power loss`,
       'remount it without nobarrier or barrier=0',
     );
   } else if (options.includes('sync')) {
@@ -145,19 +145,21 @@ const LEAST_SHARE = 0.1;
 
 function checkFree({ free, measured }: Disk): Finding {
   const check = 'disk.free';
-  if (free === null) return unknown(check, `${measured} does not tell its free space`, null);
+  if (free === null) return unknown(check, `${measured} does not report its free space`, null);
   const { bytes, total, inodes } = free;
-  const says = `${size(bytes)} of ${size(total)} free`;
-  const mend = 'make room (docker system prune, older readings) or use a larger disk';
+  const message = `${size(bytes)} of ${size(total)} free`;
+  const fix = 'free space (docker system prune, delete old readings) or use a larger disk';
   if (inodes !== null && inodes < 10_000)
-    return error(check, `${says}, but only ${count(inodes)} inodes`, mend);
-  if (bytes < LEAST_BYTES / 8) return error(check, `${says}: databases stop when it is full`, mend);
-  return bytes < LEAST_BYTES || bytes < total * LEAST_SHARE ? warning(check, says, mend) : ok(check, says);
+    return error(check, `${message}, but only ${count(inodes)} inodes`, fix);
+  if (bytes < LEAST_BYTES / 8) return error(check, `${message}: databases stop when it is full`, fix);
+  return bytes < LEAST_BYTES || bytes < total * LEAST_SHARE
+    ? warning(check, message, fix)
+    : ok(check, message);
 }
 
 const SLOW_P50 = 0.05;
 const SLOW_P99 = 0.25;
-/** No flash writes in less: the device says yes from a memory of its own. */
+/** No flash memory writes faster: the device confirms from a volatile cache. */
 const UNBELIEVABLE = 0.000_02;
 
 function checkFsync({ fsync, measured, medium }: Disk): Finding {
@@ -166,20 +168,20 @@ function checkFsync({ fsync, measured, medium }: Disk): Finding {
     return unknown(
       check,
       `no fsync measured in ${measured}: ${fsync.why}`,
-      'run as a user who may write there, or name another: --data DIR',
+      'run as a user who may write there, or set another directory: --data DIR',
     );
   }
   const { p50, p99, writes } = fsync;
-  const says =
+  const message =
     `fsync takes ${duration(p50)} (p99 ${duration(p99)}, ${count(writes)} writes of 4 KiB): ` +
-    `at most ${count(1 / p50)} commits/s one after the other; at a trickle a reading waits ${duration(p99)} at worst`;
-  const mend = 'use a USB 3 SSD or NVMe; a larger batch hides it under load (PACE=20ms)';
+    `at most ${count(1 / p50)} commits/s in sequence; at low load a reading waits up to ${duration(p99)}`;
+  const fix = 'use a USB 3 SSD or NVMe; under load larger batches help (PACE=20ms)';
   if (medium !== 'memory' && p50 < UNBELIEVABLE) {
     return warning(
       check,
-      `${says}; no device is that fast: it confirms before it has stored`,
-      'turn its write cache off, or trust its battery',
+      `${message}; no device is that fast: it confirms before it has stored the data`,
+      'turn its write cache off, unless a battery protects it',
     );
   }
-  return p50 > SLOW_P50 || p99 > SLOW_P99 ? warning(check, says, mend) : ok(check, says);
+  return p50 > SLOW_P50 || p99 > SLOW_P99 ? warning(check, message, fix) : ok(check, message);
 }

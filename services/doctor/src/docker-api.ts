@@ -3,37 +3,37 @@ import { type RequestOptions, request } from 'node:http';
 const ANSWER_MS = 5000;
 const MOST_BYTES = 32 * 2 ** 20;
 
-/** The engine cannot be asked, or says no; the message is for people. */
+/** The engine does not answer, or it refuses the request. The message is for people. */
 export class DockerError extends Error {
   override readonly name = 'DockerError';
-  readonly mend: string;
+  readonly fix: string;
 
-  constructor(message: string, mend: string) {
+  constructor(message: string, fix: string) {
     super(message);
-    this.mend = mend;
+    this.fix = fix;
   }
 }
 
-/** Reads from a Docker engine over its HTTP API; it changes nothing. */
+/** Reads from a Docker engine over its HTTP API. It changes nothing. */
 export class DockerApi {
   readonly #host: string;
   readonly #to: RequestOptions;
 
-  /** @param host as DOCKER_HOST has it: `unix:///var/run/docker.sock` or `tcp://host:port` */
+  /** @param host in the form of DOCKER_HOST: `unix:///var/run/docker.sock` or `tcp://host:port` */
   constructor(host: string) {
     this.#host = host;
     const [, socket, name, port = '2375'] =
       /^(?:unix:\/\/(\/.+)|(?:tcp|http):\/\/([^/:]+)(?::(\d+))?\/?)$/.exec(host) ?? [];
     if (socket === undefined && name === undefined) {
       throw new DockerError(
-        `${host} is not understood`,
-        'say --docker-host unix:///var/run/docker.sock or tcp://HOST:PORT',
+        `${host} is not the address of a Docker engine`,
+        'set --docker-host unix:///var/run/docker.sock or tcp://HOST:PORT',
       );
     }
     this.#to = socket === undefined ? { host: name, port } : { socketPath: socket };
   }
 
-  /** @throws {DockerError} within 5 s when there is no answer, or another than 200 */
+  /** @throws {DockerError} when there is no answer within 5 s, or a status other than 200 */
   get<T>(path: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const fail = (error: NodeJS.ErrnoException): void => reject(this.#explain(error));
@@ -62,7 +62,7 @@ export class DockerApi {
     if (error.name === 'TimeoutError' || error.code === 'ABORT_ERR') {
       return new DockerError(
         `${at} within ${ANSWER_MS / 1000} s`,
-        'systemctl restart docker, and look into journalctl -u docker',
+        'run systemctl restart docker, and see journalctl -u docker',
       );
     }
     if (error.code === 'EACCES') {
@@ -73,15 +73,12 @@ export class DockerApi {
     }
     return new DockerError(
       `${at} (${error.code ?? error.message})`,
-      'install Docker (curl -fsSL https://get.docker.com | sh), start it, or say --docker-host; in a container, mount /var/run/docker.sock',
+      'install Docker (curl -fsSL https://get.docker.com | sh), start it, or set --docker-host; in a container, mount /var/run/docker.sock',
     );
   }
 }
 
 function refused(path: string, status: number, text: string): DockerError {
   const message = /"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text.slice(0, 200);
-  return new DockerError(
-    `the engine answers ${status} to ${path}: ${message}`,
-    'look into journalctl -u docker',
-  );
+  return new DockerError(`the engine answers ${status} to ${path}: ${message}`, 'see journalctl -u docker');
 }

@@ -3,7 +3,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '@tidegauge/service';
-import { askBroker, type Broker, checkBroker } from './broker.ts';
+import { type Broker, checkBroker, readBroker } from './broker.ts';
 import {
   type BrokerLimits,
   checkCeiling,
@@ -19,7 +19,7 @@ import { type Engine, readEngine } from './engine.ts';
 import { error, type Finding, ok, passes, unknown } from './finding.ts';
 import { measureDisk } from './fsync.ts';
 import { type HostFiles, hostFiles } from './host-files.ts';
-import { askIngest, type IngestReport } from './ingest.ts';
+import { type IngestReport, readIngest } from './ingest.ts';
 import { checkKernel, readKernel } from './kernel.ts';
 import { checkMemory, readMemory } from './memory.ts';
 import { checkMtu, checkReach, findUnderlay, reachBoards } from './network.ts';
@@ -27,7 +27,7 @@ import { checkPorts, readPorts } from './ports.ts';
 import { checkProcessor, type MongodbImage, mongodbImage, readProcessor } from './processor.ts';
 import type { Report } from './report.ts';
 import type { settings } from './settings.ts';
-import { askNtp } from './sntp.ts';
+import { queryNtp } from './sntp.ts';
 import { readStack, type Stack, StackError } from './stack.ts';
 import { checkStore, pingStore, type StorePing } from './store.ts';
 import { checkSwarm, type Plan } from './swarm.ts';
@@ -38,7 +38,7 @@ type Settings = Config<typeof settings>;
 
 const HERE = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Looks at everything it was asked to look at; each look is bounded in time, and none changes anything. */
+/** Runs all checks that the settings enable. Each check is bounded in time and changes nothing. */
 export async function examine(config: Settings): Promise<Report> {
   const files = hostFiles(config.root);
   const store = config.store?.split(':')[0] ?? null;
@@ -51,9 +51,9 @@ export async function examine(config: Settings): Promise<Report> {
       readEngine(new DockerApi(host)),
     ),
     measureDisk(files, config.root, config.data, config.diskTime),
-    lookAt(config.ingest, askIngest),
+    lookAt(config.ingest, readIngest),
     lookAt(config.broker, (url) =>
-      askBroker({ url, user: config.brokerUser, password: config.brokerPassword, ca: config.brokerCa }),
+      readBroker({ url, user: config.brokerUser, password: config.brokerPassword, ca: config.brokerCa }),
     ),
     lookAt(config.store?.includes(':') ? config.store : null, pingStore),
   ]);
@@ -77,24 +77,24 @@ export async function examine(config: Settings): Promise<Report> {
     host: os.hostname(),
     passed: passes(findings, config.strict),
     findings,
-    notAsked: notAsked(config),
+    skipped: skipped(config),
   };
 }
 
-/** The answer, or why there is none, as a value: one thing that is away must not hide the others. */
+/** Returns the result, or the reason for a failure as a value: one unavailable component must not hide the others. */
 async function lookAt<A, T>(what: A | null, look: (what: A) => Promise<T>): Promise<T | Failure | null> {
   if (what === null) return null;
   try {
     return await look(what);
   } catch (failure) {
     const { message } = failure as Error;
-    return { why: message, mend: failure instanceof DockerError ? failure.mend : null };
+    return { why: message, fix: failure instanceof DockerError ? failure.fix : null };
   }
 }
 
 export interface Failure {
   readonly why: string;
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
 function loadStack(
@@ -103,20 +103,20 @@ function loadStack(
 ): { stack: Stack | null; findings: Finding[] } {
   const check = 'stack.files';
   const root = directory ?? HERE;
-  // As stacks/bin/deploy puts them together; these two stores have no service of their own.
+  // The same files as stacks/bin/deploy uses. SQLite, JSON and null have no service.
   const names = store === null || store === 'json' || store === 'null' ? [] : [store];
   const exporter = `monitoring/${store}`;
   if (monitoring) names.push('monitoring');
   if (monitoring && existsSync(join(root, `stacks/${exporter}.yml`))) names.push(exporter);
   const files = ['docker-stack.yml', ...names.map((name) => `stacks/${name}.yml`)];
   try {
-    // Without a profile its variables would be missing; the smallest asks for least.
+    // A profile is needed for its variables; the default is the smallest one.
     const stack = readStack(root, files, profile ?? '1gb', process.env);
     return { stack, findings: [ok(check, `read ${files.join(', ')} with profile ${profile ?? '1gb'}`)] };
   } catch (failure) {
     if (!(failure instanceof StackError)) throw failure;
     const isHere = directory !== null || existsSync(join(root, 'docker-stack.yml'));
-    return { stack: null, findings: [(isHere ? error : unknown)(check, failure.message, failure.mend)] };
+    return { stack: null, findings: [(isHere ? error : unknown)(check, failure.message, failure.fix)] };
   }
 }
 
@@ -135,7 +135,7 @@ async function compareClocks(
 ): Promise<[ReturnType<typeof readClock>, Comparison[]]> {
   const clock = readClock(files);
   const server = ntp ?? clock.server;
-  const comparisons = server === null ? [] : [await askNtp(server)];
+  const comparisons = server === null ? [] : [await queryNtp(server)];
   if (engine !== null && !dockerHost.startsWith('unix:')) {
     const offset = (Date.parse(engine.info.SystemTime) - engine.readAt) / 1000;
     comparisons.push({
@@ -154,8 +154,7 @@ async function examineEngine(
   plan: Plan,
   name: string,
 ): Promise<Finding[]> {
-  if ('why' in engine)
-    return [error('docker.engine', engine.why, engine.mend ?? 'look into journalctl -u docker')];
+  if ('why' in engine) return [error('docker.engine', engine.why, engine.fix ?? 'see journalctl -u docker')];
   const { swarm, info } = engine;
   const nodes = swarm !== null && 'nodes' in swarm ? swarm.nodes : [];
   const underlay = findUnderlay(files, os.networkInterfaces(), info.Swarm.NodeAddr);
@@ -168,7 +167,10 @@ async function examineEngine(
   ];
 }
 
-/** Whether this process has the board's network: a container has its own, with its own name, unless asked otherwise. */
+/**
+ * Whether this process uses the board's network. A container has its own network and host name, unless it runs with
+ * `--network host`.
+ */
 function seesBoard(engine: Engine | null): boolean {
   return !existsSync('/.dockerenv') || os.hostname() === engine?.info.Name;
 }
@@ -181,7 +183,10 @@ function checkIngest(url: string | null, ingest: IngestReport | Failure | null):
   ];
 }
 
-/** The best figure there is of one commit: ingest's own, else what the disk and the way to the store take. */
+/**
+ * The best available estimate of the time of one commit: ingest's own measurement, or the fsync of this disk plus the
+ * round trip to the store.
+ */
 function commitOf(
   ingest: IngestReport | Failure | null,
   ping: StorePing | Failure | null,
@@ -192,9 +197,12 @@ function commitOf(
   }
   if ('why' in fsync) return null;
   if (ping !== null && 'seconds' in ping) {
-    return { seconds: fsync.p50 + ping.seconds, source: 'fsync here and the way to the store; at least' };
+    return {
+      seconds: fsync.p50 + ping.seconds,
+      source: 'fsync on this disk and the round trip to the store; a lower bound',
+    };
   }
-  return { seconds: fsync.p50, source: 'fsync alone; a store adds to it' };
+  return { seconds: fsync.p50, source: 'fsync only; a lower bound' };
 }
 
 function examineBroker(
@@ -231,8 +239,8 @@ function loadLimits(
       findings: [],
     };
   } catch (failure) {
-    const says = `${path} cannot be read: ${(failure as Error).message}`;
-    return { limits: null, findings: [error('broker.conf', says, 'name it: --mosquitto-conf FILE')] };
+    const message = `${path} cannot be read: ${(failure as Error).message}`;
+    return { limits: null, findings: [error('broker.conf', message, 'set --mosquitto-conf FILE')] };
   }
 }
 
@@ -252,13 +260,13 @@ function flowOf({ rate, messageBytes }: Settings, stack: Stack | null, commit: F
   };
 }
 
-function notAsked({ store, profile, rate, broker, ingest, dockerHost }: Settings): string[] {
+function skipped({ store, profile, rate, broker, ingest, dockerHost }: Settings): string[] {
   const questions: [asked: boolean, what: string][] = [
-    [store !== null, 'what a store needs (--store NAME)'],
-    [profile !== null, 'whether memory suits (--profile 1gb)'],
-    [rate !== null, "whether the broker's limits carry the load (--rate MESSAGES_PER_SECOND)"],
+    [store !== null, 'what the store needs (--store NAME)'],
+    [profile !== null, 'whether memory fits the profile (--profile 1gb)'],
+    [rate !== null, "whether the broker's limits suffice for the load (--rate MESSAGES_PER_SECOND)"],
     [broker !== null, 'the running broker (--broker URL)'],
-    [ingest !== null, 'commits as ingest sees them (--ingest URL)'],
+    [ingest !== null, 'commit times of ingest (--ingest URL)'],
     [dockerHost !== 'none', 'Docker and the swarm (--docker-host)'],
   ];
   return questions.filter(([asked]) => !asked).map(([, what]) => what);

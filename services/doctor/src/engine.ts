@@ -1,6 +1,6 @@
 import { type DockerApi, DockerError } from './docker-api.ts';
 
-/** What is read of the engine's answers (Docker Engine API 1.41, 20.10, and later). */
+/** The fields that are read from the engine (Docker Engine API 1.41, 20.10, and later). */
 export interface Info {
   readonly Name: string;
   readonly ServerVersion: string;
@@ -61,17 +61,20 @@ export interface Network {
   readonly Options: Readonly<Record<string, string>> | null;
 }
 
-/** One look at an engine and, if it manages one, its swarm. */
+/** The state of an engine and, if it manages one, its swarm. */
 export interface Engine {
   readonly info: Info;
-  /** When `info` was asked for, half way: milliseconds of this machine's clock; and how long that took. */
+  /**
+   * The time of `info`: the middle of its request, milliseconds of this machine's clock; and the duration of the
+   * request.
+   */
   readonly readAt: number;
   readonly tookSeconds: number;
-  /** GOARCH of the engine's program: `arm` on a 32-bit system, whatever its kernel is. */
+  /** GOARCH of the engine's program: `arm` on a 32-bit system, also with a 64-bit kernel. */
   readonly arch: string;
   readonly networks: readonly Network[];
   readonly containers: readonly Container[];
-  /** Null unless this engine is a manager of a swarm; an error where it is one and the swarm has no quorum. */
+  /** Null unless this engine manages a swarm; an error when the swarm has no quorum. */
   readonly swarm: Swarm | DockerError | null;
 }
 
@@ -108,7 +111,7 @@ async function readSwarm(docker: DockerApi): Promise<Swarm | DockerError> {
     if (!(error instanceof DockerError)) throw error;
     return new DockerError(
       error.message,
-      'bring back the other managers, or on this one: docker swarm init --force-new-cluster',
+      'restart the other managers, or run on this one: docker swarm init --force-new-cluster',
     );
   }
 }

@@ -9,9 +9,9 @@ const MOST_WRITES = 1000;
 const LEAST_WRITES = 3;
 
 /**
- * Measures the disk below `directory`, in `seconds` or a little more; leaves nothing behind.
+ * Measures the disk of `directory`, for `seconds` or a little more. It leaves no file behind.
  *
- * @param root where the board's root is seen, as for `hostFiles`
+ * @param root the board's root directory, as for `hostFiles`
  */
 export async function measureDisk(
   files: HostFiles,
@@ -43,8 +43,8 @@ async function freeSpace(directory: string): Promise<Disk['free']> {
 }
 
 /**
- * Appends blocks of 4 KiB, each followed by fdatasync, as a database's log does. A card that stalls for longer than
- * `seconds` is waited for: three writes are done at least.
+ * Appends blocks of 4 KiB, each followed by fdatasync, like the log of a database. It does at least three writes,
+ * also when the device stalls for longer than `seconds`.
  */
 export async function measureFsync(
   directory: string,

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files by which a Linux machine describes itself: /proc, /sys, /etc. Absence is a value. */
+/** Files that describe a Linux machine: /proc, /sys, /etc. A missing file is null. */
 export interface HostFiles {
   text(path: string): string | null;
   bytes(path: string): Buffer | null;
-  /** Names in a directory; null when it is not there. */
+  /** The names in a directory; null when it does not exist. */
   list(path: string): readonly string[] | null;
-  /** Where a symbolic link points, as written in it. */
+  /** The target of a symbolic link, as written in it. */
   link(path: string): string | null;
 }
 
-/** The real files below `root`: `/`, or in a container the place where the host's root is mounted. */
+/** The real files below `root`: `/`, or in a container the mount point of the host's root. */
 export function hostFiles(root: string): HostFiles {
   const attempt = <T>(read: (file: string) => T, path: string): T | null => {
     try {

@@ -3,16 +3,16 @@ import type { Comparison } from './clock.ts';
 
 const ANSWER_MS = 5000;
 
-/** What a running ingest says of its commits. */
+/** The commit times that a running ingest reports. */
 export interface IngestReport {
-  /** Mean of a batch's write, seconds; null before the first. */
+  /** Mean time to write a batch, seconds; null before the first one. */
   readonly commit: number | null;
   readonly writes: number;
   readonly clock: Comparison;
 }
 
-/** Reads /metrics of a running ingest; rejects with why when it does not answer within 5 s. */
-export async function askIngest(url: string): Promise<IngestReport> {
+/** Reads /metrics of a running ingest. Rejects with the reason when it does not answer within 5 s. */
+export async function readIngest(url: string): Promise<IngestReport> {
   const from = Date.now();
   const metrics = new URL('/metrics', url);
   const response = await fetchFor('read metrics of ingest', metrics, { timeoutMs: ANSWER_MS });
@@ -38,7 +38,10 @@ export function totals(text: string): { sum: number; count: number } {
   return total;
 }
 
-/** A Date header is cut to the second: the middle of that second, give or take half of it and of the way. */
+/**
+ * Compares the clock of a Date header. The header is truncated to seconds, so the middle of that second is used; the
+ * uncertainty is half a second plus half the round trip.
+ */
 export function fromDate(source: string, date: string | null, asked: number, took: number): Comparison {
   const seconds = Date.parse(date ?? '') / 1000;
   if (!Number.isFinite(seconds)) return { source, offset: null, uncertainty: 0, why: 'it sends no Date' };

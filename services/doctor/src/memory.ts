@@ -6,11 +6,11 @@ export const PROFILES = ['1gb', '2gb', '4gb', '8gb'] as const;
 export type Profile = (typeof PROFILES)[number];
 
 export interface Memory {
-  /** What the kernel has, bytes; null when /proc/meminfo cannot be read. */
+  /** Memory of the machine, bytes; null when /proc/meminfo cannot be read. */
   readonly total: number | null;
   /** The limit of this process's own control group, bytes; null without one. */
   readonly limit: number | null;
-  /** Whether the kernel limits a container's memory at all. */
+  /** Whether the kernel can limit the memory of containers; null when unknown. */
   readonly controlled: boolean | null;
   readonly swap: readonly { readonly device: string; readonly bytes: number }[];
 }
@@ -30,7 +30,7 @@ export function readMemory(files: HostFiles): Memory {
   };
 }
 
-/** cgroup v2 lists its controllers; v1 has a table with a column that says enabled. */
+/** cgroup v2 lists its controllers; v1 has a table with an `enabled` column. */
 function controlled(files: HostFiles): boolean | null {
   const controllers = files.text('/sys/fs/cgroup/cgroup.controllers');
   if (controllers !== null) return controllers.split(/\s+/).includes('memory');
@@ -49,14 +49,14 @@ function ownLimit(files: HostFiles): number | null {
   ];
   const text = places.map((place) => files.text(place)?.trim()).find((found) => found !== undefined);
   const limit = Number(text ?? 'max');
-  // cgroup v1 says "no limit" as the largest multiple of the page size.
+  // In cgroup v1 "no limit" is the largest multiple of the page size.
   return Number.isFinite(limit) && limit < 2 ** 60 ? limit : null;
 }
 
 /**
- * Checks memory against the profile of the deploy and the kernel's means to limit it.
+ * Checks memory against the profile, and whether the kernel can limit it.
  *
- * @param dockerLimits what the Docker engine says of its own means (`MemoryLimit` of /info); null without an engine
+ * @param dockerLimits `MemoryLimit` of the Docker engine's /info; null without an engine
  */
 export function checkMemory(
   memory: Memory,
@@ -73,7 +73,7 @@ export function checkMemory(
   ];
 }
 
-/** Firmware and kernel keep some of what is soldered on: a board of 1 GB shows 906 MiB. */
+/** Share of the installed memory that the kernel reports at least: a board with 1 GB reports 906 MiB. */
 const SHOWN = 0.85;
 
 export function fits(total: number, profile: Profile): boolean {
@@ -92,7 +92,7 @@ function checkTotal({ total }: Memory, profile: Profile | null): Finding {
   if (largest === null) {
     return error(
       check,
-      `${size(total)}: less than a board of 1 GB has, and no profile fits`,
+      `${size(total)}: less than a board with 1 GB has, so no profile fits`,
       'use a larger board',
     );
   }
@@ -100,7 +100,7 @@ function checkTotal({ total }: Memory, profile: Profile | null): Finding {
   if (!fits(total, profile)) {
     return error(
       check,
-      `${size(total)} are too little for the profile ${profile}: the kernel would end databases`,
+      `${size(total)} are too little for the profile ${profile}: the kernel would kill databases`,
       `deploy with stacks/profiles/${largest}.env`,
     );
   }
@@ -108,20 +108,21 @@ function checkTotal({ total }: Memory, profile: Profile | null): Finding {
     return warning(
       check,
       `${size(total)} are more than the profile ${profile} uses`,
-      `deploy with stacks/profiles/${largest}.env, unless it is to compare with smaller boards`,
+      `deploy with stacks/profiles/${largest}.env, unless you compare with smaller boards`,
     );
   }
-  return ok(check, `${size(total)} suit the profile ${profile}`);
+  return ok(check, `${size(total)} fit the profile ${profile}`);
 }
 
 function checkControl(controlled: boolean | null): Finding {
   const check = 'memory.cgroup';
-  if (controlled === null) return unknown(check, 'neither /proc/cgroups nor an engine tells', null);
-  if (controlled) return ok(check, 'the kernel limits memory by container');
+  if (controlled === null)
+    return unknown(check, 'neither /proc/cgroups nor a Docker engine reports it', null);
+  if (controlled) return ok(check, 'the kernel can limit the memory of containers');
   return error(
     check,
-    'the memory cgroup is off, as Raspberry Pi OS ships it: Docker drops every memory limit silently, and one database can take the whole board',
-    'append "cgroup_enable=memory cgroup_memory=1" to the one line of /boot/firmware/cmdline.txt (older: /boot/cmdline.txt) and reboot',
+    'the memory cgroup is off, as Raspberry Pi OS ships it: Docker ignores every memory limit silently, and one database can take all memory',
+    'append "cgroup_enable=memory cgroup_memory=1" to the only line of /boot/firmware/cmdline.txt (older: /boot/cmdline.txt) and reboot',
   );
 }
 
@@ -132,8 +133,8 @@ function checkSwap({ swap, total }: Memory): Finding {
       ? ok(check, 'no swap')
       : warning(
           check,
-          'no swap: on a small board a peak ends a process',
-          'install zram-tools: it swaps into compressed memory',
+          'no swap: on a small board the kernel kills a process at a memory peak',
+          'install zram-tools, which swaps to compressed memory',
         );
   }
   const names = swap.map(({ device, bytes }) => `${device} (${size(bytes)})`).join(', ');
@@ -141,7 +142,7 @@ function checkSwap({ swap, total }: Memory): Finding {
     return ok(check, `swap in memory: ${names}`);
   return warning(
     check,
-    `swap on disk: ${names}; a database that swaps to a card stalls for seconds and wears it out`,
-    'swap to zram instead: apt install zram-tools, and dphys-swapfile swapoff or swapoff -a',
+    `swap on disk: ${names}; a database that swaps to an SD card stalls for seconds and wears the card out`,
+    'use zram instead: apt install zram-tools, then dphys-swapfile swapoff or swapoff -a',
   );
 }

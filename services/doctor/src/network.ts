@@ -6,12 +6,14 @@ import { error, type Finding, ok, unknown, warning } from './finding.ts';
 import type { HostFiles } from './host-files.ts';
 import type { Stack } from './stack.ts';
 
-/** Bytes that VXLAN puts around a frame. */
+/** Bytes that VXLAN adds to a frame. */
 const VXLAN = 50;
-/** What Docker takes the boards' network for when a network does not say (libnetwork, overlay driver). */
+/**
+ * The MTU of the boards' network that Docker assumes when a network does not set one (libnetwork, overlay driver).
+ */
 const DEFAULT_MTU = 1500;
 const MTU_OPTION = 'com.docker.network.driver.mtu';
-/** Swarm's gossip, TCP and UDP. */
+/** The port of Swarm's gossip protocol, TCP and UDP. */
 const GOSSIP = 7946;
 const REACH_MS = 2000;
 
@@ -20,7 +22,7 @@ export interface Underlay {
   readonly mtu: number;
 }
 
-/** The interface that has the address by which the swarm knows this board; null when it is not seen from here. */
+/** Finds the interface with the address that the swarm uses for this board; null when it is not visible from here. */
 export function findUnderlay(
   files: HostFiles,
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>,
@@ -31,13 +33,17 @@ export function findUnderlay(
   return name === undefined || !Number.isFinite(mtu) ? null : { name, mtu };
 }
 
-/** Checks that a full packet of each overlay network, with VXLAN around it, passes the boards' own network. */
+/** Checks that a full packet of each overlay network, with its VXLAN header, fits the boards' network. */
 export function checkMtu(underlay: Underlay | null, engine: Engine, stack: Stack | null): Finding[] {
   const check = 'network.mtu';
   if (underlay === null) {
-    const says = `the interface with ${engine.info.Swarm.NodeAddr || 'the address of this board'} is not seen from here`;
+    const message = `the interface with ${engine.info.Swarm.NodeAddr || 'the address of this board'} is not visible from here`;
     return [
-      unknown(check, `${says}: overlay MTU not compared`, 'in a container, run it with --network host'),
+      unknown(
+        check,
+        `${message}: the MTU of overlay networks was not checked`,
+        'in a container, run it with --network host',
+      ),
     ];
   }
   const existing = engine.networks
@@ -50,26 +56,26 @@ export function checkMtu(underlay: Underlay | null, engine: Engine, stack: Stack
     return [
       ok(
         check,
-        `${underlay.name} takes ${underlay.mtu}: overlay networks have ${Math.min(inside, DEFAULT_MTU - VXLAN)}`,
+        `${underlay.name} has MTU ${underlay.mtu}: overlay networks have MTU ${Math.min(inside, DEFAULT_MTU - VXLAN)}`,
       ),
     ];
   }
   return [
     error(
       check,
-      `${underlay.name} takes ${underlay.mtu} bytes, but ${large.map(({ name, mtu }) => `${name} counts on ${mtu}`).join(', ')}: large packets between boards vanish, and connections hang half way`,
-      `give these networks driver_opts: { ${MTU_OPTION}: '${underlay.mtu}' } (VXLAN takes ${VXLAN} of it), and deploy anew`,
+      `${underlay.name} has MTU ${underlay.mtu}, but ${large.map(({ name, mtu }) => `${name} assumes ${mtu}`).join(', ')}: large packets between boards are lost, and connections hang`,
+      `give these networks driver_opts: { ${MTU_OPTION}: '${underlay.mtu}' } (VXLAN uses ${VXLAN} bytes of it), and deploy again`,
     ),
   ];
 }
 
 export interface Reach {
   readonly node: SwarmNode;
-  /** Null when it answers; else why it does not. */
+  /** Null when the board answers; otherwise the reason. */
   readonly why: string | null;
 }
 
-/** Knocks at the gossip port of every other board that is up. */
+/** Connects to the gossip port of every other usable board. */
 export function reachBoards(nodes: readonly SwarmNode[], self: string): Promise<Reach[]> {
   const others = nodes.filter((node) => node.ID !== self && isUsable(node));
   return Promise.all(others.map(async (node) => ({ node, why: await knock(node.Status.Addr, GOSSIP) })));
@@ -103,7 +109,7 @@ export function checkReach(reaches: readonly Reach[]): Finding[] {
     warning(
       check,
       `${hostname(node)} (${node.Status.Addr}) does not answer on port ${GOSSIP}: ${why}`,
-      'open between the boards: TCP 2377, TCP and UDP 7946, UDP 4789',
+      'allow between the boards: TCP 2377, TCP and UDP 7946, UDP 4789',
     ),
   );
 }

@@ -5,7 +5,9 @@ import type { Stack } from './stack.ts';
 
 const LISTEN = '0A';
 
-/** TCP ports that something listens on, with the socket's inode (proc(5), /proc/net/tcp); null when not told. */
+/**
+ * The listening TCP ports with the inodes of their sockets (proc(5), /proc/net/tcp); null when they cannot be read.
+ */
 export function listeningPorts(files: HostFiles): ReadonlyMap<number, string> | null {
   const tables = ['/proc/net/tcp', '/proc/net/tcp6'].map((path) => files.text(path));
   if (tables.every((table) => table === null)) return null;
@@ -17,7 +19,7 @@ export function listeningPorts(files: HostFiles): ReadonlyMap<number, string> | 
   return ports;
 }
 
-/** The program that holds a socket; null when this user may not see it. */
+/** The program that owns a socket; null when this user may not see it. */
 export function holderOf(files: HostFiles, inode: string): string | null {
   for (const pid of (files.list('/proc') ?? []).filter((name) => /^\d+$/.test(name))) {
     for (const fd of files.list(`/proc/${pid}/fd`) ?? []) {
@@ -31,14 +33,14 @@ export function holderOf(files: HostFiles, inode: string): string | null {
 
 export interface PortUse {
   readonly port: number;
-  /** What will publish it. */
+  /** The service that will publish it. */
   readonly service: string;
   readonly taken: boolean;
-  /** Who listens on it now: a container or service with its stack or project, or a program. */
+  /** What listens on it now: a container or service with its stack or project, or a program. */
   readonly holder: { readonly name: string; readonly stack: string | null } | null;
 }
 
-/** Who has each port that the stack publishes; null when the kernel does not tell who listens. */
+/** The current use of each port that the stack publishes; null when listening ports cannot be read. */
 export function readPorts(files: HostFiles, stack: Stack, engine: Engine | null): readonly PortUse[] | null {
   const listening = listeningPorts(files);
   if (listening === null) return null;
@@ -57,7 +59,10 @@ export function readPorts(files: HostFiles, stack: Stack, engine: Engine | null)
   );
 }
 
-/** A container of this board, or a service: one in ingress mode has its port everywhere, in host mode where it runs. */
+/**
+ * The container or service that publishes a port. In ingress mode a service has its port on every board, in host mode
+ * on the boards where it runs.
+ */
 function publisherOf({ containers, swarm }: Engine, port: number, listening: boolean): PortUse['holder'] {
   const services = swarm !== null && 'services' in swarm ? swarm.services : [];
   const service = services.find(({ Spec }) =>
@@ -76,13 +81,13 @@ function publisherOf({ containers, swarm }: Engine, port: number, listening: boo
   return { name: `container ${Names[0]?.replace(/^\//, '') ?? ''}`, stack };
 }
 
-/** @param stackName as it is or will be deployed: its own services may hold its ports */
+/** @param stackName the name of the deployment, whose own services may use its ports */
 export function checkPorts(uses: readonly PortUse[] | null, stackName: string): Finding[] {
   if (uses === null) {
     return [
       unknown(
         'ports.free',
-        "this container has a network of its own, so the board's ports are not seen from here",
+        "this container has its own network, so the board's ports are not visible",
         'run it with --network host',
       ),
     ];
@@ -94,13 +99,13 @@ export function checkPorts(uses: readonly PortUse[] | null, stackName: string): 
     ...problems.map(({ port, service, holder }) =>
       error(
         'ports.taken',
-        `port ${port}, which ${service} publishes, is taken by ${holder?.name ?? 'a program that this user may not see'}`,
-        'stop it, or move it to another port',
+        `port ${port}, which ${service} publishes, is in use by ${holder?.name ?? 'a program that this user may not see'}`,
+        'stop that program, or move it to another port',
       ),
     ),
     ...(free.length === 0 ? [] : [ok('ports.free', `free: ${free.join(', ')}`)]),
     ...(ours.length === 0
       ? []
-      : [ok('ports.ours', `${stackName}'s own: ${ours.map(({ port }) => port).join(', ')}`)]),
+      : [ok('ports.ours', `in use by ${stackName} itself: ${ours.map(({ port }) => port).join(', ')}`)]),
   ];
 }

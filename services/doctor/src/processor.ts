@@ -1,7 +1,7 @@
 import { error, type Finding, ok, unknown } from './finding.ts';
 import { type HostFiles, match } from './host-files.ts';
 
-/** What this Node and its kernel say of the machine: `process.arch` and `uname -m`. */
+/** `process.arch` and `uname -m`. */
 export interface Platform {
   readonly arch: string;
   readonly machine: string;
@@ -9,16 +9,16 @@ export interface Platform {
 
 export interface Processor extends Platform {
   readonly model: string | null;
-  /** Name of the core, where its part id is known. */
+  /** Name of the core; null when its part id is not known. */
   readonly core: string | null;
-  /** ARM architecture as [version, minor], at least; null on other machines, and where nothing tells. */
+  /** ARM architecture as [version, minor], a lower bound; null on other machines and when unknown. */
   readonly arm: readonly [number, number] | null;
   readonly avx: boolean;
-  /** Whether the system's programs are 32-bit, whatever its kernel is. */
+  /** Whether the system's programs are 32-bit, also with a 64-bit kernel. */
   readonly userland32: boolean;
 }
 
-/** CPU part ids of implementer 0x41 (ARM's Technical Reference Manuals, MIDR_EL1) on boards that are used here. */
+/** CPU part ids of implementer 0x41 (ARM's Technical Reference Manuals, MIDR_EL1) of common boards. */
 const CORES: Readonly<
   Record<string, readonly [name: string, boards: string, arm: readonly [number, number]]>
 > = {
@@ -36,7 +36,7 @@ const CORES: Readonly<
   '0xd41': ['Cortex-A78', 'larger boards', [8, 2]],
 };
 
-/** Features that /proc/cpuinfo lists and that an architecture makes mandatory (Linux, arm64/elf_hwcaps). */
+/** Features in /proc/cpuinfo, and the architecture from which each is mandatory (Linux, arm64/elf_hwcaps). */
 const FEATURES: readonly (readonly [feature: string, arm: readonly [number, number]])[] = [
   ['dit', [8, 4]],
   ['jscvt', [8, 3]],
@@ -66,10 +66,10 @@ export function readProcessor(files: HostFiles, { arch, machine }: Platform): Pr
   };
 }
 
-/** Checks the machine's kind: whether our images and the store's image run on it at all. */
+/** Checks whether Tidegauge's images and the image of the store run on this machine. */
 export function checkProcessor(processor: Processor, mongodb: MongodbImage | null): Finding[] {
   const { machine, model, core, arm } = processor;
-  const name = [model, core].filter((part) => part !== null).join(', ') || 'a processor that is not named';
+  const name = [model, core].filter((part) => part !== null).join(', ') || 'a processor without a known name';
   const level = arm === null ? machine : `${machine}, ARMv${arm[0]}${arm[1] === 0 ? '' : `.${arm[1]}`}`;
   return [
     kind(processor, `${name}: ${level}`),
@@ -77,45 +77,48 @@ export function checkProcessor(processor: Processor, mongodb: MongodbImage | nul
   ];
 }
 
-function kind({ machine, userland32, arm }: Processor, says: string): Finding {
+function kind({ machine, userland32, arm }: Processor, message: string): Finding {
   const check = 'processor.kind';
   if (userland32) {
-    const [kernel, mend] =
+    const [kernel, fix] =
       machine === 'aarch64'
-        ? ['its kernel is 64-bit, but its programs, Docker among them, are 32-bit', FLASH]
+        ? ['its kernel is 64-bit, but its programs, including Docker, are 32-bit', FLASH]
         : ['its kernel and programs are 32-bit', arm !== null && arm[0] < 8 ? REPLACE : FLASH];
     return error(
       check,
-      `${says}; ${kernel}: images are for arm64 and amd64, and Node 24, MongoDB, MariaDB and Citus have none for armv7`,
-      mend,
+      `${message}; ${kernel}: images are for arm64 and amd64, and Node 24, MongoDB, MariaDB and Citus have none for armv7`,
+      fix,
     );
   }
   if (machine !== 'aarch64' && machine !== 'x86_64') {
-    return error(check, `${says}; images are for arm64 and amd64 only`, REPLACE);
+    return error(check, `${message}; images are for arm64 and amd64 only`, REPLACE);
   }
-  return ok(check, says);
+  return ok(check, message);
 }
 
 const FLASH = 'flash Raspberry Pi OS Lite (64-bit) and join the board again';
 const REPLACE = 'use a board with a 64-bit processor: Raspberry Pi 3 or newer';
 
-/** The image that is to run. */
+/** The MongoDB image of the deployment. */
 export interface MongodbImage {
   readonly image: string;
-  /** Of its tag; null when that does not say. */
+  /** Version from its tag; null when the tag has none. */
   readonly version: readonly [major: number, minor: number, patch: number] | null;
   /** The image for older boards. */
   readonly older: string;
 }
 
-/** Reads `mongo:4.4.18` and the like. */
+/** Parses an image name such as `mongo:4.4.18`. */
 export function mongodbImage(image: string, older: string): MongodbImage {
   const [, major, minor, patch = '0'] = /:(\d+)\.(\d+)(?:\.(\d+))?/.exec(image) ?? [];
   const version = major === undefined ? null : ([Number(major), Number(minor), Number(patch)] as const);
   return { image, version, older };
 }
 
-/** From 4.4.19 on it is built for ARMv8.2-A, from 5.0 on for AVX (MongoDB Manual, production notes). */
+/**
+ * Whether the image needs more than ARMv8.0 or SSE: builds from 4.4.19 need ARMv8.2-A, builds from 5.0 need AVX
+ * (MongoDB Manual, production notes).
+ */
 export function isDemanding({ version }: MongodbImage, machine: string): boolean {
   const [major, minor, patch] = version ?? [0, 0, 0];
   return major >= 5 || (machine !== 'x86_64' && major === 4 && minor === 4 && patch >= 19);
@@ -128,14 +131,14 @@ function checkMongodb({ machine, arm, avx }: Processor, mongodb: MongodbImage): 
   if (version === null) {
     return unknown(
       check,
-      `${image} does not tell its version; from 4.4.19 on it needs ARMv8.2, from 5.0 on AVX`,
+      `${image} has no version in its tag; MongoDB needs ARMv8.2 from 4.4.19 and AVX from 5.0`,
       pin,
     );
   }
   if (!isDemanding(mongodb, machine)) return ok(check, `${image} runs on any 64-bit processor`);
   const needs = machine === 'x86_64' ? 'AVX' : 'ARMv8.2';
   if (machine !== 'x86_64' && arm === null) {
-    return unknown(check, `${image} needs ARMv8.2, and nothing tells what this is`, pin);
+    return unknown(check, `${image} needs ARMv8.2, and the ARM version of this processor is not known`, pin);
   }
   const [major, minor] = arm ?? [0, 0];
   const enough = machine === 'x86_64' ? avx : major > 8 || (major === 8 && minor >= 2);

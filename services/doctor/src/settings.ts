@@ -4,7 +4,7 @@ import { PROFILES } from './memory.ts';
 
 const STANDALONE = 'hbase-standalone';
 
-/** A store as the word of its stack or as its URL, kept as text. */
+/** A store: the name of its stack, or its URL, kept as text. */
 const store = {
   takes: `${STORE_SCHEMES.join(', ')}, ${STANDALONE}, or a URL that begins with one of the first`,
   parse(value: string): string {
@@ -14,34 +14,34 @@ const store = {
   },
 };
 
-/** Everything the doctor can be told, with its defaults. */
+/** Every setting of the doctor. */
 export const settings = defineConfig({
   store: {
     kind: store,
     secret: 'url',
-    help: 'The store that is meant to run; with a URL it is asked whether it would take a write, and how fast.',
+    help: 'The store of the deployment. With a URL, the doctor checks whether it accepts writes, and how fast.',
   },
   monitoring: {
     kind: boolean(),
     default: 'false',
-    help: 'Monitoring is meant to run too: stacks/monitoring.yml.',
+    help: 'Monitoring will be deployed too (stacks/monitoring.yml).',
   },
   profile: {
     kind: oneOf(PROFILES),
-    help: 'The memory profile of the deploy: a file of stacks/profiles.',
+    help: 'The memory profile of the deployment, from stacks/profiles.',
   },
-  rate: { kind: integer(1, 10_000_000), help: 'Messages per second that are wanted.' },
-  messageBytes: { kind: integer(1, 268_435_456), default: '100', help: "Size of a message's payload." },
+  rate: { kind: integer(1, 10_000_000), help: 'Required messages per second.' },
+  messageBytes: { kind: integer(1, 268_435_456), default: '100', help: 'Payload size of a message, bytes.' },
   data: {
     kind: text('a directory'),
     default: '/var/lib/tidegauge',
-    help: 'Where databases keep their data on this board: its disk is measured, and nothing left there.',
+    help: 'The data directory of databases on this board. The doctor measures its disk and leaves no file behind.',
   },
-  diskTime: { kind: duration(0.1, 60), default: '3s', help: 'How long the disk is measured, at most.' },
+  diskTime: { kind: duration(0.1, 60), default: '3s', help: 'Longest time of the disk measurement.' },
   broker: {
     kind: url('mqtt', 'mqtts', 'ws', 'wss'),
     secret: 'url',
-    help: 'A running broker to ask for its limits; user and password have variables of their own.',
+    help: 'A running broker whose limits are read. User name and password have their own variables.',
   },
   brokerUser: { kind: text(), help: 'User name for the broker.' },
   brokerPassword: { kind: text(), secret: true, help: 'Password for the broker.' },
@@ -51,28 +51,28 @@ export const settings = defineConfig({
   },
   mosquittoConf: {
     kind: text('a file name'),
-    help: "The mosquitto.conf to judge; without one, the stack's with what its service adds.",
+    help: 'The mosquitto.conf to check. Default: that of the stack, with the settings of its service.',
   },
-  ingest: { kind: url('http'), help: 'A running ingest, to learn how long commits take.' },
+  ingest: { kind: url('http'), help: 'A running ingest, whose commit times are read.' },
   ntp: {
     kind: text('HOST or HOST:PORT'),
-    help: 'Time server to compare the clock with; without one, the one configured here.',
+    help: "Time server to compare the clock with. Default: the system's.",
   },
   dockerHost: {
     kind: text('unix:///PATH or tcp://HOST:PORT'),
     default: 'unix:///var/run/docker.sock',
-    help: 'The Docker engine to ask; none skips Docker and the swarm.',
+    help: 'The Docker engine. none: skip the checks of Docker and the swarm.',
   },
   files: {
     kind: text('a directory'),
-    help: 'Where docker-stack.yml and stacks/ are; without it, those of this installation.',
+    help: 'Directory of docker-stack.yml and stacks/. Default: those of this installation.',
   },
-  stack: { kind: text(), default: 'tidegauge', help: 'Name that the stack is or will be deployed under.' },
+  stack: { kind: text(), default: 'tidegauge', help: 'Name of the deployed stack.' },
   root: {
     kind: text('a directory'),
     default: '/',
-    help: "Where the board's root is seen: in a container, with --volume /:/host:ro, it is /host.",
+    help: "The board's root directory. In a container with --volume /:/host:ro it is /host.",
   },
-  strict: { kind: boolean(), default: 'false', help: 'Let warnings and what stays unknown fail too.' },
+  strict: { kind: boolean(), default: 'false', help: 'Fail on warnings and unknowns too.' },
   json: { kind: boolean(), default: 'false', help: 'Print one JSON document instead of lines.' },
 });

@@ -11,12 +11,12 @@ const UNSYNCHRONISED = 3;
 const FRACTION = 2 ** 32;
 
 /**
- * Asks an NTP server for the time, once (SNTP, RFC 4330, section 5). Never rejects: no answer within 3 s is a
- * comparison without an offset.
+ * Queries an NTP server once (SNTP, RFC 4330, section 5). Does not reject: without an answer within 3 s the
+ * comparison has no offset.
  *
  * @param server `host` or `host:port`
  */
-export function askNtp(server: string): Promise<Comparison> {
+export function queryNtp(server: string): Promise<Comparison> {
   const source = `NTP server ${server}`;
   const [, host, port = String(PORT)] = /^(.+?)(?::(\d+))?$/.exec(server) ?? [];
   const socket = createSocket(host!.includes(':') ? 'udp6' : 'udp4');
@@ -30,7 +30,7 @@ export function askNtp(server: string): Promise<Comparison> {
     const late = setTimeout(() => fail(`no answer within ${ANSWER_MS / 1000} s`), ANSWER_MS);
     const request = Buffer.alloc(48);
     request[0] = (4 << 3) | CLIENT;
-    // Says which request an answer belongs to; the server sends it back as it is.
+    // The transmit timestamp identifies the request: the server returns it unchanged.
     const sent = Date.now();
     request.writeUInt32BE(Math.floor(sent / 1000) + EPOCH, 40);
     request.writeUInt32BE(Math.floor(((sent % 1000) / 1000) * FRACTION), 44);
@@ -39,7 +39,7 @@ export function askNtp(server: string): Promise<Comparison> {
       const received = Date.now();
       if (answer.length < 48 || !answer.subarray(24, 32).equals(request.subarray(40, 48))) return;
       if ((answer[0]! & 7) !== SERVER || answer[0]! >> 6 === UNSYNCHRONISED || answer[1] === 0) {
-        return fail('it has no time itself');
+        return fail('it is not synchronised itself');
       }
       const [arrived, left] = [timestamp(answer, 32), timestamp(answer, 40)];
       finish({

@@ -6,54 +6,54 @@ import { dockerSize } from './units.ts';
 type Json = null | string | number | boolean | readonly Json[] | { readonly [key: string]: Json };
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A service of the deploy, as far as the doctor looks at it. */
+/** The properties of a service that the doctor checks. */
 export interface StackService {
   readonly name: string;
   readonly image: string | null;
-  /** How many tasks; null for one on every board that its constraints allow. */
+  /** The number of tasks; null for one on every board that its constraints allow. */
   readonly replicas: number | null;
-  /** Labels that a board needs to run it: `tidegauge.postgres` → `true`. */
+  /** Labels that a board needs for it: `tidegauge.postgres` → `true`. */
   readonly labels: ReadonlyMap<string, string>;
-  /** Boards with its labels may be missing: a second member, a further node. */
+  /** Whether boards with its labels may be missing: a second member, a further node. */
   readonly optional: boolean;
   readonly ports: readonly number[];
-  /** Bytes; null where there is none. */
+  /** Memory limit, bytes; null without one. */
   readonly limit: number | null;
   readonly reserved: number | null;
   readonly environment: Readonly<Record<string, string>>;
-  /** Directories of the board that it keeps its data in; a task does not start without. */
+  /** Directories of the board for its data; a task does not start without them. */
   readonly directories: readonly string[];
 }
 
-/** What a deploy needs, from the very files that will be deployed. */
+/** The requirements of a deployment, read from the files that will be deployed. */
 export interface Stack {
   readonly files: readonly string[];
   readonly services: readonly StackService[];
-  /** Secrets that have to be there before. */
+  /** Secrets that must exist before the deployment. */
   readonly secrets: readonly string[];
   readonly networks: readonly { readonly name: string; readonly mtu: number | null }[];
   readonly variables: Variables;
 }
 
-/** A file of the stack that is missing or not understood; the message is for people. */
+/** A stack file is missing or invalid. The message is for people. */
 export class StackError extends Error {
   override readonly name = 'StackError';
-  readonly mend: string;
+  readonly fix: string;
 
-  constructor(message: string, mend: string) {
+  constructor(message: string, fix: string) {
     super(message);
-    this.mend = mend;
+    this.fix = fix;
   }
 }
 
-/** Written by stacks/bin/digests, for those who want images by digest. */
+/** Written by stacks/bin/digests; it selects images by digest. */
 const DIGESTS = 'stacks/digests.env';
 
 /**
- * Reads stack files with the variables of stacks/versions.env and the profile, as stacks/bin/deploy does: what the
- * environment says wins.
+ * Reads stack files with the variables of stacks/versions.env and the profile, as stacks/bin/deploy does. The
+ * environment has precedence.
  *
- * @throws {StackError} when a file is missing, is not YAML, or asks for a variable that nothing sets
+ * @throws {StackError} when a file is missing, is not YAML, or needs a variable that is not set
  */
 export function readStack(
   directory: string,
@@ -93,8 +93,8 @@ function readText(directory: string, file: string): string {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new StackError(
-      `${join(directory, file)} ${code === 'ENOENT' ? 'is not there' : `cannot be read: ${message}`}`,
-      'say where docker-stack.yml and stacks/ are: --files DIR',
+      `${join(directory, file)} ${code === 'ENOENT' ? 'does not exist' : `cannot be read: ${message}`}`,
+      'set the directory of docker-stack.yml and stacks/: --files DIR',
     );
   }
 }
@@ -108,7 +108,7 @@ function readYaml(directory: string, file: string): Json {
   }
 }
 
-/** NAME=value lines as a shell reads them with `set -a; . FILE`, as far as our files go. */
+/** Parses NAME=value lines like a shell with `set -a; . FILE`, as far as the stack files need it. */
 export function parseEnv(text: string, variables: Variables): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [, name, quoted, plain] of text.matchAll(
@@ -119,7 +119,10 @@ export function parseEnv(text: string, variables: Variables): Record<string, str
   return found;
 }
 
-/** `$NAME`, `${NAME}`, with `:-` `-` for a default and `:?` `?` for a complaint; `$$` is a dollar. */
+/**
+ * Expands `$NAME` and `${NAME}`, with `:-` and `-` for a default, and `:?` and `?` for an error; `$$` is a dollar
+ * sign.
+ */
 export function interpolate(text: string, variables: Variables, where: string): string {
   return text.replaceAll(
     /\$(?:(\$)|(\w+)|\{(\w+)(?:(:?[-?])([^}]*))?\})/g,
@@ -146,7 +149,7 @@ function substitute(value: Json, variables: Variables, where: string): Json {
   );
 }
 
-/** Maps are merged, lists appended, anything else replaced. */
+/** Merges maps, appends lists, and replaces everything else. */
 function merge(whole: Json, part: Json): Json {
   if (Array.isArray(whole) && Array.isArray(part)) return [...whole, ...part];
   if (!isMap(whole) || !isMap(part)) return part;
@@ -168,7 +171,7 @@ function readService(name: string, service: Json): StackService {
     image: text(at(service, 'image')),
     replicas: at(deploy, 'mode') === 'global' ? null : replicas,
     labels: new Map(constraints.flatMap(labelOf)),
-    // The files write it without blanks, so that stacks/bin/deploy does not ask for it.
+    // The stack files write optional constraints without spaces, so that stacks/bin/deploy does not require them.
     optional: constraints.some((constraint) => /^node\.labels\.\S+==\S+$/.test(constraint)),
     ports: list(at(service, 'ports')).flatMap(publishedPort),
     limit: amount('limits'),
@@ -183,7 +186,7 @@ function labelOf(constraint: string): [string, string][] {
   return label === undefined ? [] : [[label, value!]];
 }
 
-/** `8080:8080`, `127.0.0.1:1883:1883/tcp`, or the long form; a port that Docker chooses is none. */
+/** `8080:8080`, `127.0.0.1:1883:1883/tcp`, or the long form. A port that Docker chooses is left out. */
 function publishedPort(port: Json): number[] {
   const published = isMap(port)
     ? numberOf(port.published)

@@ -2,19 +2,21 @@ import { createStore } from '@tidegauge/storage';
 import { error, type Finding, ok } from './finding.ts';
 import { duration } from './units.ts';
 
-/** A store that answered: seconds that the quickest of a few questions took. */
+/** The shortest response time of a store that answered, seconds. */
 export interface StorePing {
   readonly name: string;
   readonly seconds: number;
 }
 
 const QUESTIONS = 5;
-/** These are files: to open one makes it, and their commit is the disk's. */
+/** Stores in files: opening one would create it, and their commit time is that of the disk. */
 const FILES = ['sqlite', 'json', 'null'];
 
 /**
- * Asks a store whether it would take a write, a few times. It creates nothing; a store that is a file is not opened.
- * Rejects with the store's own error.
+ * Checks a few times whether a store would accept a write. It creates nothing, and does not open a store that is a
+ * file.
+ *
+ * @throws the store's own error
  */
 export async function pingStore(url: string): Promise<StorePing | null> {
   const store = await createStore(url);
@@ -40,9 +42,9 @@ export function checkStore(ping: StorePing | { readonly why: string } | null): F
     return [
       error(
         check,
-        `the store does not take writes: ${ping.why}`,
-        'check its URL (STORE), user and that it runs',
+        `the store does not accept writes: ${ping.why}`,
+        'check its URL (STORE) and user, and that it runs',
       ),
     ];
-  return [ok(check, `${ping.name} would take a write, and answers within ${duration(ping.seconds)}`)];
+  return [ok(check, `${ping.name} accepts writes, and answers within ${duration(ping.seconds)}`)];
 }

@@ -7,7 +7,7 @@ import { isDemanding, type MongodbImage } from './processor.ts';
 import type { Stack } from './stack.ts';
 import { plural, size } from './units.ts';
 
-/** What the doctor knows of the deploy that is meant; null where it was not said or not found. */
+/** The planned deployment; null for values that were not given or found. */
 export interface Plan {
   readonly store: string | null;
   readonly profile: Profile | null;
@@ -15,23 +15,23 @@ export interface Plan {
   readonly mongodb: MongodbImage | null;
 }
 
-/** Checks the swarm that the engine manages against what the stack asks for. */
+/** Checks the swarm of the engine against the requirements of the stack. */
 export function checkSwarm({ info, swarm }: Engine, plan: Plan): Finding[] {
   const { LocalNodeState: state, NodeAddr, Error: why } = info.Swarm;
-  if (swarm instanceof DockerError) return [error('swarm.state', swarm.message, swarm.mend)];
+  if (swarm instanceof DockerError) return [error('swarm.state', swarm.message, swarm.fix)];
   if (state !== 'active') {
-    const says = `this board is in no swarm (${state}${why === '' ? '' : `: ${why}`})`;
+    const message = `this board is not part of a swarm (${state}${why === '' ? '' : `: ${why}`})`;
     return [
-      error('swarm.state', says, 'docker swarm init --advertise-addr ADDRESS, or docker swarm join here'),
+      error('swarm.state', message, 'run docker swarm init --advertise-addr ADDRESS, or docker swarm join'),
     ];
   }
   if (swarm === null) {
-    const mend = 'run the doctor on a manager, or: docker node promote THIS-BOARD';
+    const fix = 'run the doctor on a manager, or run docker node promote THIS-BOARD';
     return [
       unknown(
         'swarm.state',
-        `this board (${NodeAddr}) is a worker, which is told nothing of the swarm`,
-        mend,
+        `this board (${NodeAddr}) is a worker, which has no access to the state of the swarm`,
+        fix,
       ),
     ];
   }
@@ -46,12 +46,14 @@ export function checkSwarm({ info, swarm }: Engine, plan: Plan): Finding[] {
 function checkManagers(nodes: readonly SwarmNode[]): Finding {
   const check = 'swarm.state';
   const managers = nodes.filter(({ Spec }) => Spec.Role === 'manager').length;
-  const says = `${plural(nodes.length, 'board')}, ${plural(managers, 'manager')}`;
-  if (managers % 2 === 1) return ok(check, says);
+  const message = `${plural(nodes.length, 'board')}, ${plural(managers, 'manager')}`;
+  if (managers % 2 === 1) return ok(check, message);
   return warning(
     check,
-    `${says}: the swarm stands still when ${managers === 2 ? 'either is' : `${managers / 2} of them are`} away, as with one less`,
-    nodes.length > managers ? 'docker node promote one more' : 'docker node demote one',
+    `${message}: the swarm loses its quorum when ${managers === 2 ? 'either is' : `${managers / 2} of them are`} down, as with one manager less`,
+    nodes.length > managers
+      ? 'promote one more: docker node promote BOARD'
+      : 'demote one: docker node demote BOARD',
   );
 }
 
@@ -65,11 +67,15 @@ function checkNodes(nodes: readonly SwarmNode[]): Finding[] {
         return error(
           'swarm.nodes',
           `${name} (${Status.Addr}) is ${Status.State}`,
-          `power it on, or take it out: docker node rm --force ${name}`,
+          `power it on, or remove it: docker node rm --force ${name}`,
         );
       }
-      const mend = `docker node update --availability active ${name}`;
-      return warning('swarm.nodes', `${name} gets no tasks: its availability is ${Spec.Availability}`, mend);
+      const fix = `docker node update --availability active ${name}`;
+      return warning(
+        'swarm.nodes',
+        `${name} receives no tasks: its availability is ${Spec.Availability}`,
+        fix,
+      );
     });
   const usable = nodes.filter(isUsable).map(hostname);
   return usable.length === 0 ? away : [...away, ok('swarm.nodes', `ready: ${usable.join(', ')}`)];
@@ -95,13 +101,13 @@ function checkEngines(nodes: readonly SwarmNode[], self: string, mongodb: Mongod
       ? warning(
           'swarm.engines',
           `engines differ: ${each}`,
-          'upgrade the older ones, one board at a time, drained',
+          'drain and upgrade the older ones, one board at a time',
         )
       : ok('swarm.engines', `Docker ${each}`),
     ...small.map((node) =>
       error(
         'swarm.architecture',
-        `${hostname(node)} runs a 32-bit kernel (${node.Description.Platform.Architecture}): no image of ours runs there`,
+        `${hostname(node)} runs a 32-bit kernel (${node.Description.Platform.Architecture}): Tidegauge's images do not run there`,
         'flash Raspberry Pi OS Lite (64-bit) and join it again',
       ),
     ),
@@ -109,7 +115,7 @@ function checkEngines(nodes: readonly SwarmNode[], self: string, mongodb: Mongod
       ? [
           unknown(
             'swarm.mongodb',
-            `${mongodb.image} needs ARMv8.2, and a swarm does not tell what ${untold.map(hostname).join(', ')} have`,
+            `${mongodb.image} needs ARMv8.2, and a swarm does not report the ARM version of ${untold.map(hostname).join(', ')}`,
             'run the doctor on each of them',
           ),
         ]
@@ -132,9 +138,9 @@ function checkLabels(nodes: readonly SwarmNode[], { services }: Stack): Finding[
     return missing.map(({ label, value, services: names, node }) =>
       error(
         check,
-        `no board that is ready has ${label}=${value}, so ${names.join(', ')} would wait for ever`,
+        `no ready board has ${label}=${value}, so ${names.join(', ')} would not start`,
         node === null
-          ? 'bring a board more, or make one ready, and label it'
+          ? 'add a board, or make one ready, and label it'
           : `docker node update --label-add ${label}=${value} ${hostname(node)}`,
       ),
     );
@@ -158,11 +164,11 @@ function checkSecrets(
   const check = 'swarm.secrets';
   const missing = secrets.filter((name) => !present.includes(name));
   if (secrets.length === 0) return [];
-  if (missing.length === 0) return [ok(check, `all ${secrets.length} are there`)];
-  const says = `${missing.length} of ${secrets.length} are missing: ${missing.join(', ')}`;
+  if (missing.length === 0) return [ok(check, `all ${secrets.length} exist`)];
+  const message = `${missing.length} of ${secrets.length} are missing: ${missing.join(', ')}`;
   const monitoring = files.includes('stacks/monitoring.yml') ? ', stacks/bin/secrets monitoring' : '';
-  const mend = `stacks/bin/secrets ${store ?? 'STORE'}${monitoring} (those that are there are kept)`;
-  return [error(check, says, mend)];
+  const fix = `stacks/bin/secrets ${store ?? 'STORE'}${monitoring} (existing ones are kept)`;
+  return [error(check, message, fix)];
 }
 
 function checkMemory(nodes: readonly SwarmNode[], { services }: Stack, profile: Profile | null): Finding[] {
@@ -174,16 +180,16 @@ function checkMemory(nodes: readonly SwarmNode[], { services }: Stack, profile: 
     const move = `move a label to another board, or deploy with a smaller profile`;
     if (profile !== null && !fits(memory, profile)) {
       const largest = profileFor(memory);
-      const mend =
-        largest === null ? 'take it out of the swarm' : `deploy with stacks/profiles/${largest}.env`;
-      return [error(check, `${board} is too small for the profile ${profile}`, mend)];
+      const fix =
+        largest === null ? 'remove it from the swarm' : `deploy with stacks/profiles/${largest}.env`;
+      return [error(check, `${board} is too small for the profile ${profile}`, fix)];
     }
     if (reserved > memory) {
       return [error(check, `${board} cannot hold ${names.join(', ')}: they reserve ${size(reserved)}`, move)];
     }
     if (limit > memory) {
-      const says = `${board}: ${names.join(', ')} may take ${size(limit)} together; when all do, the kernel ends one`;
-      return [warning(check, says, move)];
+      const message = `${board}: ${names.join(', ')} may take ${size(limit)} together; if they do, the kernel kills one of them`;
+      return [warning(check, message, move)];
     }
     return names.length === 0 ? [] : [ok(check, `${board}: ${names.join(', ')} take ${size(limit)} at most`)];
   });

@@ -8,12 +8,12 @@ export function checkVersions(engine: Engine, stack: Stack | null, stackName: st
   return [checkEngine(engine), ...(stack === null ? [] : checkImages(engine, stack, stackName))];
 }
 
-/** Below 20.10 it does not know jobs, tmpfs in a stack and what else our files ask for. */
+/** Engines before 20.10 do not support jobs, tmpfs in stacks and other features of the stack files. */
 function checkEngine({ info, arch }: Engine): Finding {
   const check = 'docker.engine';
   const { ServerVersion: version, Driver } = info;
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const upgrade = 'upgrade it: curl -fsSL https://get.docker.com | sh';
+  const upgrade = 'upgrade Docker: curl -fsSL https://get.docker.com | sh';
   if (major < OLDEST_ENGINE[0] || (major === OLDEST_ENGINE[0] && minor < OLDEST_ENGINE[1])) {
     return error(
       check,
@@ -24,7 +24,7 @@ function checkEngine({ info, arch }: Engine): Finding {
   if (arch === 'arm' || arch === '386') {
     return error(
       check,
-      `Docker ${version} is a 32-bit program (${arch}): it pulls images that we do not have`,
+      `Docker ${version} is a 32-bit program (${arch}): there are no Tidegauge images for it`,
       'flash Raspberry Pi OS Lite (64-bit)',
     );
   }
@@ -43,7 +43,7 @@ function checkImages({ swarm }: Engine, stack: Stack, stackName: string): Findin
   const running = swarm !== null && 'services' in swarm ? swarm.services : [];
   const pairs = stack.services.flatMap(({ name, image }) => {
     const service = running.find(({ Spec }) => Spec.Name === `${stackName}_${name}`);
-    // A deployed service names the digest behind the tag.
+    // The image name of a deployed service includes its digest.
     const used = service?.Spec.TaskTemplate.ContainerSpec?.Image;
     return used === undefined || image === null ? [] : [{ name, used: withoutDigest(used), image }];
   });

@@ -12,7 +12,7 @@ import { only } from '../support/findings.ts';
 import { runDoctor } from '../support/run-doctor.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
-// An image without a file of its own: programs are this machine's.
+// An empty image: the container uses the programs of this machine.
 const EMPTY = `d=$(mktemp -d); cd "$d"; mkdir usr; for l in bin lib lib64 sbin; do ln -s usr/$l; done; tar -c .; rm -r "$d"`;
 const NODE = ['-v', '/usr:/usr:ro', '-v', `${process.execPath}:/node:ro`];
 const PORT = 8883;
@@ -40,34 +40,34 @@ async function examineBoard(...args: string[]): Promise<Report> {
   return JSON.parse(await docker(...container, ...command)) as Report;
 }
 
-test('an engine without a swarm is sent to make one', { skip }, async () => {
+test('for an engine without a swarm the fix is docker swarm init', { skip }, async () => {
   await boards[0]!.docker(['import', '-', 'empty'], { input: execFileSync('sh', ['-c', EMPTY]) });
   const { findings } = await examineBoard();
-  assert.match(only(findings, 'docker.engine', 'ok').says, /^Docker \d+\.\d+/);
-  assert.match(only(findings, 'swarm.state', 'error').mend!, /docker swarm init/);
-  assert.match(only(findings, 'ports.free', 'ok').says, /8883/);
+  assert.match(only(findings, 'docker.engine', 'ok').message, /^Docker \d+\.\d+/);
+  assert.match(only(findings, 'swarm.state', 'error').fix!, /docker swarm init/);
+  assert.match(only(findings, 'ports.free', 'ok').message, /8883/);
 });
 
-test('mends that it names mend: labels, secrets and directories, until all that is left is known', {
+test('the suggested fixes work: labels, secrets and directories, until only expected findings are left', {
   skip,
 }, async () => {
   await swarm();
   const before = await examineBoard();
   const labels = before.findings.filter(({ check }) => check === 'swarm.labels');
   assert.equal(labels.length, 2, 'broker and postgres have no board');
-  for (const { mend } of labels) await docker(...mend!.replace(/^docker /, '').split(' '));
+  for (const { fix } of labels) await docker(...fix!.replace(/^docker /, '').split(' '));
   const secrets = only(before.findings, 'swarm.secrets', 'error');
-  assert.match(secrets.mend!, /^stacks\/bin\/secrets postgres/);
-  for (const name of secrets.says.match(/tidegauge_\w+/g)!) {
+  assert.match(secrets.fix!, /^stacks\/bin\/secrets postgres/);
+  for (const name of secrets.message.match(/tidegauge_\w+/g)!) {
     await boards[0]!.docker(['secret', 'create', name, '-'], { input: 'x' });
   }
-  // One label went to each board; the directory is asked for where its service will run.
+  // One label went to each board; the directory is required where its service will run.
   const [asked, ...others] = (await examineBoard()).findings.filter(
     ({ check }) => check === 'disk.directories',
   );
   assert.deepEqual(others, []);
   assert.equal(asked!.level, 'error');
-  mkdirSync(/^(\S+) does not exist/.exec(asked!.says)![1]!);
+  mkdirSync(/^(\S+) does not exist/.exec(asked!.message)![1]!);
 
   const { findings } = await examineBoard();
   for (const check of ['swarm.state', 'swarm.nodes', 'swarm.engines', 'swarm.labels', 'swarm.secrets'])
@@ -77,7 +77,7 @@ test('mends that it names mend: labels, secrets and directories, until all that 
   assert.equal(findings.filter(({ check, level }) => check === 'swarm.memory' && level === 'ok').length, 2);
 });
 
-test('overlay networks have 50 bytes less than they count on, and more than the boards pass is refused', {
+test('overlay networks have 50 bytes less than their MTU, and a larger MTU than that of the boards is an error', {
   skip,
 }, async () => {
   await docker('network', 'create', '-d', 'overlay', '--attachable', 'plain');
@@ -86,33 +86,30 @@ test('overlay networks have 50 bytes less than they count on, and more than the 
   assert.equal(inside.trim(), '1450');
   await docker('network', 'create', '-d', 'overlay', '--opt', 'com.docker.network.driver.mtu=9000', 'jumbo');
   const { findings } = await examineBoard();
-  assert.match(
-    only(findings, 'network.mtu', 'error').says,
-    /eth0 takes 1500 bytes, but jumbo counts on 9000/,
-  );
+  assert.match(only(findings, 'network.mtu', 'error').message, /eth0 has MTU 1500, but jumbo assumes 9000/);
   await docker('network', 'rm', 'jumbo', 'plain');
 });
 
-test('a port that another container has is told with its name', { skip }, async () => {
+test('a port of another container is reported with the name of the container', { skip }, async () => {
   const listen = `require("net").createServer().listen(${PORT})`;
   const publish = ['--name', 'squatter', '-p', `${PORT}:${PORT}`];
   await docker('run', '-d', ...publish, ...NODE, 'empty', '/node', '-e', listen);
   const { findings } = await examineBoard();
   assert.match(
-    only(findings, 'ports.taken', 'error').says,
-    /port 8883, which mosquitto publishes, is taken by container squatter/,
+    only(findings, 'ports.taken', 'error').message,
+    /port 8883, which mosquitto publishes, is in use by container squatter/,
   );
   await docker('rm', '-f', 'squatter');
 });
 
-test('a drained board and one that died are named', { skip }, async () => {
+test('a drained board and a board that is down are listed', { skip }, async () => {
   await docker('node', 'update', '--availability', 'drain', 'board-2');
   const drained = only(
     (await examineBoard()).findings.filter(({ level }) => level !== 'ok'),
     'swarm.nodes',
     'warning',
   );
-  assert.match(drained.says, /board-2 gets no tasks/);
+  assert.match(drained.message, /board-2 receives no tasks/);
   await boards[1]!.docker(['swarm', 'leave']);
   await docker('node', 'update', '--availability', 'active', 'board-2');
   for (const deadline = Date.now() + 60_000; ; ) {
@@ -126,10 +123,10 @@ test('a drained board and one that died are named', { skip }, async () => {
     'swarm.nodes',
     'error',
   );
-  assert.match(dead.mend!, /docker node rm --force board-2/);
+  assert.match(dead.fix!, /docker node rm --force board-2/);
 });
 
-test('from another network the board is judged as far as its engine tells, and the rest is unknown', {
+test('from another network the board is checked through its engine, and the rest is unknown', {
   skip,
 }, async () => {
   const { stdout } = await runDoctor([

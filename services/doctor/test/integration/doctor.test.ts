@@ -9,7 +9,7 @@ import { startMosquitto, temporaryDirectory } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { connectAsync } from 'mqtt';
-import { askNtp } from '../../src/sntp.ts';
+import { queryNtp } from '../../src/sntp.ts';
 import { only } from '../support/findings.ts';
 import { examineHere, runDoctor } from '../support/run-doctor.ts';
 
@@ -23,34 +23,34 @@ after(() => broker?.stop());
 const temporary = temporaryDirectory('doctor');
 after(() => temporary.remove());
 
-test('a disk is measured with real writes, and nothing is left on it', async () => {
+test('a disk is measured with real writes, and no file is left', async () => {
   const directory = join(temporary.path, 'data');
   mkdirSync(directory);
   const { findings } = await examineHere(['--data', directory]);
   const fsync = findings.find(({ check }) => check === 'disk.fsync')!;
-  assert.match(fsync.says, /^fsync takes .* at most [\d,]+ commits\/s/);
+  assert.match(fsync.message, /^fsync takes .* at most [\d,]+ commits\/s/);
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test('a directory that is not there, and one in memory, are told', async () => {
+test('a missing directory and a directory in memory are reported', async () => {
   const missing = await examineHere(['--data', join(temporary.path, 'no', 'such')]);
   only(missing.findings, 'disk.directory', 'warning');
   const { findings } = await examineHere(['--data', '/dev/shm']);
-  assert.match(only(findings, 'disk.filesystem', 'error').says, /tmpfs is memory/);
+  assert.match(only(findings, 'disk.filesystem', 'error').message, /tmpfs is in memory/);
 });
 
-test('this machine is told as it is', async () => {
+test('this machine is described correctly', async () => {
   const { findings, host } = await examineHere(['--data', temporary.path]);
   assert.ok(host.length > 0);
   assert.match(
-    only(findings, 'processor.kind', 'ok').says,
+    only(findings, 'processor.kind', 'ok').message,
     new RegExp(`${process.arch === 'x64' ? 'x86_64' : 'aarch64'}`),
   );
-  assert.match(only(findings, 'memory.total', 'ok').says, /GiB/);
-  assert.match(findings.find(({ check }) => check === 'kernel.page-size')!.says, /pages of \d+ KiB/);
+  assert.match(only(findings, 'memory.total', 'ok').message, /GiB/);
+  assert.match(findings.find(({ check }) => check === 'kernel.page-size')!.message, /pages of \d+ KiB/);
 });
 
-test("a real mosquitto's own bound on messages in flight is set against the wanted rate", {
+test('the limit of a real mosquitto on messages in flight is compared with the required rate', {
   skip,
 }, async () => {
   const { findings } = await examineHere([
@@ -61,12 +61,15 @@ test("a real mosquitto's own bound on messages in flight is set against the want
     '--data',
     temporary.path,
   ]);
-  assert.match(only(findings, 'broker.connection', 'ok').says, /mosquitto version .*, 5 messages in flight/);
+  assert.match(
+    only(findings, 'broker.connection', 'ok').message,
+    /mosquitto version .*, 5 messages in flight/,
+  );
   const ceiling = only(findings, 'broker.ceiling', 'error');
-  assert.match(ceiling.says, / 5 in flight \(max_inflight_messages\).*less than the wanted 100,000\/s/);
+  assert.match(ceiling.message, / 5 in flight \(max_inflight_messages\).*less than the required 100,000\/s/);
 });
 
-test('what mosquitto dropped while saying yes is seen', { skip }, async () => {
+test('messages that mosquitto dropped after it acknowledged them are reported', { skip }, async () => {
   const sleeper = await connectAsync(broker!.url, { clientId: 'sleeper', clean: false });
   await sleeper.subscribeAsync('t', { qos: 1 });
   await sleeper.endAsync();
@@ -80,10 +83,10 @@ test('what mosquitto dropped while saying yes is seen', { skip }, async () => {
   await told;
   await publisher.endAsync();
   const { findings } = await examineHere(['--broker', broker!.url, '--data', temporary.path]);
-  assert.match(only(findings, 'broker.dropped', 'warning').says, /messages dropped since it started/);
+  assert.match(only(findings, 'broker.dropped', 'warning').message, /messages dropped since it started/);
 });
 
-test('a running ingest tells how long its commits take', { skip }, async (context) => {
+test('the commit times of a running ingest are used', { skip }, async (context) => {
   const ingest = await startIngestProcess({
     BROKER: broker!.url,
     STORE: `sqlite:${join(temporary.path, 'readings.db')}`,
@@ -96,11 +99,11 @@ test('a running ingest tells how long its commits take', { skip }, async (contex
   await ingest.until(({ readings }) => readings.stored > 0, 60_000);
   const args = ['--ingest', ingest.url, '--rate', '1', '--data', temporary.path];
   const { findings } = await examineHere(args);
-  assert.match(only(findings, 'broker.ceiling', 'ok').says, /commit, mean of the running ingest/);
+  assert.match(only(findings, 'broker.ceiling', 'ok').message, /commit, mean of the running ingest/);
   only(findings, 'clock.offset', 'ok');
 });
 
-test('a broker, an ingest or a store that does not answer is an error, and the rest is looked at all the same', async () => {
+test('a broker, an ingest or a store that does not answer is an error, and all other checks still run', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -110,8 +113,8 @@ test('a broker, an ingest or a store that does not answer is an error, and the r
     ...['--broker', `mqtt://127.0.0.1:${port}`, '--ingest', `http://127.0.0.1:${port}`],
     ...['--store', `postgres://u:secret@127.0.0.1:${port}/db`, '--data', temporary.path],
   ]);
-  assert.match(only(findings, 'broker.connection', 'error').says, /ECONNREFUSED/);
-  assert.match(only(findings, 'ingest.metrics', 'error').says, /ECONNREFUSED/);
+  assert.match(only(findings, 'broker.connection', 'error').message, /ECONNREFUSED/);
+  assert.match(only(findings, 'ingest.metrics', 'error').message, /ECONNREFUSED/);
   only(findings, 'store.health', 'error');
   only(findings, 'memory.total', 'ok');
   assert.ok(!JSON.stringify(findings).includes('secret'));
@@ -137,26 +140,26 @@ async function startNtp(offset: number, stratum = 2): Promise<{ server: string; 
   return { server: `127.0.0.1:${socket.address().port}`, stop: () => socket.close() };
 }
 
-test("a clock is compared with a time server's", async (context) => {
+test('a clock is compared with that of a time server', async (context) => {
   const right = await startNtp(0);
   const late = await startNtp(-3600);
   context.after(() => [right, late].forEach(({ stop }) => void stop()));
   const agrees = await examineHere(['--ntp', right.server, '--data', temporary.path]);
   only(agrees.findings, 'clock.offset', 'ok');
   const { findings } = await examineHere(['--ntp', late.server, '--data', temporary.path]);
-  assert.match(only(findings, 'clock.offset', 'error').says, /60 min ahead of NTP server/);
+  assert.match(only(findings, 'clock.offset', 'error').message, /60 min ahead of NTP server/);
 });
 
-test('a time server that has no time, or does not answer, proves nothing', async (context) => {
+test('a time server that is not synchronised, or does not answer, gives no comparison', async (context) => {
   const lost = await startNtp(0, 0);
   const silent = createSocket('udp4').bind(0, '127.0.0.1');
   context.after(() => [lost.stop(), silent.close()]);
   await once(silent, 'listening');
-  assert.equal((await askNtp(lost.server)).why, 'it has no time itself');
-  assert.equal((await askNtp(`127.0.0.1:${silent.address().port}`)).why, 'no answer within 3 s');
+  assert.equal((await queryNtp(lost.server)).why, 'it is not synchronised itself');
+  assert.equal((await queryNtp(`127.0.0.1:${silent.address().port}`)).why, 'no answer within 3 s');
 });
 
-test('exit codes tell fine, findings and wrong usage apart', async () => {
+test('exit codes distinguish success, findings and bad usage', async () => {
   const quick = ['--docker-host', 'none', '--disk-time', '100ms', '--data', temporary.path];
   const relaxed = await runDoctor(quick);
   // What this machine itself lacks is not known here: errors fail, warnings and unknowns do not.
@@ -167,7 +170,7 @@ test('exit codes tell fine, findings and wrong usage apart', async () => {
     relaxed.stdout,
     new RegExp(`: ${errors === 0 ? 'passed' : 'not passed'} \\(${errors} error, `),
   );
-  assert.match(relaxed.stdout, /^not looked at: .*--rate/m);
+  assert.match(relaxed.stdout, /^not checked: .*--rate/m);
   const strict = await runDoctor([...quick, '--strict', '--data', join(temporary.path, 'none')]);
   assert.equal(strict.code, 1);
   assert.match(strict.stdout, /^warn {3}disk\.directory .* -> run stacks\/bin\/board/m);
@@ -178,7 +181,7 @@ test('exit codes tell fine, findings and wrong usage apart', async () => {
   assert.match(wrong.stderr, /--profile must be one of 1gb, 2gb, 4gb, 8gb.*; got "3gb"/);
 });
 
-test('an engine that is not there is one finding with its mend', async () => {
+test('an engine that does not run is one finding with its fix', async () => {
   const socket = join(temporary.path, 'none.sock');
   const { code, stdout } = await runDoctor([
     '--docker-host',
@@ -189,7 +192,7 @@ test('an engine that is not there is one finding with its mend', async () => {
   ]);
   assert.equal(code, 1);
   const { findings } = JSON.parse(stdout);
-  assert.match(only(findings, 'docker.engine', 'error').says, /no Docker engine answers at .* \(ENOENT\)/);
+  assert.match(only(findings, 'docker.engine', 'error').message, /no Docker engine answers at .* \(ENOENT\)/);
   const { stdout: other } = await runDoctor([
     '--docker-host',
     'ssh://board',
@@ -198,7 +201,7 @@ test('an engine that is not there is one finding with its mend', async () => {
     '--json',
   ]);
   assert.match(
-    only(JSON.parse(other).findings, 'docker.engine', 'error').says,
-    /ssh:\/\/board is not understood/,
+    only(JSON.parse(other).findings, 'docker.engine', 'error').message,
+    /ssh:\/\/board is not the address of a Docker engine/,
   );
 });

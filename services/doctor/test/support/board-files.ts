@@ -1,6 +1,9 @@
 import type { HostFiles } from '../../src/host-files.ts';
 
-/** A machine's files as recorded: paths to contents; directories are what their files imply, links begin with `->`. */
+/**
+ * The recorded files of a machine, by path. Directories follow from their files; the content of a link begins with
+ * `->`.
+ */
 export function recorded(contents: Readonly<Record<string, string | Buffer>>): HostFiles {
   const get = (path: string): string | Buffer | null => contents[path] ?? null;
   return {
@@ -24,7 +27,7 @@ export function recorded(contents: Readonly<Record<string, string | Buffer>>): H
   };
 }
 
-/** Pairs of 64-bit words, as the kernel gives them to a process. */
+/** An auxiliary vector: pairs of 64-bit words, as the kernel passes them to a process. */
 export function auxv(pageSize: number): Buffer {
   const words = [33n, 0x7fff_0000n, 16n, 0x83n, 6n, BigInt(pageSize), 0n, 0n];
   const vector = Buffer.alloc(words.length * 8);
@@ -56,7 +59,7 @@ const V8_0 = 'fp asimd evtstrm crc32 cpuid';
 const A76 =
   'fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp';
 
-/** cgroup v1 of Raspberry Pi OS 10, and what its cmdline.txt does to it. */
+/** cgroup v1 of Raspberry Pi OS 10, with the effect of its cmdline.txt. */
 const NO_MEMORY_CGROUP =
   '#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t6\t1\t1\nmemory\t0\t57\t0\npids\t4\t61\t1\n';
 const SWAPS = 'Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n';

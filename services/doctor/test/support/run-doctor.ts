@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Report } from '../../src/report.ts';
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-// It gives each of its questions 5 s at most; the rest is a busy machine.
+// Each query of the doctor takes 5 s at most; the rest is for a busy machine.
 const END_MS = 120_000;
 
 export interface Ended {
@@ -12,7 +12,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the doctor as its user does. */
+/** Runs the doctor as a process. */
 export function runDoctor(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -26,7 +26,7 @@ export function runDoctor(
   });
 }
 
-/** The same, without Docker and with a quick look at the disk; what it found, as scripts get it. */
+/** Runs the doctor without Docker and with a short disk measurement, and returns its JSON report. */
 export async function examineHere(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

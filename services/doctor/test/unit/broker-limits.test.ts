@@ -21,7 +21,7 @@ const LIMITS: BrokerLimits = {
   persistence: true,
 };
 
-test("a mosquitto.conf is read with mosquitto's own defaults, and what its service adds at start", () => {
+test("a mosquitto.conf is read with mosquitto's defaults and the settings that its service adds at start", () => {
   assert.deepEqual(parseMosquittoConf('listener 1883\n# max_inflight_messages 5\n', {}), {
     inflight: 20,
     queuedMessages: 1000,
@@ -40,49 +40,46 @@ test("a mosquitto.conf is read with mosquitto's own defaults, and what its servi
   );
 });
 
-test("the window over batch and commit is the ceiling: mosquitto's 20 do not carry 1,000 messages/s", () => {
+test("the ceiling is the window divided by batch and commit time: mosquitto's default of 20 does not allow 1,000 messages/s", () => {
   const findings = checkLimits({ ...LIMITS, inflight: 20 }, { ...FLOW, rate: 1001 });
   const finding = only(findings, 'broker.ceiling', 'error');
   assert.match(
-    finding.says,
+    finding.message,
     /allows 1,000 messages\/s: 20 in flight \(max_inflight_messages\) \/ \(3\.0 ms batch \+ 17 ms commit/,
   );
-  assert.match(finding.mend!, /max_inflight_messages 0 \(or 41\)/);
+  assert.match(finding.fix!, /max_inflight_messages 0 \(or 41\)/);
 });
 
-test("room to catch up is asked for, replicas add up, and a wide window is ingest's own", () => {
+test('a reserve to catch up is required, replicas add up, and ingest limits a wide window', () => {
   only(checkLimits({ ...LIMITS, inflight: 30 }, FLOW), 'broker.ceiling', 'warning');
   only(checkLimits({ ...LIMITS, inflight: 30 }, { ...FLOW, replicas: 2 }), 'broker.ceiling', 'ok');
   const wide = only(checkLimits(LIMITS, { ...FLOW, rate: 500_000 }), 'broker.ceiling', 'error');
-  assert.match(wide.says, /8,000 in flight \(MAX_IN_FLIGHT of ingest\)/);
+  assert.match(wide.message, /8,000 in flight \(MAX_IN_FLIGHT of ingest\)/);
   only(checkLimits(LIMITS, { ...FLOW, rate: null }), 'broker.ceiling', 'ok');
   only(checkLimits(LIMITS, { ...FLOW, commit: null }), 'broker.ceiling', 'unknown');
 });
 
-test('a queue is told as the time that it survives, by messages and by bytes', () => {
+test('the size of a queue is reported as a time, by messages and by bytes', () => {
   const small = only(checkLimits({ ...LIMITS, queuedMessages: 1000 }, FLOW), 'broker.queue', 'error');
-  assert.match(small.says, /1\.0 s at 1,000\/s, then mosquitto drops/);
-  assert.match(
-    small.mend!,
-    /raise max_queued_messages to 600000 \(MOSQUITTO_QUEUED_MESSAGES .* about 315 MiB/,
-  );
+  assert.match(small.message, /1\.0 s at 1,000\/s, then mosquitto drops/);
+  assert.match(small.fix!, /set max_queued_messages to 600000 \(MOSQUITTO_QUEUED_MESSAGES .* about 315 MiB/);
   const bytes = only(checkLimits({ ...LIMITS, queuedBytes: 20_000_000 }, FLOW), 'broker.queue', 'warning');
-  assert.match(bytes.mend!, /raise max_queued_bytes to 60000000/);
+  assert.match(bytes.fix!, /set max_queued_bytes to 60000000/);
   only(checkLimits(LIMITS, FLOW), 'broker.queue', 'ok');
   only(checkLimits({ ...LIMITS, queuedMessages: 0, queuedBytes: 0 }, FLOW), 'broker.queue', 'error');
 });
 
-test("a queue that does not fit the broker's memory is refused", () => {
+test("a queue that does not fit the broker's memory is an error", () => {
   only(checkLimits(LIMITS, FLOW), 'broker.memory', 'error');
   const shipped = { ...LIMITS, queuedMessages: 100_000, queuedBytes: 33_554_432 };
   assert.match(
-    only(checkLimits(shipped, FLOW), 'broker.memory', 'ok').says,
+    only(checkLimits(shipped, FLOW), 'broker.memory', 'ok').message,
     /75 MiB of the broker's 128 MiB/,
   );
   only(checkLimits(shipped, { ...FLOW, replicas: 3 }), 'broker.memory', 'error');
 });
 
-test('what a broker says of itself is judged: drops, shared subscriptions, silence', () => {
+test('drops, missing shared subscriptions and an unreachable broker are reported', () => {
   const said = {
     inflight: 0,
     sharedSubscriptions: true,
@@ -100,7 +97,7 @@ test('what a broker says of itself is judged: drops, shared subscriptions, silen
   only(checkBroker('mqtt://b', { why: 'ECONNREFUSED' }), 'broker.connection', 'error');
 });
 
-test("ingest's commits are its writes of readings, not its other calls to the store", () => {
+test('commit times count writes of readings only', () => {
   const text = [
     'tidegauge_store_seconds_sum{backend="postgres",op="readings.write"} 3.5',
     'tidegauge_store_seconds_count{backend="postgres",op="readings.write"} 700',

@@ -19,7 +19,7 @@ function disk(path: string, change: Partial<Disk> = {}): Disk {
   };
 }
 
-test('a directory lies on the longest mount point above it, and its device is told by its place in /sys', () => {
+test('the longest mount point above a directory is its file system, and /sys determines the kind of device', () => {
   assert.deepEqual(disk('/var/lib/docker').medium, 'SD card');
   assert.equal(findMount(PI_3B, '/var/lib/tidegauge/postgres')?.type, 'vfat');
   assert.equal(findMount(PI_3B, '/var/lib/tidegauge-2')?.type, 'ext4');
@@ -27,16 +27,16 @@ test('a directory lies on the longest mount point above it, and its device is to
   assert.equal(findMount(PI_3B, '/mnt/my disk/data')?.device, '8:17');
 });
 
-test('a card is warned of, FAT and a disk without barriers are refused', () => {
+test('an SD card is a warning; FAT and a disk without barriers are errors', () => {
   only(checkDisk(disk('/srv')), 'disk.directory', 'warning');
   only(checkDisk(disk('/srv')), 'disk.filesystem', 'ok');
   only(checkDisk(disk('/var/lib/tidegauge')), 'disk.directory', 'ok');
-  assert.match(only(checkDisk(disk('/var/lib/tidegauge')), 'disk.filesystem', 'error').mend!, /mkfs\.ext4/);
-  assert.match(only(checkDisk(disk('/mnt/my disk')), 'disk.filesystem', 'error').says, /barriers/);
+  assert.match(only(checkDisk(disk('/var/lib/tidegauge')), 'disk.filesystem', 'error').fix!, /mkfs\.ext4/);
+  assert.match(only(checkDisk(disk('/mnt/my disk')), 'disk.filesystem', 'error').message, /barriers/);
   only(checkDisk(disk('/srv', { mount: null, medium: null })), 'disk.filesystem', 'unknown');
 });
 
-test('what a container sees read-only is not called broken, a read-only file system is', () => {
+test('a read-only mount in a container is not an error, a read-only file system is', () => {
   const seen = (options: string, own: string) =>
     findMount(
       recorded({ '/proc/self/mountinfo': `9 8 8:2 / /host ${options} - ext4 /dev/sda2 ${own}\n` }),
@@ -47,20 +47,20 @@ test('what a container sees read-only is not called broken, a read-only file sys
   only(checkDisk(disk('/srv', { mount, medium: 'USB' })), 'disk.filesystem', 'error');
 });
 
-test('the cost of a commit is said in words, and where it hurts it is a warning', () => {
+test('the cost of a commit is explained, and a high cost is a warning', () => {
   const fine = only(checkDisk(disk('/srv')), 'disk.fsync', 'ok');
-  assert.match(fine.says, /8\.0 ms \(p99 90 ms.*at most 125 commits\/s/);
+  assert.match(fine.message, /8\.0 ms \(p99 90 ms.*at most 125 commits\/s/);
   only(checkDisk(disk('/srv', { fsync: { p50: 0.03, p99: 0.8, writes: 90 } })), 'disk.fsync', 'warning');
   const lies = only(
     checkDisk(disk('/srv', { fsync: { p50: 1e-5, p99: 2e-5, writes: 1000 } })),
     'disk.fsync',
     'warning',
   );
-  assert.match(lies.says, /confirms before it has stored/);
+  assert.match(lies.message, /confirms before it has stored/);
   only(checkDisk(disk('/srv', { fsync: { why: 'EACCES' } })), 'disk.fsync', 'unknown');
 });
 
-test('free space and inodes are judged by what is left and by the size of the disk', () => {
+test('free space is checked as an amount and as a share, and inodes too', () => {
   const free = (bytes: number, inodes: number | null, level: 'ok' | 'warning' | 'error') =>
     only(checkDisk(disk('/srv', { free: { bytes, total: 30 * 2 ** 30, inodes } })), 'disk.free', level);
   free(20 * 2 ** 30, null, 'ok');
@@ -69,9 +69,9 @@ test('free space and inodes are judged by what is left and by the size of the di
   free(20 * 2 ** 30, 900, 'error');
 });
 
-test('a directory that is not there yet is measured above, and that is said', () => {
+test('for a directory that does not exist its parent is measured, and the finding reports it', () => {
   const finding = only(checkDisk(disk('/srv', { directory: '/srv/tidegauge' })), 'disk.directory', 'warning');
-  assert.match(finding.says, /\/srv\/tidegauge does not exist; \/srv is measured/);
+  assert.match(finding.message, /\/srv\/tidegauge does not exist; \/srv is measured/);
 });
 
 const SYNCED = recorded({
@@ -79,14 +79,14 @@ const SYNCED = recorded({
   '/etc/systemd/timesyncd.conf': '[Time]\n#NTP=\nNTP=ntp.example.org backup.example.org\n',
 });
 
-test('timesyncd says whether it has the time; the first server it is told to ask is the one compared with', () => {
+test('the state of timesyncd is read, and the clock is compared with its first configured server', () => {
   assert.deepEqual(readClock(SYNCED), { keeper: 'timesyncd', synchronised: true, server: 'ntp.example.org' });
   only(checkClock(readClock(SYNCED), []), 'clock.synchronised', 'ok');
   const lost = recorded({ '/run/systemd/timesync/other': '' });
   only(checkClock(readClock(lost), []), 'clock.synchronised', 'error');
 });
 
-test('a clock that nothing vouches for is unknown, until another clock agrees', () => {
+test('a clock without a known time service is unknown, until another clock agrees', () => {
   const chrony = readClock(
     recorded({
       '/run/chrony/chronyd.sock': '',
@@ -101,13 +101,13 @@ test('a clock that nothing vouches for is unknown, until another clock agrees', 
   only(checkClock(readClock(recorded({})), []), 'clock.synchronised', 'unknown');
 });
 
-test('an offset counts beyond what the measurement can be off by, and past a minute readings suffer', () => {
+test('an offset counts beyond the uncertainty of its measurement, and above a minute it is an error', () => {
   const offset = (seconds: number | null, level: 'ok' | 'warning' | 'error' | 'unknown') =>
     only(
       checkClock(readClock(SYNCED), [{ source: 'x', offset: seconds, uncertainty: 0.6 }]),
       'clock.offset',
       level,
-    ).says;
+    ).message;
   assert.match(offset(0.9, 'ok'), /agrees with x/);
   assert.match(offset(-5, 'warning'), /5\.0 s ahead of x/);
   assert.match(offset(1_209_600, 'error'), /336 h behind x: readings are marked skewed/);

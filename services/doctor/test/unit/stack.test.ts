@@ -16,7 +16,7 @@ function write(name: string, text: string): void {
   writeFileSync(join(directory, name), text);
 }
 
-test('what the project ships is read whole: ports, labels, secrets, memory, directories', () => {
+test('the stack files of the project are read: ports, labels, secrets, memory, directories', () => {
   const stack = readStack(ROOT, ['docker-stack.yml', 'stacks/postgres.yml'], '1gb', {});
   const service = (name: string) => stack.services.find((each) => each.name === name)!;
   assert.deepEqual(service('mosquitto').ports, [8883]);
@@ -31,20 +31,20 @@ test('what the project ships is read whole: ports, labels, secrets, memory, dire
   assert.ok(Number(service('mosquitto').environment.MAX_QUEUED_MESSAGES) > 0);
 });
 
-test('a member that may be missing is told from one that may not, as stacks/bin/deploy does', () => {
+test('optional members are recognised like in stacks/bin/deploy', () => {
   const { services } = readStack(ROOT, ['docker-stack.yml', 'stacks/mongodb.yml'], '1gb', {});
   const optional = (name: string) => services.find((each) => each.name === name)!.optional;
   assert.deepEqual(['mongodb-1', 'mongodb-2', 'mongodb-3'].map(optional), [false, true, true]);
 });
 
-test('what the environment says wins', () => {
+test('the environment has precedence over the files', () => {
   const image = (environment: Record<string, string>) =>
     readStack(ROOT, ['stacks/postgres.yml'], '1gb', environment).services[0]!.image;
   assert.equal(image({ POSTGRES_IMAGE: 'mine:1' }), 'mine:1');
   assert.notEqual(image({}), 'mine:1');
 });
 
-test('every way to write a port, a label, a volume, an environment', () => {
+test('every form of a port, a label, a volume and an environment is read', () => {
   write('stacks/versions.env', 'TAG=1.2\n');
   write(
     'a.yml',
@@ -76,7 +76,7 @@ secrets: { s: { external: { name: other } }, file: { file: x } }
   assert.deepEqual(secrets, ['s']);
 });
 
-test('variables are put in as a shell and Docker do, and a missing one names its file', () => {
+test('variables are expanded like in a shell and Docker, and the error for a missing one names its file', () => {
   const variables = { SET: 'x', EMPTY: '' };
   const put = (text: string) => interpolate(text, variables, 'a.yml');
   assert.equal(put(`$SET \${SET}! $$SET \${EMPTY:-d} \${EMPTY-d} \${NONE-d}`), 'x x! $SET d  d');
@@ -93,12 +93,12 @@ test('variables are put in as a shell and Docker do, and a missing one names its
   });
 });
 
-test('a file that is missing or broken is one clear line', () => {
+test('a file that is missing or invalid is one clear line', () => {
   assert.throws(
     () => readStack(directory, ['none.yml'], null, {}),
     (error: Error) => {
       assert.ok(error instanceof StackError);
-      assert.match(error.message, /none\.yml is not there$/);
+      assert.match(error.message, /none\.yml does not exist$/);
       return true;
     },
   );

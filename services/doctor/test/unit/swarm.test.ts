@@ -115,27 +115,27 @@ function engine(swarm: Partial<Swarm> | DockerError | null, change: Partial<Engi
   };
 }
 
-test('no swarm, no quorum and a worker are told apart, each with its mend', () => {
-  assert.match(only(checkSwarm(engine(null), PLAN), 'swarm.state', 'error').mend!, /docker swarm init/);
+test('no swarm, no quorum and a worker are distinguished, each with its fix', () => {
+  assert.match(only(checkSwarm(engine(null), PLAN), 'swarm.state', 'error').fix!, /docker swarm init/);
   const lost = new DockerError('the swarm does not have a leader', 'docker swarm init --force-new-cluster');
-  assert.match(only(checkSwarm(engine(lost), PLAN), 'swarm.state', 'error').mend!, /force-new-cluster/);
+  assert.match(only(checkSwarm(engine(lost), PLAN), 'swarm.state', 'error').fix!, /force-new-cluster/);
   const worker = { ...engine({}), swarm: null };
-  assert.match(only(checkSwarm(worker, PLAN), 'swarm.state', 'unknown').mend!, /on a manager/);
+  assert.match(only(checkSwarm(worker, PLAN), 'swarm.state', 'unknown').fix!, /on a manager/);
 });
 
-test('a swarm that has what the stack asks for passes', () => {
+test('a swarm that meets the requirements of the stack passes', () => {
   const nodes = [node(1, { labels: LABELS, mib: 1900 }), node(2), node(3)];
   const findings = checkSwarm(engine({ nodes }), PLAN);
   assert.ok(passes(findings, true), JSON.stringify(findings));
-  assert.match(only(findings, 'swarm.labels', 'ok').says, /mosquitto on board-1; postgres on board-1/);
+  assert.match(only(findings, 'swarm.labels', 'ok').message, /mosquitto on board-1; postgres on board-1/);
 });
 
 test('each missing label comes with the command that adds it, spread over the boards', () => {
   const nodes = [node(1), node(2, { mib: 3790 }), node(3, { availability: 'drain', mib: 7800 })];
-  const mends = checkSwarm(engine({ nodes }), PLAN)
+  const fixes = checkSwarm(engine({ nodes }), PLAN)
     .filter(({ check }) => check === 'swarm.labels')
-    .map(({ mend }) => mend);
-  assert.deepEqual(mends, [
+    .map(({ fix }) => fix);
+  assert.deepEqual(fixes, [
     'docker node update --label-add tidegauge.broker=true board-2',
     'docker node update --label-add tidegauge.postgres=true board-1',
   ]);
@@ -155,22 +155,25 @@ test("a board keeps the value that a label has: Cassandra's second kind goes to 
   );
 });
 
-test('a further member is placed where its label is, and not missed where none has it', () => {
+test('an optional member is placed by its label, and is not missing without one', () => {
   const labels = new Map([['tidegauge.mongodb', '2']]);
   const second = service('mongodb-2', { labels, optional: true, replicas: null });
   assert.deepEqual(missingLabels([node(1)], [second]), []);
   const nodes = [node(1, { labels: LABELS, mib: 1900 }), node(2, { labels: { 'tidegauge.mongodb': '2' } })];
   const plan = { ...PLAN, stack: { ...STACK, services: [...STACK.services, second] } };
-  assert.match(only(checkSwarm(engine({ nodes }), plan), 'swarm.labels', 'ok').says, /mongodb-2 on board-2/);
+  assert.match(
+    only(checkSwarm(engine({ nodes }), plan), 'swarm.labels', 'ok').message,
+    /mongodb-2 on board-2/,
+  );
 });
 
-test('missing secrets are named, with the command that makes them', () => {
+test('missing secrets are listed, with the command that creates them', () => {
   const finding = only(checkSwarm(engine({ secrets: ['tidegauge_ca'] }), PLAN), 'swarm.secrets', 'error');
-  assert.match(finding.says, /1 of 2 are missing: tidegauge_postgres_password/);
-  assert.match(finding.mend!, /^stacks\/bin\/secrets postgres/);
+  assert.match(finding.message, /1 of 2 are missing: tidegauge_postgres_password/);
+  assert.match(finding.fix!, /^stacks\/bin\/secrets postgres/);
 });
 
-test('boards that are away, drained, 32-bit or of another version are named', () => {
+test('boards that are down, drained, 32-bit or of another version are listed', () => {
   const nodes = [
     node(1, { labels: LABELS, mib: 1900 }),
     node(2, { state: 'down' }),
@@ -184,23 +187,26 @@ test('boards that are away, drained, 32-bit or of another version are named', ()
     ['error', 'warning', 'ok'],
   );
   assert.match(
-    only(findings, 'swarm.engines', 'warning').says,
+    only(findings, 'swarm.engines', 'warning').message,
     /28\.5\.0 on board-1, board-2, board-3; 20\.10\.5 on board-4/,
   );
-  assert.match(only(findings, 'swarm.architecture', 'error').says, /board-4/);
-  assert.match(only(findings, 'swarm.state', 'warning').says, /4 boards, 2 managers/);
+  assert.match(only(findings, 'swarm.architecture', 'error').message, /board-4/);
+  assert.match(only(findings, 'swarm.state', 'warning').message, /4 boards, 2 managers/);
 });
 
-test('a board alone carries all of it, and what does not fit is said', () => {
+test('a single board runs all services, and services that do not fit are reported', () => {
   const alone = (mib: number, plan: Plan = PLAN) =>
     checkSwarm(engine({ nodes: [node(1, { labels: LABELS, mib })] }), plan);
-  assert.match(only(alone(906), 'swarm.memory', 'ok').says, /mosquitto, postgres, api take 768 MiB at most/);
+  assert.match(
+    only(alone(906), 'swarm.memory', 'ok').message,
+    /mosquitto, postgres, api take 768 MiB at most/,
+  );
   only(alone(700, { ...PLAN, profile: null }), 'swarm.memory', 'warning');
   only(alone(300, { ...PLAN, profile: null }), 'swarm.memory', 'error');
-  assert.match(only(alone(906, { ...PLAN, profile: '4gb' }), 'swarm.memory', 'error').mend!, /1gb\.env/);
+  assert.match(only(alone(906, { ...PLAN, profile: '4gb' }), 'swarm.memory', 'error').fix!, /1gb\.env/);
 });
 
-test("what a swarm does not tell of another board's processor is unknown", () => {
+test('the processor of another board is unknown', () => {
   const nodes = [
     node(1, { labels: { 'tidegauge.mongodb': '1' } }),
     node(2, { labels: { 'tidegauge.mongodb': '2' } }),
@@ -211,16 +217,16 @@ test("what a swarm does not tell of another board's processor is unknown", () =>
     stack: null,
     mongodb: mongodbImage('mongo:7.0.5', 'mongo:4.4.18'),
   };
-  assert.match(only(checkSwarm(engine({ nodes }), plan), 'swarm.mongodb', 'unknown').says, /board-2/);
+  assert.match(only(checkSwarm(engine({ nodes }), plan), 'swarm.mongodb', 'unknown').message, /board-2/);
 });
 
-test("an overlay network that counts on larger packets than the boards' network takes is refused", () => {
+test("an overlay network with a larger MTU than the boards' network is an error", () => {
   const files = recorded({ '/sys/class/net/eth0/mtu': '1400\n', '/sys/class/net/lo/mtu': '65536\n' });
   const address = { address: '10.0.0.1', family: 'IPv4', internal: false } as never;
   const underlay = findUnderlay(files, { lo: [], eth0: [address] }, '10.0.0.1');
   assert.deepEqual(underlay, { name: 'eth0', mtu: 1400 });
   const finding = only(checkMtu(underlay, engine({}), STACK), 'network.mtu', 'error');
-  assert.match(finding.says, /eth0 takes 1400 bytes, but broker counts on 1500/);
+  assert.match(finding.message, /eth0 has MTU 1400, but broker assumes 1500/);
   const small = { ...STACK, networks: [{ name: 'broker', mtu: 1400 }] };
   only(checkMtu(underlay, engine({}), small), 'network.mtu', 'ok');
   const old = { Name: 'tidegauge_store', Driver: 'overlay', Options: {} };
@@ -234,12 +240,12 @@ const TCP = [
   '   1: 0100007F:1F90 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100 0 0 10 0',
 ].join('\n');
 
-test('a port is taken by who listens on it, not by who is connected', () => {
+test('a listening socket uses a port, a connected one does not', () => {
   assert.deepEqual([...listeningPorts(recorded({ '/proc/net/tcp': TCP }))!.keys()], [8883]);
   assert.equal(listeningPorts(recorded({})), null);
 });
 
-test("a taken port names its holder: a program, a container, another stack; the stack's own is fine", () => {
+test('a port in use is reported with its program, container or stack, unless it is this stack', () => {
   const files = recorded({
     '/proc/net/tcp': TCP,
     '/proc/812/fd/7': '->socket:[4711]',
@@ -247,10 +253,10 @@ test("a taken port names its holder: a program, a container, another stack; the 
   });
   const look = (from: Engine | null) => checkPorts(readPorts(files, STACK, from), 'tidegauge');
   assert.match(
-    only(look(null), 'ports.taken', 'error').says,
-    /port 8883, which mosquitto publishes, is taken by mosquitto \(pid 812\)/,
+    only(look(null), 'ports.taken', 'error').message,
+    /port 8883, which mosquitto publishes, is in use by mosquitto \(pid 812\)/,
   );
-  assert.match(only(look(null), 'ports.free', 'ok').says, /8080/);
+  assert.match(only(look(null), 'ports.free', 'ok').message, /8080/);
   const published = (stack: string): SwarmService => ({
     Spec: {
       Name: `${stack}_mosquitto`,
@@ -261,22 +267,22 @@ test("a taken port names its holder: a program, a container, another stack; the 
   });
   only(look(engine({ services: [published('tidegauge')] })), 'ports.ours', 'ok');
   assert.match(
-    only(look(engine({ services: [published('other')] })), 'ports.taken', 'error').says,
+    only(look(engine({ services: [published('other')] })), 'ports.taken', 'error').message,
     /service other_mosquitto/,
   );
   const container: Container = { Names: ['/broker'], Labels: {}, Ports: [{ PublicPort: 8883 }] };
   assert.match(
-    only(look(engine(null, { containers: [container] })), 'ports.taken', 'error').says,
+    only(look(engine(null, { containers: [container] })), 'ports.taken', 'error').message,
     /container broker/,
   );
   only(checkPorts(null, 'tidegauge'), 'ports.free', 'unknown');
 });
 
-test("directories that this board's labels ask for have to exist", () => {
+test("the directories of services with this board's labels must exist", () => {
   const nodes = [node(1, { labels: LABELS })];
   const missing = checkDirectories(recorded({}), STACK, engine({ nodes }));
   assert.match(
-    only(missing, 'disk.directories', 'error').says,
+    only(missing, 'disk.directories', 'error').message,
     /\/var\/lib\/tidegauge\/mosquitto does not exist, so mosquitto/,
   );
   const there = recorded({ '/var/lib/tidegauge/mosquitto/mosquitto.db': '' });
@@ -284,7 +290,7 @@ test("directories that this board's labels ask for have to exist", () => {
   assert.deepEqual(checkDirectories(recorded({}), STACK, engine({ nodes: [node(1)] })), []);
 });
 
-test('an engine that is old, 32-bit or stores images badly is told, and images that differ from the plan', () => {
+test('an engine that is old, 32-bit or has a slow storage driver is reported, and images that differ from the plan', () => {
   const is = (change: Partial<Engine['info']>, arch = 'arm64') => {
     const base = engine(null);
     return checkVersions({ ...base, arch, info: { ...base.info, ...change } }, null, 'tidegauge');
@@ -301,7 +307,7 @@ test('an engine that is old, 32-bit or stores images badly is told, and images t
   };
   const images = checkVersions(engine({ services: [running] }), STACK, 'tidegauge');
   assert.match(
-    only(images, 'docker.images', 'warning').says,
+    only(images, 'docker.images', 'warning').message,
     /api runs tidegauge-api:0\.1\.0, and .* tidegauge-api:0\.2\.0/,
   );
 });
