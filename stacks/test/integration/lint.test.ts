@@ -9,16 +9,16 @@ import { ROOT } from '../stack-files.ts';
 
 const run = promisify(execFile);
 
-/** Where `npm` scripts keep Python's programs. */
+/** The Python programs that npm scripts install. */
 const VENV = join(ROOT, '.venv/bin');
 
-const FILES = globSync(['docker-stack.yml', 'stacks/**/*'], { cwd: ROOT }).filter((path) =>
+const FILES = globSync(['docker-stack.yml', 'stacks/**/*', 'examples/**/*'], { cwd: ROOT }).filter((path) =>
   statSync(join(ROOT, path)).isFile(),
 );
 
-/** Runs a linter, whose findings are its output; rejects with them. */
+/** Runs a linter. Rejects with its output when it reports a problem. */
 async function lint(program: string, args: readonly string[], files: readonly string[]): Promise<void> {
-  if (files.length === 0) throw new Error(`there is nothing for ${program} to look at`);
+  if (files.length === 0) throw new Error(`there are no files for ${program}`);
   try {
     await run(program, [...args, ...files], { cwd: ROOT });
   } catch (error) {

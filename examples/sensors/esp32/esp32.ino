@@ -1,0 +1,63 @@
+// A sensor on an ESP32 with the Arduino core. It measures the voltage at one pin every ten seconds and publishes it with QoS 1.
+// Install the library "MQTT" by Joel Gaehwiler (arduino-mqtt) in the library manager, and fill in the settings below.
+#include <MQTT.h>
+#include <WiFi.h>
+#include <WiFiClientSecure.h>
+#include <sys/time.h>
+
+const char WIFI_NAME[] = "my network";
+const char WIFI_PASSWORD[] = "my password";
+// A name or an address that is in the broker's certificate.
+const char BROKER[] = "192.0.2.11";
+const int PORT = 8883;
+// The user that `stacks/bin/sensor add site-1` made, and the password that it printed.
+const char USER[] = "site-1";
+const char PASSWORD[] = "";
+const char TOPIC[] = "sensors/site-1/roof/voltage";
+// The contents of ca.pem, which `stacks/bin/secrets --ca` prints.
+const char CA[] = R"(-----BEGIN CERTIFICATE-----
+...
+-----END CERTIFICATE-----)";
+const int PIN = 34;
+const unsigned long INTERVAL_MS = 10000;
+
+WiFiClientSecure network;
+MQTTClient client(512);
+char boot[9];
+unsigned long seq = 0;
+unsigned long last = 0;
+
+void setup() {
+  Serial.begin(115200);
+  WiFi.begin(WIFI_NAME, WIFI_PASSWORD);
+  // A new boot at every start. With seq, the ledger lists each missing reading.
+  snprintf(boot, sizeof boot, "%08lx", (unsigned long)esp_random());
+  // TLS needs the right time to check the certificate.
+  configTime(0, 0, "pool.ntp.org");
+  network.setCACert(CA);
+  client.begin(BROKER, PORT, network);
+}
+
+void loop() {
+  // The client answers pings of the broker here.
+  client.loop();
+  if (millis() - last < INTERVAL_MS) return;
+  last = millis();
+
+  struct timeval now;
+  gettimeofday(&now, nullptr);
+  // NTP has not answered yet.
+  if (now.tv_sec < 1700000000) return;
+  char payload[128];
+  snprintf(payload, sizeof payload, "{\"t\":%lld.%03ld,\"v\":%.3f,\"boot\":\"%s\",\"seq\":%lu}", (long long)now.tv_sec,
+           (long)(now.tv_usec / 1000), analogReadMilliVolts(PIN) / 1000.0, boot, seq);
+  // Also for a reading that is not acknowledged: the ledger then shows a gap.
+  seq += 1;
+
+  if (!client.connected() && !client.connect(USER, USER, PASSWORD)) {
+    Serial.println("no connection to the broker");
+    return;
+  }
+  // With QoS 1 it returns true when the broker has acknowledged.
+  if (!client.publish(TOPIC, payload, false, 1)) Serial.println("not acknowledged");
+}

@@ -1,0 +1,49 @@
+// A sensor in Node.js with MQTT.js. It measures the load of this machine once per INTERVAL_MS and publishes it with QoS 1.
+//   npm install mqtt@5
+//   BROKER_URL=mqtt://192.0.2.11 node sensor.mjs
+// With TLS: BROKER_URL=mqtts://192.0.2.11 CA_FILE=ca.pem MQTT_USER=site-1 MQTT_PASSWORD=... node sensor.mjs
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import mqtt from 'mqtt';
+
+const {
+  BROKER_URL = 'mqtt://127.0.0.1',
+  CA_FILE,
+  MQTT_USER,
+  MQTT_PASSWORD,
+  INTERVAL_MS = '1000',
+} = process.env;
+const COUNT = Number(process.env.COUNT ?? Number.POSITIVE_INFINITY);
+const topic = `sensors/${MQTT_USER ?? 'site-1'}/server/load`;
+
+// A new boot at every start, and a number for each reading. The ledger then lists each missing reading.
+const boot = randomBytes(4).toString('hex');
+let seq = 0;
+
+const client = mqtt.connect(BROKER_URL, {
+  ...(CA_FILE === undefined ? {} : { ca: readFileSync(CA_FILE) }),
+  ...(MQTT_USER === undefined ? {} : { username: MQTT_USER, password: MQTT_PASSWORD }),
+});
+client.on('error', ({ message }) => console.error(message));
+client.on('reconnect', () => console.error('connecting again'));
+
+const timer = setInterval(publish, Number(INTERVAL_MS));
+publish();
+
+function publish() {
+  // The time of the measurement: a reading that waits while the broker is unavailable keeps it.
+  const reading = { t: Date.now(), v: loadavg()[0], boot, seq };
+  seq += 1;
+  // MQTT.js keeps messages in memory while the broker is unavailable, and publishes them after it reconnects.
+  client.publish(topic, JSON.stringify(reading), { qos: 1 });
+  if (seq >= COUNT) stop();
+}
+
+/** Waits until the broker has acknowledged all readings. */
+function stop() {
+  clearInterval(timer);
+  client.end();
+}
+process.once('SIGINT', stop);
+process.once('SIGTERM', stop);
