@@ -41,7 +41,9 @@ export async function runJob(job: Job, options: { readonly names: string | null 
   const problems: string[] = [];
   try {
     const [program, args] = commandFor(job, recordsFile, options.names);
-    const env = { ...process.env, ...NODE_ENVIRONMENT, [MARK]: mark, TEST_RECORDS: recordsFile };
+    // A runner that runs inside a test, as in its own tests, is no part of that test's run.
+    const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+    const env = { ...inherited, ...NODE_ENVIRONMENT, [MARK]: mark, TEST_RECORDS: recordsFile };
     const child = spawn(program, args, {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],

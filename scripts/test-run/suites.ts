@@ -19,7 +19,7 @@ export interface Suite {
 }
 
 const inEach = (path: string): string[] => [
-  `{packages,services}/*/test/${path}`,
+  `{packages,services,apps}/*/test/${path}`,
   `{lab,loadtests,dashboards,stacks,scripts}/test/${path}`,
 ];
 const EMBEDDED_STORES = 'packages/storage/test/conformance/{sqlite,json,null,stores}.test.ts';
@@ -28,26 +28,26 @@ const EMBEDDED_STORES = 'packages/storage/test/conformance/{sqlite,json,null,sto
 export const SUITES: Readonly<Record<string, Suite>> = {
   unit: {
     summary: 'fast tests without servers',
-    files: inEach('unit/*.test.ts'),
+    files: inEach('unit/**/*.test.ts'),
     filesPerProcess: 30,
   },
   python: { summary: 'the simulated sensors (pytest)', files: [] },
   embedded: {
     summary: 'SQLite and JSON stores, and the whole pipeline on the embedded broker',
-    files: [EMBEDDED_STORES, ...inEach('embedded/*.test.ts')],
+    files: [EMBEDDED_STORES, ...inEach('embedded/**/*.test.ts')],
   },
   stack: {
     summary: 'the stacks on Docker engines; needs root',
-    files: inEach('stack/*.test.ts'),
+    files: inEach('stack/**/*.test.ts'),
   },
   servers: {
     summary: 'everything that needs a real broker, database, browser or load generator',
-    files: [...inEach('conformance/*.test.ts'), ...inEach('integration/*.test.ts')],
+    files: [...inEach('conformance/**/*.test.ts'), ...inEach('integration/**/*.test.ts')],
     exclude: [EMBEDDED_STORES],
   },
   conformance: {
     summary: 'every store against the one conformance suite; STORES=postgres,cassandra chooses',
-    files: inEach('conformance/*.test.ts'),
+    files: inEach('conformance/**/*.test.ts'),
   },
 };
 

@@ -9,7 +9,7 @@ import { importOf, judge, type QueryAnswer } from '../../src/grafana.ts';
 import { panelsOf } from '../../src/lint.ts';
 
 // On a Grafana that runs somewhere, with a Prometheus that scrapes a Tidegauge under load:
-//   GRAFANA_URL=http://grafana:3000 GRAFANA_TOKEN=… PROMETHEUS_URL=http://prometheus:9090 npm run test:integration
+//   GRAFANA_URL=http://grafana:3000 GRAFANA_TOKEN=… PROMETHEUS_URL=http://prometheus:9090 npm run test:servers -- --files dashboards/test/integration/grafana
 // GRAFANA_TOKEN is of a service account that may administer; PROMETHEUS_URL is as Grafana reaches it.
 const { GRAFANA_URL, GRAFANA_TOKEN = '', PROMETHEUS_URL, GRAFANA_EMPTY_PANELS = '' } = process.env;
 const skip =

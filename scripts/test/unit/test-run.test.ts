@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { ROOT } from '../../setup.js';
+import { parseRecords, summarize, type TestRecord } from '../../test-run/records.ts';
+import { runJob } from '../../test-run/run-job.ts';
+import { jobsOf, SUITES } from '../../test-run/suites.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegauge-test-run-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+
+const run = (...files: readonly string[]) => runJob({ suite: 'unit', name: 'job', files }, { names: null });
+
+test('a job reports each test of its files with outcome and reason', async () => {
+  const first = file(
+    'first.test.mjs',
+    `import { describe, test } from 'node:test';
+     test('passes', () => {});
+     test('is skipped', { skip: 'no server' }, () => {});
+     describe('group', () => {
+       test('fails', () => { throw new Error('this is wrong'); });
+     });`,
+  );
+  const second = file('second.test.mjs', `import { test } from 'node:test'; test('passes too', () => {});`);
+  const { records, problems } = await run(first, second);
+  assert.deepEqual(problems, []);
+  const found = records.map((record) => [record.file, record.name, record.outcome]);
+  assert.deepEqual(found.toSorted(), [
+    [first, 'fails', 'failed'],
+    [first, 'is skipped', 'skipped'],
+    [first, 'passes', 'passed'],
+    [second, 'passes too', 'passed'],
+  ]);
+  assert.equal(records.find(({ outcome }) => outcome === 'skipped')!.reason, 'no server');
+  assert.match(records.find(({ outcome }) => outcome === 'failed')!.reason!, /this is wrong/);
+});
+
+test('a skipped suite and a suite whose hook fails are reported', async () => {
+  const path = file(
+    'suites.test.mjs',
+    `import { before, describe, test } from 'node:test';
+     describe('skipped suite', { skip: 'no server' }, () => { test('in it', () => {}); });
+     describe('broken suite', () => {
+       before(() => { throw new Error('broken hook'); });
+       test('after the hook', () => {});
+     });`,
+  );
+  const { records } = await run(path);
+  const of = (outcome: string) => records.filter((record) => record.outcome === outcome);
+  assert.ok(of('skipped').some(({ reason }) => reason === 'no server'));
+  assert.ok(of('failed').some(({ reason }) => reason?.includes('broken hook')));
+});
+
+test('a file that cannot be loaded fails its job, and so does a process that ends early', async () => {
+  const broken = file('broken.test.mjs', `import { missing } from './nowhere.mjs'; missing();`);
+  const ended = file(
+    'ended.test.mjs',
+    `import { test } from 'node:test'; test('ends all', () => process.exit(3));`,
+  );
+  for (const path of [broken, ended]) {
+    const { records, problems } = await run(path);
+    const failed = records.filter(({ outcome }) => outcome === 'failed').length + problems.length;
+    assert.ok(failed > 0, path);
+  }
+});
+
+test('a process that a job leaves is ended, and fails the job', async () => {
+  const path = file(
+    'leaves.test.mjs',
+    `import { spawn } from 'node:child_process';
+     import { test } from 'node:test';
+     test('leaves a process', () => {
+       spawn('sleep', ['300'], { detached: true, stdio: 'ignore' }).unref();
+     });`,
+  );
+  const { problems } = await run(path);
+  assert.equal(problems.length, 1);
+  const [, pid] = /^job left processes: (\d+) \(sleep 300\)$/.exec(problems[0]!) ?? [];
+  assert.ok(pid, problems[0]!);
+  for (const deadline = Date.now() + 10_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    try {
+      process.kill(Number(pid), 0);
+    } catch {
+      break;
+    }
+    assert.ok(Date.now() < deadline, `process ${pid} still runs`);
+  }
+});
+
+test('every test file belongs to a suite, and to one job', () => {
+  const all = Object.keys(SUITES);
+  const files = jobsOf(all, [], ROOT).flatMap((job) => job.files);
+  assert.equal(new Set(files).size, files.length);
+  const exclude = ['**/node_modules/**'];
+  assert.deepEqual(files.toSorted(), globSync('*/**/*.test.ts', { cwd: ROOT, exclude }).toSorted());
+  const servers = jobsOf(['servers'], [], ROOT).flatMap((job) => job.files);
+  assert.ok(servers.includes('packages/storage/test/conformance/postgres.test.ts'));
+  assert.ok(!servers.includes('packages/storage/test/conformance/sqlite.test.ts'));
+});
+
+test('patterns choose files by glob or by a part of the path', () => {
+  const files = (pattern: string) => jobsOf(Object.keys(SUITES), [pattern], ROOT).flatMap((job) => job.files);
+  assert.deepEqual(files('scripts/test/unit/test-run'), ['scripts/test/unit/test-run.test.ts']);
+  assert.ok(files('packages/storage/test/*/hbase*.test.ts').length >= 3);
+  assert.throws(() => files('no/such/file'), /no test file matches no\/such\/file/);
+});
+
+test('the summary names failed tests last, and skipped tests by reason', () => {
+  const record = (name: string, outcome: TestRecord['outcome'], reason: string | null, ms: number) => ({
+    name,
+    file: '/root/a.test.ts',
+    ms,
+    outcome,
+    reason,
+  });
+  const records = [
+    record('quick', 'passed', null, 1),
+    record('slow', 'passed', null, 2000),
+    record('wrong', 'failed', 'Error: wrong', 3),
+    record('left out', 'skipped', 'no server', 0),
+    record('left out too', 'skipped', 'no server', 0),
+  ];
+  const text = summarize(records, ['job left processes: 7'], '/root');
+  assert.match(text, /2 tests: no server \(a\.test\.ts\)/);
+  assert.ok(text.indexOf('slow') < text.indexOf('quick'));
+  assert.match(
+    text,
+    /FAILED:\n {2}a\.test\.ts: wrong\n {2}job left processes: 7\n\n2 passed, 2 failed, 2 skipped\n$/,
+  );
+});
+
+test('an incomplete last record is ignored', () => {
+  const whole = JSON.stringify({ name: 'a', file: null, ms: 1, outcome: 'passed', reason: null });
+  assert.equal(parseRecords(`${whole}\n{"name": "b`).length, 1);
+  assert.deepEqual(parseRecords(''), []);
+});
