@@ -4,12 +4,12 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
 import { CACHE } from './build-once.ts';
 import { jvmOptions, yaml } from './cassandra-conf.ts';
 import { runCql } from './cql.ts';
 import { findProgram } from './debian.ts';
 import { runInstaller } from './installer.ts';
-import { launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 export const CASSANDRA_VERSION = '5.0.9';
 const FOLDER = join(CACHE, 'cassandra');

@@ -1,11 +1,7 @@
-import { execFile } from 'node:child_process';
 import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
-import { temporaryDirectory } from './server-process.ts';
-
-const run = promisify(execFile);
 
 /** Paths of PEM files. */
 export interface Certificates {
@@ -33,7 +29,7 @@ export async function makeCertificates(): Promise<Certificates> {
     const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
     const files = ['-keyout', file(`${name}.key`), '-out', file(`${name}.pem`)];
     const form = ['-days', '2', '-subj', `/CN=tidegauge lab ${name}`];
-    await run(openssl, ['req', '-x509', ...algorithm, ...files, ...form, ...more]);
+    await runProgram(openssl, ['req', '-x509', ...algorithm, ...files, ...form, ...more]);
   };
   await make('authority');
   await make('stranger');

@@ -1,6 +1,6 @@
+import { temporaryDirectory } from '@tidegauge/process';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { findProgram } from './debian.ts';
-import { temporaryDirectory } from './server-process.ts';
 
 /** A browser with a profile of its own, which goes with it. */
 export interface Chromium {

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
-
-const run = promisify(execFile);
 
 // A batch over several shards is a two-phase commit; what a killed coordinator leaves of one is resolved soon.
 // Nodes talk without TLS on loopback; each database has a maintenance process, each shard on the move a slot.
@@ -35,7 +32,7 @@ export interface Citus {
 export async function hasCitus(): Promise<boolean> {
   try {
     const config = await findProgram('pg_config', 'postgresql-common', ['/usr/lib/postgresql/15/bin']);
-    const { stdout } = await run(config, ['--sharedir']);
+    const { stdout } = await runProgram(config, ['--sharedir']);
     await access(join(stdout.trim(), 'extension', 'citus.control'));
     return true;
   } catch {

@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { runInstaller } from './installer.ts';
 
-const run = promisify(execFile);
-
-const OUTPUT_BYTES = 64 * 2 ** 20;
 /** Written when debootstrap has succeeded; a root without it is unpacked again. */
 const COMPLETE = 'var/lib/tidegauge-unpacked';
 /** Packages find only these: a TMPDIR of the host does not exist inside. */
@@ -79,8 +75,8 @@ export async function unpackDebian(
   return {
     async packageNames(prefix) {
       const command = ['apt-cache', 'pkgnames', prefix];
-      const options = { env: ENVIRONMENT, maxBuffer: OUTPUT_BYTES };
-      return (await run('unshare', inRoot(directory, command), options)).stdout.split('\n');
+      const options = { env: ENVIRONMENT, extendEnv: false };
+      return (await runProgram('unshare', inRoot(directory, command), options)).stdout.split('\n');
     },
     async install(...packages) {
       const apt = (what: string, ...command: readonly string[]) =>

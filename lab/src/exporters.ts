@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { freePort, launchServer, runProgram, temporaryDirectory } from '@tidegauge/process';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
 import { go } from './go.ts';
-import { freePort, launchServer, temporaryDirectory } from './server-process.ts';
-
-const run = promisify(execFile);
 
 const READY_MS = 30_000;
 
@@ -69,8 +65,8 @@ export async function startNodeExporterWithDisk(megabytes: number): Promise<Node
   const folder = join(directory.path, 'disk');
   await mkdir(folder);
   try {
-    await run('truncate', ['--size', `${megabytes}M`, image]);
-    await run(mkfs, ['-q', '-m', '0', image]);
+    await runProgram('truncate', ['--size', `${megabytes}M`, image]);
+    await runProgram(mkfs, ['-q', '-m', '0', image]);
     // A process space of its own, since the exporter asks process 1 what is mounted.
     const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const script = 'mount -o loop "$1" "$2"; shift 2; exec "$@"';

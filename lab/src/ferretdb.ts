@@ -1,18 +1,20 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import {
+  freePort,
+  launchServer,
+  runProgram,
+  type ServerProcess,
+  temporaryDirectory,
+} from '@tidegauge/process';
 import { buildOnce } from './build-once.ts';
 import { inRoot, unpackDebian } from './debian-root.ts';
 import { go } from './go.ts';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
-
-const run = promisify(execFile);
 
 const FERRETDB = 'v2.7.0';
-const BUILD = { timeout: 900_000, maxBuffer: 64 * 2 ** 20 };
+const BUILD = { timeoutMs: 900_000 };
 const READY_MS = 30_000;
 const RELAUNCH_MS = 20_000;
 const USER = 'tidegauge';
@@ -116,15 +118,15 @@ async function preparePostgres(root: string) {
   const inside = (...command: string[]): string[] =>
     inRoot(root, command, { user: 'postgres', bind: directory.path });
   const initdb = [`${bin}/initdb`, '-D', '/mnt/data', '-U', USER, '--pwfile=/mnt/password', '-A'];
-  await run('unshare', inside(...initdb, 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8'), BUILD);
+  await runProgram('unshare', inside(...initdb, 'scram-sha-256', '-E', 'UTF8', '--locale=C.UTF-8'), BUILD);
   await rm(join(directory.path, 'password'));
   const client = ['-h', '127.0.0.1', '-p', String(postgresPort), '-U', USER, '-d', 'postgres', '-c'];
-  const env = { ...process.env, PGPASSFILE: '/mnt/pgpass' };
+  const env = { PGPASSFILE: '/mnt/pgpass' };
   return {
     directory,
     password,
     postgresPort,
-    query: (sql: string) => run('unshare', inside(`${bin}/psql`, ...client, sql), { ...BUILD, env }),
+    query: (sql: string) => runProgram('unshare', inside(`${bin}/psql`, ...client, sql), { ...BUILD, env }),
     launch: () =>
       launchServer({
         name: `postgres with DocumentDB on 127.0.0.1:${postgresPort}`,
@@ -177,8 +179,12 @@ async function buildDocumentdb(directory: string): Promise<void> {
   await root.install(newest);
 }
 
-function succeeds(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
-  return run(command, args, { timeout: 5000, env }).then(
+function succeeds(
+  command: string,
+  args: string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<boolean> {
+  return runProgram(command, args, { timeoutMs: 5000, env }).then(
     () => true,
     () => false,
   );

@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { ProgramError, runProgram } from '@tidegauge/process';
 import { assertMayInstall } from './install-policy.ts';
 
-const run = promisify(execFile);
-
-// Go's own installer puts it there, which is not on the PATH of non-login shells.
+// Go's own installer uses this directory, which is not on the PATH of non-login shells.
 const INSTALLED = '/usr/local/go/bin';
-const BUILD = { timeout: 900_000, maxBuffer: 64 * 2 ** 20 };
+const TIMEOUT_MS = 900_000;
 
 /**
- * Runs the Go command; resolves to what it wrote.
+ * Runs the Go command; resolves to its standard output.
  *
  * @throws {Error} with its output; that Go is not installed; or that this process may not build what is missing
  */
@@ -19,21 +16,17 @@ export async function go(
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<string> {
-  const { env, ...rest } = options;
   const [command, ...operands] = args;
   if (command === 'build' || command === 'install') assertMayInstall(operands.at(-1) ?? 'a Go program');
   try {
-    const settings = { ...BUILD, ...rest, env: { ...process.env, ...env } };
-    const { stdout } = await run(goTool('go'), [...args], settings);
-    return stdout;
+    return (await runProgram(goTool('go'), args, { ...options, timeoutMs: TIMEOUT_MS })).stdout;
   } catch (error) {
-    const { code, stdout } = error as { code?: unknown; stdout?: string };
-    if (code !== 'ENOENT') throw new Error(`go ${args[0]} failed: ${error}\n${stdout}`, { cause: error });
-    throw new Error('Go is not installed: it takes 1.25 or later, from go.dev/dl', { cause: error });
+    if (!(error instanceof ProgramError && error.isMissing)) throw error;
+    throw new Error('Go is not installed: install Go 1.25 or later from go.dev/dl', { cause: error });
   }
 }
 
-/** How to call a program that comes with Go: `go`, `gofmt`. */
+/** The path of a program that comes with Go: `go`, `gofmt`. */
 export function goTool(name: string): string {
   const installed = join(INSTALLED, name);
   return existsSync(installed) ? installed : name;

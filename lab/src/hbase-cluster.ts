@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
-import { promisify } from 'node:util';
+import { freePort, launchServer, listens, runProgram, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { type JvmOptions, jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
 import { hbaseJars } from './hbase-jars.ts';
 import { type HbaseProcess, LaunchedProcess } from './hbase-process.ts';
 import { firstPut } from './hbase-ready.ts';
-import { freePort, launchServer, listens, temporaryDirectory } from './server-process.ts';
-
-const run = promisify(execFile);
 
 const READY_MS = 180_000;
 const MAX_REGION_SERVERS = 3;
@@ -139,7 +135,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
   };
   try {
     const format = [...jvmOptions(folder, jars, JVMS.hdfs), NAME_NODE, '-format', '-nonInteractive'];
-    await run(java, format, { timeout: READY_MS });
+    await runProgram(java, format, { timeoutMs: READY_MS });
     await startAll([zookeeper, nameNode, dataNode]);
     const [first, ...others] = masters;
     await startAll([first!, ...regionServers]);

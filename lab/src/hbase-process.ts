@@ -1,4 +1,4 @@
-import type { ServerProcess } from './server-process.ts';
+import type { ServerProcess } from '@tidegauge/process';
 
 /** A server of HBase, of which a test may do what happens to servers. */
 export interface HbaseProcess {

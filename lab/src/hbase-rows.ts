@@ -1,16 +1,13 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { runProgram } from '@tidegauge/process';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
 import { hbaseJars } from './hbase-jars.ts';
 
-const run = promisify(execFile);
-
 const SOURCE = fileURLToPath(new URL('../java/HbaseRows.java', import.meta.url));
-const LIMITS = { timeout: 120_000, maxBuffer: 512 * 2 ** 20 };
+const LIMITS = { timeoutMs: 120_000, outputBytes: 512 * 2 ** 20 };
 
 export interface JavaRow {
   readonly key: Buffer;
@@ -51,9 +48,9 @@ async function askJava(port: number, command: 'count' | 'list', table: string): 
   const classes = await buildOnce(`hbase/rows-${source}`, async (directory) => {
     const javac = await findProgram('javac', 'default-jdk-headless');
     await mkdir(directory);
-    await run(javac, ['-d', directory, '-cp', `${jars}/*`, SOURCE], LIMITS);
+    await runProgram(javac, ['-d', directory, '-cp', `${jars}/*`, SOURCE], LIMITS);
   });
   const options = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${classes}:${jars}/*`];
-  const { stdout } = await run(java, [...options, 'HbaseRows', String(port), command, table], LIMITS);
+  const { stdout } = await runProgram(java, [...options, 'HbaseRows', String(port), command, table], LIMITS);
   return stdout;
 }

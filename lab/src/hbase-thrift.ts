@@ -1,7 +1,7 @@
+import { freePort, launchServer, listens, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { jvmOptions, writeClientConf } from './hbase-conf.ts';
 import { thriftJars } from './hbase-jars.ts';
-import { freePort, launchServer, listens, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 60_000;
 const JVM = { heapMegabytes: 128 };

@@ -1,9 +1,9 @@
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { jvmOptions, SAYS, writeStandaloneConf } from './hbase-conf.ts';
 import { type HbaseVersion, hbaseJars } from './hbase-jars.ts';
 import { LaunchedProcess } from './hbase-process.ts';
 import { firstPut } from './hbase-ready.ts';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 120_000;
 const JVM = { heapMegabytes: 256 };

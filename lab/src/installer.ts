@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exitText, ProgramError, runProgram } from '@tidegauge/process';
 import { CACHE } from './build-once.ts';
 import { assertMayInstall } from './install-policy.ts';
 
@@ -37,18 +36,19 @@ export async function runInstaller(
   const path = join(folder, `${what.replace(/[^A-Za-z0-9.]+/g, '-').slice(0, 100)}.log`);
   const log = await open(path, 'w', 0o600);
   try {
-    const child = spawn(command, args, { ...options, stdio: ['ignore', log.fd, log.fd] });
-    const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-    const [code, signal] = await once(child, 'exit')
-      .catch((error: NodeJS.ErrnoException) => {
-        const why = error.code === 'ENOENT' ? `${command} is not installed` : error.message;
-        throw new Error(`${what} failed: ${why}`, { cause: error });
-      })
-      .finally(() => clearTimeout(late));
-    if (code === 0) return;
-    const how = signal === 'SIGKILL' ? `no end within ${timeoutMs / 60_000} min` : `exit code ${code}`;
+    const output = { stdout: log.fd, stderr: log.fd };
+    await runProgram(command, args, {
+      ...options,
+      extendEnv: options.env === undefined,
+      timeoutMs,
+      ...output,
+    });
+  } catch (error) {
+    if (!(error instanceof ProgramError)) throw error;
+    if (error.isMissing) throw new Error(`${what} failed: ${command} is not installed`, { cause: error });
+    const how = error.timedOut ? `did not end within ${timeoutMs / 60_000} min` : exitText(error.exit);
     const cause = causeOf(await readFile(path, 'utf8')) ?? how;
-    throw new Error(`${what} failed: ${cause} (whole output: ${path})`);
+    throw new Error(`${what} failed: ${cause} (whole output: ${path})`, { cause: error });
   } finally {
     await log.close();
   }

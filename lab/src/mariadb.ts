@@ -1,12 +1,14 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import {
+  freePort,
+  launchServer,
+  runProgram,
+  type ServerProcess,
+  temporaryDirectory,
+} from '@tidegauge/process';
 import { findProgram } from './debian.ts';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
-
-const run = promisify(execFile);
 
 const READY_MS = 60_000;
 const USER = 'tidegauge';
@@ -62,12 +64,15 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
 
   const query = async (sql: string): Promise<string> => {
     const args = ['--no-defaults', '--protocol=tcp', '--host=127.0.0.1', `--port=${port}`, `--user=${USER}`];
-    const env = { ...process.env, MYSQL_PWD: password };
-    const { stdout } = await run(client, [...args, '--batch', '--skip-column-names', '--execute', sql], {
-      env,
-      timeout: 30_000,
-      maxBuffer: 2 ** 24,
-    });
+    const env = { MYSQL_PWD: password };
+    const { stdout } = await runProgram(
+      client,
+      [...args, '--batch', '--skip-column-names', '--execute', sql],
+      {
+        env,
+        timeoutMs: 30_000,
+      },
+    );
     return stdout;
   };
   const launch = (...further: string[]): Promise<ServerProcess> =>
@@ -110,7 +115,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
 async function serverAccount(): Promise<{ uid: number; gid: number } | null> {
   if (process.getuid?.() !== 0) return null;
   const [uid, gid] = await Promise.all(
-    ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'mysql'])).stdout)),
+    ['-u', '-g'].map(async (flag) => Number((await runProgram('id', [flag, 'mysql'])).stdout)),
   );
   return { uid: uid!, gid: gid! };
 }
@@ -118,7 +123,7 @@ async function serverAccount(): Promise<{ uid: number; gid: number } | null> {
 async function installData(data: string, asRoot: boolean): Promise<void> {
   const install = await findProgram('mariadb-install-db', 'mariadb-server');
   const options = ['--no-defaults', `--datadir=${data}`, '--skip-test-db', '--skip-name-resolve'];
-  await run(install, [...options, ...(asRoot ? ['--user=mysql'] : [])], { timeout: 120_000 });
+  await runProgram(install, [...options, ...(asRoot ? ['--user=mysql'] : [])]);
 }
 
 // No account without a password is left; the installer's own log in as their Unix users, on the socket only.

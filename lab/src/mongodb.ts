@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
 import { MongoClient } from 'mongodb';
 import { lookUp } from './debian.ts';
 import { startFerretdb } from './ferretdb.ts';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 30_000;
 const PROBE = { serverSelectionTimeoutMS: 500, connectTimeoutMS: 500, socketTimeoutMS: 5000 };

@@ -1,12 +1,14 @@
-import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import {
+  freePort,
+  launchServer,
+  runProgram,
+  type ServerProcess,
+  temporaryDirectory,
+} from '@tidegauge/process';
 import { findProgram } from './debian.ts';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
-
-const run = promisify(execFile);
 
 const READY_MS = 10_000;
 
@@ -88,7 +90,7 @@ async function configure(
   if (options.credentials !== undefined) {
     const { username, password } = options.credentials;
     const file = join(directory, 'passwords');
-    await run('mosquitto_passwd', ['-b', '-c', file, username, password]);
+    await runProgram('mosquitto_passwd', ['-b', '-c', file, username, password]);
     access.splice(0, 1, 'allow_anonymous false', `password_file ${file}`);
   }
   return [
@@ -141,7 +143,7 @@ async function makeTlsListener(
   directory: string,
 ): Promise<{ url: string; ca: string; conf: readonly string[] }> {
   const path = (name: string): string => join(directory, name);
-  const make = (...args: string[]): Promise<unknown> => run('openssl', args);
+  const make = (...args: string[]): Promise<unknown> => runProgram('openssl', args);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
   await make('req', '-x509', ...key, '-keyout', path('ca.key'), '-out', path('ca.pem'), '-subj', '/CN=lab');
   await make(

@@ -1,12 +1,14 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chown, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import {
+  freePort,
+  launchServer,
+  runProgram,
+  type ServerProcess,
+  temporaryDirectory,
+} from '@tidegauge/process';
 import { findProgram } from './debian.ts';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
-
-const run = promisify(execFile);
 
 const READY_MS = 60_000;
 const USER = 'tidegauge';
@@ -73,8 +75,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const query = async (sql: string, database = 'postgres'): Promise<string> => {
     const place = [`--host=${address}`, `--port=${port}`, `--username=${USER}`, `--dbname=${database}`];
     const form = ['--no-psqlrc', '--quiet', '--no-align', '--tuples-only', '--set=ON_ERROR_STOP=1'];
-    const env = { ...process.env, PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' };
-    const { stdout } = await run(client, [...place, ...form, '--command', sql], { env, timeout: 30_000 });
+    const env = { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' };
+    const { stdout } = await runProgram(client, [...place, ...form, '--command', sql], {
+      env,
+      timeoutMs: 30_000,
+    });
     return stdout;
   };
   const answers = (): Promise<boolean> =>
@@ -142,7 +147,7 @@ interface Account {
 async function serverAccount(): Promise<Account | null> {
   if (process.getuid?.() !== 0) return null;
   const [uid, gid] = await Promise.all(
-    ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
+    ['-u', '-g'].map(async (flag) => Number((await runProgram('id', [flag, 'postgres'])).stdout)),
   );
   return { uid: uid!, gid: gid! };
 }
@@ -158,9 +163,8 @@ async function installData(
   await writePrivate(file, password, account);
   const access = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${file}`];
   const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'];
-  await run(initdb, [`--pgdata=${data}`, ...access, ...locale], {
+  await runProgram(initdb, [`--pgdata=${data}`, ...access, ...locale], {
     cwd: directory,
-    timeout: 120_000,
     ...(account ?? {}),
   });
   await rm(file);

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
 import { fetchFor } from '@tidegauge/service';
 import { findProgram } from './debian.ts';
-import { freePort, launchServer, type ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const READY_MS = 30_000;
 const ASK_MS = 2000;

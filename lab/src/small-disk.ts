@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { runProgram } from '@tidegauge/process';
 
 /** A file system of its own, in memory, that is soon full. */
 export interface SmallDisk {
@@ -18,7 +15,7 @@ export interface SmallDisk {
 export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
   const path = await mkdtemp(join(tmpdir(), 'tidegauge-disk-'));
   try {
-    await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0700`, 'tidegauge', path]);
+    await runProgram('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0700`, 'tidegauge', path]);
   } catch (error) {
     await rmdir(path);
     throw error;
@@ -26,11 +23,11 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
   return {
     path,
     async resize(size) {
-      await run('mount', ['-o', `remount,size=${size}`, path]);
+      await runProgram('mount', ['-o', `remount,size=${size}`, path]);
     },
     async remove() {
       // Lazily: a process under test may still be closing its files.
-      await run('umount', ['-l', path]);
+      await runProgram('umount', ['-l', path]);
       await rmdir(path);
     },
   };

@@ -1,8 +1,8 @@
 import { fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { mirrorServerOutput } from '@tidegauge/process';
 import { MARK, type Note, writeNote } from './background.ts';
 import { CATALOGUE, type StartFlags } from './catalogue.ts';
 import { identify } from './processes.ts';
-import { mirrorServerOutput } from './server-process.ts';
 
 // Started by cli.ts, detached: it holds one server, for that ends with the process that started it.
 

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram } from '@tidegauge/process';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
 import { runInstaller } from './installer.ts';
-
-const run = promisify(execFile);
 
 export const YCSB_VERSION = '0.17.0';
 const JDK = 'openjdk-17-jdk-headless';
@@ -32,7 +29,7 @@ export async function compileWithYcsb(folder: string): Promise<YcsbClasses> {
     await mkdir(directory);
     const files = sources.map((source) => join(folder, source));
     const options = ['-encoding', 'UTF-8', '-cp', classPath, '-d', directory];
-    await run(javac, [...options, ...files], { timeout: TIMEOUT_MS });
+    await runProgram(javac, [...options, ...files], { timeoutMs: TIMEOUT_MS });
   });
   return { java, classPath: [classes, classPath].join(delimiter) };
 }

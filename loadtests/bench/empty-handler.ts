@@ -1,26 +1,26 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { startProcess, waitUntil } from '@tidegauge/process';
 
 const FIELDS = 10;
 const FIELD_CHARACTERS = 100;
+const READY_MS = 30_000;
 
-/** A process of its own that answers every request with one record of YCSB's size. */
+/** Starts this file as another process. It answers every request with one record of YCSB's size. */
 export async function startEmptyHandler() {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+  const handler = startProcess({
+    command: process.execPath,
+    args: [fileURLToPath(import.meta.url)],
+    stdin: 'pipe',
+    stderr: 'inherit',
   });
-  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
-  const exited = once(child, 'exit');
+  const isReady = () => !handler.running || handler.log().includes('\n');
+  await waitUntil('the empty handler', isReady, { timeoutMs: READY_MS });
   return {
-    pid: child.pid!,
-    url: line.trim(),
-    async stop(): Promise<void> {
-      child.kill();
-      await exited;
-    },
+    pid: handler.pid,
+    url: handler.log().trim(),
+    stop: async () => void (await handler.stop()),
   };
 }
 
@@ -35,6 +35,6 @@ if (import.meta.main) {
   server.listen(0, '127.0.0.1', () => {
     process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
   });
-  // Its parent's end is its own.
+  // It ends when its parent ends.
   process.stdin.resume().once('close', () => process.exit());
 }

@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
+import { startProcess, waitUntil } from '@tidegauge/process';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, residentBytes, watchMemory } from '@tidegauge/test-support/process-usage';
 import type { PublishResult } from '@tidegauge/test-support/publisher';
@@ -117,21 +115,28 @@ async function ingestTrial(consumer: Consumer, label: string): Promise<Trial> {
 }
 
 async function peerTrial(): Promise<Trial> {
-  const child = spawn(process.execPath, [join(HERE, 'mqttjs-consumer.ts'), broker.url, String(messages)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = startProcess({
+    command: process.execPath,
+    args: [join(HERE, 'mqttjs-consumer.ts'), broker.url, String(messages)],
+    stderr: 'inherit',
   });
-  const lines = createInterface(child.stdout);
-  await once(lines, 'line');
-  const done = once(lines, 'line');
-  const before = cpuSeconds(child.pid!);
-  const peak = watchMemory(child.pid!);
+  const lines = (): string[] => child.log().split('\n').slice(0, -1);
+  const line = (number: number, timeoutMs: number) =>
+    waitUntil(`line ${number} of the MQTT.js consumer`, () => lines().length >= number, {
+      timeoutMs,
+      pollMs: 5,
+    });
+  await line(1, 30_000);
+  const before = cpuSeconds(child.pid);
+  const peak = watchMemory(child.pid);
   const begun = performance.now();
   const published = startPublisher(messages);
-  const [count] = (await done) as [string];
+  await line(2, 120_000);
   const seconds = (performance.now() - begun) / 1000;
-  const cpu = cpuSeconds(child.pid!) - before;
+  const cpu = cpuSeconds(child.pid) - before;
   await published;
-  await end(child);
+  await child.stop();
+  const count = lines()[1];
   return {
     consumer: 'MQTT.js, no store',
     messagesPerSecond: messages / seconds,
@@ -179,14 +184,13 @@ async function bareCommits(): Promise<number> {
     String(IDLE_RATE),
     String(idleSeconds),
   ];
-  const child = spawn(process.execPath, args, { stdio: 'inherit' });
-  const exited = once(child, 'exit');
+  const child = startProcess({ command: process.execPath, args, stdout: 'inherit', stderr: 'inherit' });
   await sleep(1000);
-  const before = cpuSeconds(child.pid!);
+  const before = cpuSeconds(child.pid);
   const measured = idleSeconds - 2;
   await sleep(measured * 1000);
-  const share = (cpuSeconds(child.pid!) - before) / measured;
-  await exited;
+  const share = (cpuSeconds(child.pid) - before) / measured;
+  await child.exited;
   return share * 100;
 }
 
@@ -207,12 +211,6 @@ function startIngest(store: string, label: string, env: Record<string, string>):
 
 function startPublisher(count: number, rate?: number): Promise<PublishResult> {
   return publishFromProcess({ port: broker.port, count, devices, ...(rate === undefined ? {} : { rate }) });
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  await exited;
 }
 
 function row(trial: Trial): string {

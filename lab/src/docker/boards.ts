@@ -1,10 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServerProcess } from '../server-process.ts';
-import { atExit } from './at-exit.ts';
+import { atExit, type ProgramOptions, runProgram, type ServerProcess } from '@tidegauge/process';
 import { endCgroup } from './cgroup.ts';
-import { type CommandOptions, runCommand } from './command.ts';
 import { startEngine } from './engine.ts';
 import { installDocker } from './install.ts';
 import { makeNetwork, removeNetwork, unplug } from './network.ts';
@@ -27,12 +25,12 @@ export interface Board {
    * Runs a command of the docker client on it and resolves to what that wrote, without the last line end; rejects
    * with what it complained of.
    */
-  docker(args: readonly string[], options?: CommandOptions): Promise<string>;
+  docker(args: readonly string[], options?: ProgramOptions): Promise<string>;
   /**
    * Runs a program as somebody who is logged in there, so with its name, network, processes and docker, in this
    * process's directory; the rest as in `docker`.
    */
-  run(command: readonly string[], options?: CommandOptions): Promise<string>;
+  run(command: readonly string[], options?: ProgramOptions): Promise<string>;
   /** Ends the engine and all its containers as a power cut would; its disks stay. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, with the same address and disk. */
@@ -76,12 +74,16 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
       host,
       env,
       docker: (args, { env: more, ...rest } = {}) =>
-        runCommand(`docker ${args.join(' ')} on ${name}`, [client, ...args], {
+        runCommand([client, ...args], {
           ...rest,
+          what: `docker ${args.join(' ')} on ${name}`,
           env: { ...env, ...more },
         }),
       run: async (command, commandOptions) =>
-        runCommand(`${command.join(' ')} on ${name}`, [...enter(name, engine), ...command], commandOptions),
+        runCommand([...enter(name, engine), ...command], {
+          ...commandOptions,
+          what: `${command.join(' ')} on ${name}`,
+        }),
       async kill() {
         endCgroup(cgroup);
         unplug(bridge, number);
@@ -116,8 +118,16 @@ async function makeSwarm(boards: readonly Board[], managers: number): Promise<vo
   }
 }
 
+/** Resolves to standard output without the line ends at its end. */
+async function runCommand(
+  [program, ...args]: readonly [string, ...string[]],
+  options: ProgramOptions,
+): Promise<string> {
+  return (await runProgram(program, args, options)).stdout.trimEnd();
+}
+
 /** What a program of a board is run with: its shell's namespaces, and this directory, which entering loses. */
-function enter(name: string, engine: ServerProcess | null): string[] {
+function enter(name: string, engine: ServerProcess | null): [string, ...string[]] {
   if (!engine?.running) throw new Error(`${name} is not running`);
   const shell = readFileSync(`/proc/${engine.pid}/task/${engine.pid}/children`, 'utf8').trim();
   const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid'];

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { launchServer, type ServerProcess } from '../server-process.ts';
+import { launchServer, type ServerProcess } from '@tidegauge/process';
 import { makeCgroup } from './cgroup.ts';
 
 const SCRIPT = fileURLToPath(new URL('board.sh', import.meta.url));

@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram } from '@tidegauge/process';
 import { findProgram } from '../debian.ts';
-
-const run = promisify(execFile);
 
 const MEMORY_CONTROLLER = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
 
@@ -34,7 +31,7 @@ async function findClient(): Promise<string> {
   const paths = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'docker'));
   const found = paths.filter((path) => existsSync(path));
   for (const path of found) {
-    const hasConfig = await run(path, ['stack', 'config', '--help']).then(
+    const hasConfig = await runProgram(path, ['stack', 'config', '--help']).then(
       ({ stdout }) => stdout.includes('stack config'),
       () => false,
     );

@@ -1,5 +1,5 @@
-import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { runProgramSync } from '@tidegauge/process';
 import { identify, isRunning, type ProcessId } from '../processes.ts';
 import { endCgroup } from './cgroup.ts';
 
@@ -83,7 +83,8 @@ function locked<T>(act: () => T): T {
   const file = openSync(LOCK, 'a');
   try {
     // Held by the open file, so by this process.
-    execFileSync('flock', ['--timeout', String(LOCK_S), '3'], { stdio: ['ignore', 'ignore', 'pipe', file] });
+    const timeoutMs = (LOCK_S + 10) * 1000;
+    runProgramSync('flock', ['--timeout', String(LOCK_S), '3'], { descriptor: file, timeoutMs });
     return act();
   } finally {
     closeSync(file);
@@ -143,14 +144,16 @@ function claim(bridge: string): boolean {
   }
 }
 
-const QUIET: ExecFileSyncOptions = { stdio: ['ignore', 'pipe', 'pipe'], timeout: 20_000 };
+const COMMAND_MS = 20_000;
 
 function ip(...args: string[]): void {
-  execFileSync('ip', args, QUIET);
+  runProgramSync('ip', args, { timeoutMs: COMMAND_MS });
 }
 
 function iptables(command: '-I' | '-D', [table, ...rule]: readonly string[]): void {
-  execFileSync('iptables', ['--wait', '10', '--table', table!, command, ...rule], QUIET);
+  runProgramSync('iptables', ['--wait', '10', '--table', table!, command, ...rule], {
+    timeoutMs: COMMAND_MS,
+  });
 }
 
 function attempt<T>(act: () => T): T | null {

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { findProgram } from '@tidegauge/lab/debian';
+import { runProgram } from '@tidegauge/process';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** Beneath node_modules, so that what is generated finds the package `thrift`. */
@@ -62,7 +61,7 @@ export async function connectGateway(
   const compiler = await findProgram('thrift', 'thrift-compiler');
   mkdirSync(GENERATED, { recursive: true });
   writeFileSync(join(GENERATED, 'package.json'), '{ "type": "commonjs" }\n');
-  await promisify(execFile)(compiler, ['--gen', 'js:node,es6', '--out', GENERATED, IDL]);
+  await runProgram(compiler, ['--gen', 'js:node,es6', '--out', GENERATED, IDL]);
   const require = createRequire(join(GENERATED, 'index.js'));
   const thrift = require('thrift') as Thrift;
   const types = require(join(GENERATED, 'rows_types.js')) as Types;

@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Exit, exitText, startProcess } from '@tidegauge/process';
 import type { Plan } from '../operations/plan.ts';
 import { mistake } from '../profiles/settings.ts';
 import type { K6Summary } from '../results/summary.ts';
@@ -38,10 +37,13 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
   // It may hold a password.
   writeFileSync(planFile, JSON.stringify(plan), { mode: 0o600 });
   try {
-    const code = await runProcess(options, { PLAN: planFile, SUMMARY: summary });
+    const exit = await runProcess(options, { PLAN: planFile, SUMMARY: summary });
+    const { code } = exit;
     if (code === REFUSED) throw mistake('k6 refuses --threshold: see above');
-    if (!existsSync(summary)) throw new Error(`k6 ended with ${code} and no figures: see above`);
-    if (code !== 0 && code !== CROSSED && !options.signal.aborted) throw new Error(`k6 ended with ${code}`);
+    if (!existsSync(summary))
+      throw new Error(`k6 ended without figures (${exitText(exit)}): see its output above`);
+    if (code !== 0 && code !== CROSSED && !options.signal.aborted)
+      throw new Error(`k6 failed: ${exitText(exit)}`);
     return JSON.parse(readFileSync(summary, 'utf8')) as K6Summary;
   } finally {
     rmSync(folder, { recursive: true });
@@ -51,31 +53,24 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
 async function runProcess(
   { k6, script, dashboardPort, push, signal }: K6Options,
   variables: Readonly<Record<string, string>>,
-): Promise<number | null> {
+): Promise<Exit> {
   const args = ['run', '--address', '', ...(process.stderr.isTTY ? [] : ['--quiet'])];
   if (push !== undefined) args.push('--tag', `testid=${push.testid}`);
   for (const [name, value] of Object.entries(variables)) args.push('--env', `${name}=${value}`);
-  const child = spawn(k6, [...args, join(SCRIPTS, script)], {
-    stdio: ['ignore', 2, 2],
-    env: { ...process.env, ...environment(dashboardPort), ...pushing(push) },
+  const child = startProcess({
+    command: k6,
+    args: [...args, join(SCRIPTS, script)],
+    // Standard output is for the figures.
+    stdout: 2,
+    stderr: 2,
+    env: { ...environment(dashboardPort), ...pushing(push) },
+    stopSignal: 'SIGINT',
+    stopMs: STOP_MS,
   });
-  const kill = (): void => void child.kill('SIGKILL');
-  let late: NodeJS.Timeout | undefined;
-  const stop = (): void => {
-    child.kill('SIGINT');
-    late = setTimeout(kill, STOP_MS);
-  };
-  process.once('exit', kill);
+  const stop = (): void => void child.stop();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  try {
-    await once(child, 'exit');
-    return child.exitCode;
-  } finally {
-    process.removeListener('exit', kill);
-    signal.removeEventListener('abort', stop);
-    clearTimeout(late);
-  }
+  return child.exited.finally(() => signal.removeEventListener('abort', stop));
 }
 
 /**

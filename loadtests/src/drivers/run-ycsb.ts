@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { compileWithYcsb } from '@tidegauge/lab/ycsb';
+import { startProcess } from '@tidegauge/process';
 
 const BINDING = fileURLToPath(new URL('../../ycsb/', import.meta.url));
 const MAX_LOG = 65_536;
@@ -45,25 +44,27 @@ export interface YcsbOperation {
  */
 export async function runYcsb(options: YcsbOptions): Promise<YcsbResult> {
   const { java, classPath } = await compileWithYcsb(BINDING);
-  const { API_TOKEN: _, ...inherited } = process.env;
-  const environment = options.token === undefined ? inherited : { ...inherited, API_TOKEN: options.token };
   const jvm = ['-XX:+UseSerialGC', '-Xmx256m', '-cp', classPath, 'site.ycsb.Client'];
-  const child = spawn(
-    java,
-    [...jvm, '-db', 'tidegauge.TidegaugeClient', PHASES[options.phase], ...options.args],
-    { stdio: ['ignore', 'pipe', options.output === undefined ? 'pipe' : 'inherit'], env: environment },
-  );
   let text = '';
-  child.stdout!.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-    options.output?.(part);
-  });
   let log = '';
-  child.stderr?.setEncoding('utf8').on('data', (part: string) => {
-    log = (log + part).slice(-MAX_LOG);
+  const client = startProcess({
+    command: java,
+    args: [...jvm, '-db', 'tidegauge.TidegaugeClient', PHASES[options.phase], ...options.args],
+    stderr: options.output === undefined ? 'pipe' : 'inherit',
+    // A token in the environment of this process is not for YCSB.
+    env: { API_TOKEN: options.token },
+    onOutput(part, stream) {
+      if (stream === 'stderr') {
+        log = (log + part).slice(-MAX_LOG);
+        return;
+      }
+      text += part;
+      options.output?.(part);
+    },
   });
-  const [exitCode] = (await once(child, 'close')) as [number | null];
-  return { exitCode: exitCode ?? 1, log, ...parseSummary(text) };
+  const { code, error } = await client.exited;
+  if (error !== null) throw error;
+  return { exitCode: code ?? 1, log, ...parseSummary(text) };
 }
 
 /** YCSB's text summary: lines of `[READ], Operations, 500`. */

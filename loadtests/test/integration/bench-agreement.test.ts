@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { compileWithYcsb } from '@tidegauge/lab/ycsb';
+import { runProgramSync } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/agreement.ts', import.meta.url));
 const BINDING = fileURLToPath(new URL('../../ycsb/', import.meta.url));
@@ -15,11 +15,11 @@ test('bench:agreement --quick sets k6 beside YCSB on one table', {
   skip: 'skip' in k6 ? k6.skip : 'skip' in ycsb ? ycsb.skip : false,
 }, () => {
   const args = [BENCH, '--store', 'sqlite', '--quick', '--rate', '100'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
-    timeout: 240_000,
+  const { code, stdout, stderr } = runProgramSync(process.execPath, args, {
+    accept: 'any',
+    timeoutMs: 240_000,
   });
-  assert.equal(status, 0, stderr);
+  assert.equal(code, 0, stderr);
   for (const name of ['throughput', 'READ mean', 'READ p50', 'UPDATE p99']) {
     const row = new RegExp(`^ {2}${name} +([\\d.,]+) +([\\d.,]+) +([\\d.]+)$`, 'm').exec(stdout);
     assert.ok(row, stdout);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { runProgramSync } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/ceiling.ts', import.meta.url));
 const k6 = await startOrSkip('k6', buildK6);
@@ -12,11 +12,11 @@ test('bench:ceiling --quick sets the API beside an empty handler', {
   skip: 'skip' in k6 ? k6.skip : false,
 }, () => {
   const args = [BENCH, '--store', 'sqlite', '--quick'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
-    timeout: 240_000,
+  const { code, stdout, stderr } = runProgramSync(process.execPath, args, {
+    accept: 'any',
+    timeoutMs: 240_000,
   });
-  assert.equal(status, 0, stderr);
+  assert.equal(code, 0, stderr);
   assert.match(stdout, /^ {2}the API over sqlite +\d.*\n {2}an empty handler +\d/m);
   assert.match(stdout, /^the API reaches \d+ % of what k6 can do here$/m);
 });

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runProgramSync } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/overhead.ts', import.meta.url));
 
 function bench(...args: string[]) {
-  return spawnSync(process.execPath, [BENCH, ...args], { encoding: 'utf8', timeout: 120_000 });
+  return runProgramSync(process.execPath, [BENCH, ...args], { accept: 'any', timeoutMs: 120_000 });
 }
 
 test('bench:overhead --quick says what the application adds, by operation and stage', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const json = join(folder, 'overhead.json');
-  const { status, stdout, stderr } = bench(
+  const { code, stdout, stderr } = bench(
     '--quick',
     '--blocks',
     '3',
@@ -27,7 +27,7 @@ test('bench:overhead --quick says what the application adds, by operation and st
     '--json',
     json,
   );
-  assert.equal(status, 0, stderr);
+  assert.equal(code, 0, stderr);
   const { setup, costs, stages, verified, blocks } = JSON.parse(readFileSync(json, 'utf8'));
   assert.deepEqual([setup.store, setup.threads, setup.blocks, setup.ops], ['sqlite', 2, 3, 100]);
   assert.equal(blocks.length, 3);
@@ -63,8 +63,8 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
 
 for (const [what, args, line] of MISTAKES) {
   test(`bench:overhead answers ${what} with one line`, () => {
-    const { status, stdout, stderr } = bench(...args);
-    assert.equal(status, 2, stderr);
+    const { code, stdout, stderr } = bench(...args);
+    assert.equal(code, 2, stderr);
     assert.match(stderr, line);
     assert.equal(stderr.trimEnd().split('\n').length, 1);
     assert.equal(stdout, '');

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { startMosquitto } from '@tidegauge/lab';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import type { Step } from '@tidegauge/loadtests/benches/find-saturation';
+import { runProgramSync } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/saturate.ts', import.meta.url));
 const broker = await startOrSkip('mosquitto', startMosquitto);
@@ -18,13 +18,13 @@ const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
 after(() => rmSync(folder, { recursive: true }));
 
 function bench(...args: string[]) {
-  return spawnSync(process.execPath, [BENCH, ...args], { encoding: 'utf8', timeout: 240_000 });
+  return runProgramSync(process.execPath, [BENCH, ...args], { accept: 'any', timeoutMs: 240_000 });
 }
 
 function figures(...args: string[]) {
   const json = join(folder, 'saturate.json');
-  const { status, stdout, stderr } = bench('--quick', ...args, '--json', json);
-  assert.equal(status, 0, stderr);
+  const { code, stdout, stderr } = bench('--quick', ...args, '--json', json);
+  assert.equal(code, 0, stderr);
   return { stdout, ...JSON.parse(readFileSync(json, 'utf8')) };
 }
 
@@ -88,8 +88,8 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
 
 for (const [what, args, line] of MISTAKES) {
   test(`bench:saturate answers ${what} with one line`, () => {
-    const { status, stdout, stderr } = bench(...args);
-    assert.equal(status, 2, stderr);
+    const { code, stdout, stderr } = bench(...args);
+    assert.equal(code, 2, stderr);
     assert.match(stderr, line);
     assert.equal(stderr.trimEnd().split('\n').length, 1);
     assert.equal(stdout, '');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runProgramSync } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/stores.ts', import.meta.url));
 
@@ -13,8 +13,8 @@ test('bench:stores --quick prints a table per store and keeps its figures', (con
   context.after(() => rmSync(folder, { recursive: true }));
   const json = join(folder, 'stores.json');
   const args = [BENCH, '--stores', 'sqlite', '--quick', '--rounds', '1', '--json', json];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
+  const { code, stdout, stderr } = runProgramSync(process.execPath, args, { accept: 'any' });
+  assert.equal(code, 0, stderr);
   assert.match(stdout, /^ {2}readings written .*\n {4}bare driver .*\n {4}ratio \d/m);
   const { results } = JSON.parse(readFileSync(json, 'utf8'));
   const [{ store, operations, write, recordRead }] = results;
@@ -28,7 +28,7 @@ test('bench:stores --quick prints a table per store and keeps its figures', (con
 });
 
 test('bench:stores names the stores there are when it does not know one', () => {
-  const { status, stderr } = spawnSync(process.execPath, [BENCH, '--stores', 'oracle'], { encoding: 'utf8' });
-  assert.equal(status, 2);
+  const { code, stderr } = runProgramSync(process.execPath, [BENCH, '--stores', 'oracle'], { accept: 'any' });
+  assert.equal(code, 2);
   assert.match(stderr, /^there is no store oracle here: there are sqlite, json, /);
 });

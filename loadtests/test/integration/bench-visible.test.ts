@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { runProgramSync } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/visible.ts', import.meta.url));
 const broker = await startOrSkip('mosquitto', startMosquitto);
@@ -14,15 +14,15 @@ const skip = 'skip' in broker ? broker.skip : false;
 if (!('skip' in broker)) await broker.server.stop();
 
 function bench(...args: string[]) {
-  return spawnSync(process.execPath, [BENCH, ...args], { encoding: 'utf8', timeout: 120_000 });
+  return runProgramSync(process.execPath, [BENCH, ...args], { accept: 'any', timeoutMs: 120_000 });
 }
 
 test('bench:visible --quick sees every reading that was published', { skip }, (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const json = join(folder, 'visible.json');
-  const { status, stdout, stderr } = bench('--quick', '--readings', '10', '--rate', '50', '--json', json);
-  assert.equal(status, 0, stderr);
+  const { code, stdout, stderr } = bench('--quick', '--readings', '10', '--rate', '50', '--json', json);
+  assert.equal(code, 0, stderr);
   const [{ store, published, seen, p50Ms, p95Ms, p99Ms, readMs, rawMs, addedMs, stagesMs }] = JSON.parse(
     readFileSync(json, 'utf8'),
   ).results;
@@ -43,8 +43,8 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
 
 for (const [what, args, line] of MISTAKES) {
   test(`bench:visible answers ${what} with one line`, () => {
-    const { status, stdout, stderr } = bench(...args);
-    assert.equal(status, 2, stderr);
+    const { code, stdout, stderr } = bench(...args);
+    assert.equal(code, 2, stderr);
     assert.match(stderr, line);
     assert.equal(stderr.trimEnd().split('\n').length, 1);
     assert.equal(stdout, '');

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
 import { go, goTool } from '@tidegauge/lab/go';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { runProgramSync } from '@tidegauge/process';
 
 const MODULE = fileURLToPath(new URL('../../k6-mqtt/', import.meta.url));
 const credentials = { username: 'k6', password: 'only-a-test' };
@@ -36,7 +36,7 @@ else {
   });
 
   test('the MQTT module of k6 is formatted', () => {
-    const { status, stdout, stderr } = spawnSync(goTool('gofmt'), ['-l', MODULE], { encoding: 'utf8' });
-    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
+    const { code, stdout, stderr } = runProgramSync(goTool('gofmt'), ['-l', MODULE], { accept: 'any' });
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' });
   });
 }

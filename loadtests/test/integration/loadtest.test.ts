@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '@tidegauge/lab';
 import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { freePort, runProgramSync, startProcess } from '@tidegauge/process';
 import { openStore, type YcsbRecord } from '@tidegauge/storage';
 import { isIntact, parseWorkload } from '@tidegauge/workload';
 
@@ -18,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tidegauge-loadtest-test-'));
 after(() => rmSync(folder, { recursive: true }));
 
 function loadtest(...args: string[]) {
-  return spawnSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8', timeout: 240_000 });
+  return runProgramSync(process.execPath, [PROGRAM, ...args], { accept: 'any', timeoutMs: 240_000 });
 }
 
 /** `{ 'READ Operations': 12, ... }` of a report in YCSB's form. */
@@ -125,7 +123,7 @@ test('a misspelt property is an error with the one that was meant; those of YCSB
   const run = (...properties: string[]) =>
     loadtest('records', '--driver', 'raw', '--records', '10', '--ops', '10', ...properties);
   const misspelt = run('-p', 'readproprtion=1');
-  assert.equal(misspelt.status, 2);
+  assert.equal(misspelt.code, 2);
   assert.equal(
     misspelt.stderr,
     'workloada: readproprtion is not a property of YCSB: did you mean readproportion?\n',
@@ -133,15 +131,15 @@ test('a misspelt property is an error with the one that was meant; those of YCSB
   assert.match(run('-p', 'exponential.percentil=9').stderr, /did you mean exponential\.percentile\?/);
   assert.match(run('-p', 'colour=red').stderr, /colour is not a property of YCSB: leave it out/);
   const known = run('-p', 'measurementtype=raw', '-p', 'mongodb.url=x');
-  assert.equal(known.status, 0, known.stderr);
+  assert.equal(known.code, 0, known.stderr);
   assert.match(known.stderr, /^without a meaning here: measurementtype, mongodb\.url$/m);
 });
 
 test('an export of the dashboard without the dashboard is refused before anything runs', () => {
   process.env.K6_WEB_DASHBOARD_EXPORT = join(folder, 'dashboard.html');
-  const { status, stderr } = loadtest('records', '--ops', '10');
+  const { code, stderr } = loadtest('records', '--ops', '10');
   delete process.env.K6_WEB_DASHBOARD_EXPORT;
-  assert.equal(status, 2);
+  assert.equal(code, 2);
   assert.match(stderr, /^K6_WEB_DASHBOARD_EXPORT names .*dashboard\.html, but .*: add --dashboard\n$/);
 });
 
@@ -149,8 +147,8 @@ test('a file of figures says what was measured, and when, without secrets', () =
   const json = join(folder, 'raw.json');
   const store = `sqlite:${join(folder, 'raw.db')}`;
   const args = ['--driver', 'raw', '--store', store, '--records', '10', '--ops', '10', '--json', json];
-  const { status, stderr } = loadtest('records', ...args);
-  assert.equal(status, 0, stderr);
+  const { code, stderr } = loadtest('records', ...args);
+  assert.equal(code, 0, stderr);
   const { date, version, commit, modified, store: said, machine } = JSON.parse(readFileSync(json, 'utf8'));
   assert.ok(Math.abs(Date.now() - Date.parse(date)) < 600_000, date);
   assert.match(version, /^\d+\.\d+\.\d+/);
@@ -161,8 +159,8 @@ test('a file of figures says what was measured, and when, without secrets', () =
 
 for (const [what, args, line] of MISTAKES) {
   test(`${what} is one clear line and exit code 2, and nothing is run`, () => {
-    const { status, stdout, stderr } = loadtest(...args);
-    assert.equal(status, 2, stderr);
+    const { code, stdout, stderr } = loadtest(...args);
+    assert.equal(code, 2, stderr);
     assert.equal(stdout, '');
     assert.match(stderr.trimEnd(), line);
     assert.equal(stderr.trimEnd().split('\n').length, 1);
@@ -171,8 +169,8 @@ for (const [what, args, line] of MISTAKES) {
 
 test('the raw driver does the operations on the store itself, and checks what it reads', () => {
   const args = ['--driver', 'raw', '--workload', 'f', '--records', '100', '--ops', '200', '--threads', '2'];
-  const { status, stdout, stderr } = loadtest('records', ...args, '-p', 'dataintegrity=true');
-  assert.equal(status, 0, stderr);
+  const { code, stdout, stderr } = loadtest('records', ...args, '-p', 'dataintegrity=true');
+  assert.equal(code, 0, stderr);
   const found = figures(stdout);
   assert.equal(found['READ Return=OK'], 200);
   assert.equal(found['VERIFY Return=OK'], 200);
@@ -196,7 +194,7 @@ test('records: what k6 reports is what the store holds, loaded once, with files 
   ]);
   const common = ['records', '--workload', 'a', '--records', '300', '--store', url, ...properties];
   const run = loadtest(...common, '--ops', '401', '--threads', '4', '--json', json, '--csv', csv);
-  assert.equal(run.status, 0, run.stderr + run.stdout);
+  assert.equal(run.code, 0, run.stderr + run.stdout);
   assert.match(run.stderr, /^loaded 300 records of usertable, /m);
   const found = figures(run.stdout);
   const whole = ['UPDATE', 'INSERT', 'SCAN'].reduce((sum, type) => sum + found[`${type} Return=OK`]!, 0);
@@ -222,7 +220,7 @@ test('records: what k6 reports is what the store holds, loaded once, with files 
   const repeated = figures(again.stdout);
   assert.equal(repeated['SCAN Operations'], found['SCAN Operations']);
   // Its inserts are there already.
-  assert.equal(again.status, 1);
+  assert.equal(again.code, 1);
   assert.equal(repeated['INSERT Return=EXISTS'], found['INSERT Return=OK']);
   assert.match(again.stdout, /^FAILED: INSERT ended in EXISTS \d+ times$/m);
 });
@@ -230,21 +228,21 @@ test('records: what k6 reports is what the store holds, loaded once, with files 
 test('the open model keeps to its rate, and says so when it cannot', { skip }, () => {
   const common = ['records', '--workload', 'c', '--records', '20', '--model', 'open', '--duration', '2s'];
   const kept = loadtest(...common, '--rate', '20', '--threads', '20');
-  assert.equal(kept.status, 0, kept.stderr + kept.stdout);
+  assert.equal(kept.code, 0, kept.stderr + kept.stdout);
   const found = figures(kept.stdout);
   // k6 may begin one more at the very end.
   assert.ok([40, 41].includes(found['READ Return=OK']!), kept.stdout);
   assert.ok(found['Intended-READ AverageLatency(us)']! >= found['READ AverageLatency(us)']!);
   // 20,000 a second from one thread: an operation would have to take 50 us.
   const late = loadtest(...common, '--rate', '20000', '--threads', '1');
-  assert.equal(late.status, 3, late.stderr + late.stdout);
+  assert.equal(late.code, 3, late.stderr + late.stdout);
   assert.match(late.stdout, /^INVALID: \d+ operations were dropped: no thread was free/m);
 });
 
 test('a threshold that is crossed fails the run', { skip }, () => {
   const flags = ['--records', '20', '--ops', '20', '--threshold', 'op_read:p(99)<0.001'];
-  const { status, stdout } = loadtest('records', '--workload', 'c', ...flags);
-  assert.equal(status, 1);
+  const { code, stdout } = loadtest('records', '--workload', 'c', ...flags);
+  assert.equal(code, 1);
   assert.match(stdout, /^FAILED: the threshold op_read: p\(99\)<0\.001 was crossed$/m);
 });
 
@@ -253,8 +251,8 @@ for (const driver of [
   ['--driver', 'own'],
 ]) {
   test(`ingest ${driver.join(' ')}: what was acknowledged is in the ledger`, { skip }, () => {
-    const { status, stdout, stderr } = loadtest('ingest', '--ops', '2000', '--devices', '40', ...driver);
-    assert.equal(status, 0, stderr + stdout);
+    const { code, stdout, stderr } = loadtest('ingest', '--ops', '2000', '--devices', '40', ...driver);
+    assert.equal(code, 0, stderr + stdout);
     const found = figures(stdout);
     assert.equal(found['PUBLISH Return=OK'], 2000);
     assert.equal(found['PUBLISH Operations'], 2000);
@@ -267,12 +265,12 @@ for (const driver of [
 test('devices and queries find what was loaded', { skip }, () => {
   const store = ['--store', `sqlite:${join(folder, 'fleet.db')}`];
   const devices = loadtest('devices', ...store, '--devices', '70', '--ops', '200', '--threads', '3');
-  assert.equal(devices.status, 0, devices.stderr + devices.stdout);
+  assert.equal(devices.code, 0, devices.stderr + devices.stdout);
   const types = ['SELECT-ONE', 'SELECT-SOME', 'UPDATE-SOME'];
   const sum = types.reduce((total, type) => total + figures(devices.stdout)[`${type} Return=OK`]!, 0);
   assert.equal(sum, 200);
   const queries = loadtest('queries', ...store, '--devices', '10', '--readings', '100', '--ops', '100');
-  assert.equal(queries.status, 0, queries.stderr + queries.stdout);
+  assert.equal(queries.code, 0, queries.stderr + queries.stdout);
   assert.match(queries.stderr, /^loaded 10 devices with 100 readings each, /m);
   assert.ok(figures(queries.stdout)['QUERY-10 Return=OK']! > 0);
 });
@@ -280,14 +278,17 @@ test('devices and queries find what was loaded', { skip }, () => {
 /** A load test with k6's dashboard, once that answers; its `page`, and what becomes of it. */
 async function withDashboard(...args: string[]) {
   const port = await freePort();
-  const child = spawn(process.execPath, [PROGRAM, ...args, '--dashboard', '--dashboard-port', String(port)]);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
+  const program = startProcess({
+    command: process.execPath,
+    args: [PROGRAM, ...args, '--dashboard', '--dashboard-port', String(port)],
+    stopSignal: 'SIGINT',
+    stopMs: 90_000,
+    onOutput(text) {
       output += text;
-    });
-  }
-  const ended = once(child, 'exit').then(() => ({ status: child.exitCode, output }));
+    },
+  });
+  const ended = program.exited.then(({ code }) => ({ code, output }));
   let page = '';
   for (const deadline = Date.now() + 120_000; page === '' && Date.now() < deadline; await sleep(100)) {
     const answer = fetch(`http://127.0.0.1:${port}/ui/`);
@@ -296,7 +297,7 @@ async function withDashboard(...args: string[]) {
       () => '',
     );
   }
-  return { child, page, ended };
+  return { program, page, ended };
 }
 
 test('mixed publishes and queries at once, with k6’s dashboard', { skip }, async () => {
@@ -313,8 +314,8 @@ test('mixed publishes and queries at once, with k6’s dashboard', { skip }, asy
     '10',
   ];
   const { page, ended } = await withDashboard('mixed', ...flags, '--query-rate', '20');
-  const { status, output } = await ended;
-  assert.equal(status, 0, output);
+  const { code, output } = await ended;
+  assert.equal(code, 0, output);
   assert.match(page, /<html/);
   const found = figures(output);
   assert.equal(found['LEDGER Stored'], found['PUBLISH Return=OK']);
@@ -324,10 +325,10 @@ test('mixed publishes and queries at once, with k6’s dashboard', { skip }, asy
 
 test('an interrupted run is invalid and gives its figures', { skip }, async () => {
   const flags = ['--records', '20', '--duration', '120s', '--rate', '20'];
-  const { child, ended } = await withDashboard('records', '--workload', 'c', ...flags);
-  child.kill('SIGINT');
-  const { status, output } = await ended;
-  assert.equal(status, 3, output);
+  const { program, ended } = await withDashboard('records', '--workload', 'c', ...flags);
+  await program.stop();
+  const { code, output } = await ended;
+  assert.equal(code, 3, output);
   assert.match(output, /^\[OVERALL\], RunTime\(ms\), \d/m);
   assert.match(output, /^INVALID: it was interrupted$/m);
 });

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { compileWithYcsb } from '@tidegauge/lab/ycsb';
+import { freePort, runProgram } from '@tidegauge/process';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import type { ServiceProcess } from '@tidegauge/test-support/service-process';
 import { NODE, ROOT } from '../../../scripts/setup.js';
 import { runYcsb, type YcsbPhase } from '../../src/drivers/run-ycsb.ts';
-
-const run = promisify(execFile);
 
 const BINDING = fileURLToPath(new URL('../../ycsb/', import.meta.url));
 const WORKLOADS = fileURLToPath(new URL('../../../packages/workload/workloads/', import.meta.url));
@@ -82,13 +78,8 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
     assert.equal(sum(counts), OPERATIONS);
   });
 
-  const program = async (args: readonly string[]): Promise<Ended> => {
-    const ended = run(NODE, ['loadtests/bench/ycsb.ts', ...args], { cwd: ROOT });
-    return ended.then(
-      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-      (error: unknown) => error as Ended,
-    );
-  };
+  const program = (args: readonly string[]) =>
+    runProgram(NODE, ['loadtests/bench/ycsb.ts', ...args], { cwd: ROOT, accept: 'any' });
 
   test('operations that fail are said, counted, and end the program with 1', async () => {
     const ended = await program(['run', ...argsFor('c', { table: 'nowhere', operationcount: 20 })]);
@@ -107,9 +98,3 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
     assert.match(wrong.stderr, /^the first argument is load or run$/m);
   });
 });
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}

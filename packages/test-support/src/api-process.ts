@@ -1,9 +1,9 @@
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
-/** A load test is one client with a connection per thread. */
+/** A load test is one client that opens a connection per thread. */
 const LIMITS = { MAX_CONNECTIONS: '20000', MAX_CLIENT_CONNECTIONS: '20000' };
 
-/** Starts `services/api` with the given environment on a port of the system's choice and waits until it listens. */
+/** Starts `services/api` with the given environment on a free port and waits until it listens. */
 export function startApiProcess(env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
   return startServiceProcess(
     'api',

@@ -1,8 +1,8 @@
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { temporaryDirectory } from '@tidegauge/lab';
 import { buildOnce } from '@tidegauge/lab/build-once';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { temporaryDirectory } from '@tidegauge/lab/server-process';
 import { IMAGES, type ImageName } from './images.ts';
 import { contextFiles, FOLDERS, keyOf, ROOT, rootKey } from './inputs.ts';
 import { makeRootFileSystem } from './rootfs.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type FamilyOptions, HBaseClient } from '@tidegauge/hbase-client';
+import { freePort } from '@tidegauge/lab';
 import { startHbase } from '@tidegauge/lab/hbase';
-import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { openStore, type Store } from '../../src/index.ts';

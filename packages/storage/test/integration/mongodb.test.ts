@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { freePort } from '@tidegauge/lab';
 import { startMongodb } from '@tidegauge/lab/mongodb';
-import { freePort } from '@tidegauge/lab/server-process';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { Binary, BSON, type Document, type IndexDescription, MongoClient } from 'mongodb';
 import { collect, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { launchServer } from '../../src/server-process.ts';
+import { launchServer } from '@tidegauge/process';
 
 const launch = (command: string, args: readonly string[]) =>
   launchServer({ name: 'thing', command, args, ready: async () => false, readyMs: 10_000 });
 
-test('a server whose program is not there is one clear error', async () => {
+test('a server whose program does not exist is reported in one sentence', async () => {
   await assert.rejects(launch('/nowhere/thingd', []), {
     message: 'thing cannot be started: spawn /nowhere/thingd ENOENT: is the program installed?',
   });
@@ -14,6 +14,6 @@ test('a server whose program is not there is one clear error', async () => {
 test('a server that ends before it is ready is reported with what it wrote', async () => {
   const program = "process.stderr.write('no such option'); process.exit(1)";
   await assert.rejects(launch(process.execPath, ['-e', program]), {
-    message: 'thing ended at once: no such option',
+    message: 'thing ended before it was ready (exit code 1): no such option',
   });
 });

@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { exitText } from './exit.ts';
+import { type StartOptions, startProcess } from './start-process.ts';
+
+const POLL_MS = 50;
+
+let mirror: (text: string) => void = () => {};
+
+/** Passes on the output of all servers that are started from now on, for the log of a supervisor. */
+export function mirrorServerOutput(write: (text: string) => void): void {
+  mirror = write;
+}
+
+export interface LaunchOptions
+  extends Pick<StartOptions, 'command' | 'args' | 'env' | 'cwd' | 'uid' | 'gid' | 'stopSignal'> {
+  /** Names the server in errors. */
+  readonly name: string;
+  /**
+   * Called until it resolves to true. It sends the server a query, or reads the end of the log of a server that
+   * answers before it is ready. Must not throw or hang.
+   */
+  readonly ready: (log: string) => Promise<boolean>;
+  readonly readyMs: number;
+}
+
+/** A server that this process has started. */
+export interface ServerProcess {
+  readonly pid: number;
+  readonly running: boolean;
+  /** The last 8,000 characters of standard output and standard error. */
+  log(): string;
+  /** Ends it in an orderly way; with SIGKILL after 20 s. A second call does nothing. */
+  stop(): Promise<void>;
+  /** Ends it with SIGKILL, as a power failure would. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts a server and resolves when it is ready. It is killed when this process ends in any way.
+ *
+ * @throws {Error} with the end of the log, when the server ends first or is not ready within `readyMs`
+ */
+export async function launchServer(options: LaunchOptions): Promise<ServerProcess> {
+  const { name, ready, readyMs, ...start } = options;
+  const server = startProcess({ ...start, onOutput: mirror });
+  for (const deadline = Date.now() + readyMs; !(await ready(server.log())); await delay(POLL_MS)) {
+    if (server.running && Date.now() < deadline) continue;
+    const isLate = server.running;
+    const exit = await server.kill();
+    const why = isLate
+      ? `was not ready within ${readyMs} ms`
+      : exit.error === null
+        ? `ended before it was ready (${exitText(exit)})`
+        : exitText(exit);
+    const log =
+      server.log().trim() || (exit.error === null ? 'it wrote nothing' : 'is the program installed?');
+    throw new Error(`${name} ${why}: ${log}`);
+  }
+  return {
+    pid: server.pid,
+    get running() {
+      return server.running;
+    },
+    log: server.log,
+    stop: async () => void (await server.stop()),
+    kill: async () => void (await server.kill()),
+  };
+}
