@@ -9,15 +9,15 @@ export const PUBREC = 0x50;
 export const ACK_BYTES = 4;
 
 /**
- * Acknowledgements of one connection: entered in receive order, released in any order, written in receive
- * order [MQTT-4.6.0-2, MQTT-4.6.0-3]. QoS 1 and 2 share the order, which is stricter than asked.
+ * The acknowledgements of one connection: added in receive order, released in any order, written in receive order
+ * [MQTT-4.6.0-2, MQTT-4.6.0-3]. QoS 1 and 2 share the order, which is stricter than the standard requires.
  *
  *     head <= front <= tail
  *     head .. front   released and contiguous: may be written
- *     front .. tail   waits for the application, some of it released already
+ *     front .. tail   waiting for the application; some may be released already
  *
- * A ticket is the number of the message since the connection began; it stays unique for its lifetime.
- * Memory is 4 bytes per place, in circular arrays that double up to `limit`.
+ * A ticket is the number of a message since the start of the connection, so it is unique. Memory is 4 bytes per
+ * entry, in circular arrays that double up to `limit`.
  */
 export class AckQueue {
   readonly limit: number;
@@ -29,7 +29,7 @@ export class AckQueue {
   #front = 0;
   #tail = 0;
 
-  /** `limit`: messages that may wait at once, 1 to 65535. */
+  /** @param limit messages that may wait at the same time, 1 to 65535 */
   constructor(limit: number) {
     this.limit = limit;
     const capacity = 2 ** Math.ceil(Math.log2(Math.min(limit, INITIAL_CAPACITY)));
@@ -39,7 +39,7 @@ export class AckQueue {
     this.#mask = capacity - 1;
   }
 
-  /** Messages entered and not yet written, released or not. */
+  /** Messages added and not yet written, released or not. */
   get size(): number {
     return this.#tail - this.#head;
   }
@@ -49,7 +49,7 @@ export class AckQueue {
     return this.#front - this.#head;
   }
 
-  /** Enters the next message; `type` is PUBACK or PUBREC. Returns its ticket, or -1 when the queue is full. */
+  /** Adds the next message; `type` is PUBACK or PUBREC. Returns its ticket, or -1 when the queue is full. */
   push(type: number, packetId: number): number {
     const size = this.#tail - this.#head;
     if (size >= this.limit) return -1;
@@ -62,7 +62,7 @@ export class AckQueue {
     return ticket;
   }
 
-  /** Releases a message for writing. False for a ticket released before or never given. */
+  /** Releases a message for writing. Returns false for a ticket that was released before or never issued. */
   release(ticket: number): boolean {
     if (ticket < this.#front || ticket >= this.#tail) return false;
     const index = ticket & this.#mask;
@@ -75,7 +75,9 @@ export class AckQueue {
     return true;
   }
 
-  /** Writes all that is ready into `target` as MQTT packets and forgets it; returns the offset behind it. */
+  /**
+   * Writes all ready acknowledgements into `target` as MQTT packets and removes them. Returns the offset after them.
+   */
   take(target: Uint8Array, offset: number): number {
     for (; this.#head < this.#front; this.#head += 1) {
       const index = this.#head & this.#mask;

@@ -1,6 +1,6 @@
 /**
- * Delays between attempts: exponential, capped, with full jitter (each delay is uniform between 0 and the
- * current ceiling), so that a fleet that lost its broker at one moment does not return at one moment.
+ * Delays between attempts: exponential, bounded, with full jitter (each delay is uniform between 0 and the current
+ * limit), so that many clients that lose their broker at the same time do not reconnect at the same time.
  */
 export class Backoff {
   readonly #minMs: number;
@@ -26,13 +26,13 @@ export class Backoff {
     return this.#random() * ceiling;
   }
 
-  /** A delay of half to all of the longest, for when an early return does harm. */
+  /** A delay of half to the full maximum, for when an early reconnection does harm. */
   longest(): number {
     this.#attempts += 1;
     return this.#maxMs * (0.5 + this.#random() / 2);
   }
 
-  /** Starts over, after an attempt that held. */
+  /** Resets the delays, after a successful attempt. */
   reset(): void {
     this.#attempts = 0;
   }

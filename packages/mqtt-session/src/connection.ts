@@ -28,7 +28,7 @@ export interface Counters {
   bytes: number;
 }
 
-/** What a connection needs to know of its session. */
+/** The part of a session that a connection uses. */
 export interface ConnectionContext {
   readonly settings: Settings;
   readonly version: 4 | 5;
@@ -41,15 +41,15 @@ export interface ConnectionContext {
   readonly onUndecodable: (message: UndecodableMessage) => void;
 }
 
-/** What CONNACK settled. */
+/** The result of CONNACK. */
 export interface Accepted {
   readonly sessionPresent: boolean;
-  /** As the broker granted it; null under 3.1.1. */
+  /** The expiry that the broker granted; null under 3.1.1. */
   readonly sessionExpirySeconds: number | null;
   readonly keepAliveSeconds: number;
 }
 
-/** What SUBACK or UNSUBACK said. */
+/** The result of SUBACK or UNSUBACK. */
 export interface Answer {
   /** One per filter, in order; empty in a 3.1.1 UNSUBACK. */
   readonly codes: readonly number[];
@@ -63,12 +63,12 @@ interface Request {
   readonly timer: NodeJS.Timeout;
 }
 
-/** A broker that lets this many bytes of acknowledgements pile up does not read. */
+/** Unsent bytes of acknowledgements from which the broker counts as not reading. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 const WRITE_INTERVAL_MS = 1;
 const SAME_CLIENT_ID =
-  'if it repeats, another process may use this clientId: 3.1.1 and mosquitto before 2.0.15 do not say so';
-/** How long a failed connection may take to say why. */
+  'if it repeats, another process may use this clientId: 3.1.1 and mosquitto before 2.0.15 do not report it';
+/** How long a failed connection may take to send its DISCONNECT. */
 const LAST_WORDS_MS = 1000;
 
 /**
@@ -76,11 +76,11 @@ const LAST_WORDS_MS = 1000;
  *
  *     connecting --CONNACK--> open --fail, close, end of stream--> ended
  *
- * It starts paused: nothing is delivered until `resume`. Once `ended`, whatever still arrives is thrown away,
- * acknowledgements are ignored, and `closed` has the reason; the broker sends again what was not acknowledged.
+ * It starts paused: nothing is delivered until `resume`. After `ended`, incoming data is discarded, acknowledgements
+ * are ignored, and `closed` has the reason. The broker sends unacknowledged messages again.
  */
 export class Connection {
-  /** Resolves at the end, to the reason, or to null when `close` was called. Never rejects. */
+  /** Resolves at the end with the reason, or with null after `close`. Does not reject. */
   readonly closed: Promise<MqttSessionError | null>;
   readonly #context: ConnectionContext;
   readonly #stream: Duplex;
@@ -94,8 +94,9 @@ export class Connection {
   #lastRequestId = 0;
   #keepAlive: KeepAlive;
   #state: 'connecting' | 'open' | 'ended' = 'connecting';
-  // Reading stops while the application paused it, or the window is full: 3.1.1 cannot announce a receive maximum,
-  // and mosquitto 2.0.11 exceeds it when it delivers from its queue. Leaving it would only bring all of it again.
+  // Reading stops while the application has paused it or the window is full. 3.1.1 cannot announce a receive maximum,
+  // and mosquitto 2.0.11 exceeds it when it delivers from its queue. Ending the connection would only make the broker
+  // send all messages again.
   #paused = false;
   #held = false;
   #flushDue: 'no' | 'now' | 'later' = 'no';
@@ -114,13 +115,13 @@ export class Connection {
     stream.on('data', this.#onData);
     stream.on('error', (error) => this.#fail(this.#streamError(error)));
     stream.on('close', () =>
-      this.#fail(this.#lost('the connection was closed without a word', SAME_CLIENT_ID)),
+      this.#fail(this.#lost('the connection was closed without a reason', SAME_CLIENT_ID)),
     );
   }
 
   /**
-   * Connects and waits for CONNACK, `connectTimeoutMs` at most. Rejects with MqttSessionError, or with the
-   * signal's reason.
+   * Connects and waits for CONNACK, at most `connectTimeoutMs`. Rejects with MqttSessionError, or with the reason of
+   * `signal`.
    */
   static async open(
     context: ConnectionContext,
@@ -153,7 +154,7 @@ export class Connection {
     return this.#acks.size + this.#context.unreleased.size;
   }
 
-  /** Releases the acknowledgement of a message of this connection; false if it was before. */
+  /** Releases the acknowledgement of a message of this connection. Returns false when it was released before. */
   acknowledge(ticket: number): boolean {
     if (this.#state !== 'open' || !this.#acks.release(ticket)) return false;
     if (this.#acks.ready > 0) this.#scheduleFlush();
@@ -181,8 +182,8 @@ export class Connection {
   }
 
   /**
-   * Sends the acknowledgements that are ready, then DISCONNECT, and waits up to `timeoutMs` for the broker to
-   * hang up. The broker keeps the session, and all that was not acknowledged.
+   * Sends the ready acknowledgements, then DISCONNECT, and waits up to `timeoutMs` for the broker to close the
+   * connection. The broker keeps the session and all unacknowledged messages.
    */
   async close(timeoutMs: number): Promise<void> {
     if (this.#state === 'open') {
@@ -249,7 +250,7 @@ export class Connection {
     this.#onUndecodable(salvagePublish(head, 0, body, head.length, this.#context.version === 5, why));
   };
 
-  // The message, or null when it was undecodable and has gone its own way.
+  // Returns the message, or null when it could not be decoded and was reported.
   #decode(buffer: Buffer, start: number, body: number, end: number): InboundMessage | null {
     const mqtt5 = this.#context.version === 5;
     try {
@@ -261,8 +262,8 @@ export class Connection {
     }
   }
 
-  // The standard allows to end the connection here. But the broker would send this message first on the next one
-  // too, and nothing behind it would ever arrive.
+  // The standard allows a client to end the connection here. But the broker would send this message first on the next
+  // connection too, and no later message would arrive.
   #onUndecodable(message: UndecodableMessage): void {
     if (message.qos !== 0 && !this.#enter(message)) return;
     message.epoch = this.#context.epoch;
@@ -277,7 +278,7 @@ export class Connection {
     this.#context.onMessage(message);
   }
 
-  // Gives the message its place in the acknowledgement order; false when it was delivered before.
+  // Adds the message to the acknowledgement order. Returns false when it was delivered before.
   #enter(message: InboundMessage): boolean {
     const { unreleased, counters } = this.#context;
     const id = message.packetId;
@@ -292,7 +293,7 @@ export class Connection {
         this.#scheduleFlush();
         return false;
       }
-      // Without DUP it is another message: the broker lost track of the id, not we of the message.
+      // Without DUP it is a different message: the broker lost the state of the packet id.
       unreleased.delete(id);
       this.#unanswered.add(id);
     }
@@ -330,7 +331,7 @@ export class Connection {
     else if (packet.cmd === 'suback' || packet.cmd === 'unsuback') this.#onAnswer(type, packet);
     else if (packet.cmd === 'disconnect' && this.#context.version === 5) this.#onDisconnect(packet);
     else if (packet.cmd === 'auth') {
-      throw new ProtocolError(Reason.PROTOCOL_ERROR, 'AUTH, though no enhanced authentication was asked for');
+      throw new ProtocolError(Reason.PROTOCOL_ERROR, 'AUTH without a request for enhanced authentication');
     } else throw new ProtocolError(Reason.PROTOCOL_ERROR, `${packet.cmd.toUpperCase()} out of place`);
   }
 
@@ -514,7 +515,7 @@ export class Connection {
     this.#end(error, null, 0);
   }
 
-  // The only way to `ended`. With last words, the stream gets `timeoutMs` to bring them out.
+  // The only transition to `ended`. With a last packet, the stream gets `timeoutMs` to send it.
   #end(error: MqttSessionError | null, lastWords: Buffer | null, timeoutMs: number): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';

@@ -4,7 +4,7 @@ import type { Settings } from './options.ts';
 import { Reason } from './reasons.ts';
 import { type Subscription, wireFilter } from './subscriptions.ts';
 
-// Everything but PUBLISH and acknowledgements: rare, so it goes through mqtt-packet.
+// Packets other than PUBLISH and acknowledgements. They are rare, so mqtt-packet encodes and decodes them.
 
 /** Packet types by number, MQTT 5 section 2.1.2. */
 export const Type = {
@@ -18,7 +18,7 @@ export const Type = {
   AUTH: 15,
 } as const;
 
-/** Decodes one whole packet; throws ProtocolError when it is malformed. */
+/** Decodes one complete packet. Throws ProtocolError when it is malformed. */
 export function decodeControl(frame: Buffer, version: 4 | 5): Packet {
   let packet: Packet | null = null;
   let problem: unknown = null;
@@ -32,7 +32,7 @@ export function decodeControl(frame: Buffer, version: 4 | 5): Packet {
   try {
     parser.parse(frame);
   } catch (error) {
-    // mqtt-packet reads behind the end of some truncated packets.
+    // mqtt-packet reads after the end of some truncated packets.
     problem = error;
   }
   if (problem !== null || packet === null) {
@@ -42,8 +42,8 @@ export function decodeControl(frame: Buffer, version: 4 | 5): Packet {
   return packet;
 }
 
-// mqtt-packet's generator makes a cache of all 65,536 numbers at first use (19 MB, measured), which pays only for
-// who generates much. It is a setting of the module, and not ours alone: left as it was found.
+// At first use mqtt-packet's generator creates a cache of all 65,536 numbers (19 MB, measured), which only helps
+// clients that send many packets. The setting is global to the module, so it is restored.
 function generate(packet: Packet, version: 4 | 5): Buffer {
   const { writeToStream } = mqttPacket;
   const cached = writeToStream.cacheNumbers;
@@ -80,8 +80,8 @@ export function encodeConnect(settings: Settings, version: 4 | 5, clean: boolean
   return generate(packet, version);
 }
 
-// A broker drops what is larger than announced, and tells nobody. Unannounced it comes, and is reported. Only
-// WebSocket needs the limit, since `ws` gathers a message whole.
+// A broker silently drops messages that are larger than an announced maximum. Without the announcement they arrive
+// and are reported. Only WebSocket needs the announcement, because `ws` buffers whole messages.
 function announcedMaximum({ endpoint, maximumPacketSize }: Settings): { maximumPacketSize?: number } {
   return endpoint.transport === 'ws' || endpoint.transport === 'wss' ? { maximumPacketSize } : {};
 }
@@ -107,7 +107,7 @@ export function encodeUnsubscribe(messageId: number, filters: readonly string[],
 
 export const PINGREQ: Buffer = generate({ cmd: 'pingreq' }, 5);
 
-/** 3.1.1 has no reasons: there a DISCONNECT only ever says goodbye. */
+/** Encodes DISCONNECT. Under 3.1.1 it has no reason code. */
 export function encodeDisconnect(reasonCode: number, version: 4 | 5): Buffer {
   return generate({ cmd: 'disconnect', reasonCode }, version);
 }

@@ -2,42 +2,44 @@ import { ProtocolError } from './errors.ts';
 import { Reason } from './reasons.ts';
 
 /**
- * Called for each whole packet: its first byte is at `start`, what follows the remaining length is from
- * `body` to `end`. The buffer is never written again.
+ * Called for each complete packet. Its first byte is at `start`; the part after the remaining length is from `body`
+ * to `end`. The buffer is not written again.
  */
 export type OnFrame = (buffer: Buffer, start: number, body: number, end: number) => void;
 
-/** Called after the last byte of a PUBLISH above the maximum: its first bytes as in OnFrame, and its whole size. */
+/**
+ * Called after the last byte of a PUBLISH above the maximum, with its first bytes as in OnFrame and its full size.
+ */
 export type OnOversized = (head: Buffer, body: number, size: number) => void;
 
 const MAX_HEADER_BYTES = 5;
-/** What is kept of a PUBLISH above the maximum: header, the longest topic and packet identifier. */
+/** Bytes that are kept of a PUBLISH above the maximum: header, the longest topic and packet identifier. */
 const HEAD_BYTES = MAX_HEADER_BYTES + 2 + 65_535 + 2;
 const PUBLISH = 3;
 
 /**
- * Cuts a byte stream into MQTT packets. Packets that lie whole in a chunk are passed on in place; one that
- * spans chunks is gathered in a buffer of its own size, allocated once its length is known and allowed. Work
- * is linear in the bytes, whatever the chunks.
+ * Splits a byte stream into MQTT packets. A packet that is complete in a chunk is passed on in place. A packet that
+ * spans chunks is collected in a buffer of its size, which is allocated when its length is known and allowed. The
+ * work is linear in the bytes, for any chunks.
  *
- * A PUBLISH above the maximum is read past: its first bytes are kept, the rest is dropped as it comes, and what
- * follows is read as usual. Any other packet above the maximum is a ProtocolError.
+ * A PUBLISH above the maximum is skipped: its first bytes are kept, the rest is dropped on arrival, and the following
+ * packets are read as usual. Any other packet above the maximum is a ProtocolError.
  *
- * `paused` may be set at any time, from within `onFrame` too: nothing is passed on until `resume`.
+ * `paused` may be set at any time, also within `onFrame`: nothing is passed on until `resume`.
  */
 export class FrameReader {
   paused = false;
   readonly #maximumPacketSize: number;
   readonly #onFrame: OnFrame;
   readonly #onOversized: OnOversized;
-  // The packet under way: its header while that is incomplete (#expected 0), then all that is kept of it.
+  // The current packet: its header while that is incomplete (#expected is 0), then the kept bytes.
   #partial: Buffer | null = null;
   #filled = 0;
   #expected = 0;
-  // Of a packet above the maximum: its whole size, and how much of it is still to be dropped.
+  // For a packet above the maximum: its full size, and the number of bytes still to drop.
   #oversized = 0;
   #toDrop = 0;
-  // What was left of a chunk when reading was paused.
+  // The rest of a chunk when reading was paused.
   #rest: Buffer | null = null;
 
   constructor(maximumPacketSize: number, onFrame: OnFrame, onOversized: OnOversized) {
@@ -46,7 +48,7 @@ export class FrameReader {
     this.#onOversized = onOversized;
   }
 
-  /** Takes the next bytes. Throws ProtocolError when they cannot be MQTT; the reader is of no use then. */
+  /** Reads the next bytes. Throws ProtocolError when they cannot be MQTT; the reader cannot be used after that. */
   push(chunk: Buffer): void {
     if (this.#rest !== null) {
       this.#rest = Buffer.concat([this.#rest, chunk]);
@@ -55,7 +57,7 @@ export class FrameReader {
     this.#read(chunk);
   }
 
-  /** Goes on with what a pause left. Check `paused` afterwards: the application may have paused again. */
+  /** Continues with the data that a pause left. Check `paused` afterwards: the application may have paused again. */
   resume(): void {
     this.paused = false;
     const rest = this.#rest;
@@ -86,8 +88,8 @@ export class FrameReader {
     }
   }
 
-  // Bytes of the whole packet at `position`, or 0 while its remaining length is not all there; negative for a
-  // PUBLISH above the maximum.
+  // The size of the packet at `position`; 0 while its remaining length is incomplete; negative for a PUBLISH above
+  // the maximum.
   #frameSize(buffer: Buffer, position: number, end: number): number {
     let remaining = 0;
     for (let i = 1; i < MAX_HEADER_BYTES; i += 1) {
@@ -108,7 +110,7 @@ export class FrameReader {
     throw new ProtocolError(Reason.MALFORMED_PACKET, 'a remaining length of more than four bytes');
   }
 
-  // Starts to keep a packet that does not lie whole in `chunk`; `size` is what #frameSize said of it.
+  // Starts to collect a packet that is not complete in `chunk`; `size` is the result of #frameSize.
   #begin(chunk: Buffer, position: number, size: number): number {
     this.#filled = 0;
     if (size === 0) {

@@ -1,19 +1,19 @@
 export interface KeepAliveActions {
   /** Send PINGREQ. */
   ping(): void;
-  /** Nothing comes back: drop the connection. */
+  /** Drop the connection, because the broker does not answer. */
   dead(): void;
 }
 
 /**
- * Sends PINGREQ on time, and finds out when nobody is there, whatever the operating system thinks.
+ * Sends PINGREQ on time, and detects a dead connection that the operating system does not report.
  *
- * - PINGREQ goes out when nothing was sent, or nothing came in, for 3/4 of the interval (looked at every
- *   quarter, so never later than the interval that the broker was promised).
- * - Any byte that comes in is life, not only PINGRESP.
- * - The link is dead when a PINGREQ went unanswered for 3/4 of the interval: at most two intervals after the
- *   last byte. While the application has paused reading, nothing can be seen and nothing is concluded.
- * - A blocked event loop must not look like a dead link: the verdict waits for one more round of socket reads.
+ * - PINGREQ is sent when nothing was sent, or nothing received, for 3/4 of the interval. This is checked every
+ *   quarter, so it is never later than the interval that the broker was promised.
+ * - Any received byte shows that the connection is alive, not only PINGRESP.
+ * - The connection is dead when a PINGREQ was not answered for 3/4 of the interval: at most two intervals after the
+ *   last byte. While the application has paused reading, no conclusion is drawn.
+ * - A blocked event loop must not look like a dead connection: the decision waits for one more round of socket reads.
  */
 export class KeepAlive {
   readonly #patienceMs: number;
@@ -23,10 +23,10 @@ export class KeepAlive {
   #paused = false;
   #sentAt = performance.now();
   #receivedAt = performance.now();
-  // When the oldest unanswered PINGREQ went out, or reading went on after it; 0 when none is.
+  // The time of the oldest unanswered PINGREQ, or of the resumption of reading after it; 0 when there is none.
   #pingedAt = 0;
 
-  /** `intervalMs` 0: never pings, never gives up. */
+  /** @param intervalMs interval in milliseconds; 0 turns keep-alive off */
   constructor(intervalMs: number, actions: KeepAliveActions) {
     this.#tickMs = intervalMs / 4;
     this.#patienceMs = this.#tickMs * 3;
@@ -34,7 +34,7 @@ export class KeepAlive {
     if (intervalMs > 0) this.#timer = setInterval(() => this.#tick(), this.#tickMs);
   }
 
-  /** Milliseconds since anything came in. */
+  /** Milliseconds since data was received. */
   get quietMs(): number {
     return performance.now() - this.#receivedAt;
   }

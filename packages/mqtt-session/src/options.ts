@@ -3,7 +3,7 @@ import { MqttSessionError } from './errors.ts';
 import type { InboundMessage, UndecodableMessage } from './publish.ts';
 import { type Subscription, subscriptionProblem } from './subscriptions.ts';
 
-/** The part of a logger that is used; pino and its like fit. */
+/** The part of a logger that is used; pino fits. */
 export interface Logger {
   debug(object: object, message: string): void;
   info(object: object, message: string): void;
@@ -12,51 +12,60 @@ export interface Logger {
 }
 
 export interface MqttSessionOptions {
-  /** `mqtt://`, `mqtts://`, `ws://` or `wss://`; user and password in it count where the options name none. */
+  /** `mqtt://`, `mqtts://`, `ws://` or `wss://`. Its user and password are used when the options have none. */
   readonly url: string;
-  /** Names the session at the broker: one per process, the same after a restart. */
+  /** Identifies the session at the broker. Use one per process, and the same one after a restart. */
   readonly clientId: string;
   readonly username?: string;
   readonly password?: string | Buffer;
-  /** `ca`, `cert`, `key`, `servername` and whatever else `tls.connect` takes. */
+  /** `ca`, `cert`, `key`, `servername` and other options of `tls.connect`. */
   readonly tls?: TlsOptions;
-  /** Default `auto`: MQTT 5, and 3.1.1 (4) when the broker refuses that. */
+  /** Default `auto`: MQTT 5, or 3.1.1 (4) when the broker refuses MQTT 5. */
   readonly protocolVersion?: 4 | 5 | 'auto';
-  /** Drops what the broker kept for this client id when the session starts. Default false. */
+  /** Discards the broker's session of this client id at the start. Default false. */
   readonly cleanStart?: boolean;
-  /** How long the broker keeps session and queue while this client is away (MQTT 5). Default 7 days. */
+  /**
+   * How long the broker keeps session and queue while this client is not connected, seconds (MQTT 5). Default 7 days.
+   */
   readonly sessionExpirySeconds?: number;
-  /** 0 turns keep-alive and the detection of half-open connections off. Default 30. */
+  /** Seconds. 0 turns keep-alive and the detection of half-open connections off. Default 30. */
   readonly keepAliveSeconds?: number;
   /** QoS 1 and 2 messages that may wait for acknowledgement, 1 to 65535. Default 65535. */
   readonly receiveMaximum?: number;
   /**
-   * Bytes. A larger message is read past without being kept, and goes to `onUndecodable`. Announced over WebSocket
-   * only, where a broker of MQTT 5 then drops larger ones. Default 16 MiB.
+   * Bytes. A larger message is skipped and reported to `onUndecodable`. Announced over WebSocket only, where an MQTT
+   * 5 broker then drops larger messages. Default 16 MiB.
    */
   readonly maximumPacketSize?: number;
-  /** A message with a longer topic goes to `onUndecodable`, its topic cut. Default 65,535, which MQTT allows. */
+  /**
+   * Bytes. A message with a longer topic is reported to `onUndecodable`, with its topic truncated. Default 65,535,
+   * MQTT's maximum.
+   */
   readonly maximumTopicBytes?: number;
-  /** For transport, TLS and CONNACK together, and for each SUBACK on a silent link. Default 10,000. */
+  /**
+   * Milliseconds for transport, TLS and CONNACK together, and for each SUBACK on a silent connection. Default 10,000.
+   */
   readonly connectTimeoutMs?: number;
-  /** Ceiling of the first delay before reconnecting; it doubles per attempt. Default 250. */
+  /** Upper limit of the first delay before reconnecting, milliseconds; it doubles with each attempt. Default 250. */
   readonly reconnectMinMs?: number;
-  /** Ceiling of every delay. Default 30,000. */
+  /** Upper limit of every delay, milliseconds. Default 30,000. */
   readonly reconnectMaxMs?: number;
   readonly subscriptions: readonly Subscription[];
-  /** What an earlier process left subscribed (its `subscriptions`): filters no longer wanted are removed. */
+  /** The `subscriptions` of an earlier process. Filters that are no longer used are unsubscribed. */
   readonly previousSubscriptions?: readonly Subscription[];
   /**
-   * Hot path: called once per PUBLISH, synchronously, in arrival order, before `connect()` resolves too. If
-   * it throws, the connection is dropped (so that the broker sends again) and the error is uncaught.
+   * Called once per PUBLISH, synchronously, in arrival order, also before `connect()` resolves. It is on the hot
+   * path. If it throws, the connection is dropped (so that the broker sends the message again) and the error is
+   * uncaught.
    */
   readonly onMessage: (message: InboundMessage) => void;
   /**
-   * Called instead of `onMessage`, in the same order, for a PUBLISH that is malformed or too large. Acknowledge it
-   * once it is noted: until then the broker sends it again. Without this option it is logged and acknowledged.
+   * Called instead of `onMessage`, in the same order, for a PUBLISH that is malformed or too large. Acknowledge the
+   * message when it is recorded; until then the broker sends it again. Without this option it is logged and
+   * acknowledged.
    */
   readonly onUndecodable?: (message: UndecodableMessage) => void;
-  /** Called when the session becomes usable (connected and subscribed) and when it no longer is. */
+  /** Called when the session becomes usable (connected and subscribed), and when it stops being usable. */
   readonly onConnectionChange?: (connected: boolean, error: MqttSessionError | null) => void;
   readonly logger?: Logger;
 }
@@ -71,7 +80,7 @@ export interface Endpoint {
   readonly label: string;
 }
 
-/** Options checked and completed. */
+/** Validated options with defaults. */
 export interface Settings {
   readonly endpoint: Endpoint;
   readonly clientId: string;
@@ -99,7 +108,7 @@ const TRANSPORTS: Readonly<Record<string, readonly [Endpoint['transport'], numbe
 
 const LARGEST_DELAY_MS = 2 ** 31 - 1;
 
-/** Checks and completes the options; throws MISCONFIGURED naming the option that is wrong. */
+/** Validates the options and adds defaults. Throws MISCONFIGURED with the name of a wrong option. */
 export function resolveSettings(options: MqttSessionOptions): Settings {
   const url = parseUrl(options.url);
   const clientId = options.clientId;
@@ -133,7 +142,7 @@ export function resolveSettings(options: MqttSessionOptions): Settings {
   };
 }
 
-/** Throws MISCONFIGURED naming the filter and what is wrong with it. */
+/** Throws MISCONFIGURED with the invalid filter and the reason. */
 export function checkSubscriptions(subscriptions: readonly Subscription[]): void {
   for (const subscription of subscriptions) {
     const problem = subscriptionProblem(subscription);
@@ -159,7 +168,7 @@ function number(
 
 function parseUrl(text: string): URL {
   const url = URL.parse(text);
-  // The text itself may hold a password: it is not repeated.
+  // The text is not in the message, because it can contain a password.
   const hint = 'use mqtt://host:1883, mqtts://host:8883, ws://host/path or wss://host/path';
   if (url === null) throw wrong('url is not a URL', hint);
   if (!(url.protocol in TRANSPORTS)) throw wrong(`url has the unknown scheme ${url.protocol}//`, hint);

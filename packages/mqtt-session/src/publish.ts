@@ -17,28 +17,28 @@ export interface PublishProperties {
 }
 
 /**
- * One PUBLISH as it arrived. `payload` is a view of the chunk that was read: holding it holds up to 64 KiB,
- * so copy what is kept for long.
+ * A received PUBLISH. `payload` is a view of the chunk that was read: keeping it keeps up to 64 KiB in memory, so
+ * copy what you keep for long.
  */
 export class InboundMessage {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: QoS;
-  /** Sent because a subscription began, not because somebody published now (unless retainAsPublished). */
+  /** Sent because of a new subscription, not a new publication (unless retainAsPublished). */
   readonly retain: boolean;
   /** The broker may have sent it before. */
   readonly dup: boolean;
   /** MQTT packet identifier; 0 for QoS 0. */
   readonly packetId: number;
-  /** Bytes of the whole packet; while the message is held, so are they. */
+  /** Bytes of the whole packet, which stay in memory as long as the message. */
   readonly size: number;
-  /** Place in the acknowledgement order of its connection; -1 for QoS 0. Belongs to the session. */
+  /** Position in the acknowledgement order of its connection; -1 for QoS 0. Used by the session. */
   ticket = -1;
-  /** Which connection of the session it came by. Belongs to the session. */
+  /** The connection of the session that received it. Used by the session. */
   epoch = 0;
   readonly #properties: Buffer | null;
 
-  /** `properties` are those of MQTT 5, their length first, and well-formed. */
+  /** @param properties well-formed MQTT 5 properties, preceded by their length */
   constructor(
     header: number,
     topic: string,
@@ -57,27 +57,27 @@ export class InboundMessage {
     this.#properties = properties;
   }
 
-  /** Decoded anew at each call: decoded, they can take many times the memory of the packet. */
+  /** Decoded at each call, because decoded properties can take much more memory than the packet. */
   get properties(): PublishProperties | null {
     const bytes = this.#properties;
     return bytes === null ? null : new PropertyReader(bytes, 0, bytes.length).read();
   }
 }
 
-/** What is needed of a message to acknowledge it: keep a copy of this where the message itself is not needed. */
+/** The part of a message that an acknowledgement needs. Keep a copy of it where the message itself is not needed. */
 export type Acknowledgeable = Pick<InboundMessage, 'ticket' | 'epoch'>;
 
 /** Why a PUBLISH could not be decoded. */
 export type UndecodableReason = 'malformed' | 'too_large' | 'topic_too_long';
 
 /**
- * A PUBLISH that cannot be decoded, as far as it can be told. `topic` is for people: bytes that are no text are
- * U+FFFD, and a long one is cut, with … at its end. `payload` is empty when the packet was too large. QoS is 0 when there is nothing
- * to acknowledge it by.
+ * A PUBLISH that cannot be decoded, with the parts that are known. `topic` is for display: invalid bytes are U+FFFD,
+ * and a long topic is truncated and ends with …. `payload` is empty when the packet was too large. QoS is 0 when the
+ * packet has no identifier to acknowledge.
  */
 export class UndecodableMessage extends InboundMessage {
   readonly reason: UndecodableReason;
-  /** What is wrong, as one sentence without its full stop. */
+  /** The problem, as one sentence without a full stop. */
   readonly problem: string;
 
   constructor(
@@ -95,12 +95,12 @@ export class UndecodableMessage extends InboundMessage {
   }
 }
 
-// U+FFFD is what ill-formed UTF-8 decodes to; NUL and wildcards have no place in a topic name.
+// Ill-formed UTF-8 decodes to U+FFFD. NUL and wildcards are not allowed in a topic name.
 const SUSPECT_TOPIC = /[\0+#\ufffd]/;
 
 /**
- * Decodes a PUBLISH that lies at `start`..`end` with its variable header at `body`. Throws ProtocolError
- * with the reason for the broker when it is malformed.
+ * Decodes the PUBLISH from `start` to `end`, with its variable header at `body`. Throws ProtocolError with the reason
+ * code for the broker when it is malformed.
  */
 export function decodePublish(
   buffer: Buffer,
@@ -116,7 +116,7 @@ export function decodePublish(
   if (body + 2 > end) throw malformed('a PUBLISH without a topic');
   let position = body + 2 + ((buffer[body]! << 8) | buffer[body + 1]!);
   if (position > end) throw malformed('a PUBLISH whose topic is longer than the packet');
-  // Before it becomes a text: long ones fill the heap, and what is looked up by them is slow.
+  // Checked before the topic becomes a string: long strings fill the heap, and lookups by them are slow.
   if (position - body - 2 > maximumTopicBytes) throw new TopicTooLong(position - body - 2, maximumTopicBytes);
   const topic = buffer.toString('utf8', body + 2, position);
   if (topic.length === 0 || SUSPECT_TOPIC.test(topic)) checkTopic(topic, buffer.subarray(body + 2, position));
@@ -151,13 +151,13 @@ class TopicTooLong extends ProtocolError {
   }
 }
 
-/** Of an undecodable topic, what is kept: bytes. */
+/** Bytes that are kept of the topic of an undecodable message. */
 const SHOWN_TOPIC_BYTES = 508;
 const QOS_BITS = 0x06;
 
 /**
- * What can be told of a PUBLISH that `decodePublish` refused, or of which only the beginning was kept because it
- * is larger than `maximumPacketSize`. Never throws.
+ * Extracts what is known of a PUBLISH that `decodePublish` refused, or of which only the start was kept because it is
+ * larger than `maximumPacketSize`. Does not throw.
  */
 export function salvagePublish(
   buffer: Buffer,
@@ -215,7 +215,7 @@ function checkTopic(topic: string, bytes: Buffer): void {
 class PropertyReader {
   readonly #buffer: Buffer;
   #position: number;
-  /** Behind the last property: where the payload starts. */
+  /** The offset after the last property, where the payload starts. */
   readonly end: number;
 
   constructor(buffer: Buffer, position: number, end: number) {
@@ -263,7 +263,7 @@ class PropertyReader {
     return found;
   }
 
-  /** Throws as `read` does, without making what it makes: one packet can hold a million properties. */
+  /** Validates like `read`, without creating the values: one packet can contain a million properties. */
   check(): void {
     while (this.#position < this.end) {
       const id = this.#byte();
@@ -339,7 +339,7 @@ function append<T>(list: T | T[] | undefined, value: T): T | T[] {
 
 function unexpected(property: number): ProtocolError {
   if (property === 0x23) {
-    return new ProtocolError(Reason.TOPIC_ALIAS_INVALID, 'a topic alias, though none was allowed');
+    return new ProtocolError(Reason.TOPIC_ALIAS_INVALID, 'a topic alias although none is allowed');
   }
   return malformed(`a PUBLISH with property 0x${property.toString(16).padStart(2, '0')}`);
 }

@@ -59,18 +59,20 @@ const NAMES: Readonly<Record<number, string>> = {
   162: 'Wildcard Subscriptions not supported',
 };
 
-// MQTT 3.1.1, table 3.1, as the MQTT 5 codes that mean the same.
+// MQTT 3.1.1, table 3.1, as the equivalent MQTT 5 codes.
 const RETURN_CODES: Readonly<Record<number, number>> = { 1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87 };
 
-/** `Session taken over (0x8e)`, and the broker's own words behind it when it gave any. */
+/** `Session taken over (0x8e)`, followed by the broker's reason string if there is one. */
 export function describeReason(code: number, reasonString?: string): string {
   const name = `${NAMES[code] ?? 'Unknown reason'} (0x${code.toString(16).padStart(2, '0')})`;
   return reasonString === undefined ? name : `${name}: ${reasonString}`;
 }
 
-/** What the broker said when it turned the client away. */
+/** The broker's refusal of a connection. */
 export interface Refusal {
-  /** CONNACK code; 3.1.1 return codes and a 3.1.1-only broker's answer to MQTT 5 are understood. */
+  /**
+   * CONNACK code: an MQTT 5 reason code or a 3.1.1 return code, which a 3.1.1 broker also sends in reply to MQTT 5.
+   */
   readonly code: number;
   readonly reasonString?: string | undefined;
   readonly serverReference?: string | undefined;
@@ -100,7 +102,7 @@ export function toReasonCode(connackCode: number): number {
   return RETURN_CODES[connackCode] ?? connackCode;
 }
 
-/** The error for a CONNACK that refuses. */
+/** The error for a CONNACK with a refusal. */
 export function refusalError(server: string, refusal: Refusal): MqttSessionError {
   const reasonCode = toReasonCode(refusal.code);
   const kind = REFUSALS[reasonCode];

@@ -21,24 +21,24 @@ import {
 } from './subscriptions.ts';
 
 export interface SessionStats {
-  /** Connections made after the first. */
+  /** Connections after the first. */
   readonly reconnects: number;
   /** Messages passed to `onMessage`, all QoS. */
   readonly received: number;
-  /** Acknowledgements released on the connection their message came by. */
+  /** Acknowledgements released on the connection that received their message. */
   readonly acknowledged: number;
-  /** QoS 2 messages that the broker sent again and that were not delivered again. */
+  /** QoS 2 messages that the broker sent again and that were not delivered twice. */
   readonly duplicates: number;
-  /** Messages passed to `onUndecodable`, or logged in its place. */
+  /** Messages passed to `onUndecodable`, or logged instead. */
   readonly undecodable: number;
   readonly bytesReceived: number;
-  /** Messages of this connection without acknowledgement, QoS 2 ones until their PUBREL. */
+  /** Unacknowledged messages of this connection, QoS 2 ones until their PUBREL. */
   readonly inFlight: number;
 }
 
 const DEFAULT_CLOSE_MS = 2000;
 const DISCARD_LOG_MS = 1000;
-/** Filters per SUBSCRIBE or UNSUBSCRIBE, which keeps these packets small. */
+/** Filters per SUBSCRIBE or UNSUBSCRIBE, so that these packets stay small. */
 const FILTERS_PER_PACKET = 100;
 
 const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -48,10 +48,19 @@ const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
  *
  *     new --connect()--> [ open -> reconcile subscriptions -> up -> lost -> wait ] ... --close()--> closed
  *
- * The loop in brackets runs until `close`, or until the first connection fails for good. What it promises:
- * a message is acknowledged to the broker only after `acknowledge`, in receive order, on the connection it
- * came by; the broker sends all others again. QoS 1 and, over a restart of the process, QoS 2 messages can
- * therefore arrive twice, and none is lost.
+ * The loop in brackets runs until `close`, or until the first connection fails permanently. A message is acknowledged
+ * to the broker only after `acknowledge`, in receive order, on the connection that received it; the broker sends all
+ * other messages again. Therefore no message is lost, but QoS 1 messages, and QoS 2 messages across a restart of the
+ * process, can arrive twice.
+ *
+ * @example
+ * const session = new MqttSession({
+ *   url: 'mqtt://127.0.0.1:1883',
+ *   clientId: 'ingest-1',
+ *   subscriptions: [{ filter: 'sensors/#', qos: 1 }],
+ *   onMessage: (message) => void store(message).then(() => session.acknowledge(message)),
+ * });
+ * await session.connect();
  */
 export class MqttSession {
   readonly #options: MqttSessionOptions;
@@ -69,25 +78,28 @@ export class MqttSession {
   #connections = 0;
   #everUp = false;
   #desired: SubscriptionMap;
-  // What the broker's session holds, as far as this process knows.
+  // The subscriptions of the broker's session that this process has records of.
   #current: SubscriptionMap = new Map();
   #reconciling = false;
   #waiters: PromiseWithResolvers<void>[] = [];
   #discardLoggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Only keeps the options; `connect` checks them. */
+  /** Stores the options; `connect` validates them. */
   constructor(options: MqttSessionOptions) {
     this.#options = options;
     this.#log = options.logger ?? SILENT;
     this.#desired = toSubscriptionMap(options.subscriptions);
   }
 
-  /** True while messages flow: connected and subscribed. */
+  /** Whether the session is connected and subscribed. */
   get connected(): boolean {
     return this.#up;
   }
 
-  /** What the broker's session has subscribed: persist it, and give it to the next process as `previousSubscriptions`. */
+  /**
+   * The subscriptions of the broker's session. Persist them, and pass them to the next process as
+   * `previousSubscriptions`.
+   */
   get subscriptions(): readonly Subscription[] {
     return [...this.#current.values()].filter((subscription) => subscription !== null);
   }
@@ -106,12 +118,12 @@ export class MqttSession {
   }
 
   /**
-   * Resolves when the broker has accepted connection and subscriptions. Messages arrive before that, and must
-   * be acknowledged without waiting for it: a 3.1.1 broker puts SUBACK behind all it has queued.
-   * While the broker is away it keeps trying, until `signal` aborts (rejects with the signal's reason) or
-   * `close` is called. What trying again cannot mend rejects at once with an MqttSessionError: wrong options,
-   * credentials, client id, certificates, a refused subscription. The session is closed after a rejection.
-   * After the first success nothing ends the session but `close`.
+   * Resolves when the broker has accepted the connection and the subscriptions. Messages arrive before that, and must
+   * be acknowledged without waiting for it: a 3.1.1 broker sends SUBACK after all queued messages. While the broker
+   * is unavailable it retries, until `signal` is aborted (it rejects with the signal's reason) or `close` is called.
+   * Permanent errors reject at once with an MqttSessionError: wrong options, credentials, client id, certificates, a
+   * refused subscription. The session is closed after a rejection. After the first success only `close` ends the
+   * session.
    */
   async connect(signal?: AbortSignal): Promise<void> {
     if (this.#running !== null || this.#stop.signal.aborted) {
@@ -136,9 +148,9 @@ export class MqttSession {
   }
 
   /**
-   * Lets the acknowledgement of a message go out, as soon as those of all messages before it have been
-   * released. Any order, any time; a second call, QoS 0, and messages of an earlier connection (the broker
-   * sends those again) are ignored.
+   * Acknowledges a message. The acknowledgement is sent when those of all earlier messages have been released. It may
+   * be called in any order and at any time. A second call, QoS 0, and messages of an earlier connection (which the
+   * broker sends again) are ignored.
    */
   acknowledge(message: Acknowledgeable): void {
     if (message.epoch !== this.#epoch || message.ticket < 0 || this.#connection === null) return;
@@ -146,9 +158,9 @@ export class MqttSession {
   }
 
   /**
-   * Replaces the subscriptions; what is new is subscribed before what is gone is unsubscribed. Resolves when
-   * the broker has confirmed, which while it is away is after the reconnection. Rejects with
-   * SUBSCRIPTION_REFUSED naming the refused filters, which are given up; the others are in force.
+   * Replaces the subscriptions: subscribes to new filters first, then unsubscribes old ones. Resolves when the broker
+   * has confirmed; while the broker is unavailable, that is after the reconnection. Rejects with SUBSCRIPTION_REFUSED
+   * and the refused filters, which are removed; the others are in force.
    */
   async setSubscriptions(subscriptions: readonly Subscription[]): Promise<void> {
     if (this.#stop.signal.aborted) throw new MqttSessionError('CLOSED', 'the session is closed');
@@ -157,12 +169,12 @@ export class MqttSession {
     if (this.#running === null) return;
     const waiter = Promise.withResolvers<void>();
     this.#waiters.push(waiter);
-    // A failure here is the connection's end, which the main loop sees too.
+    // A failure here ends the connection, which the main loop handles.
     if (this.#up && this.#connection !== null) this.#reconcile(this.#connection).catch(() => {});
     await waiter.promise;
   }
 
-  /** Stops delivery with the message at hand: nothing is read until `resume`, keep-alive goes on. */
+  /** Stops delivery after the current message. Nothing is read until `resume`; keep-alive continues. */
   pause(): void {
     this.#paused = true;
     this.#connection?.pause();
@@ -174,9 +186,9 @@ export class MqttSession {
   }
 
   /**
-   * Sends the acknowledgements that may go out, then DISCONNECT, and waits `timeoutMs` (default 2000) at most
-   * for the broker to hang up. The broker's session stays, with all that was not acknowledged. No message is
-   * delivered afterwards. Twice is fine.
+   * Sends the released acknowledgements, then DISCONNECT, and waits at most `timeoutMs` (default 2000) for the broker
+   * to close the connection. The broker keeps the session and all unacknowledged messages. No message is delivered
+   * afterwards. It may be called twice.
    */
   async close({ timeoutMs = DEFAULT_CLOSE_MS }: { timeoutMs?: number } = {}): Promise<void> {
     const closed = new MqttSessionError('CLOSED', 'the session was closed');
@@ -190,7 +202,7 @@ export class MqttSession {
     await this.#running;
   }
 
-  // Many can come: a line a second says enough.
+  // Many messages can arrive, so at most one line is logged per second.
   readonly #discard = (message: UndecodableMessage): void => {
     const now = performance.now();
     if (now - this.#discardLoggedAt >= DISCARD_LOG_MS) {
@@ -218,7 +230,7 @@ export class MqttSession {
         this.#version === 5
       ) {
         this.#version = 4;
-        this.#log.info(about, 'broker does not speak MQTT 5, going on with 3.1.1');
+        this.#log.info(about, 'broker does not support MQTT 5, continuing with 3.1.1');
         continue;
       }
       if (error.permanent && !this.#everUp) {
@@ -234,9 +246,9 @@ export class MqttSession {
     }
   }
 
-  // One connection from beginning to end; resolves to why it ended, null when `close` ended it. Only one that
-  // outlived the longest delay starts the delays over: two processes with one client id, which end each other's
-  // connections (many brokers do not say why), so come to rest at the longest delay instead of fighting.
+  // Runs one connection. Resolves with the reason for its end, or null after `close`. Delays are reset only by a
+  // connection that lasted longer than the longest delay. Two processes with one client id end each other's
+  // connections (many brokers do not report the reason), so both reach the longest delay.
   async #live(settings: Settings, about: object, backoff: Backoff): Promise<MqttSessionError | null> {
     let upAt = Number.POSITIVE_INFINITY;
     try {
@@ -289,13 +301,13 @@ export class MqttSession {
       this.#everUp = true;
       this.#firstUp.resolve();
     }
-    // What the application throws is its own uncaught error, and leaves the loop alone.
+    // An error of the application is uncaught there, and does not affect the loop.
     queueMicrotask(() => this.#options.onConnectionChange?.(up, error));
   }
 
-  // Brings the broker's subscriptions to what is desired, however often that changes meanwhile. On a new connection
-  // everything is subscribed again: a broker that crashed can come back with an older state of the session, in which
-  // subscriptions are missing. Retain handling 1 makes that free where they are not.
+  // Makes the broker's subscriptions equal to the desired ones, however often these change meanwhile. A new
+  // connection subscribes to everything again: a broker that crashed can restore an older state of the session
+  // without some subscriptions. With retain handling 1 this has no effect on existing subscriptions.
   async #reconcile(connection: Connection, isNew = false): Promise<void> {
     if (this.#reconciling) return;
     this.#reconciling = true;
@@ -354,7 +366,8 @@ export class MqttSession {
     }
   }
 
-  // Whoever waits in setSubscriptions is told, and the session goes on with the rest; otherwise it fails.
+  // Rejects the caller of setSubscriptions, and the session continues with the other filters. Without such a caller
+  // the session fails.
   #giveUp({ filters, reasons }: Refused): void {
     const error = new MqttSessionError(
       'SUBSCRIPTION_REFUSED',

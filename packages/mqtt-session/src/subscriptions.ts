@@ -5,27 +5,31 @@ export interface Subscription {
   readonly filter: string;
   /** Highest QoS the broker may deliver with. */
   readonly qos: QoS;
-  /** Shares the messages with all sessions that subscribe in the same group: `$share/<group>/<filter>`. */
+  /** Shares the messages with all sessions of the same group: `$share/<group>/<filter>`. */
   readonly shareGroup?: string;
   /**
-   * MQTT 5: whether to send retained messages at SUBSCRIBE: 0 always, 1 only when the subscription is new,
-   * 2 never. Default 1, so that a restarted process on a living session does not get them again.
+   * MQTT 5: whether the broker sends retained messages after SUBSCRIBE: 0 always, 1 only when the subscription is
+   * new, 2 never. Default 1, so that a restarted process with an existing session does not receive them again.
    */
   readonly retainHandling?: 0 | 1 | 2;
   /** MQTT 5: keep the publisher's retain flag on live messages. Default false. */
   readonly retainAsPublished?: boolean;
 }
 
-/** Subscriptions by the filter that the broker knows them by; null: held there with options unknown here. */
+/**
+ * Subscriptions by filter, with `$share/…`; null when the broker has the subscription and its options are not known.
+ */
 export type SubscriptionMap = Map<string, Subscription | null>;
 
-/** The filter as SUBSCRIBE carries it. */
+/** The filter as it is in SUBSCRIBE. */
 export function wireFilter(subscription: Subscription): string {
   const { filter, shareGroup } = subscription;
   return shareGroup === undefined ? filter : `$share/${shareGroup}/${filter}`;
 }
 
-/** Why the broker would refuse this subscription as malformed, or null (MQTT 5, sections 4.7 and 4.8). */
+/**
+ * Why the broker would refuse this subscription as malformed; null when it is valid (MQTT 5, sections 4.7 and 4.8).
+ */
 export function subscriptionProblem(subscription: Subscription): string | null {
   const { filter, qos, shareGroup } = subscription;
   if (![0, 1, 2].includes(qos)) return `qos must be 0, 1 or 2, not ${qos}`;
@@ -45,11 +49,11 @@ export function subscriptionProblem(subscription: Subscription): string | null {
 
 export interface Difference {
   readonly added: readonly Subscription[];
-  /** As the broker knows them. */
+  /** Filters with `$share/…`. */
   readonly removed: readonly string[];
 }
 
-/** What to subscribe and to unsubscribe to get from `current` to `desired`. */
+/** The filters to subscribe and unsubscribe to change `current` into `desired`. */
 export function difference(current: SubscriptionMap, desired: SubscriptionMap): Difference {
   const added: Subscription[] = [];
   for (const [wire, wanted] of desired) {
@@ -58,7 +62,7 @@ export function difference(current: SubscriptionMap, desired: SubscriptionMap): 
   return { added, removed: [...current.keys()].filter((wire) => !desired.has(wire)) };
 }
 
-/** The same filters, with options unknown: each differs from any subscription that is desired. */
+/** The same filters with unknown options, so each differs from any desired subscription. */
 export function withoutOptions(current: SubscriptionMap): SubscriptionMap {
   return new Map([...current.keys()].map((wire) => [wire, null]));
 }
@@ -72,7 +76,7 @@ function isSame(a: Subscription | null, b: Subscription): boolean {
   );
 }
 
-/** By the broker's filter; of two with the same filter the last counts, as it would at the broker. */
+/** Subscriptions by filter. For two with the same filter the last one counts, as at the broker. */
 export function toSubscriptionMap(subscriptions: readonly Subscription[]): SubscriptionMap {
   return new Map(subscriptions.map((subscription) => [wireFilter(subscription), subscription]));
 }

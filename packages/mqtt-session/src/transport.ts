@@ -9,8 +9,8 @@ const TCP_KEEP_ALIVE_MS = 30_000;
 const MIN_WS_MESSAGE_BYTES = 1024 * 1024;
 
 /**
- * Opens the byte stream to the broker. Rejects with UNREACHABLE or TLS, or with the signal's reason; nothing
- * is left open then.
+ * Opens the byte stream to the broker. Rejects with UNREACHABLE or TLS, or with the signal's reason; then nothing is
+ * left open.
  */
 export async function openTransport(settings: Settings, signal: AbortSignal): Promise<Duplex> {
   signal.throwIfAborted();
@@ -41,7 +41,7 @@ async function openSocket(settings: Settings, signal: AbortSignal): Promise<net.
   }
 }
 
-// `ws` is loaded here only: who speaks TCP never pays for it.
+// `ws` is loaded only when WebSocket is used.
 async function openWebSocket(settings: Settings, signal: AbortSignal): Promise<Duplex> {
   const { WebSocket, createWebSocketStream } = await import('ws');
   const { transport, host, port, path } = settings.endpoint;
@@ -49,7 +49,7 @@ async function openWebSocket(settings: Settings, signal: AbortSignal): Promise<D
   const socket = new WebSocket(`${transport}://${authority}${path}`, 'mqtt', {
     ...settings.tls,
     perMessageDeflate: false,
-    // A message may carry many packets or a part of one [MQTT-6.0.0-2].
+    // A WebSocket message may contain many packets or a part of one [MQTT-6.0.0-2].
     maxPayload: Math.max(MIN_WS_MESSAGE_BYTES, 2 * settings.maximumPacketSize),
   });
   try {
@@ -64,12 +64,12 @@ async function openWebSocket(settings: Settings, signal: AbortSignal): Promise<D
 
 function ignore(): void {}
 
-// What X.509 verification says when waiting will not mend it; a certificate that is not valid yet heals by
-// itself on a board that boots without a clock.
+// X.509 errors that a retry does not fix. A certificate that is not valid yet is not among them: a board without a
+// clock gets the time later.
 const CERTIFICATE =
   /^(CERT_(?!NOT_YET)|.*SELF_SIGNED|UNABLE_TO_|HOSTNAME_|INVALID_CA|PATH_LENGTH|ERR_TLS_|ERR_SSL_|ERR_OSSL_)/;
 
-/** The session's error for what a socket, TLS or the WebSocket handshake reported. */
+/** The session's error for an error of a socket, TLS or the WebSocket handshake. */
 export function transportError(label: string, error: unknown): MqttSessionError {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const what = message || code;
