@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { findProgram } from '../../src/debian.ts';
 import { causeOf, runInstaller } from '../../src/installer.ts';
+
+/** Sets TIDEGAUGE_INSTALL until the test ends. */
+function setInstall(context: TestContext, value: 'yes' | 'no'): void {
+  const before = process.env.TIDEGAUGE_INSTALL;
+  process.env.TIDEGAUGE_INSTALL = value;
+  context.after(() => {
+    if (before === undefined) delete process.env.TIDEGAUGE_INSTALL;
+    else process.env.TIDEGAUGE_INSTALL = before;
+  });
+}
 
 const DPKG = `E: Can not write log (Is /dev/pts mounted?) - posix_openpt (19: No such device)
 Creating group 'ssl-cert' with GID 996.
@@ -40,7 +51,8 @@ test('finds the first error that other installers write, else the last line', ()
   assert.ok(causeOf(`E: ${'x'.repeat(10_000)}`)!.length <= 400);
 });
 
-test('an error is one short line with the cause and the file that has the rest', async () => {
+test('an error is one short line with the cause and the file that has the rest', async (context) => {
+  setInstall(context, 'yes');
   const script =
     'for i in $(seq 500); do echo "noise $i"; done; echo "E: no such thing" >&2; echo more; exit 3';
   await assert.rejects(runInstaller('try a thing', 'sh', ['-c', script]), ({ message }: Error) => {
@@ -55,4 +67,15 @@ test('an error is one short line with the cause and the file that has the rest',
     runInstaller('try none', 'tidegauge-no-such-program', []),
     /^Error: try none failed: tidegauge-no-such-program is not installed/,
   );
+});
+
+test('a process that may not install names the command that installs', async (context) => {
+  setInstall(context, 'no');
+  const command = /npm run test:servers -- --install/;
+  await assert.rejects(findProgram('tidegauge-no-such-program', 'no-such-package'), command);
+  await assert.rejects(
+    runInstaller('download nothing', 'true', []),
+    /^Error: nothing is not installed; .*--install/,
+  );
+  assert.ok((await findProgram('sh', 'dash')).endsWith('/sh'));
 });
