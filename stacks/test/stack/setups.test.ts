@@ -43,7 +43,7 @@ test('without an engine, and without a swarm, a deploy says how to get one', { s
   assert.equal(nowhere.status, 1);
   assert.match(
     nowhere.findings.join(),
-    /^deploy: no Docker engine answers: start it \(systemctl start docker\)/,
+    /^deploy: Docker does not answer: start it \(sudo systemctl start docker\)/,
   );
   const alone = script('deploy', ['postgres']);
   assert.equal(alone.status, 1);
@@ -53,7 +53,7 @@ test('without an engine, and without a swarm, a deploy says how to get one', { s
   await swarm();
 });
 
-test('a store or a profile that is not there is refused by name', { skip }, () => {
+test('deploy names a store or a profile that does not exist', { skip }, () => {
   for (const args of [['oracle'], ['compose'], ['postgres', '--profile', '16gb'], ['postgres', 'mariadb']]) {
     const { status, findings } = script('deploy', args);
     assert.equal(status, 1, args.join(' '));
@@ -61,12 +61,12 @@ test('a store or a profile that is not there is refused by name', { skip }, () =
   }
 });
 
-test('secrets, labels and images that are missing are named, each with what mends it', { skip }, () => {
+test('deploy names each missing secret, label and image, with how to fix it', { skip }, () => {
   const { status, findings } = script('deploy', ['postgres', '--check']);
   assert.equal(status, 1);
   assert.match(
     findings[0]!,
-    /no secret .*tidegauge_ca .*tidegauge_postgres_store_url .*: stacks\/bin\/secrets postgres$/,
+    /missing secrets: .*tidegauge_ca .*tidegauge_postgres_store_url.*\. Run stacks\/bin\/secrets postgres$/,
   );
   for (const role of ['broker', 'postgres']) {
     const finding = findings.find((line) => line.includes(`label tidegauge.${role}=true`));
@@ -75,10 +75,10 @@ test('secrets, labels and images that are missing are named, each with what mend
   for (const service of ['ingest', 'api', 'broker-metrics']) {
     assert.ok(findings.some((line) => line.includes(`no image tidegauge-${service}:`)));
   }
-  assert.match(findings.at(-1)!, /6 to mend; nothing was deployed/);
+  assert.match(findings.at(-1)!, /6 problems to fix; nothing was deployed/);
 });
 
-test('what the findings say to do mends them', { skip }, async () => {
+test('the commands that deploy prints fix its findings', { skip }, async () => {
   const { output } = script('board', ['broker', 'postgres']);
   assert.equal(statSync(join(data, 'postgres')).uid, 999);
   assert.equal(statSync(join(data, 'mosquitto')).mode & 0o777, 0o700);
@@ -111,7 +111,7 @@ test('a board too old for the images is named', { skip }, () => {
   );
 });
 
-test('a sensor’s name that is none, or the stack’s own, is refused', { skip }, () => {
+test('a sensor cannot have an invalid name or the name of a user of the stack', { skip }, () => {
   for (const name of ['site/3', '#', '+', 'ingest', 'health', '']) {
     const { status, findings, output } = script('sensor', ['add', name]);
     assert.equal(status, 1, name);
@@ -135,10 +135,10 @@ test('a sensor’s password is shown once and kept as a hash; a sensor can be li
 
   const again = sensor('add', 'site-3');
   assert.equal(again.status, 1);
-  assert.deepEqual(again.findings, ['sensor: site-3 is there already: remove it first, for a new password']);
+  assert.deepEqual(again.findings, ['sensor: the user site-3 exists: remove it first to get a new password']);
   sensor('add', 'site.3');
   assert.equal(sensor('list').output, 'site-3\nsite.3\n');
   assert.equal(sensor('remove', 'site.3').status, 0);
   assert.equal(sensor('list').output, 'site-3\n');
-  assert.match(sensor('remove', 'site.3').findings.join(), /site\.3 is not there/);
+  assert.match(sensor('remove', 'site.3').findings.join(), /there is no user site\.3/);
 });
