@@ -6,13 +6,14 @@ interface Fold {
   min: number;
   max: number;
   sum: number;
-  /** What rounding has taken from `sum` so far. */
+  /** The sum of the rounding errors of `sum`. */
   lost: number;
 }
 
 /**
- * Buckets of one series' readings, for engines that do not aggregate: any order in, ordered by time out;
- * texts do not count. Sums with Neumaier's compensation, so that order hardly matters.
+ * Computes the buckets of one series, for engines that do not aggregate. Readings can be in any order; buckets are
+ * ordered by time. Text values do not count. Sums use Neumaier's compensation, so the order of readings hardly
+ * changes them.
  */
 export async function foldBuckets(readings: AsyncIterable<Reading>, bucket: number): Promise<Bucket[]> {
   const folds = new Map<number, Fold>();
@@ -31,7 +32,9 @@ export async function foldBuckets(readings: AsyncIterable<Reading>, bucket: numb
     });
 }
 
-/** Joins buckets of parts of one series, in the order of time: neighbours may be halves of one bucket. */
+/**
+ * Joins the buckets of consecutive parts of one series. Neighbours with the same time are parts of one bucket.
+ */
 export function mergeBuckets(parts: readonly Bucket[]): Bucket[] {
   const merged: Bucket[] = [];
   for (const part of parts) {

@@ -16,30 +16,33 @@ import type {
 } from './contract.ts';
 import { StoreError } from './errors.ts';
 
-// Every check of an argument, made once for all backends by the wrapper. What a caller passes on from a
-// sensor or a person, data to be stored, is REJECTED with a reason; what a caller builds itself, a query, is
-// a TypeError. The bounds are exported so that a caller with a user behind it can ask first.
+// All checks of arguments. The wrapper makes them once for all backends. Data to be stored can come from a sensor
+// or a person, so wrong data is REJECTED with a reason. A query is built by the caller, so a wrong query is a
+// TypeError. The bounds are exported, so that a caller can check user input first.
 
-/** Most buckets one `aggregate` may span. */
+/** The largest number of buckets of one `aggregate`. */
 export const MAX_BUCKETS = 100_000;
-/** Most names in `latest`, devices in a page of `list`, records in a `scan`. */
+/** The largest number of names in `latest`, devices in a page of `list`, and records in a `scan`. */
 export const MAX_PAGE = 10_000;
-/** Metrics that a device may have: a reading of one more is REJECTED. */
+/** The largest number of metrics of a device. A reading that exceeds it is REJECTED. */
 export const MAX_METRICS = 500;
-/** Metrics up to which a device can be read whole: several processes that write at once can go beyond `MAX_METRICS`. */
+/**
+ * All metrics of a device can be read at once up to this number. It exceeds `MAX_METRICS`, because several
+ * processes that write at the same time can exceed that bound.
+ */
 export const MAX_METRICS_READ = 1000;
 /** Longest `boot`, device field or record key, in UTF-16 code units. */
 export const MAX_WORD_LENGTH = 200;
 /** Longest record field, in UTF-16 code units. */
 export const MAX_FIELD_LENGTH = 1_048_576;
-/** Most fields of a record table. */
+/** The largest number of fields of a table of records. */
 export const MAX_FIELDS = 1000;
 /** Longest attributes of a device, as JSON. */
 export const MAX_ATTRIBUTES_LENGTH = 16_384;
 
 const MAX_KNOWN_NAMES = 20_000;
 
-/** Remembers names found right, for a sensor sends the same two with every reading; bounded. */
+/** Caches valid names, because a sensor sends the same two names with every reading. The cache is bounded. */
 function remember(check: (name: string) => string | null): (name: unknown) => string | null {
   const known = new Set<string>();
   return (name) => {
@@ -56,7 +59,7 @@ function remember(check: (name: string) => string | null): (name: unknown) => st
 const deviceProblem = remember(deviceNameProblem);
 const metricProblem = remember(metricNameProblem);
 
-/** Why no backend can store the reading, or null. A known series has names that were found right before. */
+/** Why no backend can store the reading, or null. The names of a known series were checked before. */
 export function readingProblem(reading: Reading, knowsSeries: boolean): string | null {
   const { time, value, received, boot, seq, quality } = reading;
   if (!knowsSeries) {
@@ -83,7 +86,7 @@ export function readingProblem(reading: Reading, knowsSeries: boolean): string |
 
 /**
  * @param isKnown whether readings of a device's metric were checked before
- * @returns whether all were
+ * @returns whether all series are known
  * @throws {StoreError} REJECTED with the indexes of all rows that no backend can store.
  */
 export function checkBatch(
@@ -146,7 +149,7 @@ export function checkTime(time: number): void {
   demand(Number.isSafeInteger(time), 'a time is a whole number of microseconds');
 }
 
-/** @throws {StoreError} REJECTED with the indexes of the names that are none. */
+/** @throws {StoreError} REJECTED with the indexes of the invalid names. */
 export function checkRegistration(names: readonly string[]): void {
   const problems = names.map(deviceProblem);
   const rows = problems.flatMap((problem, row) => (problem === null ? [] : [row]));
@@ -201,7 +204,7 @@ export function checkDeviceQuery(query: DeviceQuery): void {
 }
 
 const TABLE = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
-// Tables of ours and of the engines: `records` shares a database with readings and must not reach them.
+// Tables of Tidegauge and of the databases. `records` shares a database with them and must not use them.
 const RESERVED = /^(?:readings|devices|series|boots|(?:tidegauge|sqlite|pg|citus|system)_.*)$/i;
 
 /** Why records cannot be kept in a table of that name, or null. */
@@ -252,7 +255,10 @@ function checkSeries(device: string, metric?: string): void {
   demand(problem === null, String(problem));
 }
 
-/** Why a text cannot be kept exactly by every backend: PostgreSQL refuses NUL, UTF-8 lone surrogates. */
+/**
+ * Why not every backend can keep a text exactly, or null. PostgreSQL refuses NUL, and UTF-8 has no lone
+ * surrogates.
+ */
 function textProblem(text: unknown, maxLength: number): string | null {
   if (typeof text !== 'string') return `is ${typeof text}, not a text`;
   if (text.length > maxLength) return `is longer than ${maxLength} characters`;

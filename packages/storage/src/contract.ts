@@ -1,61 +1,67 @@
 import type { Device, Reading } from '@tidegauge/readings';
 
 /**
- * The Store contract: what ingest, the API and the benchmarks need of a database, and no more.
+ * The contract of a store: what ingest, the API and the benchmarks need from a database.
  *
- * Every call was fixed only after writing down how each of the seven engines answers it
- * (docs/adr/0002-store-contract.md). The rules that follow from it:
- * - A reading's series is (device, metric); its identity adds time. Nothing asks for a range over all devices.
- * - Writes are idempotent, so a caller whose outcome is unknown writes again.
- * - Nothing needs a transaction over two calls.
- * - A call that cannot be answered now rejects with a StoreError; it never drops, truncates or hangs.
- * Arguments are validated once, in `openStore`'s wrapper; a backend trusts its input.
+ * docs/adr/0002-store-contract.md describes how each engine answers each call. Rules:
+ * - The series of a reading is (device, metric). Its identity is (device, metric, time). There is no range over
+ *   all devices.
+ * - Writes are idempotent: if the outcome is unknown, the caller writes again.
+ * - No transaction spans two calls.
+ * - A call that fails rejects with a StoreError in bounded time. It never drops or truncates data. The wrapper of
+ *   `openStore` checks arguments, so a backend does not check them again.
  */
 export interface Store {
-  /** The engine's word, one everywhere: URL scheme, metric label, test target. */
+  /** The name of the engine: its URL scheme, metric label and test target. */
   readonly name: string;
-  /** The same frozen object before and after `open`. */
+  /** A frozen object, the same before and after `open`. */
   readonly capabilities: Capabilities;
   readonly readings: ReadingStore;
   readonly devices: DeviceStore;
   readonly records: RecordStore;
-  /** First I/O: connects, and rejects within the connect timeout, naming the host. Called once. */
+  /**
+   * Connects. Rejects within the connect timeout, with the host in the message. Called once, before any other I/O.
+   */
   open(): Promise<void>;
-  /** Creates or upgrades the schema; safe when several processes do it at the same moment. */
+  /** Creates or upgrades the schema. Several processes can do this at the same time. */
   migrate(): Promise<void>;
-  /** Resolves when a write would be accepted now; called every few seconds by readiness probes. */
+  /** Resolves if the store accepts writes now. Readiness probes call it every few seconds. */
   health(): Promise<void>;
-  /** Waits for calls under way, then lets go of everything. Twice is fine. */
+  /** Waits for running calls, then closes all connections and files. It can be called twice. */
   close(): Promise<void>;
 }
 
-/** What differs between engines, as data: callers ask this, never the engine's name. */
+/** The differences between engines. Callers check these, never the name of an engine. */
 export interface Capabilities {
-  /** `write` tells duplicates from new readings; where false, all count as stored. */
+  /** `write` distinguishes duplicates from new readings. If false, all readings count as stored. */
   readonly countsDuplicates: boolean;
   /** A batch is stored whole or not at all. */
   readonly atomicBatches: boolean;
-  /** Rows beyond which `write` splits a batch by itself; the caller's best batch is at or below it. */
+  /**
+   * `write` splits a batch that has more rows. Callers send at most this many rows for the best throughput.
+   */
   readonly maxBatch: number;
-  /** How many `write` calls at once still gain throughput; ingest starts that many writers. */
+  /** The number of concurrent `write` calls that increases throughput. Ingest starts this many writers. */
   readonly writers: number;
-  /** `aggregate` is computed by the database; where false, in this process from a range. */
+  /** The database computes `aggregate`. If false, this process computes it from a range. */
   readonly serverAggregates: boolean;
-  /** `records.scan` returns keys in order; where false, in the engine's own (token) order. */
+  /** `records.scan` returns records in the order of keys. If false, in the order of tokens. */
   readonly orderedScan: boolean;
-  /** `records.update` of a missing key creates it, as the engine's blind write does. */
+  /** `records.update` of a missing key creates the record. */
   readonly updateIsUpsert: boolean;
-  /** `records.insert` of an existing key replaces it, as the engine's blind write does. */
+  /** `records.insert` of an existing key replaces the record. */
   readonly insertIsUpsert: boolean;
-  /** The engine expires readings by itself when the URL sets a ttl. */
+  /** The URL can set a ttl, and the engine then expires readings. */
   readonly ttl: boolean;
-  /** Consistency levels its URL accepts; empty where there is nothing to choose. */
+  /** Consistency levels that the URL accepts. Empty if there is no choice. */
   readonly consistencyLevels: readonly string[];
-  /** Copies its URL can ask for: 1 where the engine does not replicate. */
+  /** The largest number of copies that the URL can set. 1 if the engine does not replicate. */
   readonly maxReplicationFactor: number;
 }
 
-/** How a batch ended. `stored` counts new readings and corrections; stored + duplicate = batch length. */
+/**
+ * The result of a write. `stored` counts new readings and corrections. stored + duplicate = length of the batch.
+ */
 export interface WriteResult {
   readonly stored: number;
   readonly duplicate: number;
@@ -63,13 +69,13 @@ export interface WriteResult {
 
 export type Order = 'asc' | 'desc';
 
-/** A place in a range: the reading at it is excluded, the range goes on behind it. */
+/** A position in a range. The range continues after it; the reading at it is excluded. */
 export interface RangeCursor {
   readonly time: number;
   readonly metric: string;
 }
 
-/** Readings of one device in [from, to), by (time, metric) in `order`; all metrics when none is named. */
+/** Readings of one device in [from, to), by (time, metric) in `order`. Without `metric`: all metrics. */
 export interface RangeQuery {
   readonly device: string;
   readonly metric?: string;
@@ -83,7 +89,10 @@ export interface RangeQuery {
   readonly after?: RangeCursor;
 }
 
-/** Numeric readings of one series in [from, to), per bucket of `bucket` microseconds aligned to the epoch. */
+/**
+ * Numeric readings of one series in [from, to), in buckets of `bucket` microseconds. Buckets are aligned to the
+ * epoch.
+ */
 export interface AggregateQuery {
   readonly device: string;
   readonly metric: string;
@@ -105,16 +114,17 @@ export interface Bucket {
 
 export interface ReadingStore {
   /**
-   * Stores a batch; resolves when it is durable as the engine declares. Within the batch the last of equal
-   * identities wins. Called by ingest's writers, `capabilities.writers` at once, 1 to `maxBatch` rows mostly
-   * and 100,000 at worst. REJECTED means that at least one row is refused for good: nothing or part of the
-   * rest may be stored, and the caller writes the rest again in smaller batches. UNEXPECTED can be due to some of
-   * the rows as well: the caller finds out by smaller batches.
+   * Stores a batch of 1 to 100,000 rows, usually at most `maxBatch`. Resolves when the batch is durable as the
+   * engine declares. Of equal identities in the batch, the last wins. Ingest makes `capabilities.writers` calls at
+   * the same time. REJECTED: the store will never accept at least one row. Some of the other rows may be stored,
+   * so the caller writes them again in smaller batches. UNEXPECTED: some of the rows can be the cause, which the
+   * caller finds with smaller batches.
    */
   write(batch: readonly Reading[]): Promise<WriteResult>;
   /**
-   * Streams; memory grows neither with `limit` nor with the size of texts. Called by the API per page and by
-   * aggregates. Without a metric, REJECTED for a device with more than `MAX_METRICS_READ` metrics.
+   * Streams readings. Memory does not grow with `limit` or the size of texts. The API calls it per page, and some
+   * backends call it for aggregates. Without a metric, REJECTED for a device with more than `MAX_METRICS_READ`
+   * metrics.
    */
   range(query: RangeQuery): AsyncIterable<Reading>;
   /**
@@ -126,11 +136,13 @@ export interface ReadingStore {
   metrics(device: string, limit: number): Promise<string[]>;
   /** Ordered by time. */
   aggregate(query: AggregateQuery): Promise<Bucket[]>;
-  /** Drops readings older than `before` (microseconds); resolves to how many, or null if not countable. */
+  /**
+   * Deletes readings older than `before` (microseconds). Resolves to their number, or null if it is not known.
+   */
   expire(before: number): Promise<number | null>;
 }
 
-/** Which devices; fields given are all to match. */
+/** Selects devices. A device must match all given fields. */
 export interface DeviceFilter {
   readonly year?: number;
   readonly city?: string;
@@ -140,26 +152,26 @@ export interface DeviceFilter {
 
 export interface DeviceQuery extends DeviceFilter {
   readonly limit: number;
-  /** Only names behind this one. */
+  /** Only names after this one. */
   readonly after?: string;
 }
 
-/** Fields to change; those left out stay. */
+/** Fields to change. Other fields stay as they are. */
 export type DevicePatch = Partial<Omit<Device, 'name'>>;
 
 export interface DeviceStore {
   get(name: string): Promise<Device | null>;
   /** Creates or replaces. Resolves to true when it was created. */
   put(device: Device): Promise<boolean>;
-  /** Registers names that are not known yet and leaves known devices as they are. Called on first readings. */
+  /** Registers new names. Known devices stay as they are. Called on the first reading of a device. */
   register(names: readonly string[]): Promise<void>;
-  /** Resolves to the device as it is after, or null when there is none of that name. */
+  /** Resolves to the changed device, or null if it does not exist. */
   patch(name: string, patch: DevicePatch): Promise<Device | null>;
-  /** Changes every device that matches ("update some"); resolves to how many matched. */
+  /** Changes every device that matches. Resolves to the number of matches. */
   patchWhere(filter: DeviceFilter, patch: DevicePatch): Promise<number>;
-  /** Resolves to true when there was one. Its readings stay. */
+  /** Resolves to true if the device existed. Its readings stay. */
   delete(name: string): Promise<boolean>;
-  /** By name, ascending ("select some"). */
+  /** Devices that match, by name, ascending. */
   list(query: DeviceQuery): Promise<Device[]>;
 }
 
@@ -173,16 +185,21 @@ export interface YcsbRecord {
 
 /** YCSB's operations over tables in the layout of YCSB's own binding for the engine. */
 export interface RecordStore {
-  /** Creates the table for `fieldCount` fields (`field0`..) if it is not there. */
+  /** Creates the table for `fieldCount` fields (`field0`..) if it does not exist. */
   createTable(table: string, fieldCount: number): Promise<void>;
   dropTable(table: string): Promise<void>;
-  /** `fields` null: all of them. Null when the key is not there. */
+  /**
+   * Reads the named fields, or all fields if `fields` is null. Resolves to null if the key does not exist.
+   */
   read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null>;
-  /** Resolves to false when the key was there already (never where `insertIsUpsert`). */
+  /** Resolves to false if the key existed already. With `insertIsUpsert`, always resolves to true. */
   insert(table: string, key: string, fields: RecordFields): Promise<boolean>;
-  /** Changes the named fields. Resolves to false when the key is not there (never where `updateIsUpsert`). */
+  /**
+   * Changes the named fields. Resolves to false if the key does not exist. With `updateIsUpsert`, always resolves
+   * to true.
+   */
   update(table: string, key: string, fields: RecordFields): Promise<boolean>;
   delete(table: string, key: string): Promise<boolean>;
-  /** `count` records from `start` on, inclusive, in the engine's scan order. */
+  /** Reads `count` records from `start` on, inclusive, in the scan order of the engine. */
   scan(table: string, start: string, count: number, fields: readonly string[] | null): Promise<YcsbRecord[]>;
 }

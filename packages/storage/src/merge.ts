@@ -5,8 +5,8 @@ import { StoreError } from './errors.ts';
 import { forEach } from './parallel.ts';
 
 /**
- * Compares texts by code point, as databases compare UTF-8 bytes. JavaScript's own `<` compares UTF-16 code
- * units and differs where a surrogate pair meets U+E000 to U+FFFF.
+ * Compares texts by code point, as databases compare UTF-8 bytes. JavaScript's `<` compares UTF-16 code units. It
+ * differs for a surrogate pair and U+E000 to U+FFFF.
  */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
@@ -18,7 +18,7 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves surrogates (which start code points from U+10000 on) behind all other code units. */
+/** Orders surrogates, which begin code points from U+10000 on, after all other code units. */
 function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
@@ -31,8 +31,8 @@ export function compareReadings(order: Order): (a: Reading, b: Reading) => numbe
 }
 
 /**
- * What of one metric's series a range asks for, [from, to) in microseconds, its cursor included. One series
- * has one reading per time, so a place among several metrics is a plain bound within each.
+ * The part [from, to) of one series that a range with its cursor covers, in microseconds. A series has one reading
+ * per time, so a cursor over several metrics is a simple bound in each series.
  */
 export function seriesBounds(query: RangeQuery, metric: string): { from: number; to: number } {
   const { after, order = 'desc' } = query;
@@ -46,14 +46,14 @@ export function seriesBounds(query: RangeQuery, metric: string): { from: number;
   return { from, to };
 }
 
-/** Readings that one query of `rangeOfSeries` asks for: when nothing is known of them, and at most. */
+/** Readings per query of `rangeOfSeries`: for the first query, and at most. */
 const PAGE_ROWS = { first: 8, most: 256 };
-/** Memory that a page is to take, as long as its readings are as large as those before. */
+/** The target size of a page in memory. It assumes that readings are as large as those of the page before. */
 const PAGE_BYTES = 128 * 1024;
-/** First pages that are asked for at once. */
+/** First pages that are read at the same time. */
 const WIDTH = 3;
 
-/** How many readings the next page asks for, after one that was full. */
+/** The size of the next page after a full one, in readings. */
 export function nextPageRows(page: readonly Reading[]): number {
   let bytes = 0;
   for (const { value } of page) bytes += 300 + (typeof value === 'string' ? 2 * value.length : 0);
@@ -61,12 +61,12 @@ export function nextPageRows(page: readonly Reading[]): number {
   return Math.max(1, Math.min(fit, 4 * page.length, PAGE_ROWS.most));
 }
 
-/** How many readings of each of `series` series the first page of a range asks for. */
+/** The size of the first page of each of `series` series, in readings. */
 export function firstPageRows(limit: number, series: number): number {
   return Math.max(1, Math.ceil(Math.min(limit, PAGE_ROWS.first) / Math.max(series, 1)));
 }
 
-/** One page of a series: at most `limit` readings of [from, to) in microseconds, in that order. */
+/** One page of a series: at most `limit` readings of [from, to), in microseconds, in the given order. */
 export interface PageQuery {
   readonly from: number;
   readonly to: number;
@@ -75,8 +75,8 @@ export interface PageQuery {
 }
 
 /**
- * A range over a device's series, each read page by page with the engine's own query: nothing stays open in the
- * database while the consumer thinks.
+ * A range over the series of a device. Each series is read page by page with the engine's own query, so nothing
+ * stays open in the database between pages.
  */
 export function rangeOfSeries<S extends { readonly metric: string }>(
   query: RangeQuery,
@@ -110,14 +110,14 @@ async function* pagesOf<S extends { readonly metric: string }>(
   }
 }
 
-/** @throws {StoreError} REJECTED when a range over all metrics of a device would have to look into too many. */
+/** @throws {StoreError} REJECTED if a device has too many metrics for a range over all of them. */
 export function demandFewMetrics(device: string, count: number): void {
   if (count <= MAX_METRICS_READ) return;
   const message = `device ${device} has more than ${MAX_METRICS_READ} metrics`;
   throw new StoreError('REJECTED', message, { hint: 'name one metric' });
 }
 
-/** Newest readings, asked for a few devices at a time, until there are `limit`. */
+/** Reads the newest readings of a few devices at a time, until there are `limit` readings. */
 export async function latestOfSome(
   devices: readonly string[],
   limit: number,
@@ -143,8 +143,8 @@ interface Head<T> {
 }
 
 /**
- * Merges streams of pages, each ordered by `compare`, into one ordered stream; holds one page of each. A binary
- * heap, since a device may have hundreds of metrics.
+ * Merges streams of pages, each ordered by `compare`, into one ordered stream. It holds one page of each stream,
+ * and uses a binary heap, because a device can have hundreds of metrics.
  */
 export async function* mergePages<T>(
   streams: readonly AsyncIterable<readonly T[]>[],

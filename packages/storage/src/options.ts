@@ -2,13 +2,13 @@ import { didYouMean } from '@tidegauge/text';
 import { StoreError } from './errors.ts';
 import type { StoreUrl } from './url.ts';
 
-/** One option of a backend's URL: everything its reader and its documentation need. */
+/** One option of a backend's URL, for the code that reads it and for the documentation. */
 export interface Option<T> {
   readonly default: T;
   readonly description: string;
-  /** What a value may be, for messages: `full or normal`. */
+  /** The allowed values, for messages: `full or normal`. */
   readonly takes: string;
-  /** Undefined when the text is no such value. */
+  /** Returns undefined if the text is not an allowed value. */
   readonly parse: (text: string) => T | undefined;
 }
 
@@ -32,12 +32,12 @@ export function choice<const T extends string>(
   };
 }
 
-/** Any text but an empty one, null by default; `takes` says what it names. */
+/** Any text except an empty one. The default is null. `takes` describes the value. */
 export function word(takes: string, description: string): Option<string | null> {
   return { default: null, description, takes, parse: (text) => (text === '' ? undefined : text) };
 }
 
-/** A whole number in `[min, max]`; `unit` is for messages and documentation. */
+/** A whole number from `min` to `max`. `unit` is for messages and documentation. */
 export function integer(
   min: number,
   max: number,
@@ -57,8 +57,8 @@ export function integer(
 }
 
 /**
- * The URL's options by the backend's schema, defaults filled in.
- * @throws {StoreError} MISCONFIGURED for an unknown option or a value it does not take.
+ * Reads the URL's options by the schema of the backend. Missing options get their defaults.
+ * @throws {StoreError} MISCONFIGURED for an unknown option or a wrong value.
  */
 export function readOptions<const S extends OptionSchema>(url: StoreUrl, schema: S): OptionValues<S> {
   const values: Record<string, unknown> = {};

@@ -1,4 +1,7 @@
-/** Calls `task` for every item, `width` at once; the first failure ends it when what is under way has ended. */
+/**
+ * Calls `task` for every item, `width` of them at the same time. After a failure no further task starts. The first
+ * failure is thrown when the running tasks have ended.
+ */
 export async function forEach<T>(
   items: Iterable<T> | AsyncIterable<T>,
   width: number,

@@ -3,18 +3,21 @@ import { MAX_METRICS, MAX_METRICS_READ } from './arguments.ts';
 import { cachedBytes, MAX_CACHED_BYTES } from './cached-bytes.ts';
 import { StoreError } from './errors.ts';
 
-/** The store is asked for a device's metrics once this process has seen so many of them: most devices have fewer. */
+/**
+ * The metrics of a device are read from the store only after this process has seen this many. Most devices have
+ * fewer.
+ */
 const ASK_FROM = 16;
 
 interface Device {
   readonly metrics: Set<string>;
-  /** Whether `metrics` has those that the store had before this process. */
+  /** Whether `metrics` contains the metrics that are in the store. */
   complete: boolean;
 }
 
 /**
- * Bounds how many metrics a device may have, since a read of all of them looks into each. A metric that the store has
- * already stays writable.
+ * Bounds the number of metrics of a device, because a read of all metrics reads each of them. Metrics that are in
+ * the store already can still be written.
  */
 export class SeriesBound {
   readonly #stored: (device: string, limit: number) => Promise<readonly string[]>;
@@ -29,7 +32,7 @@ export class SeriesBound {
   readonly has = (device: string, metric: string): boolean =>
     this.#devices.get(device)?.metrics.has(metric) === true;
 
-  /** @throws {StoreError} REJECTED with the indexes of the rows whose metric is one too many. */
+  /** @throws {StoreError} REJECTED with the indexes of the rows that exceed the bound. */
   async admit(batch: readonly Reading[]): Promise<void> {
     const fresh = new Map<string, Set<string>>();
     for (const { device, metric } of batch) {

@@ -1,8 +1,8 @@
 import type { Attributes, Device } from '@tidegauge/readings';
 import type { Bucket, DevicePatch, RecordFields } from './contract.ts';
 
-// Between rows and the contract, for SQL engines that keep the same columns: attributes as JSON text, records in
-// the layout of YCSB's JDBC binding.
+// Converts rows to the types of the contract, for SQL engines with the same columns: attributes as JSON text,
+// records in the layout of YCSB's JDBC binding.
 
 type Row = Readonly<Record<string, unknown>>;
 

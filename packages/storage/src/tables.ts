@@ -2,41 +2,44 @@ import { performance } from 'node:perf_hooks';
 import type { RecordStore, Store } from './contract.ts';
 import { StoreError, type StoreErrorOptions } from './errors.ts';
 
-// Tables of records share a database with readings, and often with tables of other programs. What Tidegauge may do
-// with a table is decided by what stands in the database itself, so that every process decides alike.
+// Tables of records share a database with readings, and often with tables of other programs. The database itself
+// contains everything that decides what Tidegauge may do with a table, so every process decides in the same way.
 
 /**
- * What a table is. `own`: Tidegauge made it, by the mark that was set when it was made. `ycsb`: another program made
- * it, in the layout of YCSB's binding. `other`: anything else that has the name.
+ * The kind of a table. `own`: it has the mark that Tidegauge sets when it creates a table. `ycsb`: it has the
+ * layout of YCSB's binding and no mark. `other`: any other table of that name.
  */
 export type TableKind = 'absent' | 'own' | 'ycsb' | 'other';
 
-/** The mark, where an engine keeps a text with a table: its comment, say. It goes with the table. */
+/** The mark, for engines that keep a text with a table, such as a comment. It is deleted with the table. */
 export const TABLE_MARK = 'tidegauge:records';
 
 /** A backend's records. The wrapper inspects a table before it passes a call on. */
 export interface BackendRecords extends RecordStore {
-  /** What a table is, looked up now. */
+  /** Reads the kind of a table from the database. */
   inspect(table: string): Promise<TableKind>;
-  /** Called for a table that is absent. Another process may make it first: then it stays as it is. */
+  /** Called for a table that is absent. If another process creates it first, that table stays as it is. */
   createTable(table: string, fieldCount: number): Promise<void>;
   /** Drops the table if it is `own` at that moment. @throws {StoreError} FORBIDDEN when it is `ycsb` or `other`. */
   dropTable(table: string): Promise<void>;
 }
 
-/** What the wrapper wraps. */
+/** A store without the checks of the wrapper. */
 export interface Backend extends Store {
   readonly records: BackendRecords;
 }
 
 const COLUMN = /^field(?:0|[1-9]\d{0,2})$/;
 
-/** Whether the columns besides the key are those of YCSB's layout, in whatever case the engine keeps names. */
+/**
+ * Whether the columns besides the key are those of YCSB's layout. Case does not matter, because engines change the
+ * case of names.
+ */
 export function areFields(columns: readonly string[]): boolean {
   return columns.length > 0 && columns.every((column) => COLUMN.test(column.toLowerCase()));
 }
 
-/** The kind of a table that is there. */
+/** The kind of a table that exists. */
 export function kindOf(isMarked: boolean, isLayout: boolean): TableKind {
   if (isMarked) return 'own';
   return isLayout ? 'ycsb' : 'other';
@@ -44,14 +47,14 @@ export function kindOf(isMarked: boolean, isLayout: boolean): TableKind {
 
 const DROP_HINT = `drop it with the database's own tools, or set the mark: see docs/record-tables.md`;
 
-/** A table that is not there. */
+/** The table does not exist. */
 export class MissingTable extends StoreError {
   constructor(message: string, options: StoreErrorOptions) {
     super('REJECTED', message, options);
   }
 }
 
-/** Of an engine that names columns when the table is made. */
+/** A missing table or field, for engines that need the columns when they create a table. */
 export function missingField(table: string, cause: unknown): StoreError {
   return new StoreError('REJECTED', `table ${table} or one of its fields does not exist`, {
     hint: 'create the table with enough fields first',
@@ -78,14 +81,14 @@ export function demandOwn(table: string, kind: TableKind): void {
   throw new StoreError('FORBIDDEN', message, { hint: DROP_HINT });
 }
 
-/** How long a table counts as what it was found to be. */
+/** The kind of a table is cached for this time. */
 const KNOWN_MS = 5000;
 const MAX_KNOWN = 1000;
 
-/** Lets calls on tables of records through; looks a table up first when that was not done just now. */
+/** Checks the kind of a table before a call on it. Caches the result for a short time. */
 export class TableGuard {
   readonly #inspect: (table: string) => Promise<TableKind>;
-  /** Tables that may be used, and until when that is believed. */
+  /** Tables that may be used, and the time at which they must be checked again. */
   readonly #known = new Map<string, number>();
   readonly #pending = new Map<string, Promise<void>>();
 
@@ -109,7 +112,7 @@ export class TableGuard {
     this.#known.delete(table);
   }
 
-  /** Calls that come together share one look. */
+  /** Concurrent calls share one check. */
   #admit(table: string): Promise<void> {
     let pending = this.#pending.get(table);
     if (pending === undefined) {

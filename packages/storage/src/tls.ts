@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { StoreError } from './errors.ts';
 
 /**
- * The certificate of the authority (PEM) in the file that `option` of a URL names.
- * @throws {StoreError} MISCONFIGURED, naming the option, when there is none that can be read.
+ * Reads the certificate of the authority (PEM) from the file that an option of a URL names.
+ * @throws {StoreError} MISCONFIGURED with the name of the option, if the file cannot be read.
  */
 export async function readAuthority(path: string, option: string): Promise<string> {
   try {
@@ -13,7 +13,7 @@ export async function readAuthority(path: string, option: string): Promise<strin
     return pem;
   } catch (cause) {
     throw new StoreError('MISCONFIGURED', `${option}: ${(cause as Error).message}`, {
-      hint: `let ${option} name a certificate in PEM that this user may read`,
+      hint: `set ${option} to a PEM file that this user can read`,
       cause,
     });
   }

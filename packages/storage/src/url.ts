@@ -3,21 +3,21 @@ import { StoreError } from './errors.ts';
 
 export interface StoreHost {
   readonly host: string;
-  /** Null where the URL leaves it to the engine's default. */
+  /** Null for the default port of the engine. */
   readonly port: number | null;
 }
 
-/** A STORE URL taken apart; which options and parts make sense is for the backend to say. */
+/** The parts of a store URL. The backend decides which parts and options are valid. */
 export interface StoreUrl {
   readonly scheme: string;
   /** Empty for embedded engines. */
   readonly hosts: readonly StoreHost[];
   readonly user: string | null;
   readonly password: string | null;
-  /** File or folder of an embedded engine as written; database, keyspace or namespace behind hosts. */
+  /** File or directory of an embedded engine as written. For servers: the database, keyspace or namespace. */
   readonly path: string;
   readonly options: ReadonlyMap<string, string>;
-  /** The URL as it may be printed. */
+  /** The URL without its password, for logs and messages. */
   readonly masked: string;
 }
 

@@ -16,7 +16,7 @@ import { compareText } from './merge.ts';
 import { SeriesBound } from './series-bound.ts';
 import { type Backend, type BackendRecords, demandRecords, TableGuard } from './tables.ts';
 
-/** Every call a store reports, for metrics that want their labels from the start. */
+/** All operations that a store reports. Metrics create their labels from this list at the start. */
 export const STORE_OPERATIONS = [
   'open',
   'migrate',
@@ -46,19 +46,19 @@ export const STORE_OPERATIONS = [
 export type StoreOperation = (typeof STORE_OPERATIONS)[number];
 
 /**
- * Told about every call that reached the backend, when it ended; a range ends with its iteration and counts
- * only the time the backend took.
+ * Called at the end of every call that reached the backend. A range ends with its iteration, and its time excludes
+ * the time of the consumer.
  */
 export type Observe = (operation: StoreOperation, seconds: number, error: StoreErrorCode | null) => void;
 
 export interface WrapOptions {
   readonly logger: BackendLogger;
   readonly observe: Observe;
-  /** Takes the URL's secrets out of a driver's message; default: leaves it as it is. */
+  /** Removes the secrets of the URL from a message of a driver. Default: the message stays as it is. */
   readonly redact?: (text: string) => string;
 }
 
-/** Codes of errors whose text comes from the driver and the network, not from what a caller sent. */
+/** Codes of errors whose text comes from the driver or the network, not from the caller's data. */
 const FROM_THE_DRIVER: ReadonlySet<StoreErrorCode> = new Set([
   'UNAVAILABLE',
   'UNEXPECTED',
@@ -67,9 +67,9 @@ const FROM_THE_DRIVER: ReadonlySet<StoreErrorCode> = new Set([
 ]);
 
 /**
- * What all backends share: arguments checked once, CLOSED outside of open and close, batches split at
- * `maxBatch`, close that waits for calls under way, every call observed, nothing thrown but StoreErrors
- * (and TypeErrors for the caller's mistakes).
+ * The common part of all backends. It checks arguments once, rejects calls with CLOSED before open and after
+ * close, splits batches at `maxBatch`, lets close wait for running calls, observes every call, and throws only
+ * StoreErrors (and TypeErrors for wrong arguments).
  */
 export function wrapStore(inner: Backend, options: WrapOptions): Store {
   return new WrappedStore(inner, options);
@@ -97,7 +97,8 @@ class WrappedStore implements Store {
   }
 
   async open(): Promise<void> {
-    if (this.#opened || this.#closing !== null) throw new StoreError('CLOSED', 'a store is opened once');
+    if (this.#opened || this.#closing !== null)
+      throw new StoreError('CLOSED', 'a store can be opened only once');
     this.#opened = true;
     await this.#gate.observed('open', () => this.#gate.counted(() => this.#inner.open()));
     this.#gate.isOpen = this.#closing === null;
@@ -125,7 +126,7 @@ class WrappedStore implements Store {
 
 const LOG_EVERY_MS = 5000;
 
-/** Lets calls through while the store is open, counts and times them. */
+/** Counts and times calls. Rejects them with CLOSED unless the store is open. */
 class Gate {
   isOpen = false;
   readonly #name: string;
@@ -158,7 +159,7 @@ class Gate {
     }
   }
 
-  /** An iteration as one observed operation of many calls: between them nothing is under way. */
+  /** Observes an iteration as one operation of many calls. Between these calls, nothing is running. */
   async *stream<T>(operation: StoreOperation, items: () => AsyncIterable<T>): AsyncGenerator<T> {
     let seconds = 0;
     let code: StoreErrorCode | null = null;
@@ -219,7 +220,7 @@ class Gate {
     return error;
   }
 
-  /** Callers try again after an UNEXPECTED error, so only some of them are logged. */
+  /** Callers retry after an UNEXPECTED error, so only some of these errors are logged. */
   #known(operation: StoreOperation, error: unknown): StoreError {
     const known = error instanceof StoreError ? this.#masked(error) : this.#unforeseen(operation, error);
     if (known.code === 'UNEXPECTED' && performance.now() - this.#logged >= LOG_EVERY_MS) {
@@ -232,7 +233,7 @@ class Gate {
     return known;
   }
 
-  /** An error that the backend did not translate: a mistake of ours, or of a driver. */
+  /** An error that the backend did not map: a bug in Tidegauge or in a driver. */
   #unforeseen(operation: StoreOperation, error: unknown): StoreError {
     const text = this.#options.redact?.(String(error)) ?? String(error);
     return new StoreError('UNEXPECTED', `${this.#name} ${operation}: ${text}`, {
@@ -281,8 +282,8 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
 }
 
 /**
- * In order, one after the other, so that the last of equal identities still wins; with turns of the event loop
- * in between, for an embedded engine works in this thread.
+ * Writes the parts one after the other, so that the last of equal identities wins. The event loop runs between the
+ * parts, because an embedded engine works in this thread.
  */
 async function writeInPieces(
   inner: ReadingStore,

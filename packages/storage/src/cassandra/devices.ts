@@ -15,9 +15,9 @@ const MAX_ATTEMPTS = 20;
 const SHARDS = Array.from({ length: DEVICE_SHARDS }, (_, shard) => shard);
 
 /**
- * Devices in a few partitions ordered by name, with indexes (SAI) on what they are looked up by. All writes are
- * conditional (Paxos): one such write must never meet a blind one, for the two take their timestamps from
- * different clocks.
+ * Devices in a few partitions ordered by name, with indexes (SAI) on the fields of queries. All writes are
+ * conditional (Paxos). A conditional write and a plain write must not be mixed, because they take their timestamps
+ * from different clocks.
  */
 export class CassandraDevices implements DeviceStore {
   readonly #session: Session;
@@ -37,12 +37,12 @@ export class CassandraDevices implements DeviceStore {
   async put(device: Device): Promise<boolean> {
     const { name, ...fields } = device;
     const columns = fromPatch(fields);
-    // Between the two the device may come or go.
+    // Between the two writes, another process can create or delete the device.
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       if (await this.#session.writeIf(this.#insert(device))) return true;
       if (await this.#session.writeIf(this.#update(name, columns))) return false;
     }
-    throw new Error(`device ${name} is put and deleted without end`);
+    throw new Error(`device ${name} is created and deleted too often by other processes`);
   }
 
   async register(names: readonly string[]): Promise<void> {
@@ -54,7 +54,9 @@ export class CassandraDevices implements DeviceStore {
     });
   }
 
-  /** All new names in one transaction, which fails when another process registers one of them meanwhile. */
+  /**
+   * Registers all new names in one transaction. It fails if another process registers one of them in the meantime.
+   */
   async #registerSome(shard: number, names: readonly string[]): Promise<void> {
     const query = `select name from ${this.#table} where shard = ? and name in ?`;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -63,7 +65,7 @@ export class CassandraDevices implements DeviceStore {
       if (missing.length === 0) return;
       if (await this.#session.writeIf(...missing.map((name) => this.#insert(unknownDevice(name))))) return;
     }
-    throw new Error(`devices ${names[0]} and others are registered and deleted without end`);
+    throw new Error(`devices ${names[0]} and others are registered and deleted too often by other processes`);
   }
 
   async patch(name: string, patch: DevicePatch): Promise<Device | null> {
@@ -84,7 +86,7 @@ export class CassandraDevices implements DeviceStore {
       if (columns.length === 0) return;
       for (let start = 0; start < names.length; start += BATCH) {
         const updates = names.slice(start, start + BATCH).map((name) => this.#update(name, columns));
-        // One that was deleted meanwhile holds up the others.
+        // A device that was deleted in the meantime makes the change of the others fail.
         if (await this.#session.writeIf(...updates)) continue;
         for (const update of updates) if (!(await this.#session.writeIf(update))) matched -= 1;
       }
@@ -99,7 +101,7 @@ export class CassandraDevices implements DeviceStore {
 
   async list(query: DeviceQuery): Promise<Device[]> {
     const { limit, after = '' } = query;
-    // Names are spread evenly; where they are not, another page is asked for.
+    // Names are usually spread evenly over shards. Otherwise another page is read.
     const size = Math.min(Math.ceil(limit / DEVICE_SHARDS) + 10, PAGE_ROWS);
     const streams = SHARDS.map((shard) => this.#pages(shard, query, after, size));
     const found: Device[] = [];
@@ -108,7 +110,7 @@ export class CassandraDevices implements DeviceStore {
     return found;
   }
 
-  /** Matching devices of a shard behind a name, by name. */
+  /** Matching devices of a shard after a name, by name. */
   async *#pages(shard: number, filter: DeviceFilter, after: string, size: number): AsyncGenerator<Device[]> {
     const given = FILTERS.filter((field) => filter[field] !== undefined);
     const conditions = ['shard = ?', 'name > ?', ...given.map((field) => `${field} = ?`)];
@@ -141,7 +143,7 @@ export class CassandraDevices implements DeviceStore {
   }
 }
 
-/** FNV-1a over UTF-16 code units; part of the layout, never to change. */
+/** FNV-1a over UTF-16 code units; It is part of the layout and must never change. */
 function shardOf(name: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < name.length; index += 1) {

@@ -1,4 +1,4 @@
-/** Lets so many tasks run at once; the rest wait in order. */
+/** Limits the number of tasks that run at the same time. Others wait in order. */
 export class Limiter {
   readonly #waiting: (() => void)[] = [];
   #free: number;

@@ -6,14 +6,14 @@ import type { Row } from './session.ts';
 
 export { fromPatch } from '../sql-mapping.ts';
 
-// `shape` says the quality and which columns count. A column that does not is left unset rather than null: a
-// null would be a tombstone in every row, and a correction leaves behind at most a cell that nobody looks at.
+// `shape` holds the quality and the columns that are valid. Other columns are unset instead of null, because each
+// null would be a tombstone. After a correction, an old cell can stay, but no read uses it.
 const QUALITY_BITS = 0b11;
 const HAS_STRING = 0b100;
 const HAS_BOOT = 0b1000;
 const HAS_SEQ = 0b10000;
 
-/** Columns of a reading in the order of `fromReading`. */
+/** Columns of a reading, in the order of `fromReading`. */
 export const READING_COLUMNS =
   'device, metric, bucket, time, number, string, received, boot, seq, shape' as const;
 
@@ -29,7 +29,7 @@ export function fromReading(reading: Reading, bucket: number): unknown[] {
     (isString ? HAS_STRING : 0) |
     (boot === null ? 0 : HAS_BOOT) |
     (seq === null ? 0 : HAS_SEQ);
-  // Undefined is unset.
+  // Undefined means unset.
   const [number, string] = isString ? [undefined, value] : [value, undefined];
   return [device, metric, bucket, time, number, string, received, boot ?? undefined, seq ?? undefined, shape];
 }

@@ -1,14 +1,16 @@
 import type { Reading } from '@tidegauge/readings';
 import { bucketOf } from './mapping.ts';
 
-/** Rows of one request. */
+/** The most rows of one request. */
 const REQUEST_ROWS = 50;
-/** Cassandra warns of a request for several partitions from 5 KiB on and refuses it from 50 KiB on. */
+/**
+ * Cassandra logs a warning for a request on several partitions from 5 KiB on, and refuses it from 50 KiB on.
+ */
 const REQUEST_BYTES = 5000;
-/** Of a reading without its texts, as the server counts. */
+/** The size of a reading without its texts, as the server counts it. */
 const ROW_BYTES = 80;
 
-/** What of a batch goes to one partition: each time once. */
+/** The rows of a batch for one partition, each time once. */
 export interface Partition {
   readonly device: string;
   readonly metric: string;
@@ -18,18 +20,18 @@ export interface Partition {
 
 interface Growing extends Partition {
   readonly rows: Reading[];
-  /** Times came in ascending order so far, so none can have come twice. */
+  /** Whether times have been ascending so far, so that no time can occur twice. */
   ascending: boolean;
 }
 
 /**
- * Sorts a batch into partitions. Of equal identities only the last stays: they would be sent with one
- * timestamp, of which Cassandra keeps the larger value, not the later.
+ * Sorts a batch into partitions. Of equal identities, only the last stays. Otherwise they would have one
+ * timestamp, and Cassandra would keep the larger value instead of the last.
  */
 export function partition(batch: readonly Reading[]): Partition[] {
   const devices = new Map<string, Map<string, Growing>>();
   const all: Growing[] = [];
-  // A series mostly stays within a day, so its last partition is looked at first.
+  // A series usually stays within a day, so its last partition is checked first.
   const others = new Map<string, Growing>();
   for (const reading of batch) {
     const { device, metric, time } = reading;
@@ -61,13 +63,14 @@ function lastOfEach(rows: readonly Reading[]): Reading[] {
   return [...new Map(rows.map((row) => [row.time, row])).values()];
 }
 
-/** What is sent as one request: rows of one partition, or of a few small ones that live on one node. */
+/** One request: rows of one partition, or of a few small partitions on one node. */
 export type Request = readonly Partition[];
 
 /**
  * Packs partitions into requests. A request costs a server as much as dozens of rows, and a batch of many devices
- * has few rows of each: so what goes to the same node goes together. A partition that fills requests alone is cut.
- * @param nodeOf The node that a partition lives on; what it says may be outdated, which costs a hop.
+ * has few rows of each. So rows for the same node are sent together. A large partition is split over several
+ * requests.
+ * @param nodeOf The node of a partition. An outdated answer costs only a hop.
  */
 export function* requests(
   partitions: readonly Partition[],

@@ -8,13 +8,13 @@ type OperationInfo = driver.policies.retry.OperationInfo;
 type DecisionInfo = driver.policies.retry.DecisionInfo;
 
 /**
- * Idempotent statements (all but the conditional ones of devices) go to the next host when one fails, up to
- * twice: on a broken connection, on no answer, and when the coordinator lost its copies. Conditional
- * statements go on only where nothing can have happened yet.
+ * Idempotent statements (all except the conditional ones of devices) go to the next host after a failure, up to
+ * twice: after a failed connection, after a timeout, and when the coordinator lost its copies. Conditional
+ * statements are retried only if they cannot have had an effect.
  */
 export class NextHostRetryPolicy extends policies.retry.RetryPolicy {
   override onUnavailable(info: OperationInfo): DecisionInfo {
-    // Another coordinator may know more nodes alive; after that it is so.
+    // Another coordinator may reach more nodes. After that, the error is final.
     return info.nbRetry === 0 ? this.#nextHost() : this.rethrowResult();
   }
 
@@ -36,18 +36,20 @@ export class NextHostRetryPolicy extends policies.retry.RetryPolicy {
   }
 
   #nextHost(): DecisionInfo {
-    // Undefined keeps the level; the driver's types forget that it may.
+    // Undefined keeps the level. The driver's types do not include it.
     return this.retryResult(undefined as unknown as driver.types.consistencies, false);
   }
 }
 
 /**
- * Write timestamps decide which of two writes wins. One generator for the whole process, so that of its writes
- * the later one always does; its clock goes by milliseconds, with a counter within.
+ * Write timestamps decide which of two writes wins. The whole process uses one generator, so that its later write
+ * always wins. Timestamps are milliseconds with a counter.
  */
 export const processTimestamps = new policies.timestampGeneration.MonotonicTimestampGenerator(1000, 60_000);
 
-/** The driver's policy (token-aware, the less busy of two), which also remembers every host it was asked about. */
+/**
+ * The driver's policy (token-aware, the less busy of two hosts). It also collects all hosts that it has seen.
+ */
 export class RememberingPolicy extends policies.loadBalancing.DefaultLoadBalancingPolicy {
   readonly hosts = new Set<driver.Host>();
 

@@ -19,14 +19,14 @@ import { BUCKET_US } from './schema.ts';
 import { SeriesIndex } from './series.ts';
 import type { Session } from './session.ts';
 
-// Calls that one write, latest or expire has under way at once.
+// Concurrent calls of one write, latest or expire.
 const WIDTH = 64;
-// Devices that `latest` looks into together.
+// Devices that `latest` reads together.
 const DEVICES_AT_ONCE = 8;
 
 /**
- * Readings in partitions of one series and day, newest first; `series` tells which days there are. Writes are
- * blind: of equal identities the write with the later timestamp wins (see `processTimestamps`).
+ * Readings in partitions of one series and day, newest first. `series` lists the days. Writes do not read first:
+ * of equal identities, the write with the later timestamp wins (see `processTimestamps`).
  */
 export class CassandraReadings implements ReadingStore {
   readonly #session: Session;
@@ -73,7 +73,7 @@ export class CassandraReadings implements ReadingStore {
       this.#stream(device, name, buckets, query, order, size),
     );
     if (metric !== undefined) {
-      // Nothing to merge.
+      // One series needs no merge.
       for (const stream of streams) yield* take(flatten(stream), limit);
       return;
     }
@@ -93,7 +93,7 @@ export class CassandraReadings implements ReadingStore {
     return new Map([[metric, days]]);
   }
 
-  /** One series page by page, day by day. */
+  /** Reads one series page by page, day by day. */
   async *#stream(
     device: string,
     metric: string,
@@ -111,7 +111,7 @@ export class CassandraReadings implements ReadingStore {
       for (;;) {
         const page = await this.#page(device, metric, bucket, from, to, order, size);
         if (page.length > 0) yield page;
-        // The next day goes on with pages of the same size.
+        // The next day continues with pages of the same size.
         if (page.length < size) break;
         const { time } = page.at(-1)!;
         if (order === 'asc') from = time + 1;
@@ -135,7 +135,7 @@ export class CassandraReadings implements ReadingStore {
     return rows.map((row) => toReading(device, metric, row));
   }
 
-  /** No row of latest readings is kept, which would need a read before each write: the newest day is asked. */
+  /** Reads the newest day. A separate row of latest readings would need a read before each write. */
   latest(devices: readonly string[], limit: number): Promise<Reading[]> {
     return latestOfSome(devices, limit, DEVICES_AT_ONCE, async (some) => {
       const found = new Map<string, Reading[]>();
@@ -162,7 +162,7 @@ export class CassandraReadings implements ReadingStore {
     const [start, end] = [bucket * BUCKET_US, (bucket + 1) * BUCKET_US];
     const [newest] = await this.#page(device, metric, bucket, start, end, 'desc', 1);
     if (newest !== undefined) return newest;
-    // All of that day expired; an older day may still have some, if its readings were written later.
+    // All readings of that day have expired. An older day can still have readings that were written later.
     const query = { device, metric, to: start, limit: 1 };
     for await (const reading of this.range(query)) return reading;
     return undefined;
@@ -174,8 +174,8 @@ export class CassandraReadings implements ReadingStore {
   }
 
   /**
-   * Drops days whole, and of the day that `before` is in the older part. What is written from now on stays:
-   * deletes carry the timestamp of the start.
+   * Drops whole days, and the older part of the day that contains `before`. Deletes carry the timestamp of the
+   * start, so readings that are written from now on stay.
    */
   async expire(before: number): Promise<null> {
     if (before <= 0) return null;

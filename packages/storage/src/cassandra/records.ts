@@ -15,8 +15,8 @@ import { compression, withSchemaLock } from './schema.ts';
 import type { Row, Session } from './session.ts';
 
 /**
- * Records in the layout of YCSB's Cassandra binding (y_id, field0..), with its semantics: insert and update
- * both write blindly, and a scan goes by token, that is in no order of keys. Names come checked.
+ * Records in the layout of YCSB's Cassandra binding (y_id, field0..), with its semantics: insert and update do not
+ * read first, and a scan is in the order of tokens, not of keys. Names are checked already.
  */
 export class CassandraRecords implements BackendRecords {
   readonly #session: Session;
@@ -83,14 +83,16 @@ export class CassandraRecords implements BackendRecords {
     return true;
   }
 
-  /** Blind as well: true whether or not the key was there. */
+  /** Does not read first: resolves to true even if the key did not exist. */
   async delete(table: string, key: string): Promise<boolean> {
     const query = `delete from ${this.#name(table)} where y_id = ?`;
     await this.#on(table, () => this.#session.write(query, [key]));
     return true;
   }
 
-  /** From the token of `start` on, which need not be the first with that token; from the ring's start for ''. */
+  /**
+   * Scans from the token of `start` on, or from the start of the ring for ''. Another key can have the same token.
+   */
   async scan(
     table: string,
     start: string,
@@ -107,7 +109,7 @@ export class CassandraRecords implements BackendRecords {
     return `"${this.#session.keyspace}"."${table}"`;
   }
 
-  /** A missing table or field is the caller's, not a broken keyspace. */
+  /** A missing table or field is an error of the caller, not a damaged keyspace. */
   async #on<T>(table: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -5,15 +5,15 @@ import type { CassandraConfig } from './config.ts';
 import type { Session } from './session.ts';
 
 /**
- * A partition holds one series of one day. A reading takes some 60 bytes, so one reading a second makes
- * 86,400 rows and 5 MB, ten a second 52 MB: within the 100 MB that Cassandra asks for.
+ * A partition holds one series of one day. A reading takes about 60 bytes, so one reading per second makes 86,400
+ * rows and 5 MB, and ten per second make 52 MB. Cassandra recommends at most 100 MB.
  */
 export const BUCKET_US = 86_400_000_000;
 
-/** Devices are spread over so many partitions, each ordered by name. */
+/** The number of partitions of devices. Each is ordered by name. */
 export const DEVICE_SHARDS = 16;
 
-/** Index rows outlive the readings by more than the time that writers remember them. */
+/** Index rows live longer than readings by this time, which exceeds the time that writers cache them. */
 const INDEX_MARGIN_S = 3600;
 
 const LOCK_S = 60;
@@ -21,14 +21,16 @@ const LOCK_POLL_MS = 100;
 const LOCK_WAIT_MS = 90_000;
 const KNOWN_MS = 10_000;
 
-/** Statements that lead from each version to the next; never changed once released, only appended to. */
+/**
+ * Statements that upgrade from each version to the next. Released statements never change; new ones are appended.
+ */
 const STEPS: readonly ((config: CassandraConfig) => readonly string[])[] = [
   (config) => {
     const ks = config.keyspace;
     const { ttl } = config;
     const days = Math.max(1, Math.ceil(ttl / 86_400 / 30));
     const windows = `'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS', 'compaction_window_size': ${days}`;
-    // Readings that expire by themselves expire by file, if a file holds readings of about one age.
+    // Cassandra deletes whole files of expired readings if a file holds readings of about one age.
     const compaction = ttl > 0 ? ` and compaction = {${windows}}` : '';
     return [
       `create table if not exists "${ks}".readings (
@@ -61,7 +63,7 @@ export function compression({ compression: name }: Pick<CassandraConfig, 'compre
 }
 
 /**
- * Creates keyspace and tables, or brings them up to date. Needs no right to create where all is there.
+ * Creates keyspace and tables, or upgrades them. If everything exists, no right to create is needed.
  * @throws {StoreError} MISCONFIGURED when a newer version wrote the keyspace.
  */
 export async function migrate(session: Session): Promise<void> {
@@ -80,7 +82,10 @@ export async function migrate(session: Session): Promise<void> {
   });
 }
 
-/** Another process's new keyspace or table shows in the system tables before the node takes statements on it. */
+/**
+ * A new keyspace or table of another process appears in the system tables before the node accepts statements on
+ * it.
+ */
 async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + KNOWN_MS; ; await delay(LOCK_POLL_MS)) {
     try {
@@ -110,8 +115,8 @@ async function createKeyspace(session: Session): Promise<void> {
   } else {
     await session.agree();
   }
-  // Two processes that create one table at the same moment on two nodes make two tables of one name, which
-  // Cassandra cannot mend. The same id makes them one; all other tables are created under a lock kept in it.
+  // If two processes create one table at the same time on two nodes, two tables of one name result, which
+  // Cassandra cannot repair. The same id makes them one table. All other tables are created under a lock in it.
   await session.define(
     `create table if not exists "${keyspace}".tidegauge_schema (name text primary key, value text)
       with id = ${tableId(keyspace)}`,
@@ -132,7 +137,7 @@ async function version(session: Session): Promise<number | null> {
   });
 }
 
-/** One process at a time changes tables; a lock left behind by a crash ends by itself. */
+/** One process at a time changes tables. The lock of a crashed process expires. */
 export async function withSchemaLock(session: Session, work: () => Promise<void>): Promise<void> {
   const table = `"${session.keyspace}".tidegauge_schema`;
   const holder = randomUUID();
@@ -159,7 +164,7 @@ async function takeLock(session: Session, table: string, holder: string): Promis
     const [row] = await session.readShared(`select value from ${table} where name = 'lock'`, []);
     return row?.value === holder;
   } catch (error) {
-    // Those who come at the same moment hold each other up; the attempt may have succeeded all the same.
+    // Concurrent attempts can make each other fail. The attempt may still have succeeded.
     if (isRetryable(error)) return false;
     throw error;
   }

@@ -1,12 +1,14 @@
 import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 import type { Session } from './session.ts';
 
-/** A writer trusts an index row it wrote for so long, then writes it again: it may have been expired. */
+/**
+ * A writer caches an index row that it wrote for this time, then writes it again, because it can have expired.
+ */
 const TRUST_MS = 600_000;
 
 /**
- * The index of partitions: which days of which series there are. A row is there before the first reading of
- * its partition, so that no reading is ever out of reach; a row without readings does no harm.
+ * The index of partitions: the days of each series. A row is written before the first reading of its partition, so
+ * every reading can be found. A row without readings does no harm.
  */
 export class SeriesIndex {
   readonly #session: Session;
@@ -19,13 +21,13 @@ export class SeriesIndex {
     this.#insert = `insert into "${session.keyspace}".series (device, metric, bucket) values (?, ?, ?)`;
   }
 
-  /** Whether the row is there for certain. */
+  /** Whether the row certainly exists. */
   has(device: string, metric: string, bucket: number): boolean {
     const known = this.#known.get(key(device, metric, bucket));
     return known !== undefined && known.until > Date.now();
   }
 
-  /** The node that readings of the partition live on, as of when its row was written. */
+  /** The node of the partition when its row was written. */
   node(device: string, metric: string, bucket: number): string {
     return this.#known.get(key(device, metric, bucket))?.node ?? '';
   }
@@ -47,7 +49,7 @@ export class SeriesIndex {
     this.#bytes = 0;
   }
 
-  /** Days of each metric of a device, metrics by name, days newest first; ends behind `most` metrics. */
+  /** Days of each metric of a device, metrics by name, days newest first. Ends after `most` metrics. */
   async ofDevice(device: string, most: number): Promise<Map<string, number[]>> {
     const query = `select metric, bucket from "${this.#session.keyspace}".series where device = ?`;
     const series = new Map<string, number[]>();
@@ -60,7 +62,7 @@ export class SeriesIndex {
     return series;
   }
 
-  /** Days from the first to the last given of one series, newest first. */
+  /** Days of one series in the given range, newest first. */
   async ofSeries(device: string, metric: string, first: number, last: number): Promise<number[]> {
     const query = `
       select bucket from "${this.#session.keyspace}".series
@@ -71,7 +73,7 @@ export class SeriesIndex {
     return buckets;
   }
 
-  /** The newest day of each metric of a device; at most `limit` metrics. */
+  /** The newest day of each metric of a device, for at most `limit` metrics. */
   async newest(device: string, limit = Number.MAX_SAFE_INTEGER): Promise<[metric: string, bucket: number][]> {
     const query = `
       select metric, bucket from "${this.#session.keyspace}".series where device = ? group by device, metric`;
@@ -83,7 +85,7 @@ export class SeriesIndex {
     return newest;
   }
 
-  /** Every partition there is, in the order of tokens. */
+  /** All partitions, in the order of tokens. */
   async *all(): AsyncGenerator<{ device: string; metric: string; bucket: number }> {
     const query = `select device, metric, bucket from "${this.#session.keyspace}".series`;
     for await (const { device, metric, bucket } of this.#session.scan(query, [], PAGE)) {

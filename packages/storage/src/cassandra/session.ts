@@ -11,13 +11,13 @@ import { NextHostRetryPolicy, processTimestamps, RememberingPolicy } from './pol
 
 const { consistencies } = driver.types;
 
-/** Requests under way at once; a connection takes 2048, a board's node handles far fewer at a time. */
+/** Concurrent requests. A connection accepts 2048, but the node of a board handles far fewer at a time. */
 const MAX_REQUESTS = 256;
-/** A second node is asked too when the first has not answered by then. */
+/** A second node gets the request if the first has not answered within this time. */
 const SPECULATE_MS = 500;
 const AGREEMENT_MS = 20_000;
 const AGREEMENT_POLL_MS = 50;
-/** How long transactions that get in each other's way are asked again. */
+/** How long colliding transactions are repeated. */
 const UNDECIDED_MS = 5000;
 const SCAN_ROWS = 1000;
 
@@ -47,19 +47,24 @@ const LEVELS = {
   EACH_QUORUM: consistencies.eachQuorum,
 } as const satisfies Record<CassandraConfig['write'], driver.types.consistencies>;
 
-/** The driver's client: prepared statements at the URL's levels, bounded, its errors as StoreErrors. */
+/**
+ * The driver's client: prepared statements at the consistency levels of the URL, with bounds. It maps errors to
+ * StoreErrors.
+ */
 export class Session {
   readonly keyspace: string;
   readonly config: CassandraConfig;
   readonly logger: BackendLogger;
-  /** The client's own, which `open` completes before the first connection. */
+  /** The options object of the client. `open` completes it before the first connection. */
   readonly #tls: ConnectionOptions | null;
   readonly #client: driver.Client;
   readonly #balancing: RememberingPolicy;
   readonly #limiter = new Limiter(MAX_REQUESTS);
   readonly #read: driver.QueryOptions;
   readonly #write: driver.QueryOptions;
-  /** Devices and the schema are small and shared: always a majority, whatever readings are written with. */
+  /**
+   * Devices and the schema are small and shared, so they always use a majority, whatever the level of readings is.
+   */
   readonly #shared: driver.QueryOptions;
   readonly #majority: driver.QueryOptions;
   readonly #conditional: driver.QueryOptions;
@@ -77,7 +82,7 @@ export class Session {
     const common = { prepare: true, isIdempotent: true };
     this.#read = { ...common, consistency: LEVELS[config.read] };
     this.#write = { ...common, consistency: LEVELS[config.write], logged: false };
-    // A read at SERIAL also sees a conditional write that was agreed on and not yet carried out.
+    // A read at SERIAL also sees a conditional write that was accepted but not yet applied.
     this.#shared = { ...common, consistency: serial };
     this.#majority = { ...common, consistency: majority };
     this.#conditional = { ...this.#majority, isIdempotent: false, serialConsistency: serial, logged: false };
@@ -92,7 +97,7 @@ export class Session {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
-        const hint = 'is the server up, and the host right?';
+        const hint = 'check that the server runs, and the host';
         reject(
           new StoreError('UNAVAILABLE', `cassandra ${place}: no connection within ${connect} ms`, { hint }),
         );
@@ -110,21 +115,21 @@ export class Session {
 
   async close(): Promise<void> {
     await this.#client.shutdown();
-    // After all hosts were lost the driver opens a connection for its own use, which shutdown forgets: its
-    // heartbeat would keep the process alive.
+    // After all hosts were lost, the driver opens a control connection that shutdown does not close. Its heartbeat
+    // would keep the process running.
     const { controlConnection } = this.#client as unknown as WithControlConnection;
     await controlConnection?.connection?.closeAsync();
-    // And it makes hosts anew then; the old ones go on to reconnect until they are shut down too.
+    // It also creates new host objects then. The old ones reconnect until they are shut down too.
     for (const host of this.#balancing.hosts) await (host as WithShutdown).shutdown(false);
   }
 
-  /** The address of the node that a partition lives on first, '' where there is no choice or it is not known. */
+  /** The address of the first node of a partition, or '' if it is the only node or unknown. */
   nodeOf(partitionKey: readonly Buffer[]): string {
     if (this.#client.hosts.length < 2) return '';
     return this.#client.getReplicas(this.keyspace, composite(partitionKey))?.[0]?.address ?? '';
   }
 
-  /** A timestamp as writes get one; for deletes that must not reach what is written after now. */
+  /** A timestamp like those of writes, for deletes that must not affect later writes. */
   timestamp(): driver.types.Long | number {
     return processTimestamps.next(this.#client);
   }
@@ -139,7 +144,7 @@ export class Session {
     return rows;
   }
 
-  /** Resolves when as many copies of a row can be reached as a write needs. */
+  /** Resolves when enough copies of a row can be reached for a write. */
   async probe(): Promise<void> {
     const { write } = this.config;
     const consistency = write === 'EACH_QUORUM' ? consistencies.quorum : LEVELS[write];
@@ -147,7 +152,7 @@ export class Session {
     await this.#execute(query, [], { ...this.#read, consistency });
   }
 
-  /** All rows, however many, page by page. */
+  /** All rows, page by page. */
   async *scan(query: string, params: Params, fetchSize: number): AsyncGenerator<Row> {
     let pageState: string | undefined;
     do {
@@ -165,25 +170,27 @@ export class Session {
     await this.#execute(query, params, timestamp === undefined ? this.#write : { ...this.#write, timestamp });
   }
 
-  /** Statements in one request; those on one partition arrive together or not at all. */
+  /** Statements in one request. Those on one partition are applied together or not at all. */
   async writeBatch(statements: readonly Statement[]): Promise<void> {
     await this.#call(() => this.#client.batch(statements as never[], this.#write));
   }
 
-  /** A read of what conditional statements write. */
+  /** A read of data that conditional statements write. */
   async readShared(query: string, params: Params): Promise<Row[]> {
     return (await this.#execute(query, params, this.#shared)).rows;
   }
 
-  /** As `readShared`, for more rows than Paxos reads at once: sees every conditional write that has ended. */
+  /**
+   * Like `readShared`, for more rows than Paxos can read at once. It sees every completed conditional write.
+   */
   async readMajority(query: string, params: Params): Promise<Row[]> {
     return (await this.#execute(query, params, this.#majority)).rows;
   }
 
   /**
-   * A lightweight transaction on one partition; resolves to whether it was applied. Where it met another one, and only
-   * some copies had taken it, the server says at once that it does not know (write type CAS): it is asked again,
-   * and may then find its own work done, and say that it was not applied.
+   * A lightweight transaction on one partition. Resolves to whether it was applied. When it collides with another
+   * one and only some copies accepted it, the server reports an unknown outcome (write type CAS). It is then
+   * repeated, and can find its own change, so that it reports that it was not applied.
    */
   async writeIf(...statements: readonly Statement[]): Promise<boolean> {
     const [first, ...more] = statements;
@@ -203,16 +210,16 @@ export class Session {
     }
   }
 
-  /** Changes the schema, and waits until all nodes that are up agree on it. */
+  /** Changes the schema, and waits until all running nodes agree on it. */
   async define(query: string): Promise<void> {
-    // Unprepared; IF (NOT) EXISTS makes it repeatable.
+    // Not prepared. IF (NOT) EXISTS makes it repeatable.
     await this.#call(() => this.#client.execute(query, [], { isIdempotent: true }));
     await this.agree();
   }
 
   /**
-   * Waits until all nodes that are up have the same schema: what one knows another may not know yet. Each is
-   * asked itself; the driver asks the one it watches, which may not have heard of the change at all.
+   * Waits until all running nodes have the same schema. This asks each node, because the driver asks only its
+   * control node, which may not have the change yet.
    */
   async agree(): Promise<void> {
     for (const deadline = Date.now() + AGREEMENT_MS; Date.now() < deadline; await delay(AGREEMENT_POLL_MS)) {
@@ -226,7 +233,7 @@ export class Session {
     throw new StoreError('UNAVAILABLE', message, { hint: 'see nodetool describecluster' });
   }
 
-  /** Null when the node does not answer: it will ask for the schema when it is back. */
+  /** Null if the node does not answer. It gets the schema when it is back. */
   async #schemaVersion(host: driver.Host): Promise<string | null> {
     const query = 'select schema_version from system.local';
     const options = { host, consistency: consistencies.one, isIdempotent: true };
@@ -247,7 +254,9 @@ export class Session {
   }
 }
 
-/** A partition key of several columns as it is hashed: each with its length before it and a zero behind. */
+/**
+ * The hashed form of a partition key of several columns: each column has its length before it and a zero after it.
+ */
 function composite(parts: readonly Buffer[]): Buffer {
   const end = Buffer.of(0);
   return Buffer.concat(
@@ -272,7 +281,7 @@ function clientOptions(
     ...(tls === null ? {} : { sslOptions: tls }),
     protocolOptions: { port, maxSchemaAgreementWaitSeconds: AGREEMENT_MS / 1000 },
     ...(user === null ? {} : { authProvider: new driver.auth.PlainTextAuthProvider(user, password) }),
-    // Hosts are tried one after the other: each gets its part of the time.
+    // Hosts are tried one after the other, and each gets its part of the time.
     socketOptions: { connectTimeout: Math.ceil(connect / hosts.length), readTimeout: timeout },
     policies: {
       loadBalancing,

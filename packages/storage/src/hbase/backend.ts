@@ -45,7 +45,7 @@ export class HbaseBackend implements Backend {
     return migrate(this.#session);
   }
 
-  /** Asks every region of readings, for each is served by one server alone. */
+  /** Checks every region of readings, because only one server serves each region. */
   async health(): Promise<void> {
     await this.#session.run(async () => {
       await checkSchema(this.#session);

@@ -7,13 +7,13 @@ import type { Session } from './session.ts';
 
 const WIDTH = 32;
 const MAX_ATTEMPTS = 20;
-/** Before the first name, behind the schema's row. */
+/** Before the first name and after the row of the schema. */
 const FIRST = '\x01';
 
 const IS_ABSENT: Condition = { family: FAMILY, qualifier: DEVICE_MARK, value: null };
 const IS_THERE: Condition = { ...IS_ABSENT, comparison: 'notEqual' };
 
-/** A row per device, in the order of names. Whatever depends on whether there is one is a check in the server. */
+/** A row per device, in the order of names. The server makes all checks whether a device exists. */
 export class HbaseDevices implements DeviceStore {
   readonly #session: Session;
   readonly #table: Table;
@@ -33,12 +33,12 @@ export class HbaseDevices implements DeviceStore {
   put(device: Device): Promise<boolean> {
     const { name, ...fields } = device;
     return this.#session.run(async () => {
-      // Between the two the device may come or go.
+      // Between the two writes, another process can create or delete the device.
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
         if (await this.#putIf(name, IS_ABSENT, fields)) return true;
         if (await this.#putIf(name, IS_THERE, fields)) return false;
       }
-      throw new Error(`device ${name} is put and deleted without end`);
+      throw new Error(`device ${name} is created and deleted too often by other processes`);
     });
   }
 
@@ -81,12 +81,13 @@ export class HbaseDevices implements DeviceStore {
         const row = await this.#table.get(name);
         const mark = row?.value(FAMILY, DEVICE_MARK);
         if (row == null || mark === undefined) return false;
-        // What is deleted is what was read: a delete as of now could reach a device put in the same millisecond.
+        // The delete has the timestamp of the cells that were read. A delete with the present time could remove a
+        // device that was put in the same millisecond.
         const timestamp = Math.max(...row.cells.map((cell) => cell.timestamp));
         const unchanged = { ...IS_ABSENT, value: mark };
         if (await this.#table.checkAndMutate(name, unchanged, { type: 'delete', timestamp })) return true;
       }
-      throw new Error(`device ${name} is changed without end`);
+      throw new Error(`device ${name} is changed too often by other processes`);
     });
   }
 
@@ -98,7 +99,7 @@ export class HbaseDevices implements DeviceStore {
     });
   }
 
-  /** Matching devices behind a name, by name; the servers do the matching. */
+  /** Matching devices after a name, by name. The servers filter them. */
   async *#scan(filter: DeviceFilter, after: string, limit: number): AsyncGenerator<Device> {
     const range = after === '' ? { start: FIRST } : { start: after, includeStart: false };
     const given = fromFilter(filter).map(([column, value]): Filter => {

@@ -3,17 +3,17 @@ import { StoreError, type StoreErrorCode } from '../errors.ts';
 
 type Meaning = readonly [StoreErrorCode, hint: string];
 
-const LAYOUT = 'the namespace is not laid out as this version expects: somebody changed its tables';
-const MEANWHILE = 'another process changed it at the same moment: try again';
+const LAYOUT = 'the namespace does not have the layout of this version: another program changed its tables';
+const MEANWHILE = 'another process changed it at the same time: try again';
 
-/** What the client's codes mean to a caller of a store; its own hint, where it has one, says more. */
+/** Meanings of the codes of the client. The hint of the client replaces the one here. */
 const MEANINGS: Readonly<Record<HBaseErrorCode, Meaning>> = {
-  UNREACHABLE: ['UNAVAILABLE', 'is the server up, and the host right?'],
+  UNREACHABLE: ['UNAVAILABLE', 'check that the server runs, and the host'],
   UNAVAILABLE: ['UNAVAILABLE', 'see the log of the master: a region has no server now'],
   OVERLOADED: ['OVERLOADED', 'wait; then write with fewer writers'],
   TIMEOUT: ['TIMEOUT', 'no answer in time: try again, or raise the timeout option'],
   OUTCOME_UNKNOWN: ['TIMEOUT', 'no answer came: write again'],
-  PROTOCOL: ['UNEXPECTED', 'is the host an HBase?'],
+  PROTOCOL: ['UNEXPECTED', 'check that the host runs HBase'],
   TABLE_NOT_FOUND: ['MISCONFIGURED', LAYOUT],
   TABLE_EXISTS: ['UNAVAILABLE', MEANWHILE],
   TABLE_DISABLED: ['MISCONFIGURED', 'enable the table'],
@@ -22,12 +22,12 @@ const MEANINGS: Readonly<Record<HBaseErrorCode, Meaning>> = {
   NAMESPACE_NOT_FOUND: ['MISCONFIGURED', LAYOUT],
   NAMESPACE_EXISTS: ['UNAVAILABLE', MEANWHILE],
   ACCESS_DENIED: ['MISCONFIGURED', 'grant the user RWXCA on the namespace'],
-  REJECTED: ['REJECTED', 'the server refuses it for good: see the message'],
+  REJECTED: ['REJECTED', 'the server will never accept this: see the message'],
   UNSUPPORTED_SERVER: ['MISCONFIGURED', 'Tidegauge needs HBase 2.4 or later'],
   CLOSED: ['UNAVAILABLE', 'the connection was closed during the call'],
 };
 
-/** What a failed call means; errors that are not the client's pass through. */
+/** Maps the error of a failed call. Errors that do not come from the client stay as they are. */
 export function toStoreError(error: unknown, place: string): unknown {
   if (!(error instanceof HBaseError)) return error;
   const [code, hint] = MEANINGS[error.code];
@@ -41,7 +41,7 @@ export function toStoreError(error: unknown, place: string): unknown {
   });
 }
 
-/** Whether a call failed so, as the client says it. */
+/** Whether a call failed with this code of the client. */
 export function failedWith(error: unknown, code: HBaseErrorCode): boolean {
   return error instanceof HBaseError && error.code === code;
 }

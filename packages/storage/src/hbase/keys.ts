@@ -1,15 +1,15 @@
 import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
 
 /**
- * Row keys of readings: `salt device 00 metric 00 time`. The salt, two bytes of the device's hash, spreads devices
- * over all regions, however many there are now or later; behind it all readings of a device are together, a series
- * in the order of its times. Names have no byte 00, and UTF-8 sorts as code points do.
+ * Row keys of readings: `salt device 00 metric 00 time`. The salt, two bytes of the hash of the device, spreads
+ * devices over all regions, whatever their number is now or later. After it, all readings of a device are
+ * together, and each series is in the order of time. Names have no byte 00, and UTF-8 sorts like code points.
  */
 const SALT_BYTES = 2;
 export const SALTS = 2 ** (8 * SALT_BYTES);
 const TIME_BYTES = 8;
 
-/** What all keys of a device begin with. */
+/** The beginning of all keys of a device. */
 export function devicePrefix(device: string): Buffer {
   const name = Buffer.from(device);
   const prefix = Buffer.alloc(SALT_BYTES + name.length + 1);
@@ -22,7 +22,7 @@ export function seriesPrefix(device: string, metric: string): Buffer {
   return Buffer.concat([devicePrefix(device), Buffer.from(metric), Buffer.from([0])]);
 }
 
-/** The key of a time within a series, or where a range of times begins or ends. */
+/** The key of a time within a series. It is also the bound of a range of times. */
 export function timeKey(series: Buffer, time: number): Buffer {
   const key = Buffer.allocUnsafe(series.length + TIME_BYTES);
   key.set(series);
@@ -37,22 +37,22 @@ export function timeOf(key: Buffer): number {
   return key.readUInt32BE(at) * 2 ** 32 + key.readUInt32BE(at + 4);
 }
 
-/** Where the keys that begin so end. */
+/** The end of the range of keys with a prefix. */
 export function behind(prefix: Buffer): Buffer {
   const end = Buffer.from(prefix);
-  // All our prefixes end with 00.
+  // All prefixes here end with 00.
   end[end.length - 1] = 1;
   return end;
 }
 
-/** A key taken apart. */
+/** The parts of a key. */
 export function readKey(key: Buffer): { readonly series: Buffer; readonly metric: string } {
   const name = key.indexOf(0, SALT_BYTES) + 1;
   const end = key.length - TIME_BYTES;
   return { series: key.subarray(0, end), metric: key.toString('utf8', name, end - 1) };
 }
 
-/** Prefixes of the series that report, which are the same few again and again; bounded. */
+/** A bounded cache of the prefixes of series. Usually few series report again and again. */
 export class SeriesPrefixes {
   readonly #devices = new Map<string, Map<string, Buffer>>();
   #bytes = 0;
@@ -77,7 +77,7 @@ export class SeriesPrefixes {
   }
 }
 
-/** Where `regions` of about as many devices begin, but for the first. */
+/** The start keys of all regions except the first, for regions with about the same number of devices. */
 export function saltSplits(regions: number): Buffer[] {
   return Array.from({ length: regions - 1 }, (_, index) => {
     const split = Buffer.alloc(SALT_BYTES);
@@ -86,11 +86,13 @@ export function saltSplits(regions: number): Buffer[] {
   });
 }
 
-/** FNV-1a over the name, mixed as MurmurHash3 ends; part of the layout, never to change. */
+/**
+ * FNV-1a over the name, with the final mix of MurmurHash3. It is part of the layout and must never change.
+ */
 function saltOf(name: Buffer): number {
   let hash = 0x811c9dc5;
   for (const byte of name) hash = Math.imul(hash ^ byte, 0x01000193);
-  // Names that differ at their end alone would stay neighbours without.
+  // Without the mix, names that differ only at their end would stay neighbours.
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) & (SALTS - 1);

@@ -3,13 +3,13 @@ import { type Attributes, type Device, QUALITIES, type Reading } from '@tidegaug
 import type { DeviceFilter, DevicePatch, RecordFields } from '../contract.ts';
 import { timeOf } from './keys.ts';
 
-/** The one family of readings and of devices. */
+/** The column family of readings and of devices. */
 export const FAMILY = 'd';
-/** That of YCSB's binding. */
+/** The column family of YCSB's binding. */
 export const RECORD_FAMILY = 'family';
 
-// A reading is one cell: a byte that says what follows (quality, whether text, boot and seq are there), received
-// as its difference to the time and the value or seq as doubles, boot behind its length, text to the end.
+// A reading is one cell: a byte with the quality and the parts that follow (text, boot, seq), received as its
+// difference to the time, the value and seq as doubles, boot after its length, and text up to the end.
 const QUALITY_BITS = 0b11;
 const HAS_STRING = 0b100;
 const HAS_BOOT = 0b1000;
@@ -72,10 +72,10 @@ export function toReading(device: string, metric: string, row: Row): Reading {
   };
 }
 
-/** Every device has this column; a row without it is none. */
+/** Every device has this column. A row without it is not a device. */
 export const DEVICE_MARK = 'attributes';
 
-/** Columns of a device, as JSON: null is a value, so that nothing ever has to be deleted from a row. */
+/** Columns of a device, as JSON. Null is a value too, so columns are never deleted from a row. */
 export function fromPatch(patch: DevicePatch): NewCell[] {
   const { site, city, kind, year, attributes } = patch;
   return Object.entries({ site, city, kind, year, attributes }).flatMap(([qualifier, value]) =>
@@ -83,7 +83,7 @@ export function fromPatch(patch: DevicePatch): NewCell[] {
   );
 }
 
-/** Null for a row that is no device. */
+/** Null if the row is not a device. */
 export function toDevice(row: Row): Device | null {
   const attributes = parse(row, DEVICE_MARK) as Attributes | undefined;
   if (attributes === undefined) return null;
@@ -97,7 +97,7 @@ export function toDevice(row: Row): Device | null {
   };
 }
 
-/** Columns and the values they must have, as stored. */
+/** Columns and their required values, as stored. */
 export function fromFilter(filter: DeviceFilter): [column: string, value: string][] {
   const { year, city, site, kind } = filter;
   return Object.entries({ year, city, site, kind }).flatMap(([column, value]) =>

@@ -10,10 +10,10 @@ import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } 
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
 import type { Session } from './session.ts';
 
-/** Calls that one latest or expire has under way at once. */
+/** Concurrent calls of one latest or expire. */
 const WIDTH = 32;
 const DELETE_ROWS = 1000;
-/** Devices that `latest` looks into together. */
+/** Devices that `latest` reads together. */
 const DEVICES_AT_ONCE = 8;
 
 interface Series {
@@ -22,8 +22,8 @@ interface Series {
 }
 
 /**
- * A row per reading. Writes are blind; of equal identities the one that its region got last stays. No second table
- * is kept: the keys themselves lead from one series to the next.
+ * A row per reading. Writes do not read first. Of equal identities, the one that arrived last at its region stays.
+ * There is no second table: reads step from one series to the next by key.
  */
 export class HbaseReadings implements ReadingStore {
   readonly #session: Session;
@@ -34,25 +34,25 @@ export class HbaseReadings implements ReadingStore {
   constructor(session: Session) {
     this.#session = session;
     this.#table = session.table('readings');
-    // `sync` is what HBase does unless the table says otherwise.
+    // `sync` is the default of HBase.
     this.#durability = session.config.durability === 'fsync' ? { durability: 'fsync' } : {};
   }
 
   async write(batch: readonly Reading[]): Promise<WriteResult> {
     const puts = new Array<Put>(batch.length);
     for (let index = 0; index < batch.length; index += 1) puts[index] = this.#put(batch[index]!);
-    // Those on one row are carried out in their order; but one that is tried again comes last.
+    // Puts on one row are applied in order, but a retried one would come last.
     await this.#session.run(() => this.#table.mutateAll(lastOfEach(batch, puts)));
     return { stored: batch.length, duplicate: 0 };
   }
 
-  /** Resolves when every region answers, for a write may go to any. */
+  /** Resolves when every region answers, because a write can go to any region. */
   async probe(): Promise<void> {
     const { place, connect: timeoutMs } = this.#session.config;
     const regions = await this.#session.client.admin.regions(this.#table.name, { timeoutMs });
     const unserved = regions.find(({ server, state }) => server === null || state !== 'OPEN');
     if (unserved?.state === 'CLOSED') {
-      // Says whether somebody closed it: the table is disabled then.
+      // Checks whether the table is disabled.
       await this.#table.exists(firstRow(unserved), { timeoutMs });
     }
     if (unserved !== undefined) {
@@ -90,7 +90,10 @@ export class HbaseReadings implements ReadingStore {
     );
   }
 
-  /** Going down from the end of a device, each row is the newest of its series, and the next series before it. */
+  /**
+   * Scans backwards from the end of a device. The first row is the newest of its series, and the next scan starts
+   * before that series.
+   */
   async #latestOf(device: string): Promise<Reading[]> {
     const prefix = devicePrefix(device);
     const newest: Reading[] = [];
@@ -114,7 +117,9 @@ export class HbaseReadings implements ReadingStore {
     return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
   }
 
-  /** Goes from series to series of every region. A delete reaches what it saw and nothing written later. */
+  /**
+   * Goes from series to series in every region. A delete removes only cells that were read, not later writes.
+   */
   async expire(before: number): Promise<number> {
     if (before <= 0) return 0;
     let expired = 0;
@@ -126,7 +131,7 @@ export class HbaseReadings implements ReadingStore {
           if (row === null) return;
           const series = Buffer.from(readKey(row.key).series);
           const count = await this.#expireSeries(series, before);
-          // Not `+= await`: that adds to what it was before the others were done.
+          // Not `+= await`, which would use the value from before the wait.
           expired += count;
           next = behind(series);
         }
@@ -184,12 +189,12 @@ export class HbaseReadings implements ReadingStore {
   }
 }
 
-/** A key that a region may have. */
+/** A key that can be in a region. */
 function firstRow({ start }: { readonly start: Buffer }): Buffer {
   return start.length === 0 ? Buffer.from([0]) : start;
 }
 
-/** Of puts on one row only the last, if there are any: most batches are in the order of time. */
+/** Keeps only the last of several puts on one row. Most batches have none. */
 function lastOfEach(batch: readonly Reading[], puts: readonly Put[]): readonly Put[] {
   const newest = new Map<string, Map<string, number>>();
   let ascending = true;

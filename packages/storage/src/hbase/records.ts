@@ -10,7 +10,7 @@ const SAMPLE = 10;
 
 /**
  * Records in the layout of YCSB's HBase binding (the key as row, family `family`, a column per field), with its
- * semantics: insert and update both write blindly. Names come checked.
+ * semantics: insert and update do not read first. Names are checked already.
  */
 export class HbaseRecords implements BackendRecords {
   readonly #session: Session;
@@ -24,7 +24,7 @@ export class HbaseRecords implements BackendRecords {
   }
 
   createTable(table: string, _fieldCount: number): Promise<void> {
-    // Columns come with the first row that has them.
+    // A column is created by the first row that has it.
     return this.#session.run(() => createTable(this.#session, table, recordsTable(this.#session.config)));
   }
 
@@ -69,7 +69,8 @@ export class HbaseRecords implements BackendRecords {
       const rows = this.#session.table(table);
       const row = await rows.get(key, { filter: filters.keyOnly() });
       if (row === null) return false;
-      // What is deleted is what was read: a delete as of now could reach an insert in the same millisecond.
+      // The delete has the timestamp of the cells that were read. A delete with the present time could remove an
+      // insert of the same millisecond.
       await rows.delete(key, { timestamp: Math.max(...row.cells.map(({ timestamp }) => timestamp)) });
       return true;
     });
@@ -96,7 +97,7 @@ export class HbaseRecords implements BackendRecords {
     if (found.attributes[MARK.name] === MARK.value) return 'own';
     const [family, ...more] = found.families;
     if (family?.name !== RECORD_FAMILY || more.length > 0) return 'other';
-    // HBase keeps no list of columns: its first rows say which there are.
+    // HBase has no list of columns, so this reads the columns of the first rows.
     const rows: AsyncIterable<Row> = this.#session.table(table).scan({ limit: SAMPLE });
     for await (const row of rows) {
       if (!areFields(row.cells.map(({ qualifier }) => qualifier.toString()))) return 'other';
@@ -104,7 +105,7 @@ export class HbaseRecords implements BackendRecords {
     return 'ycsb';
   }
 
-  /** A missing table is the caller's, not a broken namespace. */
+  /** A missing table is an error of the caller, not a damaged namespace. */
   #on<T>(table: string, work: () => Promise<T>): Promise<T> {
     return this.#session.run(async () => {
       try {

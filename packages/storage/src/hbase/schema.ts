@@ -10,20 +10,20 @@ import type { Session } from './session.ts';
 
 /**
  * - readings: a row per reading, see `keys.ts` and `mapping.ts`
- * - devices: a row per device by its name, a column per field; the version of all this is in its first row
+ * - devices: a row per device by its name, with a column per field; the first row has the version of the schema
  */
 export const SCHEMA_VERSION = 1;
 
-/** Before every device: names have no such character. */
+/** Sorts before every device, because names cannot contain this character. */
 const SCHEMA_ROW = '\0schema';
 const VERSION = { family: FAMILY, qualifier: 'version' } as const;
 const POLL_MS = 50;
-/** Regions are opened one after the other, on a board that takes its time. */
+/** A slow board opens regions one after the other. */
 export const DEFINE: { readonly timeoutMs: number } = { timeoutMs: 120_000 };
 
 /**
- * Creates namespace and tables, where they are missing; several processes may do so at the same moment. Where all is
- * there, rights to create are not needed.
+ * Creates missing namespaces and tables. Several processes can do this at the same time. If everything exists, no
+ * right to create is needed.
  * @throws {StoreError} MISCONFIGURED when a newer version wrote the namespace.
  */
 export async function migrate(session: Session): Promise<void> {
@@ -42,10 +42,10 @@ export async function migrate(session: Session): Promise<void> {
   });
 }
 
-/** An attribute of the table that says who made it. */
+/** The attribute of a table with the mark that Tidegauge created it. */
 export const MARK = { name: 'TIDEGAUGE', value: TABLE_MARK } as const;
 
-/** The table of records, as YCSB's binding wants it: keys begin with `user` and a digit. */
+/** The table of records for YCSB's binding, whose keys begin with `user` and a digit. */
 export function recordsTable(config: HbaseConfig): CreateTableOptions {
   const { presplit } = config;
   const splitKeys = Array.from({ length: presplit - 1 }, (_, index) => {
@@ -55,7 +55,7 @@ export function recordsTable(config: HbaseConfig): CreateTableOptions {
   return { families, splitKeys, attributes: { [MARK.name]: MARK.value } };
 }
 
-/** Resolves when the table is there and served, whoever made it. */
+/** Creates the table unless it exists. Resolves when it is served. */
 export async function createTable(
   session: Session,
   table: string,
@@ -71,14 +71,14 @@ export async function createTable(
   }
   for (const deadline = Date.now() + DEFINE.timeoutMs; !(await admin.isEnabled(name)); ) {
     if (Date.now() > deadline) {
-      const message = `hbase ${session.config.place}: table ${table} is there and not enabled`;
+      const message = `hbase ${session.config.place}: table ${table} exists and is not enabled`;
       throw new StoreError('MISCONFIGURED', message, { hint: 'enable the table' });
     }
     await delay(POLL_MS);
   }
 }
 
-/** The row that tells whether the schema can be read. */
+/** The row with the version of the schema. */
 export async function checkSchema(session: Session): Promise<void> {
   await session.table('devices').exists(SCHEMA_ROW);
 }
@@ -106,9 +106,9 @@ function readingsTable(config: HbaseConfig): CreateTableOptions {
   const family = {
     ...compression(config),
     ttlSeconds: config.ttl === 0 ? null : config.ttl,
-    // Readings are scanned, never asked for by key: a bloom filter would only take memory.
+    // Readings are scanned, never read by key, so a bloom filter would only take memory.
     bloomFilter: 'NONE',
-    // An index of rows in each block: without one, newest first takes five times as long as oldest first.
+    // An index of rows in each block. Without one, newest first takes five times as long as oldest first.
     blockEncoding: 'ROW_INDEX_V1',
   } as const;
   return { families: { [FAMILY]: family }, splitKeys: saltSplits(config.presplit) };
@@ -119,8 +119,8 @@ function compression({ compression }: HbaseConfig) {
   return { compression: names[compression], maxVersions: 1 };
 }
 
-/** The master looks at what it is asked to create: most likely it lacks the library of a compression. */
+/** The master refuses a table. The most likely reason is a missing library of a compression. */
 function refused({ config }: Session, table: string, cause: unknown): StoreError {
   const message = `hbase ${config.place}: table ${table} is refused: ${(cause as Error).message}`;
-  return new StoreError('MISCONFIGURED', message, { hint: 'mend the options of the URL', cause });
+  return new StoreError('MISCONFIGURED', message, { hint: 'correct the options of the URL', cause });
 }

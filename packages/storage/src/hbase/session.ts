@@ -2,7 +2,7 @@ import { HBaseClient, type Table } from '@tidegauge/hbase-client';
 import type { HbaseConfig } from './config.ts';
 import { toStoreError } from './errors.ts';
 
-/** The client and the names of this store's tables; its errors as StoreErrors. */
+/** The client, and the names of the tables of this store. It maps errors to StoreErrors. */
 export class Session {
   readonly config: HbaseConfig;
   readonly client: HBaseClient;
@@ -34,7 +34,7 @@ export class Session {
     return this.client.table(this.nameOf(name));
   }
 
-  /** As HBase knows the table. */
+  /** The full name of a table in HBase. */
   nameOf(table: string): string {
     return `${this.config.namespace}:${table}`;
   }

@@ -13,7 +13,7 @@ import { SkippedLines } from './skipped-lines.ts';
 
 const CAPABILITIES: Capabilities = Object.freeze({
   countsDuplicates: true,
-  // A power cut can leave the first rows of a batch that was never acknowledged.
+  // A power failure can leave the first rows of a batch that was never acknowledged.
   atomicBatches: false,
   maxBatch: 5000,
   writers: 2,
@@ -26,10 +26,10 @@ const CAPABILITIES: Capabilities = Object.freeze({
   maxReplicationFactor: 1,
 });
 
-/** Bytes below which a disk counts as full: a batch or two. */
+/** A disk with less free space counts as full: one or two batches. */
 const LEAST_FREE = 4 * 1024 * 1024;
 
-/** Readings, devices and records as JSON Lines in a folder; several processes may use it at once. */
+/** Readings, devices and records as JSON Lines in a folder. Several processes can use it at the same time. */
 export class JsonBackend implements Backend {
   readonly name = 'json';
   readonly capabilities = CAPABILITIES;
@@ -57,7 +57,7 @@ export class JsonBackend implements Backend {
     });
   }
 
-  /** Looks and does not write: probes come every few seconds, and an SD card wears out. */
+  /** Does not write, because probes come every few seconds and writes wear out an SD card. */
   health(): Promise<void> {
     const { readings } = this.#layout;
     return translated(readings, async () => {

@@ -9,9 +9,9 @@ export type SeriesName = Pick<Reading, 'device' | 'metric'>;
 const WORTH_COMPACTING = 1024 * 1024;
 
 /**
- * Which series have readings on which days, so that a question about one device opens the files that can
- * answer it and no others. It may name a day too many (a writer was killed between the two files), never one
- * too few once a write has resolved.
+ * The days on which each series has readings, so that a query about one device opens only files with its readings.
+ * It can list a day too many (if a writer was killed between the two files). After a write has resolved, it never
+ * misses a day.
  */
 export class Catalogue implements LogOwner {
   readonly #log: Log;
@@ -60,7 +60,7 @@ export class Catalogue implements LogOwner {
     return this.#log.exclusive(() => this.#log.refresh(false));
   }
 
-  /** Days on which the device has readings of that metric (of any, when none is named), ascending. */
+  /** Days on which the device has readings of the metric, or of any metric if none is named. Ascending. */
   days(device: string, metric?: string): number[] {
     const metrics = this.#devices.get(device);
     if (metrics === undefined) return [];
@@ -68,7 +68,7 @@ export class Catalogue implements LogOwner {
     return [...new Set([...metrics.values()].flat())].sort((a, b) => a - b);
   }
 
-  /** Every day that any device has readings on. */
+  /** All days with readings. */
   allDays(): Set<number> {
     const all = new Set<number>();
     for (const metrics of this.#devices.values()) {
@@ -81,7 +81,10 @@ export class Catalogue implements LogOwner {
     return [...(this.#devices.get(device)?.keys() ?? [])];
   }
 
-  /** Resolves when the readings' series are known to be on that day; called once they are in its file. */
+  /**
+   * Resolves when the catalogue lists the day for these series. Called after the readings are in the file of the
+   * day.
+   */
   async ensure(day: number, readings: readonly SeriesName[]): Promise<void> {
     const mark = await this.#log.exclusive(async () => {
       do await this.#log.refresh(true);
@@ -91,7 +94,9 @@ export class Catalogue implements LogOwner {
     await this.#log.durable(mark);
   }
 
-  /** Forgets a day; its file is dropped afterwards, so that a reading written in between is found again. */
+  /**
+   * Removes a day. Its file is deleted afterwards, so that a reading that is written in between is found again.
+   */
   async drop(days: readonly number[]): Promise<void> {
     if (days.length === 0) return;
     const lines = days.map((day) => `{"dropped":"${dayName(day)}"}\n`).join('');

@@ -4,8 +4,8 @@ import type { Place } from './places.ts';
 /** Microseconds. */
 export const DAY = 86_400_000_000;
 
-// An entry is three 32-bit words: time within the day (37 bits: low word, 5 bits of the third), offset (37
-// bits: second word, 5 bits of the third), length (the third word's upper half).
+// An entry is three 32-bit words: the time within the day (37 bits: the first word and 5 bits of the third), the
+// offset (37 bits: the second word and 5 bits of the third), and the length (the upper half of the third word).
 const WORDS = 3;
 const WORD = 2 ** 32;
 const FIRST_CAPACITY = 4;
@@ -13,9 +13,9 @@ const SERIES_BYTES = 600;
 const MIN_LATE = 64;
 
 /**
- * The readings of one series on one day, by time: 12 bytes each. Readings that come in order are pushed;
- * those that come late wait in a small sorted array of their own that is merged in when it grows beyond the
- * square root of the rest, so that no order of arrival costs more than that per reading.
+ * The readings of one series on one day, by time: 12 bytes each. Readings in order are appended. Late readings go
+ * to a small sorted array, which is merged when it is longer than the square root of the rest. So that is the
+ * largest cost per reading, whatever the order of arrival.
  */
 export class Series {
   readonly device: string;
@@ -44,12 +44,12 @@ export class Series {
     return this.#main.count + this.#late.count;
   }
 
-  /** Newest time, -1 when there is none; the late ones are never newer than all others. */
+  /** Newest time, or -1 if there is none. Late readings are never the newest. */
   get newest(): number {
     return this.#main.count === 0 ? -1 : this.#start + this.#main.timeAt(this.#main.count - 1);
   }
 
-  /** Place of the reading at exactly that time, or null. */
+  /** Position of the reading at exactly that time, or null. */
   find(time: number): Place | null {
     const relative = time - this.#start;
     return this.#main.find(relative) ?? this.#late.find(relative);
@@ -64,7 +64,7 @@ export class Series {
     }
   }
 
-  /** Index of the first reading at `time` or later; indexes hold until the next `set`. */
+  /** Index of the first reading at `time` or later. Indexes are valid until the next `set`. */
   lowerBound(time: number): number {
     this.#settle();
     return this.#main.lowerBound(time - this.#start);
@@ -78,7 +78,7 @@ export class Series {
     return this.#main.placeAt(index);
   }
 
-  /** Forgets readings before `time`; how many they were. */
+  /** Removes readings before `time`. Returns their number. */
   forgetBefore(time: number): number {
     const gone = this.lowerBound(time);
     this.#main.removeFirst(gone);
@@ -93,7 +93,7 @@ export class Series {
   }
 }
 
-/** What an index takes, as its parts grow. */
+/** Called with the change of the memory that the index takes. */
 interface Meter {
   bytes: number;
 }
@@ -158,7 +158,7 @@ class Column {
     this.#replaceWords(new Uint32Array(0));
   }
 
-  /** Takes in another column that shares no time with this one. */
+  /** Merges another column that shares no time with this one. */
   merge(other: Column): void {
     let to = this.count + other.count;
     this.#reserve(to);
@@ -200,7 +200,7 @@ class Column {
   }
 }
 
-/** Where each reading of a day stands in its file. */
+/** The position of each reading of a day in its file. */
 export class DayIndex {
   readonly #day: number;
   readonly #devices = new Map<string, Map<string, Series>>();
@@ -225,7 +225,7 @@ export class DayIndex {
     for (const metrics of this.#devices.values()) yield* metrics.values();
   }
 
-  /** The series of a device, or the one of them that is named. */
+  /** The series of a device, or only the named one. */
   of(device: string, metric?: string): Series[] {
     const metrics = this.#devices.get(device);
     if (metrics === undefined) return [];
@@ -248,7 +248,7 @@ export class DayIndex {
     return series;
   }
 
-  /** Forgets readings before `time`; how many they were. */
+  /** Removes readings before `time`. Returns their number. */
   forgetBefore(time: number): number {
     let gone = 0;
     for (const series of this.all()) gone += series.forgetBefore(time);

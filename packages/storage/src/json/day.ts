@@ -11,7 +11,8 @@ import { dayName } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
 const EXPIRED = '{"expired":';
-// More than any reading's line takes: 4096 characters of text and four names, each six bytes as `\u0001`.
+// Longer than any line of a reading: 4096 characters of text and four names, each character up to six bytes as
+// `\u0001`.
 const MAX_READING_LINE = 32_767;
 
 export interface DayWrite extends WriteResult {
@@ -24,8 +25,8 @@ export interface Newest {
 }
 
 /**
- * The readings of one UTC day: a log of lines and an index of where they stand. Values are not kept in
- * memory; what a reading known already had as value is read back, for that is rare.
+ * The readings of one UTC day: a log of lines, and an index of their positions. Values are not in memory. The
+ * value of a known reading is read from the file when it is needed, which is rare.
  */
 export class Day implements LogOwner {
   readonly #day: number;
@@ -67,7 +68,7 @@ export class Day implements LogOwner {
     throw new Error('a day file is dropped, never compacted');
   }
 
-  /** Appends what is not there yet; durable once `durable(mark)` has resolved. */
+  /** Appends new readings and corrections. They are durable when `durable(mark)` has resolved. */
   write(readings: readonly Reading[]): Promise<DayWrite> {
     return this.#log.exclusive(async () => {
       for (;;) {
@@ -91,7 +92,7 @@ export class Day implements LogOwner {
     });
   }
 
-  /** The newest reading of each series, null where there is none, and the state of the file that says so. */
+  /** The newest reading of each series, or null, and the state of the file from which it was read. */
   newest(series: readonly SeriesName[]): Promise<Newest> {
     return this.#log.exclusive(async () => {
       await this.#log.refresh(false);
@@ -114,7 +115,7 @@ export class Day implements LogOwner {
     });
   }
 
-  /** Makes readings before `time` disappear from this day; how many they were. */
+  /** Expires readings of this day before `time`. Returns their number. */
   async expire(time: number): Promise<number> {
     let mark: Mark | null = null;
     const gone = await this.#log.exclusive(async () => {
@@ -133,7 +134,7 @@ export class Day implements LogOwner {
     return gone;
   }
 
-  /** Removes the day's file; how many readings it had. */
+  /** Deletes the file of the day. Returns the number of its readings. */
   drop(): Promise<number> {
     return this.#log.exclusive(async () => (await this.#log.drop(() => this.#index.count)) ?? 0);
   }
@@ -142,7 +143,7 @@ export class Day implements LogOwner {
     return this.#log.close();
   }
 
-  /** What is new or a correction, row by row in order: a row's predecessor can be in the batch itself. */
+  /** The rows that are new or a correction, in order. The predecessor of a row can be in the same batch. */
   async #withoutDuplicates(readings: readonly Reading[]): Promise<readonly Reading[]> {
     const newest = new Map<Series, number>();
     const known: number[] = [];
@@ -181,7 +182,7 @@ export class Day implements LogOwner {
     });
   }
 
-  /** How many of the readings counted as stored, or null when the file was sealed before them. */
+  /** The number of readings that count as stored, or null if the file was sealed before them. */
   async #append(readings: readonly Reading[]): Promise<number | null> {
     const series = readings.map(({ device, metric }) => this.#index.series(device, metric));
     const lengths = new Uint16Array(readings.length);
@@ -204,7 +205,9 @@ export class Day implements LogOwner {
     return readings.length - raced;
   }
 
-  /** How many of the readings another process has put with the same value between our look and our lines. */
+  /**
+   * The number of readings that another process wrote with the same value between our check and our lines.
+   */
   async #raced(readings: readonly Reading[], since: number): Promise<number> {
     const first = new Map<Place, Reading>();
     for (const reading of readings) {
@@ -221,7 +224,7 @@ export class Day implements LogOwner {
       const reading = decodeReading(line);
       if (reading !== null) return reading;
       const where = `readings/${dayName(this.#day)} at byte ${offsetOf(places[index]!)}`;
-      throw new StoreError('UNAVAILABLE', `${where}: the file was changed by hand while in use`);
+      throw new StoreError('UNAVAILABLE', `${where}: another program changed the file while it was in use`);
     });
   }
 }
@@ -237,7 +240,7 @@ interface Cursor {
   index: number;
 }
 
-/** Places of the next readings of some series by (time, metric). */
+/** Positions of the next readings of some series by (time, metric). */
 function mergedPlaces(series: readonly Series[], query: RangeQuery): Place[] {
   const descending = query.order !== 'asc';
   const step = descending ? -1 : 1;
@@ -257,7 +260,7 @@ function isBefore(a: Cursor, b: Cursor): boolean {
   return difference === 0 ? compareText(a.series.metric, b.series.metric) < 0 : difference < 0;
 }
 
-/** The part of a series that the query asks for, as indexes in its direction. */
+/** The part of a series that the query covers, as indexes in its direction. */
 function cursorOf(series: Series, query: RangeQuery): Cursor {
   const { from, to } = seriesBounds(query, series.metric);
   const low = series.lowerBound(from);

@@ -9,14 +9,15 @@ interface Entry {
 }
 
 /**
- * The days in memory: the least recently used go when their indexes take more than `maxBytes` or more than
- * 64 files are open; a day that is needed again is read again. Days in use stay, so the busiest day is the floor.
+ * The days in memory. The least recently used days are removed when the indexes take more than `maxBytes`, or more
+ * than 64 files are open. They are read again when needed. Days in use stay, so the largest day is the least
+ * memory.
  */
 export class Days {
   readonly #folder: string;
   readonly #maxBytes: number;
   readonly #skipped: SkippedLines;
-  /** By recency: the last was used last. */
+  /** By the time of the last use, the latest at the end. */
   readonly #entries = new Map<number, Entry>();
 
   constructor(folder: string, maxBytes: number, skipped: SkippedLines) {

@@ -8,7 +8,7 @@ import type { Layout } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 import { SortedKeys } from './sorted-keys.ts';
 
-// Part of all devices beyond which walking them in order is cheaper than sorting those that match.
+// If a larger part of all devices matches, a walk over all in order is faster than sorting the matches.
 const FEW = 1 / 8;
 
 export class JsonDevices implements DeviceStore {
@@ -145,14 +145,14 @@ class DeviceIndex implements Documents<DeviceFacts> {
     return [...candidates].filter((name) => compareText(name, after) > 0).sort(compareText);
   }
 
-  /** Names of which none that matches is missing; null for all. */
+  /** Names that include all matches. Null for all names. */
   #candidates({ year, city }: DeviceFilter): ReadonlySet<string> | null {
     if (year !== undefined) return this.#years.of(year);
     return city === undefined ? null : this.#cities.of(city);
   }
 }
 
-/** Names by one of their device's facts. */
+/** Names by one field of the device. */
 class Groups<K> {
   readonly #groups = new Map<K, Set<string>>();
 
@@ -187,7 +187,7 @@ function matches(facts: DeviceFacts, filter: DeviceFilter): boolean {
   );
 }
 
-/** Fields left out, or undefined, stay. */
+/** Fields that are missing or undefined stay. */
 function patched(facts: DeviceFacts, patch: DevicePatch): DeviceFacts {
   const { site, city, kind, year, attributes } = facts;
   return toFacts({

@@ -9,26 +9,28 @@ interface Meaning {
 const refused = (hint: string): Meaning => ({ code: 'MISCONFIGURED', what: 'cannot be used', hint });
 const failing = (what: string, hint: string): Meaning => ({ code: 'UNAVAILABLE', what, hint });
 
-/** What a system call's error means here; codes not in this table are UNEXPECTED. */
+/** Meanings of the errors of system calls. Other codes are UNEXPECTED. */
 export const SYSTEM_ERRORS: Readonly<Record<string, Meaning>> = {
   ENOSPC: failing('the disk is full', 'free some space, or expire old readings'),
   EDQUOT: failing('the disk quota is used up', 'free some space, or expire old readings'),
-  EFBIG: failing('the file has the size that is allowed', 'raise ulimit -f, or use ext4 in place of FAT'),
-  EIO: failing('the disk fails', 'look at the kernel log and replace the medium'),
+  EFBIG: failing('the file has the largest allowed size', 'raise ulimit -f, or use ext4 in place of FAT'),
+  EIO: failing('the disk fails', 'check the kernel log and replace the disk'),
   EACCES: refused('give this user read and write access to the folder and everything in it'),
   EPERM: refused('use a file system that has hard links and lets this user write'),
   ENOTSUP: refused('use a file system that has hard links'),
   EROFS: refused('the file system is read-only: mount it for writing'),
-  EEXIST: refused('a file stands where a folder should be: move it, or use another path'),
-  ENOTDIR: refused('a file stands where a folder should be: move it, or use another path'),
-  EISDIR: refused('a folder stands where a file should be: move it, or use another path'),
+  EEXIST: refused('there is a file in place of a folder: move it, or use another path'),
+  ENOTDIR: refused('there is a file in place of a folder: move it, or use another path'),
+  EISDIR: refused('there is a folder in place of a file: move it, or use another path'),
   ELOOP: refused('the path goes in a circle of symbolic links'),
   ENAMETOOLONG: refused('use a shorter path'),
   EMFILE: { code: 'OVERLOADED', what: 'too many open files', hint: 'raise the limit with ulimit -n' },
   ENFILE: { code: 'OVERLOADED', what: 'too many open files on this machine', hint: 'close some' },
 };
 
-/** The StoreError for what file I/O under `folder` threw; what no system call threw stays as it is. */
+/**
+ * Maps an error of file I/O under `folder` to a StoreError. Errors that no system call threw stay as they are.
+ */
 export function toStoreError(error: unknown, folder: string): unknown {
   const { code, path, message, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
@@ -40,7 +42,7 @@ export function toStoreError(error: unknown, folder: string): unknown {
   return new StoreError(meaning.code, text, { cause: error, hint: meaning.hint });
 }
 
-/** Runs a call of the store, with its errors translated. */
+/** Runs a call of the store and maps its errors. */
 export async function translated<T>(folder: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { link, open, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-// A log's file has generations: `name.jsonl`, then `name.2.jsonl` and so on. A new one is published whole by
-// hard link, which fails when another process was first, so that no process replaces another's file.
+// A log's file has generations: `name.jsonl`, then `name.2.jsonl` and so on. A new generation is published
+// complete by a hard link. That fails if another process was first, so no process replaces the file of another.
 
 export interface Generation {
   readonly number: number;
@@ -40,7 +40,10 @@ export async function newestGeneration(folder: string, name: string): Promise<Ge
   }
 }
 
-/** Names the state of a log's first generation: the same name means the same lines. Null when it is gone. */
+/**
+ * Identifies the state of the first generation of a log: the same value means the same lines. Null if the file
+ * does not exist.
+ */
 export async function fingerprintOf(folder: string, name: string): Promise<string | null> {
   const found = await stat(generationPath(folder, name, 1)).catch((error) => {
     if (isMissing(error)) return null;
@@ -49,7 +52,7 @@ export async function fingerprintOf(folder: string, name: string): Promise<strin
   return found === null ? null : `${found.ino}:${found.size}`;
 }
 
-/** Makes entries of a folder survive a power cut. */
+/** Makes the entries of a folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -60,8 +63,8 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Writes a whole file and makes it appear at once, durable; false when there is one already.
- * Text comes in pieces, so that memory does not grow with the file.
+ * Writes a complete, durable file, which appears in one step. Returns false if it exists already. Text comes in
+ * pieces, so memory does not grow with the file.
  */
 export async function publish(folder: string, path: string, pieces: AsyncIterable<string>): Promise<boolean> {
   const temporary = join(folder, `${randomUUID()}${TEMPORARY}`);
@@ -84,7 +87,7 @@ export async function publish(folder: string, path: string, pieces: AsyncIterabl
 const TEMPORARY = '.tmp';
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** Removes what a process that was killed while publishing has left. */
+/** Removes files that a process left when it was killed while publishing. */
 export async function removeAbandoned(folder: string): Promise<void> {
   for (const file of await readdir(folder)) {
     if (!file.endsWith(TEMPORARY)) continue;

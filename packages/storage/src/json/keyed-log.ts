@@ -5,23 +5,26 @@ import { parseLine } from './mapping.ts';
 import { lengthOf, offsetOf, type Place, placeOf } from './places.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
-/** What the documents of a log are. */
+/** The documents of a log. */
 export interface Documents<T> {
-  /** What the file holds, or is to hold, is one of them. */
+  /** Whether a value is a valid document. */
   is(value: unknown): value is T;
-  /** Called for every change in the order of the file; null: there is none of that key any more. */
+  /** Called for every change, in the order of the file. Null: the document of that key was deleted. */
   changed(key: string, document: T | null): void;
-  /** Everything is void: the file is read anew. */
+  /** Called before the file is read again from the start: all documents are invalid. */
   reset(): void;
-  /** The document if it is kept in memory, else undefined: it is read from the file. */
+  /** The document if it is in memory. Otherwise undefined, and it is read from the file. */
   held(key: string): T | undefined;
 }
 
-/** A change of some documents; asked again for those that another process has changed in the meantime. */
+/**
+ * A change of some documents. It is evaluated again for documents that another process has changed in the
+ * meantime.
+ */
 export interface Change<T> {
   /** Evaluated when all lines before this change are known. */
   keys(): Iterable<string>;
-  /** The document as it is to be, null to delete it, `current` itself to leave it. Throws to refuse. */
+  /** Returns the new document, null to delete it, or `current` to keep it. Throws to refuse the change. */
   apply(key: string, current: T | null): T | null;
 }
 
@@ -38,7 +41,7 @@ interface Pending<T> {
   reject(error: unknown): void;
 }
 
-/** The line that says who made the file; the first one, where `create` made it. */
+/** The mark that Tidegauge created the file. `create` writes it as the first line. */
 const MARK = { made: 'tidegauge' } as const;
 
 const MAX_GROUP = 1000;
@@ -47,10 +50,10 @@ const WORTH_COMPACTING = 1024 * 1024;
 const LIVE_AT_ONCE = 1000;
 
 /**
- * Documents by key in a log: `{"key":...,"base":...,"document":{...}}`, null for one that was deleted. `base`
- * is the offset of the line that the document was made from; a line whose base is not the key's latest line
- * does not count: its writer sees that another process was faster, and makes it again from the newer document.
- * So a change that reads and writes needs no lock.
+ * Documents by key in a log: `{"key":...,"base":...,"document":{...}}`, with null for a deleted document. `base`
+ * is the offset of the line from which the document was changed. A line counts only if its base is the latest line
+ * of the key. Otherwise another process was faster, and the writer repeats the change with the newer document. So
+ * a change that reads and writes needs no lock.
  */
 export class KeyedLog<T> implements LogOwner {
   readonly #log: Log;
@@ -72,7 +75,9 @@ export class KeyedLog<T> implements LogOwner {
     return this.#log.exists;
   }
 
-  /** What the file is, as far as it was read. A file without documents is a table that version 0.1.0 created. */
+  /**
+   * The kind of the file, as far as it was read. A file without documents is a table that version 0.1.0 created.
+   */
   get kind(): TableKind {
     if (!this.exists) return 'absent';
     return kindOf(this.#isMarked, this.#strange === 0);
@@ -116,7 +121,7 @@ export class KeyedLog<T> implements LogOwner {
     }
   }
 
-  /** Brings the index up to date, then answers from it without anything in between. */
+  /** Updates the index, then calls `answer` without an await in between. */
   read<R>(answer: () => R): Promise<R> {
     return this.#log.exclusive(async () => {
       await this.#log.refresh(false);
@@ -124,7 +129,7 @@ export class KeyedLog<T> implements LogOwner {
     });
   }
 
-  /** The documents of the keys that `choose` names, up to date; those there are none of are left out. */
+  /** The current documents of the keys that `choose` returns. Missing documents are left out. */
   documents(choose: () => readonly string[]): Promise<ReadonlyMap<string, T>> {
     return this.#log.exclusive(async () => {
       await this.#log.refresh(false);
@@ -132,7 +137,7 @@ export class KeyedLog<T> implements LogOwner {
     });
   }
 
-  /** Resolves to what became of each key, once that is durable. Changes that come together share a write. */
+  /** Resolves to the outcome of each key when it is durable. Concurrent changes share a write. */
   change(change: Change<T>): Promise<ReadonlyMap<string, Outcome<T>>> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ change, outcomes: new Map(), keys: null, resolve, reject });
@@ -140,7 +145,7 @@ export class KeyedLog<T> implements LogOwner {
     });
   }
 
-  /** Makes the file, with its mark, if there is none. */
+  /** Creates the file with its mark if it does not exist. */
   async create(): Promise<void> {
     const mark = await this.#log.exclusive(async () => {
       await this.#log.refresh(true);
@@ -153,7 +158,7 @@ export class KeyedLog<T> implements LogOwner {
     await this.#log.durable(mark);
   }
 
-  /** Removes the file if `demand`, given what it is now, does not throw. */
+  /** Deletes the file, unless `demand` throws for its present kind. */
   async drop(demand: (kind: TableKind) => void): Promise<void> {
     await this.#log.exclusive(async () => {
       await this.#log.refresh(false);
@@ -183,7 +188,7 @@ export class KeyedLog<T> implements LogOwner {
       } catch (error) {
         fail(error);
       }
-      // Its failure is not the writers': what they wrote is there, and the next write tries again.
+      // A failure does not concern the writers: their lines are stored, and the next write tries again.
       await this.#log.exclusive(() => this.#compactIfWorthIt()).catch(() => {});
     }
     this.#draining = false;
@@ -209,7 +214,7 @@ export class KeyedLog<T> implements LogOwner {
     await this.#log.compact();
   }
 
-  /** Applies the changes in order; the documents that came out different. */
+  /** Applies the changes in order. Returns the documents that changed. */
   async #evaluate(group: readonly Pending<T>[]): Promise<Map<string, T | null>> {
     const keys = new Set(group.flatMap(({ keys }) => keys!));
     const stored = await this.#load([...keys].filter((key) => this.#places.has(key)));
@@ -232,7 +237,9 @@ export class KeyedLog<T> implements LogOwner {
     return changed;
   }
 
-  /** Appends a line per document; the keys whose lines do not count because another process was faster. */
+  /**
+   * Appends a line per document. Returns the keys whose lines do not count, because another process was faster.
+   */
   async #append(changed: ReadonlyMap<string, T | null>): Promise<Set<string>> {
     const lines = [...changed].map(([key, document]) => {
       const place = this.#places.get(key);
@@ -279,7 +286,10 @@ export class KeyedLog<T> implements LogOwner {
     lines.forEach((text, index) => {
       const document = parseLine(text)?.document;
       if (!this.#documents.is(document)) {
-        throw new StoreError('UNAVAILABLE', 'a file of the store was changed by hand while in use');
+        throw new StoreError(
+          'UNAVAILABLE',
+          'another program changed a file of the store while it was in use',
+        );
       }
       documents.set(elsewhere[index]!, document);
     });

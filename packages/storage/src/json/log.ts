@@ -8,30 +8,32 @@ import { Mutex } from './mutex.ts';
 import { MAX_FILE, MAX_LINE, type Place, readLines } from './places.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
-/** Whose lines they are: builds its index of them. */
+/** The owner of the lines, which builds an index of them. */
 export interface LogOwner {
-  /** Everything read so far is void; another file starts. */
+  /** All lines so far are invalid: another file starts. */
   reset(): void;
-  /** The next whole line; `length` in bytes. False when it makes no sense and is to be skipped. */
+  /**
+   * The next complete line, with its length in bytes. Returns false if the line is invalid and must be skipped.
+   */
   line(text: string, offset: number, length: number): boolean;
-  /** Lines, each with its newline, that say all that is true now; asked for by `compact` only. */
+  /** Lines with newlines that contain the whole present state. Only `compact` calls it. */
   live(): AsyncIterable<string>;
 }
 
-/** Up to where a caller wants its file durable. */
+/** The position up to which a caller needs the file to be durable. */
 export interface Mark {
   readonly handle: FileHandle | null;
   readonly end: number;
-  /** How many fdatasyncs had failed by then. */
+  /** The number of failed fdatasyncs at that time. */
   readonly failures: number;
 }
 
-/** Where appended lines came to stand. */
+/** The position of appended lines. */
 export interface Landing {
   readonly offset: number;
-  /** End of what was known before. */
+  /** End of the lines that were known before. */
   readonly since: number;
-  /** Lines of other processes stand between the two and were handed to the owner. */
+  /** Whether lines of other processes are in between. The owner has received them. */
   readonly raced: boolean;
 }
 
@@ -39,23 +41,23 @@ type Seal = 'compacted' | 'dropped';
 
 const CHUNK = 256 * 1024;
 const SEAL = '{"sealed":';
-// How long another process may take to finish a compaction before this one does the same work itself.
+// Longest wait for the compaction of another process. Then this process does the same work.
 const COMPACTION_PATIENCE_MS = 1000;
 const COMPACTION_POLL_MS = 10;
 const SPARE_BYTES = 16 * 1024 * 1024;
 
 /**
- * An append-only file of lines that several processes read and append to at once. There is no lock: the
- * order in the file decides. Each batch is one write() to O_APPEND, so the kernel puts it in one place;
- * a process reads what others have put before its own lines and so knows what its lines meant there.
+ * An append-only file of lines, which several processes read and append to at the same time. There is no lock: the
+ * order in the file decides. Each batch is one write() with O_APPEND, so its lines stay together. A process reads
+ * the lines of others before its own, and so knows the effect of its own lines.
  *
- * It starts each batch with a newline, so that what a crashed writer left behind never joins the next line,
- * and a line of blanks that is its own, so that it never takes an equal batch of another for its own.
- * The last line of a file that goes out of use is a seal. Lines behind it do not count, and their writer,
- * who sees the seal before its own lines, writes them again into the next generation of the file, which
- * whoever needs it first makes from what stands before the seal.
+ * Each batch begins with a newline, so that the incomplete line of a crashed writer never joins the next line, and
+ * with a unique line of blanks, so that a process never mistakes an equal batch of another for its own. The last
+ * valid line of a file that is replaced is a seal. Lines after it do not count: their writer finds the seal before
+ * its own lines, and writes them again into the next generation of the file. The first process that needs the next
+ * generation creates it from the lines before the seal.
  *
- * `refresh`, `append`, `compact`, `drop` and `lines` are called inside `exclusive`.
+ * Call `refresh`, `append`, `compact`, `drop` and `lines` inside `exclusive` only.
  */
 export class Log {
   readonly #folder: string;
@@ -69,9 +71,9 @@ export class Log {
   #inode = 0;
   #countsLinks = false;
   #seal: Seal | null = null;
-  /** Bytes handed to the owner; behind it stands at most the beginning of a line. */
+  /** Bytes that the owner has received. At most the beginning of a line follows. */
   #read = 0;
-  /** Size up to which there is nothing more to read. */
+  /** Size up to which the file was read. */
   #seen = 0;
   #synced = 0;
   #failures = 0;
@@ -100,7 +102,7 @@ export class Log {
     return this.#read;
   }
 
-  /** Names the state that was read, as `fingerprintOf` does of the file. */
+  /** Identifies the state that was read, as `fingerprintOf` does for the file. */
   get fingerprint(): string {
     return `${this.#inode}:${this.#read}`;
   }
@@ -113,7 +115,7 @@ export class Log {
     return this.#mutex.run(call);
   }
 
-  /** Brings the owner up to date with the file; `create` makes one where there is none to append to. */
+  /** Passes new lines to the owner. With `create`, creates the file if there is none. */
   async refresh(create: boolean): Promise<void> {
     for (;;) {
       if (this.#handle === null && !(await this.#open(create))) return;
@@ -126,8 +128,8 @@ export class Log {
   }
 
   /**
-   * Appends whole lines in one write; the owner does not get them as `line`. Null when the file was sealed
-   * first, or removed by hand: refresh and append again. Directly after `refresh(true)`.
+   * Appends complete lines in one write. The owner does not get them by `line`. Returns null if the file was
+   * sealed or deleted first: then refresh and append again. Call it directly after `refresh(true)`.
    */
   async append(lines: string): Promise<Landing | null> {
     if (this.#seal !== null) return null;
@@ -139,7 +141,7 @@ export class Log {
     }
     const { bytesWritten } = await handle.write(bytes);
     if (bytesWritten < bytes.length) {
-      // One byte more, for the error that says why.
+      // Write one more byte to get the error with the cause.
       await handle.write('\n');
       throw new StoreError('UNAVAILABLE', `${this.#path()}: took ${bytesWritten} of ${bytes.length} bytes`);
     }
@@ -151,7 +153,7 @@ export class Log {
       await this.#fill(handle, between, since);
       const start = between.indexOf(bytes);
       if (start === -1) throw cutWhileInUse(this.#path());
-      // Also the rest of a line that was cut short: our newline has just ended it.
+      // This includes an incomplete line, which our newline has just ended.
       this.#consume(between.subarray(0, start + 1));
       if (this.#seal !== null) return null;
       this.#read = since + start;
@@ -166,11 +168,11 @@ export class Log {
     return { offset, since, raced };
   }
 
-  /** Resolves when everything up to the mark is on the disk; waiting callers share one fdatasync. */
+  /** Resolves when everything up to the mark is on the disk. Waiting callers share one fdatasync. */
   async durable(mark: Mark): Promise<void> {
     this.#waiting += 1;
     try {
-      // A file that was replaced meanwhile was made durable as a whole by its successor.
+      // If the file was replaced in the meantime, its successor is already durable.
       while (mark.handle !== null && mark.handle === this.#handle && this.#synced < mark.end) {
         if (mark.failures !== this.#failures) throw this.#unsynced();
         this.#syncing ??= this.#sync().finally(() => {
@@ -183,7 +185,7 @@ export class Log {
     }
   }
 
-  /** True where an fdatasync failed: what stands there may be in memory only and is to be written again. */
+  /** True if an fdatasync failed: the data may be in memory only, so it must be written again. */
   isDoubtful(offset: number): boolean {
     return this.#doubted !== null && offset >= this.#doubted.from && offset < this.#doubted.to;
   }
@@ -192,7 +194,7 @@ export class Log {
     return places.length === 0 ? Promise.resolve([]) : readLines(this.#handle!, places);
   }
 
-  /** Starts a new generation that holds only what is true now; not when that might fill the disk. */
+  /** Starts a new generation with only the present state. Does nothing if that could fill the disk. */
   async compact(): Promise<void> {
     const { bavail, bsize } = await statfs(this.#folder);
     if (bavail * bsize < this.#read + SPARE_BYTES) return;
@@ -200,7 +202,7 @@ export class Log {
     await this.refresh(true);
   }
 
-  /** Removes the file; `count` is asked for what it holds at that moment. Null when there was none. */
+  /** Deletes the file. Returns what `count` returns at that moment, or null if there was no file. */
   async drop<T>(count: () => T): Promise<T | null> {
     await this.refresh(false);
     if (!this.exists) return null;
@@ -231,7 +233,7 @@ export class Log {
     if (seal === 'dropped') this.#owner.reset();
   }
 
-  /** Behind a seal: true when there is another file to read now. */
+  /** Called after a seal. Returns true if there is another file to read. */
   async #moveOn(create: boolean): Promise<boolean> {
     const newest = await newestGeneration(this.#folder, this.#name);
     if (newest !== null && newest.inode !== this.#inode) {
@@ -273,7 +275,7 @@ export class Log {
       });
       if (handle === null) continue;
       const { ino, size, nlink } = await handle.stat();
-      // A process that is slow to make the first generation must not write into it once there is a second.
+      // A process that creates the first generation late must not write to it if a second one exists.
       const superseded =
         size === 0 && ((await newestGeneration(this.#folder, this.#name))?.number ?? 0) > generation;
       if (superseded) {
@@ -289,7 +291,7 @@ export class Log {
     }
   }
 
-  /** Reads what is new; false when the file is in its folder no more. */
+  /** Reads new lines. Returns false if the file is no longer in its folder. */
   async #tail(): Promise<boolean> {
     const handle = this.#handle!;
     const { size, nlink } = await handle.stat();
@@ -316,7 +318,7 @@ export class Log {
     this.#seen = size;
   }
 
-  /** Hands the whole lines of what stands at `#read` to the owner; how many bytes they take. */
+  /** Passes the complete lines at `#read` to the owner. Returns their length in bytes. */
   #consume(chunk: Buffer): number {
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
@@ -363,7 +365,7 @@ export class Log {
     }
   }
 
-  /** True when somebody has removed the file by hand: what is appended to it would be lost. */
+  /** True if another program has deleted the file: appended lines would be lost. */
   #wasRemoved(links: number): boolean {
     return this.#countsLinks && links === 0 && this.#seal === null;
   }
@@ -394,7 +396,7 @@ export class Log {
   }
 }
 
-/** A newline and a line of 16 blanks, different for every log that is opened. */
+/** A newline and a line of 16 blanks, which are different for every open log. */
 function signature(): string {
   const bits = randomInt(2 ** 16)
     .toString(2)
@@ -414,5 +416,5 @@ function sealOf(text: string): Seal | null {
 }
 
 function cutWhileInUse(path: string): StoreError {
-  return new StoreError('UNAVAILABLE', `${path} was made shorter while it was in use`);
+  return new StoreError('UNAVAILABLE', `${path} was truncated while it was in use`);
 }

@@ -7,14 +7,14 @@ import {
 } from '@tidegauge/readings';
 import type { RecordFields } from '../contract.ts';
 
-// Lines of day files: compact JSON objects with the keys in this order; what has its default is left out.
+// Lines of day files: compact JSON objects with the keys in this order. Default values are left out.
 
-/** A reading's line up to its time: the same for all readings of a series. */
+/** The beginning of a line up to the time. It is the same for all readings of a series. */
 export function seriesPrefix(device: string, metric: string): string {
   return `{"device":${JSON.stringify(device)},"metric":${JSON.stringify(metric)},"time":`;
 }
 
-/** A reading's line behind the prefix, with its newline. */
+/** The rest of a line after the prefix, with its newline. */
 export function encodeReading(reading: Reading): string {
   const { time, value, received, boot, seq, quality } = reading;
   let line = `${time},"value":${encodeValue(value)},"received":${received}`;
@@ -29,7 +29,7 @@ function encodeValue(value: ReadingValue): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** The object of a line, or null when it is none. */
+/** The object of a line, or null if it is invalid. */
 export function parseLine(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -53,7 +53,7 @@ export function decodeReading(text: string): Reading | null {
   return { device, metric, time, value, received, boot, seq, quality: known };
 }
 
-/** What `devices.jsonl` keeps of a device under its name. */
+/** The fields of a device in `devices.jsonl`. */
 export type DeviceFacts = Omit<Device, 'name'>;
 
 export function isDeviceFacts(value: unknown): value is DeviceFacts {
@@ -63,7 +63,7 @@ export function isDeviceFacts(value: unknown): value is DeviceFacts {
   return texts && (year === null || Number.isInteger(year)) && isObject(attributes);
 }
 
-/** The device as it is handed out: a copy, so that no caller can change the index. */
+/** A copy of the device, so that no caller can change the index. */
 export function toDevice(name: string, facts: DeviceFacts): Device {
   const { site, city, kind, year, attributes } = facts;
   return { name, site, city, kind, year, attributes: { ...attributes } };
@@ -78,7 +78,7 @@ export function isRecordFields(value: unknown): value is RecordFields {
   return isObject(value) && Object.values(value).every((field) => typeof field === 'string');
 }
 
-/** The fields asked for; null asks for all. */
+/** The named fields, or all fields for null. */
 export function pickFields(all: RecordFields, names: readonly string[] | null): RecordFields {
   if (names === null) return all;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Runs calls one after the other, in the order they came. */
+/** Runs calls one after the other, in the order of arrival. */
 export class Mutex {
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;

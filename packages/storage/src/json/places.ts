@@ -2,18 +2,18 @@ import type { FileHandle } from 'node:fs/promises';
 import { forEach } from '../parallel.ts';
 
 /**
- * Where a line stands in its file, in one number: byte offset (37 bits) x 2^16 + a code of its length.
- * Lengths below 2^15 are exact, longer ones rounded up to 4 KiB; a reader cuts at the line's end.
+ * The position of a line in its file as one number: byte offset (37 bits) x 2^16 + a code for its length. Lengths
+ * below 2^15 are exact. Longer ones are rounded up to 4 KiB, and a reader cuts at the end of the line.
  */
 export type Place = number;
 
-/** Longest file and longest line that a place can hold, bytes. */
+/** The longest file and the longest line that a position can express, in bytes. */
 export const MAX_FILE = 2 ** 37;
 export const MAX_LINE = 64 * 1024 * 1024;
 const EXACT = 32_768;
 const STEP = 4096;
 
-// Reading a gap of this size costs about as much as another system call, and as a seek of an SD card.
+// Reading a gap of this size costs about as much as another system call and a seek of an SD card.
 const GAP = 32 * 1024;
 const MAX_READ = 1024 * 1024;
 const READS_AT_ONCE = 8;
@@ -26,13 +26,13 @@ export function offsetOf(place: Place): number {
   return Math.floor(place / 65_536);
 }
 
-/** At least the line's bytes. */
+/** The length of the line, possibly rounded up. */
 export function lengthOf(place: Place): number {
   const code = place % 65_536;
   return code < EXACT ? code : (code - EXACT) * STEP;
 }
 
-/** The lines at `places`, in their order; neighbours are read together. */
+/** The lines at `places`, in that order. Neighbouring lines are read together. */
 export async function readLines(handle: FileHandle, places: readonly Place[]): Promise<string[]> {
   const order = places.map((_, index) => index).sort((a, b) => places[a]! - places[b]!);
   const lines = new Array<string>(places.length);
@@ -51,7 +51,7 @@ export async function readLines(handle: FileHandle, places: readonly Place[]): P
   return lines;
 }
 
-/** Indexes of places by offset, cut where a gap is not worth reading. */
+/** Indexes of positions by offset, split at large gaps. */
 function runsOf(places: readonly Place[], order: readonly number[]): number[][] {
   const runs: number[][] = [];
   let start = 0;

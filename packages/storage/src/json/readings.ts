@@ -11,9 +11,9 @@ import { fingerprintOf, listLogs } from './files.ts';
 import { dayName, dayNamed, type Layout } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
-// Readings that are read at once; a text can take 12 KB.
+// Readings that are read at the same time. A text can take 12 KB.
 const PAGE = 128;
-/** Devices that `latest` looks into together. */
+/** Devices that `latest` reads together. */
 const DEVICES_AT_ONCE = 8;
 const DAYS_AT_ONCE = 4;
 const MAX_LATEST = 50_000;
@@ -28,7 +28,9 @@ export class JsonReadings implements ReadingStore {
   readonly #layout: Layout;
   readonly #days: Days;
   readonly #catalogue: Catalogue;
-  /** Newest readings on days that are not in memory, so that a silent series does not bring its day back. */
+  /**
+   * Newest readings of days that are not in memory, so that `latest` of an inactive series does not load its day.
+   */
   readonly #latest = new Map<string, Known>();
 
   constructor(layout: Layout, memoryBytes: number, skipped: SkippedLines) {
@@ -42,7 +44,7 @@ export class JsonReadings implements ReadingStore {
     return this.#days.bytes;
   }
 
-  /** Reads days that the catalogue does not know: put there by hand, or the catalogue was lost. */
+  /** Reads days that are not in the catalogue: files that were copied there, or a lost catalogue. */
   migrate(): Promise<void> {
     return translated(this.#layout.readings, async () => {
       await this.#catalogue.refresh();
@@ -157,13 +159,13 @@ export class JsonReadings implements ReadingStore {
     await this.#catalogue.close();
   }
 
-  /** The days there are files of. */
+  /** The days that have a file. */
   async #files(): Promise<number[]> {
     const names = await listLogs(this.#layout.readings);
     return [...names.keys()].map(dayNamed).filter((day) => day !== null);
   }
 
-  /** The days that can have readings for a range, in its order. */
+  /** The days that can have readings of a range, in its order. */
   #daysOf({ device, metric, from = 0, to = MAX_TIME + 1, order = 'desc', after }: RangeQuery) {
     return translated(this.#layout.folder, async () => {
       await this.#catalogue.refresh();
@@ -194,7 +196,9 @@ export class JsonReadings implements ReadingStore {
     });
   }
 
-  /** What is known of a day that is not in memory; null unless that is all and the file is still the same. */
+  /**
+   * Cached newest readings of a day that is not in memory. Null if some are missing or the file has changed.
+   */
   async #remembered(number: number, series: readonly SeriesName[]): Promise<Reading[] | null> {
     const known = series.map((name) => this.#latest.get(keyOf(name)));
     const fingerprint = known[0]?.fingerprint;

@@ -8,9 +8,9 @@ import type { Layout } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 import { SortedKeys } from './sorted-keys.ts';
 
-// The wrapper checks table names too; here they become file names.
+// The wrapper checks table names too, but here they become file names.
 const TABLE = /^\w{1,64}$/;
-/** Characters of a record's fields: a line stays below the longest that is read. */
+/** The most characters of a record, so that its line stays below the longest line that is read. */
 const MAX_RECORD = 8 * 1024 * 1024;
 const MAX_TABLES = 64;
 
@@ -73,7 +73,7 @@ export class JsonRecords implements BackendRecords {
     this.#tables.clear();
   }
 
-  /** Resolves to whether the key was absent before (`absent` true) or there (`absent` false). */
+  /** Resolves to whether the key was absent before (`absent` true) or existed (`absent` false). */
   #change(
     table: string,
     key: string,
@@ -107,7 +107,7 @@ export class JsonRecords implements BackendRecords {
     return table;
   }
 
-  /** Tables that were dropped, or asked for and never there. */
+  /** Removes tables that were dropped or never existed. */
   #forgetAbsent(): void {
     for (const [name, { log }] of this.#tables) {
       if (!log.exists && !log.busy) this.#tables.delete(name);
@@ -119,7 +119,7 @@ export class JsonRecords implements BackendRecords {
   }
 }
 
-/** A table's keys are in memory, its fields in the file. */
+/** The keys of a table are in memory, its fields in the file. */
 class Table {
   readonly keys = new SortedKeys();
   readonly log: KeyedLog<RecordFields>;
@@ -143,5 +143,5 @@ function bounded(key: string, fields: RecordFields): RecordFields {
   let length = 0;
   for (const field of Object.values(fields)) length += field.length;
   if (length <= MAX_RECORD) return fields;
-  throw new StoreError('REJECTED', `record ${key} has ${length} characters, ${MAX_RECORD} is most`);
+  throw new StoreError('REJECTED', `record ${key} has ${length} characters, the limit is ${MAX_RECORD}`);
 }

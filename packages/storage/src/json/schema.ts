@@ -10,11 +10,12 @@ import { publish, removeAbandoned, syncFolder } from './files.ts';
  *     readings/2026-11-21.jsonl     a reading per line, by UTC day of its time
  *     series.jsonl                  which series have readings on which day
  *     devices.jsonl                 a device per line
- *     records/usertable.jsonl       a record per line; first {"made":"tidegauge"}, without which no call drops it
+ *     records/usertable.jsonl       a record per line; {"made":"tidegauge"} is the mark without which no call drops it
  *
- * Where lines with one identity follow each other the last counts; blank lines mean nothing. A name may carry
- * a generation, as in `devices.2.jsonl`: the highest counts. Three more lines say what became of others:
- * `{"expired":T}`, readings older than T above it; `{"dropped":D}`, a day; `{"sealed":...}`, the whole file. Needs a local file system: O_APPEND of NFS does not keep batches whole.
+ * Of lines with one identity, the last counts. Blank lines have no meaning. A name can have a generation, as in
+ * `devices.2.jsonl`: the highest counts. Three other lines change the meaning of lines before them:
+ * `{"expired":T}` removes readings older than T, `{"dropped":D}` removes a day, and `{"sealed":...}` ends the
+ * file. The folder must be on a local file system: O_APPEND of NFS does not keep batches together.
  */
 export interface Layout {
   readonly folder: string;
@@ -30,14 +31,14 @@ export function layoutOf(path: string): Layout {
   return { folder, readings: join(folder, 'readings'), records: join(folder, 'records') };
 }
 
-/** Makes the folder if there is none, and refuses one that is not ours or of a newer version. */
+/** Creates the folder if it does not exist. Refuses a folder of another program or of a newer version. */
 export async function openFolder(layout: Layout): Promise<void> {
   await mkdir(layout.folder, { recursive: true, mode: 0o700 });
   await access(layout.folder, constants.R_OK | constants.W_OK | constants.X_OK);
   await readVersion(layout);
 }
 
-/** Creates what is missing; any number of processes may do so at once. */
+/** Creates what is missing. Several processes can do this at the same time. */
 export async function migrateFolder(layout: Layout): Promise<void> {
   for (const folder of [layout.folder, layout.readings, layout.records]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -61,13 +62,13 @@ async function readVersion(layout: Layout): Promise<number | null> {
   if (text === null) return null;
   const { format, version } = parseFormat(text);
   if (format !== FORMAT || !Number.isInteger(version)) {
-    throw new StoreError('MISCONFIGURED', `${path} is not of a Tidegauge store`, {
+    throw new StoreError('MISCONFIGURED', `${path} does not belong to a Tidegauge store`, {
       hint: 'use a folder of its own, or restore the file',
     });
   }
   if (Number(version) > VERSION) {
     throw new StoreError('MISCONFIGURED', `${path} has version ${version}, this program knows ${VERSION}`, {
-      hint: 'run the newer Tidegauge that wrote it',
+      hint: 'run the version of Tidegauge that wrote it, or a later one',
     });
   }
   return Number(version);
@@ -96,7 +97,7 @@ export function dayName(day: number): string {
   return new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
 }
 
-/** Days since the epoch, or null when the name is no day's. */
+/** Days since the epoch, or null if the name is not a day. */
 export function dayNamed(name: unknown): number | null {
   if (typeof name !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(name)) return null;
   const day = Date.parse(`${name}T00:00:00Z`) / MS_PER_DAY;

@@ -2,7 +2,7 @@ import type { BackendLogger } from '../context.ts';
 
 const MAX_REMEMBERED = 10_000;
 
-/** Counts lines that make no sense and logs each once, however often its file is read again. */
+/** Counts invalid lines, and logs each of them once even if its file is read again. */
 export class SkippedLines {
   readonly #logger: BackendLogger;
   readonly #seen = new Set<string>();
@@ -19,6 +19,6 @@ export class SkippedLines {
     const place = `${file}:${offset}`;
     if (this.#seen.has(place) || this.#seen.size >= MAX_REMEMBERED) return;
     this.#seen.add(place);
-    this.#logger.warn({ file, offset, length }, 'skipped a line that is not ours or was cut short');
+    this.#logger.warn({ file, offset, length }, 'skipped an invalid or incomplete line');
   }
 }

@@ -2,7 +2,7 @@ import { compareText } from '../merge.ts';
 
 const MAX_BLOCK = 1024;
 
-/** Keys in order (by code point), in blocks so that adding one moves at most a thousand. */
+/** Keys in order (by code point), in blocks, so that an insert moves at most a thousand keys. */
 export class SortedKeys {
   #blocks: string[][] = [];
 
@@ -53,7 +53,7 @@ export class SortedKeys {
     }
   }
 
-  /** The last block that starts at or before the key, the first when there is none. */
+  /** The last block that starts at or before the key, or the first block. */
   #blockOf(key: string): number {
     let low = 0;
     let high = this.#blocks.length;

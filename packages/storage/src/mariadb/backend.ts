@@ -24,7 +24,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   maxReplicationFactor: 1,
 });
 
-/** MariaDB with InnoDB; any number of processes may share a database. */
+/** MariaDB with InnoDB. Several processes can share a database. */
 export class MariadbBackend implements Backend {
   readonly name = 'mariadb';
   readonly capabilities = CAPABILITIES;
@@ -58,7 +58,7 @@ export class MariadbBackend implements Backend {
     const [row] = await this.#db.rows('select @@global.read_only as readOnly', []);
     if (row?.readOnly === 0) return;
     throw new StoreError('UNAVAILABLE', `mariadb ${host}:${port}: the server is read-only`, {
-      hint: 'make it writable, or name its primary',
+      hint: 'make it writable, or use its primary',
     });
   }
 

@@ -9,9 +9,9 @@ export const COLUMNS = 'series, time, value, text, received, boot, seq, quality'
 export const WIDTH = 8;
 
 /**
- * A batch as rows to write one round after the other: in each round every identity occurs once, in the order of
- * the key, which is cheap for the server and keeps writers out of each other's deadlocks. There is one round
- * unless the batch repeats identities. Or what the dictionary must learn first.
+ * Sorts a batch into rounds, to be written one after the other. In each round, every identity occurs once, in the
+ * order of the key. That is fast for the server and avoids deadlocks between writers. There is one round, unless
+ * the batch repeats identities. If the dictionary lacks names, the result is those names instead.
  */
 export function sortBatch(batch: readonly Reading[], dictionary: SeriesDictionary): Rows[] | Missing {
   const touched: Series[] = [];

@@ -6,9 +6,9 @@ import type { MariadbConfig } from './config.ts';
 import { errorNumber, gaveWay, toStoreError } from './errors.ts';
 import { Pool } from './pool.ts';
 
-// A deadlock is broken by undoing one of its two; sorted batches seldom meet in one.
+// The server ends a deadlock by a rollback of one transaction. Sorted batches rarely cause one.
 const MAX_TRIES = 10;
-// The driver keeps so many prepared statements per connection.
+// Prepared statements that the driver keeps per connection.
 const MAX_STATEMENTS = 128;
 const MAX_PACKET = 64 * 2 ** 20;
 const LOCK_WAIT_S = 5;
@@ -18,11 +18,11 @@ export type Row = Record<string, unknown>;
 type Work<T> = (connection: Connection) => Promise<T>;
 
 /**
- * Two pools: writers run transactions and count the rows they changed, all others commit by themselves and
- * count the rows they matched. No call takes longer than the timeout option, whatever the server does.
+ * Two pools. Writers run transactions and count the rows that they changed. All other calls commit automatically
+ * and count the rows that they matched. No call takes longer than the timeout option.
  */
 export class Database {
-  /** Called when the server was lost: it may have forgotten what was remembered of it. */
+  /** Called when the server was lost: it can have lost data that is cached here. */
   onLoss: () => void = () => {};
   readonly #config: MariadbConfig;
   #tls: { readonly host: string; readonly ca?: string } | null = null;
@@ -37,7 +37,7 @@ export class Database {
 
   async open(): Promise<void> {
     const { host, tls, tlsCAFile } = this.#config;
-    // The host for addresses too, which the driver does not pass on.
+    // For addresses too, which the driver does not pass to TLS.
     if (tls === 'true') this.#tls = { host };
     if (tls === 'true' && tlsCAFile !== null) {
       this.#tls = { host, ca: await readAuthority(tlsCAFile, 'tlsCAFile') };
@@ -49,28 +49,28 @@ export class Database {
     await Promise.all([this.#writers.end(), this.#others.end()]);
   }
 
-  /** Rows of a statement, prepared; `sql` must be one of few texts. Pass large whole numbers as bigint. */
+  /** Rows of a prepared statement. `sql` must be one of a few texts. Pass large whole numbers as bigint. */
   rows(sql: string, values: readonly unknown[]): Promise<Row[]> {
     return this.run((connection) => connection.execute<Row[]>(sql, [...values]));
   }
 
-  /** Rows of a statement that differs from call to call; an array among the values becomes a list. */
+  /** Rows of an unprepared statement. An array among the values becomes a list. */
   query(sql: string, values: readonly unknown[]): Promise<Row[]> {
     return this.run((connection) => connection.query<Row[]>(sql, [...values]));
   }
 
-  /** How many rows a change matched; for `insert` and `replace`, see the server's documentation. */
+  /** The number of rows that a change matched. For `insert`, see the documentation of the server. */
   async change(sql: string, values: readonly unknown[]): Promise<number> {
     const result = await this.run((connection) => connection.execute<UpsertResult>(sql, [...values]));
     return result.affectedRows;
   }
 
-  /** Lends a connection that commits by itself. */
+  /** Runs `work` with a connection that commits automatically. */
   run<T>(work: Work<T>, timeout = this.#config.timeout): Promise<T> {
     return this.#lend(this.#others, work, timeout);
   }
 
-  /** Runs `work` as one transaction, again when the server makes it give way, while the timeout lasts. */
+  /** Runs `work` as one transaction. Repeats it after a deadlock, until the timeout. */
   async transaction<T>(work: Work<T>): Promise<T> {
     const deadline = performance.now() + this.#config.timeout;
     for (let tries = 1; ; tries += 1) {
@@ -84,7 +84,7 @@ export class Database {
     }
   }
 
-  /** Lends a connection, to change the schema, while no other process of this database has one so. */
+  /** Runs `work`, which changes the schema, while no other process of this database does so. */
   exclusively<T>(timeout: number, work: Work<T>): Promise<T> {
     const { host, timeout: usual } = this.#config;
     const name = `concat('tidegauge.', md5(database()))`;
@@ -123,12 +123,12 @@ export class Database {
     const { host, port } = this.#config;
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
-      // Nobody waits for what becomes of it.
+      // No caller waits for the result.
       call.catch(() => {});
       giveUp();
       const message = `mariadb ${host}:${port}: no answer within ${timeout} ms`;
       late.reject(
-        new StoreError('TIMEOUT', message, { hint: 'raise the timeout option, or see to the server' }),
+        new StoreError('TIMEOUT', message, { hint: 'raise the timeout option, or check the server' }),
       );
     }, timeout);
     try {
@@ -151,7 +151,7 @@ export class Database {
       maxAllowedPacket: MAX_PACKET,
       keepAliveDelay: 30_000,
     }).then(async (connection) => {
-      // Without a listener, an error of an idle connection would end the process; the next call meets it.
+      // Without a listener, an error of an idle connection would end the process. The next call gets the error.
       connection.on('error', () => {});
       if (given) connection.destroy();
       else await setUp(connection, transactional, timeout);
@@ -163,13 +163,13 @@ export class Database {
     }).catch((error: unknown) => {
       if (!(error instanceof StoreError) || error.code !== 'TIMEOUT') throw error;
       throw new StoreError('UNAVAILABLE', `${error.message} to connect`, {
-        hint: 'see that the server runs',
+        hint: 'check that the server runs',
       });
     });
   }
 }
 
-/** The session as statements here expect it, whatever the server's defaults. */
+/** Sets up the session as the statements here need it, whatever the defaults of the server are. */
 async function setUp(connection: Connection, transactional: boolean, timeout: number): Promise<void> {
   await connection.query(`
     set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
@@ -177,7 +177,7 @@ async function setUp(connection: Connection, transactional: boolean, timeout: nu
       innodb_lock_wait_timeout = ${LOCK_WAIT_S},
       lock_wait_timeout = ${Math.ceil(timeout / 1000)},
       max_statement_time = ${timeout / 1000}`);
-  // Gaps between keys stay unlocked, so that writers of different series do not meet.
+  // Gaps between keys stay unlocked, so that writers of different series do not wait for each other.
   await connection.query('set session transaction isolation level read committed');
 }
 
@@ -187,13 +187,13 @@ async function inTransaction<T>(connection: Connection, work: Work<T>): Promise<
     await connection.query('commit');
     return result;
   } catch (error) {
-    // Also what was sent after the statement that failed; the driver answers in order.
+    // This includes statements that were sent after the failed one. The driver answers in order.
     if (connection.isValid()) await connection.query('rollback').catch(() => connection.destroy());
     throw error;
   }
 }
 
-/** True when the error is the server's or driver's with one of these numbers. */
+/** Whether the error comes from the server or the driver, with one of these numbers. */
 export function isNumber(error: unknown, ...numbers: readonly number[]): boolean {
   const cause = error instanceof StoreError ? error.cause : error;
   return numbers.includes(errorNumber(cause) ?? 0);

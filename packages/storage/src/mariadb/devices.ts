@@ -25,7 +25,7 @@ export class MariadbDevices implements DeviceStore {
     const insert = 'insert into devices (site, city, kind, year, attributes, name) values (?, ?, ?, ?, ?, ?)';
     const update = 'update devices set site = ?, city = ?, kind = ?, year = ?, attributes = ? where name = ?';
     const values = [site, city, kind, year, JSON.stringify(attributes), name];
-    // Neither changes a row only if another process deletes or creates the device in between.
+    // Both statements change nothing only if another process deletes or creates the device in between.
     for (;;) {
       try {
         await this.#db.change(insert, values);
@@ -42,7 +42,7 @@ export class MariadbDevices implements DeviceStore {
     for (let start = 0; start < sorted.length; start += REGISTER_ROWS) {
       const rows = sorted.slice(start, start + REGISTER_ROWS);
       const marks = rows.map(() => `(?, '{}')`).join(', ');
-      // Not `insert ignore`, which would ignore more than known names.
+      // Not `insert ignore`, which would also ignore other errors.
       const sql = `insert into devices (name, attributes) values ${marks} on duplicate key update name = devices.name`;
       await this.#db.transaction((connection) => connection.query(sql, rows));
     }
@@ -62,7 +62,7 @@ export class MariadbDevices implements DeviceStore {
   patchWhere(filter: DeviceFilter, patch: DevicePatch): Promise<number> {
     const columns = fromPatch(patch);
     const [where, matches] = conditions(filter);
-    // Without a change to make, counts only.
+    // A patch without changes only counts.
     const set = columns.length === 0 ? 'name = name' : assignments(columns);
     const values = [...columns.map(([, value]) => value), ...matches];
     return this.#db.change(`update devices set ${set} where ${where}`, values);

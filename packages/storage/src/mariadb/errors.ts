@@ -9,29 +9,32 @@ const LOGIN: Meaning = [
   'MISCONFIGURED',
   'check user and password, and from which hosts the user may connect',
 ];
-const GONE: Meaning = ['UNAVAILABLE', 'see that the server runs, and its log'];
+const GONE: Meaning = ['UNAVAILABLE', 'check that the server runs, and see its log'];
 const BUSY: Meaning = ['OVERLOADED', 'slow down, or use fewer writers'];
 const CONNECTIONS: Meaning = ['OVERLOADED', "raise the server's max_connections or use fewer connections"];
-const LATE: Meaning = ['TIMEOUT', 'raise the timeout option, or give the server less to do'];
+const LATE: Meaning = ['TIMEOUT', 'raise the timeout option, or reduce the load of the server'];
 const DISK: Meaning = [
   'UNAVAILABLE',
   "the server's disk or table space is full: free space or expire old readings",
 ];
 const READ_ONLY: Meaning = [
   'UNAVAILABLE',
-  'the server takes no writes now: make it writable, or name its primary',
+  'the server accepts no writes now: make it writable, or use its primary',
 ];
-const VALUE: Meaning = ['REJECTED', 'a value is larger than the server takes, or breaks a rule of its table'];
+const VALUE: Meaning = [
+  'REJECTED',
+  'a value is larger than the server accepts, or breaks a rule of its table',
+];
 const LAYOUT: Meaning = [
   'MISCONFIGURED',
-  'tables are not as this version expects: were they changed by hand?',
+  'the tables do not have the layout of this version: did another program change them?',
 ];
-const UNTRUSTED: Meaning = ['MISCONFIGURED', 'let tlsCAFile name the authority of the server'];
+const UNTRUSTED: Meaning = ['MISCONFIGURED', 'set tlsCAFile to the certificate authority of the server'];
 const OLD: Meaning = ['MISCONFIGURED', 'use MariaDB 10.6 or later'];
 
 /**
- * What the server's errors (https://mariadb.com/kb/en/mariadb-error-codes/) and the driver's own (45000 and up)
- * mean to a caller. Those not listed are UNEXPECTED.
+ * Meanings of the errors of the server (https://mariadb.com/kb/en/mariadb-error-codes/) and of the driver (45000
+ * and above). All others are UNEXPECTED.
  */
 const NUMBERS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [1021, DISK], // ER_DISK_FULL
@@ -109,37 +112,41 @@ const NUMBERS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [45027, GONE], // ER_POOL_ALREADY_CLOSED
   [45037, GONE], // ER_CLOSING_POOL
   [45042, GONE], // ER_PING_TIMEOUT
-  [45023, ['MISCONFIGURED', 'the server offers no TLS: set it up there, or leave the tls option out']], // ER_SERVER_SSL_DISABLED
+  [45023, ['MISCONFIGURED', 'the server does not support TLS: set it up there, or remove the tls option']], // ER_SERVER_SSL_DISABLED
   [45060, GONE], // ER_POOL_NOT_INITIALIZED
   [45061, GONE], // ER_POOL_NO_CONNECTION
 ]);
 
 const UNFORESEEN: Meaning = ['UNEXPECTED', 'see the log of the server, and the number in the manual'];
 
-/** Node's own codes that a person has to mend; all others of the network are UNAVAILABLE. */
+/** Node's error codes with a special hint. All other network errors are UNAVAILABLE. */
 const SYSTEM: Readonly<Record<string, Meaning>> = {
-  ECONNREFUSED: ['UNAVAILABLE', 'nothing listens there: start the server or mend host and port'],
-  ENOTFOUND: ['UNAVAILABLE', 'no such host name: mend the host of the URL, or the name service'],
+  ECONNREFUSED: ['UNAVAILABLE', 'nothing listens there: start the server, or correct host and port'],
+  ENOTFOUND: ['UNAVAILABLE', 'no such host name: correct the host of the URL, or the name service'],
 };
 
 const POOL_TIMEOUT = 45028; // ER_GET_CONNECTION_TIMEOUT
 const RETRIED = new Set([1205, 1213]);
 
-/** The number of a server's or the driver's error, or null when it is neither's. */
+/** The number of an error of the server or the driver, or null for other errors. */
 export function errorNumber(error: unknown): number | null {
   const number = error instanceof Error && 'errno' in error ? error.errno : null;
   return typeof number === 'number' ? number : null;
 }
 
-/** The server chose this transaction to give way; running it again helps. */
+/**
+ * Whether the server rolled back this transaction because of a deadlock. It can succeed when it is repeated.
+ */
 export function gaveWay(error: unknown): boolean {
   return RETRIED.has(errorNumber(error) ?? 0);
 }
 
-/** What a failed call means; errors that are neither the server's nor the driver's pass through. */
+/**
+ * Maps the error of a failed call. Errors that come neither from the server nor from the driver stay as they are.
+ */
 export function toStoreError(error: unknown, { host, port, database }: MariadbConfig): unknown {
   const number = errorNumber(error);
-  // The driver passes on what is wrong with a certificate as Node says it.
+  // The driver passes on Node's errors about certificates.
   if (error instanceof StoreError || (number === null && !isUntrusted(error))) return error;
   const root = rootCause(error as Error);
   const [code, hint] = meaning(root);
@@ -156,7 +163,7 @@ function meaning(error: Error): Meaning {
   return NUMBERS.get(number ?? 0) ?? SYSTEM[name] ?? ((number ?? 0) > 0 ? UNFORESEEN : GONE);
 }
 
-/** A pool that found no connection, and a session that could not be set up, say why in their cause. */
+/** Errors of the pool and of the session setup have the reason in their cause. */
 function rootCause(error: Error): Error {
   let root = error;
   while (root.cause instanceof Error && errorNumber(root.cause) !== null) root = root.cause;

@@ -8,7 +8,7 @@ export const READING_COLUMNS = 'r.time, r.value, r.text, r.received, b.boot, r.s
 
 const QUALITY_NUMBERS = new Map(QUALITIES.map((quality, index) => [quality, index]));
 
-// MariaDB stores -0 as 0; the sign is kept beside the quality.
+// MariaDB stores -0 as 0, so the sign is stored with the quality.
 const NEGATIVE_ZERO = 8;
 
 /** A reading's quality, and whether its value is -0, as one small number. */

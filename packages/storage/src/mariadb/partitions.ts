@@ -4,22 +4,25 @@ import type { Database, Row } from './database.ts';
 
 const DAY = 86_400_000_000;
 const CHECK_MS = 3_600_000;
-/** Whole partitions there are beyond the one of now. */
+/** Partitions to create beyond the present one. */
 const AHEAD = 2;
 const DDL_MS = 120_000;
-// A change of partitions waits for statements under way, and all others wait for it.
+// A change of partitions waits for running statements, and all other statements wait for it.
 const DDL_WAIT_S = 5;
 
 interface Partition {
   readonly name: string;
-  /** Microseconds; readings in it are older, and not older than the bound of the one before. */
+  /**
+   * Microseconds. Readings in the partition are older than this, and not older than the bound of the partition
+   * before.
+   */
   readonly bound: number;
 }
 
 /**
- * Partitions of `readings` by time, so that expiry can drop files in place of rows. What is later than the last
- * bound goes into `future`, from which new ones are cut before time gets there; so a reading always has a
- * place, and being late with a partition costs only a slower expiry.
+ * Partitions of `readings` by time, so that expiry can drop files instead of rows. Readings after the last bound
+ * go to `future`. New partitions are split from it in advance. So every reading has a partition, and a late split
+ * only makes expiry slower.
  */
 export class Partitions {
   readonly #db: Database;
@@ -33,12 +36,12 @@ export class Partitions {
     this.#logger = logger;
   }
 
-  /** To be called with every write: extends once an hour. */
+  /** Call this with every write. It extends partitions once an hour. */
   async keepAhead(): Promise<void> {
     if (Date.now() >= this.#checkAt) await this.extend();
   }
 
-  /** Makes partitions for the times to come, in turns with other processes; a failure is only logged. */
+  /** Creates partitions for the future, in one process at a time. A failure is only logged. */
   async extend(): Promise<void> {
     this.#checkAt = Date.now() + CHECK_MS;
     const now = Date.now() * 1000;
@@ -52,11 +55,11 @@ export class Partitions {
         await connection.query(alter(`reorganize partition future into (${parts.join(', ')})`));
       });
     } catch (err) {
-      this.#logger.warn({ err, backend: 'mariadb' }, 'cannot make partitions for readings to come');
+      this.#logger.warn({ err, backend: 'mariadb' }, 'cannot create partitions for future readings');
     }
   }
 
-  /** Drops those with nothing from `before` on; resolves to whether there was anything in them. */
+  /** Drops partitions that are older than `before`. Resolves to whether they had readings. */
   async drop(before: number): Promise<boolean> {
     const isOld = ({ bound }: Partition): boolean => bound <= before;
     if (!(await this.#db.run(list)).some(isOld)) return false;
@@ -69,7 +72,10 @@ export class Partitions {
     });
   }
 
-  /** Bounds of the partitions to be made. The first of all, and the first after a long rest, hold what is older. */
+  /**
+   * Bounds of the partitions to create. The very first one, and the first one after a long break, also hold older
+   * readings.
+   */
   #wanted(partitions: readonly Partition[], now: number): number[] {
     const current = Math.floor(now / this.#width) * this.#width;
     const newest = partitions.at(-1)?.bound ?? 0;
@@ -78,7 +84,7 @@ export class Partitions {
   }
 }
 
-/** All but `future`, by time. */
+/** All partitions except `future`, by time. */
 async function list(connection: Connection): Promise<Partition[]> {
   const rows = await connection.query<Row[]>(`
     select partition_name as name, partition_description as bound from information_schema.partitions

@@ -8,9 +8,9 @@ interface Waiter {
 }
 
 /**
- * At most `limit` connections, made when first needed. The driver's own pool knows connections by the server's
- * thread ids, which begin anew when the server does, and tells a caller why it cannot connect only after
- * having tried for as long as it may.
+ * At most `limit` connections, which are opened when needed. The driver's own pool identifies connections by
+ * thread ids of the server, which restart with the server. It also reports why it cannot connect only after its
+ * whole timeout.
  */
 export class Pool {
   readonly #connect: () => Promise<Connection>;
@@ -27,7 +27,7 @@ export class Pool {
     this.#waitMs = waitMs;
   }
 
-  /** A connection to be given back with `release`; OVERLOADED when none gets free in time. */
+  /** A connection, to be returned with `release`. Rejects with OVERLOADED if none becomes free in time. */
   acquire(): Promise<Connection> {
     if (this.#ended) throw new StoreError('CLOSED', 'the mariadb store is not open');
     for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
@@ -38,7 +38,7 @@ export class Pool {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        const message = `mariadb: none of ${this.#limit} connections got free within ${this.#waitMs} ms`;
+        const message = `mariadb: none of ${this.#limit} connections became free within ${this.#waitMs} ms`;
         reject(new StoreError('OVERLOADED', message, { hint: 'raise the writers or the readers option' }));
       }, this.#waitMs);
       const waiter = { resolve, reject, timer };
@@ -57,7 +57,7 @@ export class Pool {
     else waiter.resolve(connection);
   }
 
-  /** Ends idle connections now, others when they are released. */
+  /** Closes idle connections now, and others when they are released. */
   async end(): Promise<void> {
     this.#ended = true;
     await Promise.all(this.#idle.splice(0).map((connection) => this.#drop(connection)));
@@ -74,7 +74,7 @@ export class Pool {
     }
   }
 
-  /** A place got free: the first that waits gets a new connection, or hears why there is none. */
+  /** A connection was closed: the first waiting call gets a new connection, or the error. */
   #refill(): void {
     const waiter = this.#next();
     if (waiter !== null) this.#add().then(waiter.resolve, waiter.reject);
@@ -89,7 +89,7 @@ export class Pool {
 
   async #drop(connection: Connection): Promise<void> {
     this.#size -= 1;
-    // The driver takes leave and closes the socket without waiting for an answer.
+    // The driver sends the end of the session and closes the socket without waiting for an answer.
     await connection.end().catch(() => connection.destroy());
   }
 }

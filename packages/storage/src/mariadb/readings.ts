@@ -11,9 +11,9 @@ import { SeriesDictionary } from './series.ts';
 import { storeRows } from './statements.ts';
 
 const LATEST_DEVICES = 500;
-// Series that one statement of `latest` looks into.
+// Series that one statement of `latest` reads.
 const LATEST_SERIES = 1000;
-// A statement of an expiry ends at so many rows dropped or series looked at.
+// The most rows to delete and series to check in one statement of an expiry.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 500;
 
@@ -21,7 +21,7 @@ const PAGE = `
   select ${READING_COLUMNS} from readings r left join boots b on b.id = r.boot
   where r.series = ? and r.time >= ? and r.time < ? order by r.time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit ?`, desc: `${PAGE} desc limit ?` };
-// The inner table has the newest times, each found at the end of the key.
+// The inner table has the newest times, each read from the end of the key.
 const LATEST = `
   select s.device, s.metric, s.newest, ${READING_COLUMNS}
   from (
@@ -85,7 +85,7 @@ export class MariadbReadings implements ReadingStore {
     });
   }
 
-  /** Page by page of the series, so that neither side looks into more than are asked for. */
+  /** Reads one page of series at a time, so that neither side reads more than the limit. */
   async latest(devices: readonly string[], limit: number): Promise<Reading[]> {
     const found: Reading[] = [];
     for (let start = 0; start < devices.length; start += LATEST_DEVICES) {
@@ -118,7 +118,9 @@ export class MariadbReadings implements ReadingStore {
     return foldBuckets(all, bucket);
   }
 
-  /** Drops whole partitions, of which nobody counts the rows, then rows of the one that `before` cuts. */
+  /**
+   * Drops whole partitions without counting rows, then deletes rows of the partition that contains `before`.
+   */
   async expire(before: number): Promise<number | null> {
     const dropped = await this.#partitions.drop(before);
     let rows = 0;
@@ -149,7 +151,7 @@ export class MariadbReadings implements ReadingStore {
     }
   }
 
-  /** A device's series by metric, or the one that is named. */
+  /** The series of a device by metric, or only the named one. */
   async #seriesOf(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesRow[]> {
     const sql = 'select id, metric from series where device = ?';
     const rows =

@@ -17,7 +17,7 @@ const TABLE_EXISTS = 1050;
 const NO_SUCH_TABLE = 1146;
 const NO_SUCH_FIELD = 1054;
 
-/** Records in the table layout of YCSB's JDBC binding. Table and field names come checked. */
+/** Records in the table layout of YCSB's JDBC binding. Table and field names are checked already. */
 export class MariadbRecords implements BackendRecords {
   readonly #db: Database;
 
@@ -45,7 +45,7 @@ export class MariadbRecords implements BackendRecords {
       demandOwn(table, kind);
       if (kind === 'absent') return;
       try {
-        // From here on no other program can put another table in its place.
+        // From now on, no other program can replace the table.
         await connection.query(`lock tables \`${table}\` write`);
         demandOwn(table, await inspect(connection, table));
         await connection.query(`drop table \`${table}\``);
@@ -100,7 +100,7 @@ export class MariadbRecords implements BackendRecords {
   }
 }
 
-// Names are told apart by case where the server tells them apart.
+// Compares names with case if the server does.
 const INSPECT = `
   select t.table_type as kind, t.table_comment as comment, upper(c.column_name) as name, c.data_type as type
   from information_schema.tables t
@@ -121,7 +121,7 @@ async function inspect(connection: Connection, table: string): Promise<TableKind
   return kindOf(first.comment === TABLE_MARK, isLayout);
 }
 
-/** A missing table or field is the caller's, not a damaged schema. */
+/** A missing table or field is an error of the caller, not a damaged schema. */
 async function onTable<T>(table: string, call: Promise<T>): Promise<T> {
   try {
     return await call;

@@ -3,12 +3,12 @@ import { StoreError } from '../errors.ts';
 import type { MariadbConfig } from './config.ts';
 import { type Database, isNumber, type Row } from './database.ts';
 
-/** `nopad`: blanks at the end count; `bin`: texts are equal and ordered by code point. */
+/** `nopad`: trailing blanks count. `bin`: text is compared and ordered by code point. */
 const TEXT = 'character set utf8mb4 collate utf8mb4_nopad_bin';
 
 /**
- * Statements that lead from each version to the next; never changed once released, only appended to. The server
- * commits each by itself, so each must bear being run again.
+ * Statements that upgrade from each version to the next. Released statements never change; new ones are appended.
+ * The server commits each statement separately, so each must be safe to run again.
  */
 const STEPS: readonly (readonly string[])[] = [
   [
@@ -22,7 +22,7 @@ const STEPS: readonly (readonly string[])[] = [
       id int unsigned not null auto_increment primary key,
       boot varchar(200) not null unique
     ) engine = innodb ${TEXT}`,
-    // A number is in value, a text in text. received counts from time. quality: see mapping.ts.
+    // Numbers are in value, texts in text. received is stored as its difference to time. quality: see mapping.ts.
     `create table if not exists readings (
       series int unsigned not null,
       time bigint not null,
@@ -51,12 +51,12 @@ const STEPS: readonly (readonly string[])[] = [
 export const SCHEMA_VERSION = STEPS.length;
 
 const NO_SUCH_TABLE = 1146;
-// Creating a table takes long on a slow disk, and another process may be at it.
+// Creating a table takes long on a slow disk, and another process can be doing it.
 const MIGRATE_MS = 120_000;
 
-/** Brings the schema up to date. Processes that do so at the same time take turns. */
+/** Upgrades the schema. One process does it at a time. */
 export async function migrate(db: Database, config: MariadbConfig): Promise<void> {
-  // Asked first, since most starts find it done and need no right to change tables.
+  // This check comes first, because most starts find the schema complete and need no right to change tables.
   if ((await db.run((connection) => version(connection, config))) === SCHEMA_VERSION) return;
   await db.exclusively(MIGRATE_MS, (connection) => upgrade(connection, config));
 }
@@ -76,7 +76,7 @@ async function upgrade(connection: Connection, config: MariadbConfig): Promise<v
   await connection.query('replace into tidegauge_schema (one, version) values (1, ?)', [SCHEMA_VERSION]);
 }
 
-/** The version there is, 0 for an empty database. */
+/** The version of the schema, or 0 for an empty database. */
 async function version(connection: Connection, { host, port, database }: MariadbConfig): Promise<number> {
   const rows = await connection
     .query<Row[]>('select version from tidegauge_schema')

@@ -7,20 +7,20 @@ const LEARN_ROWS = 1000;
 
 export interface Series {
   readonly id: number;
-  /** Readings of the batch being sorted. */
+  /** Readings of the present batch. */
   rows: Reading[];
-  /** The boot seen last and its number, for boots change rarely. */
+  /** The last boot and its number. Boots change rarely. */
   boot: string | null;
   bootId: number | null;
 }
 
-/** Names that a batch needs and nobody knows yet: flat, (device, metric) by (device, metric). */
+/** Names that a batch needs and the cache lacks, as a flat list of device, metric, device, metric. */
 export interface Missing {
   readonly series: string[];
   readonly boots: string[];
 }
 
-/** Numbers of series and boots as the database gave them. They are committed on their own and never change. */
+/** Numbers of series and boots. They are committed separately and never change. */
 export class SeriesDictionary {
   readonly #db: Database;
   readonly #devices = new Map<string, Map<string, Series>>();
@@ -41,7 +41,7 @@ export class SeriesDictionary {
     return this.#devices.get(device)?.get(metric);
   }
 
-  /** Undefined when it is to be learnt first. */
+  /** Undefined if the number must be read first. */
   bootId(series: Series, boot: string | null): number | null | undefined {
     if (boot === null) return null;
     if (series.boot === boot) return series.bootId;
@@ -52,7 +52,7 @@ export class SeriesDictionary {
     return id;
   }
 
-  /** Asks for numbers, and has those made that are new. */
+  /** Reads numbers, and inserts new names. */
   async learn({ series, boots }: Missing): Promise<void> {
     if (this.#bytes >= MAX_CACHED_BYTES) this.clear();
     for (let start = 0; start < series.length; start += 2 * LEARN_ROWS) {
@@ -75,7 +75,7 @@ export class SeriesDictionary {
       metrics = new Map();
       this.#devices.set(device, metrics);
     }
-    // Another write may have learnt it meanwhile.
+    // Another write may have read it in the meantime.
     if (metrics.has(metric)) return;
     metrics.set(metric, { id, rows: [], boot: null, bootId: null });
     this.#bytes += cachedBytes(device, metric);

@@ -2,14 +2,14 @@ import type { Connection, UpsertResult } from 'mariadb';
 import { COLUMNS, type Rows, WIDTH } from './batch.ts';
 
 /**
- * Rows per statement, so that few statements, prepared once per connection, serve batches of any size. 512 rows
- * of the longest texts stay below the server's default max_allowed_packet.
+ * Rows per statement. With these sizes, a few prepared statements per connection are enough for batches of any
+ * size. 512 rows with the longest texts stay below the server's default max_allowed_packet.
  */
 const SIZES = [512, 256, 128, 64, 32, 16, 8, 4, 2, 1] as const;
 
-// Of a known identity nothing changes, so that affected rows are the new ones.
+// A known identity stays as it is, so affected rows are new rows.
 const INSERT = 'on duplicate key update series = readings.series';
-// Assigned from left to right. 0 and -0 are equal, and so the bits stay.
+// Assigned from left to right. 0 and -0 are equal, so the stored bits stay.
 const isSame = '(value <=> values(value) and text <=> values(text))';
 const keep = (column: string): string => `${column} = if(${isSame}, ${column}, values(${column}))`;
 const CORRECT = `on duplicate key update
@@ -28,14 +28,14 @@ const INSERTS = statements(INSERT);
 const CORRECTIONS = statements(CORRECT);
 
 /**
- * Writes rows of different identities within the connection's transaction; resolves to how many were new or
- * changed. The server's count adds new rows and twice the changed ones, which cannot be told apart; so rows are
- * first inserted, and pieces in which some were known are then corrected.
+ * Writes rows of different identities in the transaction of the connection. Resolves to the number of new or
+ * changed rows. The count of the server is new rows plus twice the changed ones, so it is ambiguous. Therefore
+ * rows are inserted first, and parts with known identities are then corrected.
  */
 export async function storeRows(connection: Connection, rows: Rows): Promise<number> {
   const run = async (sql: string, values: Rows): Promise<number> =>
     (await connection.execute<UpsertResult>(sql, values)).affectedRows;
-  // Sent without waiting; the session does not commit by itself, so that all are undone if one fails.
+  // Sent without waiting. The session does not commit automatically, so all are rolled back if one fails.
   const stored = await Promise.all(
     pieces(rows).map(async (piece) => {
       const size = piece.length / WIDTH;

@@ -21,7 +21,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   maxReplicationFactor: 1,
 });
 
-/** MongoDB, or a server that speaks its protocol: one, a replica set, or a sharded cluster's routers. */
+/** MongoDB, or a compatible server: one server, a replica set, or the routers of a sharded cluster. */
 export class MongodbBackend implements Backend {
   readonly name = 'mongodb';
   readonly capabilities = CAPABILITIES;
@@ -45,7 +45,7 @@ export class MongodbBackend implements Backend {
     return migrate(this.#db);
   }
 
-  /** Finds a server that takes writes, and reads there. */
+  /** Finds a server that accepts writes, and reads there. */
   async health(): Promise<void> {
     await this.#db.run(() => this.#db.schema.findOne({ _id: 'schema' }));
   }

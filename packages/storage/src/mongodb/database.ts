@@ -10,7 +10,7 @@ import type {
   TableDocument,
 } from './mapping.ts';
 
-/** The driver's client, with every wait bounded and its errors in our words. */
+/** The driver's client with bounded waits. It maps errors to StoreErrors. */
 export class Database {
   readonly #config: MongodbConfig;
   readonly #place: string;
@@ -21,12 +21,12 @@ export class Database {
     this.#place = placeOf(config);
   }
 
-  /** @throws {StoreError} within the connect timeout, nothing left open. */
+  /** @throws {StoreError} within the connect timeout. Nothing is left open. */
   async open(): Promise<void> {
     const client = await this.#guard(() => new MongoClient(url(this.#config), clientOptions(this.#config)));
     this.#client = client;
     try {
-      // A greeting takes no rights; reading does.
+      // A ping needs no rights, but a read does.
       await this.run(async () => {
         await client.connect();
         await this.schema.findOne({ _id: 'schema' });
@@ -42,7 +42,7 @@ export class Database {
     this.#client = null;
   }
 
-  /** Runs `work` on the database; everything it throws is a StoreError that names the place. */
+  /** Runs `work` on the database. All its errors become StoreErrors that name hosts and database. */
   run<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#guard(() => work(this.db));
   }
@@ -104,11 +104,11 @@ function clientOptions(config: MongodbConfig): MongoClientOptions {
     ...(tlsCAFile === null ? {} : { tlsCAFile }),
     tls: tls === 'true',
     writeConcern: { w, journal: j === 'true', wtimeoutMS: timeout },
-    // Duplicates are told from corrections by reading what a write has met.
+    // A write reads the documents that exist, to distinguish duplicates from corrections.
     readPreference: 'primary',
-    // The driver retries where the server has sessions for it: replica sets and shards.
+    // The driver retries where the server supports sessions: replica sets and sharded clusters.
     retryWrites: true,
-    // A read asked again of a server that hangs waits for a connection, and says that all are busy.
+    // A retried read on a server that hangs would wait for a connection, and report that all are busy.
     retryReads: false,
     serverSelectionTimeoutMS: connect,
     connectTimeoutMS: connect,

@@ -24,7 +24,7 @@ export class MongodbDevices implements DeviceStore {
     const { _id, ...fields } = fromDevice(device);
     const replace = () => this.#db.devices.replaceOne({ _id }, fields, { upsert: true });
     return this.#db.run(async () => {
-      // Of two that create it at the same moment, one is refused.
+      // If two calls create the device at the same time, one is refused.
       const result = await replace().catch((error: unknown) => {
         if (!isDuplicateKey(error)) throw error;
         return replace();

@@ -21,19 +21,18 @@ export const DUPLICATE_KEY = 11000;
 
 type Meaning = readonly [code: StoreErrorCode, hint: string];
 
-const LOGIN = 'check user, password and authSource: the database that the user is defined in';
+const LOGIN = 'check user, password and authSource, the database in which the user is defined';
 const RIGHTS = 'grant the user the role readWrite on the database';
-const WRITE_CONCERN = 'ask for no more members than the replica set has with the option w';
+const WRITE_CONCERN = 'set the w option to at most the number of members of the replica set';
 const NO_PRIMARY = 'the replica set is choosing another primary, or a server stops: wait';
-const DOCUMENT = 'the server takes documents of at most 16 MiB';
+const DOCUMENT = 'the server accepts documents of at most 16 MiB';
 const SHARDS = 'shards are moving: write again';
 const SERVER = 'see the log of the server';
 const SUITABLE = 'use MongoDB 4.4 or later, or FerretDB 2';
-const SLOW = 'the server is slow: raise the timeout option, or give it more';
+const SLOW = 'the server is slow: raise the timeout option, or give the server more resources';
 
 /**
- * Server error codes that can leave a call
- * (https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml).
+ * Error codes of the server (https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml).
  */
 export const SERVER_CODES: Readonly<Record<number, Meaning>> = {
   1: ['UNEXPECTED', SERVER],
@@ -45,39 +44,39 @@ export const SERVER_CODES: Readonly<Record<number, Meaning>> = {
   13: ['MISCONFIGURED', RIGHTS],
   18: ['MISCONFIGURED', LOGIN],
   20: ['MISCONFIGURED', SUITABLE],
-  26: ['MISCONFIGURED', 'a collection is gone: start again, which creates it'],
-  43: ['UNAVAILABLE', 'the server has forgotten a cursor: ask again'],
+  26: ['MISCONFIGURED', 'a collection is missing: restart, which creates it'],
+  43: ['UNAVAILABLE', 'the server has closed a cursor: read again'],
   50: ['TIMEOUT', SLOW],
   59: ['MISCONFIGURED', SUITABLE],
   61: ['MISCONFIGURED', 'shard readings by {_id: 1}'],
   63: ['UNAVAILABLE', SHARDS],
-  64: ['TIMEOUT', 'members did not confirm a write in time: see w, and that they run'],
+  64: ['TIMEOUT', 'members did not confirm a write in time: check w, and that they run'],
   79: ['MISCONFIGURED', WRITE_CONCERN],
-  85: ['MISCONFIGURED', 'an index of ours was changed by something else: drop it, and start again'],
-  86: ['MISCONFIGURED', 'an index of ours was changed by something else: drop it, and start again'],
+  85: ['MISCONFIGURED', 'another program changed an index of Tidegauge: drop it, and restart'],
+  86: ['MISCONFIGURED', 'another program changed an index of Tidegauge: drop it, and restart'],
   89: ['TIMEOUT', SLOW],
   91: ['UNAVAILABLE', NO_PRIMARY],
   100: ['MISCONFIGURED', WRITE_CONCERN],
-  112: ['UNAVAILABLE', 'others write the same documents: write again'],
+  112: ['UNAVAILABLE', 'other processes write the same documents: write again'],
   115: ['MISCONFIGURED', SUITABLE],
   121: ['REJECTED', 'a rule of the collection refuses the document'],
   133: ['UNAVAILABLE', NO_PRIMARY],
   134: ['UNAVAILABLE', NO_PRIMARY],
-  146: ['OVERLOADED', 'the server is out of memory for this: ask for less'],
+  146: ['OVERLOADED', 'the server has not enough memory for this: read or write less at a time'],
   150: ['UNAVAILABLE', SHARDS],
   189: ['UNAVAILABLE', NO_PRIMARY],
   202: ['TIMEOUT', SLOW],
   234: ['UNAVAILABLE', NO_PRIMARY],
   238: ['MISCONFIGURED', SUITABLE],
   262: ['TIMEOUT', SLOW],
-  391: ['UNAVAILABLE', 'the server asks for another login: wait'],
-  9001: ['UNAVAILABLE', 'the connection broke: wait'],
+  391: ['UNAVAILABLE', 'the server requires a new login: wait'],
+  9001: ['UNAVAILABLE', 'the connection failed: wait'],
   10058: ['UNAVAILABLE', NO_PRIMARY],
   10107: ['UNAVAILABLE', NO_PRIMARY],
   10334: ['REJECTED', DOCUMENT],
   11600: ['UNAVAILABLE', NO_PRIMARY],
   11602: ['UNAVAILABLE', NO_PRIMARY],
-  [DUPLICATE_KEY]: ['UNAVAILABLE', 'another process wrote the same at the same moment: write again'],
+  [DUPLICATE_KEY]: ['UNAVAILABLE', 'another process wrote the same at the same time: write again'],
   13388: ['UNAVAILABLE', SHARDS],
   13435: ['UNAVAILABLE', NO_PRIMARY],
   13436: ['UNAVAILABLE', NO_PRIMARY],
@@ -88,12 +87,15 @@ export function isDuplicateKey(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
-/** PostgreSQL's words, for which DocumentDB has no code of its own. */
+/** Messages of PostgreSQL for which DocumentDB has no code. */
 export function isDeadlock(error: unknown): boolean {
   return error instanceof MongoServerError && /deadlock detected/.test(error.message);
 }
 
-/** What a failed call means, naming the place (hosts and database); StoreErrors and mistakes pass through. */
+/**
+ * Maps the error of a failed call, and adds hosts and database. StoreErrors and errors of our code stay as they
+ * are.
+ */
 export function toStoreError(error: unknown, place: string): unknown {
   const meaning = meaningOf(error);
   if (meaning === null) return error;
@@ -102,25 +104,25 @@ export function toStoreError(error: unknown, place: string): unknown {
 }
 
 function meaningOf(error: unknown): Meaning | null {
-  // Thrown by the driver's serializer where a document outgrows its buffer.
+  // The driver's serializer throws this if a document exceeds its buffer.
   if (error instanceof RangeError || nameOf(error).startsWith('BSON')) return ['REJECTED', DOCUMENT];
   if ((error as NodeJS.ErrnoException | null)?.syscall === 'open') {
-    return ['MISCONFIGURED', 'name a file that this user may read with the option tlsCAFile'];
+    return ['MISCONFIGURED', 'set tlsCAFile to a file that this user can read'];
   }
   if (!(error instanceof MongoError)) return null;
   if (error.hasErrorLabel(MongoErrorLabel.SystemOverloadedError)) return ['OVERLOADED', SLOW];
   if (error instanceof MongoServerError) return ofServer(error);
   if (error instanceof MongoServerSelectionError) {
-    return ['UNAVAILABLE', 'check host, port, that the server runs, and the name of the replica set'];
+    return ['UNAVAILABLE', 'check host and port, that the server runs, and the name of the replica set'];
   }
   if (error instanceof MongoNetworkTimeoutError || error instanceof MongoOperationTimeoutError) {
     return ['TIMEOUT', SLOW];
   }
-  if (error instanceof MongoNetworkError) return ['UNAVAILABLE', 'the connection broke: wait'];
+  if (error instanceof MongoNetworkError) return ['UNAVAILABLE', 'the connection failed: wait'];
   if (nameOf(error) === 'MongoWaitQueueTimeoutError') {
     return [
       'OVERLOADED',
-      'no connection came free: ask for less at a time, or see whether the server answers',
+      'no connection became free: make fewer calls at the same time, or check whether the server answers',
     ];
   }
   if (
@@ -139,24 +141,24 @@ function meaningOf(error: unknown): Meaning | null {
 }
 
 function ofServer(error: MongoServerError): Meaning {
-  // BadValue (2) also stands for a document that is too large (FerretDB), and for w beyond a single server.
+  // BadValue (2) is also used for a document that is too large (FerretDB), and for w above 1 on a single server.
   if (/larger than/i.test(error.message)) return ['REJECTED', DOCUMENT];
   if (/not replicated|'w' > 1/.test(error.message)) return ['MISCONFIGURED', WRITE_CONCERN];
-  // A batch whose connection broke has the error of the connection inside.
+  // A batch whose connection failed contains the error of the connection.
   const inner: unknown = error.errorResponse;
   if (inner instanceof MongoError && inner !== error) return meaningOf(inner) ?? ['UNEXPECTED', SERVER];
   const code = error instanceof MongoBulkWriteError ? ofBulk(error) : error.code;
   return SERVER_CODES[Number(code)] ?? ['UNEXPECTED', SERVER];
 }
 
-/** A batch fails for its first reason that is no duplicate. */
+/** The error of a batch is its first one that is not a duplicate. */
 function ofBulk(error: MongoBulkWriteError): unknown {
   const errors = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
   const first = errors.find(({ code }) => code !== DUPLICATE_KEY)?.code;
   return first ?? error.result?.getWriteConcernError()?.code ?? error.code;
 }
 
-/** A selection fails with one server's reason at best: all of them are told. */
+/** A failed server selection has at most the reason of one server. This returns the reasons of all. */
 function describe(error: Error): string {
   if (!(error instanceof MongoServerSelectionError)) return error.message;
   const servers = [...(error.reason?.servers.values() ?? [])];

@@ -2,10 +2,10 @@ import { type Collection, type Document, MongoBulkWriteError, type OptionalUnles
 import { DUPLICATE_KEY } from './errors.ts';
 
 /**
- * Inserts documents; resolves to the indexes of those whose identity is there already. Documents come sorted by
- * it, so that writers of the same ones wait for each other in one order and never in a circle.
+ * Inserts documents. Resolves to the indexes of those whose identity exists already. Documents are sorted by
+ * identity, so that concurrent writers wait for each other in one order and never deadlock.
  *
- * That also holds `w`: a server makes an insert that it refuses wait for whatever it has met.
+ * `w` also applies to existing documents: a server makes a refused insert wait for the document that exists.
  */
 export async function insertNew<T extends Document>(
   collection: Collection<T>,

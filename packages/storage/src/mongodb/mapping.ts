@@ -2,16 +2,16 @@ import type { Attributes, Device, Quality, Reading } from '@tidegauge/readings';
 import { Double } from 'mongodb';
 import type { DevicePatch, RecordFields } from '../contract.ts';
 
-/** Series and time in this order: documents compare field by field. */
+/** Series and time in this order, because documents are compared field by field. */
 export interface ReadingKey {
   readonly s: number;
   readonly t: number;
 }
 
-/** A reading; what is null or as usual is left out. */
+/** A reading. Null and default values are left out. */
 export interface ReadingDocument {
   readonly _id: ReadingKey;
-  /** The value; a number always as a double. */
+  /** The value. Numbers are always doubles. */
   readonly v: Double | number | string;
   /** `received` as its difference to the time. */
   readonly r: number;
@@ -26,7 +26,7 @@ export interface SeriesDocument {
   readonly m: string;
 }
 
-/** Attributes as pairs: their names may have dots and dollars, which fields should not. */
+/** Attributes as pairs, because their names can have dots and dollar signs. */
 export interface DeviceDocument extends Omit<Device, 'name' | 'attributes'> {
   readonly _id: string;
   readonly attributes: readonly { readonly k: string; readonly v: Attributes[string] }[];
@@ -37,11 +37,11 @@ export interface SchemaDocument {
   readonly version: number;
 }
 
-/** A collection of records that Tidegauge made. The server gives the UUID to no other one. */
+/** A collection of records that Tidegauge created. No other collection has its UUID. */
 export interface TableDocument {
   /** The UUID of the collection, in hexadecimal. */
   readonly _id: string;
-  /** The name it was made under, for people. */
+  /** Its name at creation, for people. */
   readonly table: string;
 }
 
@@ -92,7 +92,7 @@ function fromAttributes(attributes: Attributes): DeviceDocument['attributes'] {
   return Object.entries(attributes).map(([k, v]) => ({ k, v }));
 }
 
-/** YCSB's binding keeps fields as bytes, and passes over any that are not. */
+/** YCSB's binding stores fields as bytes, and ignores other types. */
 export function fromFields(fields: RecordFields): Record<string, Buffer> {
   return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, Buffer.from(text)]));
 }

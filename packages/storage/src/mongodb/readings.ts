@@ -17,23 +17,23 @@ const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
 /** Queries for single series that run at the same time. */
 const AT_ONCE = 4;
-/** Devices that `latest` looks into together. */
+/** Devices that `latest` reads together. */
 const DEVICES_AT_ONCE = 8;
 
-/** What a batch comes to, per identity in the order of keys. */
+/** A batch per identity, in the order of keys. */
 interface Identities {
-  /** The first reading of each. */
+  /** The first reading of each identity. */
   readonly first: ReadingDocument[];
-  /** The last of each that ends with another value than it began with. */
+  /** The last reading of each identity whose last value differs from its first. */
   readonly last: ReadingDocument[];
-  /** Readings that correct one of the same batch. */
+  /** The number of readings that correct another one of the same batch. */
   readonly corrections: number;
 }
 
 /**
- * Readings under one key each, {series, time}. New ones, nearly all, cost an insert; a write then reads the
- * values it has met under keys that were taken, and replaces those that differ. Bulk upserts take a tenth of the
- * inserts' rate on FerretDB, and report a document as modified that was not.
+ * Readings by the key {series, time}. Nearly all readings are new and need an insert only. A write then reads the
+ * values of existing keys, and replaces those that differ. Bulk upserts have a tenth of the rate of inserts on
+ * FerretDB, and report unchanged documents as modified.
  */
 export class MongodbReadings implements ReadingStore {
   readonly #db: Database;
@@ -55,14 +55,14 @@ export class MongodbReadings implements ReadingStore {
     });
   }
 
-  /** Replaces those whose stored value differs; resolves to how many. */
+  /** Replaces documents whose stored value differs. Resolves to their number. */
   async #correct(documents: readonly ReadingDocument[]): Promise<number> {
     if (documents.length === 0) return 0;
     const wanted = { _id: { $in: documents.map(({ _id }) => _id) } };
     const cursor = this.#db.readings.find(wanted, { projection: { v: 1 }, batchSize: documents.length });
     const stored = new Map<string, unknown>();
     for (const { _id, v } of await cursor.toArray()) stored.set(keyText(_id), v);
-    // One that is gone was expired meanwhile.
+    // A missing document has expired in the meantime.
     return this.#replace(
       documents.filter(({ _id, v }) => {
         const known = stored.get(keyText(_id));
@@ -71,7 +71,7 @@ export class MongodbReadings implements ReadingStore {
     );
   }
 
-  /** Replaces documents unless they have the value already; resolves to how many had another. */
+  /** Replaces documents unless they have the value already. Resolves to the number of replaced documents. */
   async #replace(documents: readonly ReadingDocument[]): Promise<number> {
     if (documents.length === 0) return 0;
     const operations = documents.map(({ _id, ...replacement }) => ({
@@ -154,7 +154,7 @@ export class MongodbReadings implements ReadingStore {
     });
   }
 
-  /** In bounded parts, so that no single command holds up writes. */
+  /** Deletes in bounded parts, so that no command blocks writes for long. */
   async #expireSeries(series: number, before: number): Promise<number> {
     for (let expired = 0; ; ) {
       const old = await this.#db.readings

@@ -9,7 +9,10 @@ import { isNamespaceExists } from './schema.ts';
 
 const SAMPLE = 10;
 
-/** Records in the layout of YCSB's MongoDB binding: the key as _id, fields as bytes. Table names come checked. */
+/**
+ * Records in the layout of YCSB's MongoDB binding: the key as _id, fields as bytes. Table names are checked
+ * already.
+ */
 export class MongodbRecords implements BackendRecords {
   readonly #db: Database;
 
@@ -22,8 +25,8 @@ export class MongodbRecords implements BackendRecords {
   }
 
   /**
-   * Made under another name, registered and then renamed: when the collection has its name it has its mark, and one
-   * of that name that is there is never taken for new.
+   * Creates the collection under another name, sets the mark and renames it. So a collection with this name always
+   * has its mark, and an existing collection is never mistaken for a new one.
    */
   createTable(table: string, _fieldCount: number): Promise<void> {
     return this.#db.run(async (db) => {
@@ -36,7 +39,7 @@ export class MongodbRecords implements BackendRecords {
       } catch (error) {
         await this.#db.tables.deleteOne({ _id: id! });
         await db.dropCollection(temporary);
-        // FerretDB reports the unique index of its catalog, with no code of its own, where two renames meet.
+        // When two renames collide, FerretDB reports the unique index of its catalog without a code of its own.
         if (!isNamespaceExists(error) && (await infoOf(db, table)) === null) throw error;
       }
     });
@@ -100,7 +103,7 @@ export class MongodbRecords implements BackendRecords {
       const found = await infoOf(db, table);
       if (found === null) return 'absent';
       const kind = await this.#kindOf(table, found);
-      // A drop by another process, between the two looks, takes the mark and makes an own table look like another.
+      // Another process can drop the table and its mark between the two reads, so that the table looks unmarked.
       if (kind === 'own' || (await idOf(db, table)) === found.id) return kind;
     }
   }
@@ -108,7 +111,8 @@ export class MongodbRecords implements BackendRecords {
   async #kindOf(table: string, found: Found): Promise<TableKind> {
     if (found.type !== 'collection' || Object.keys(found.options).length > 0) return 'other';
     if (found.id !== null && (await this.#db.tables.findOne({ _id: found.id })) !== null) return 'own';
-    // A collection has no layout but that of its documents. YCSB's has at least one: the first insert makes it.
+    // Only its documents show the layout of a collection. YCSB's collection has at least one: the first insert
+    // creates it.
     const some = await this.#db.table(table).find().limit(SAMPLE).toArray();
     return kindOf(false, some.length > 0 && some.every(isRecord));
   }
@@ -123,7 +127,7 @@ function isRecord({ _id, ...fields }: Document): boolean {
 interface Found {
   readonly type: string;
   readonly options: object;
-  /** What the server calls this collection and never another one, in hexadecimal. */
+  /** The UUID of the collection in hexadecimal. No other collection has it. */
   readonly id: string | null;
 }
 

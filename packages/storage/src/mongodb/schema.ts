@@ -7,7 +7,7 @@ import { isDeadlock, isDuplicateKey } from './errors.ts';
 export const SCHEMA_VERSION = 1;
 
 const NAMESPACE_EXISTS = 48;
-/** Of migrations that deadlocked; each failure lets at least one other process get on. */
+/** Attempts of migrations that deadlock. After each failure, at least one other process continues. */
 const ATTEMPTS = 10;
 const RETRY_MS = 200;
 
@@ -28,8 +28,8 @@ const COLLECTIONS: Readonly<Record<string, readonly IndexDescription[]>> = {
 };
 
 /**
- * Creates what is missing; every step may be done by several processes at the same moment. On PostgreSQL with
- * DocumentDB indexes made at once can deadlock: who is refused tries again.
+ * Creates what is missing. Several processes can do every step at the same time. On PostgreSQL with DocumentDB,
+ * concurrent creation of indexes can deadlock: a refused process tries again.
  */
 export async function migrate(database: Database): Promise<void> {
   await database.run(async (db) => {
@@ -75,7 +75,7 @@ export function isNamespaceExists(error: unknown): boolean {
 async function record({ schema }: Database): Promise<void> {
   const set = () =>
     schema.updateOne({ _id: 'schema' }, { $max: { version: SCHEMA_VERSION } }, { upsert: true });
-  // Of two processes that both find nothing, one is refused.
+  // If two processes find no document, one of them is refused.
   await set().catch((error: unknown) => {
     if (!isDuplicateKey(error)) throw error;
     return set();

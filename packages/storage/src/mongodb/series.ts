@@ -8,10 +8,10 @@ import { insertNew } from './insert.ts';
 import type { SeriesDocument } from './mapping.ts';
 
 const DEVICES_PER_QUERY = 1000;
-// randomInt's widest. A number drawn twice is refused by the index on _id, and drawn again.
+// The widest range of randomInt. The index on _id refuses a number that is used already, and another one is drawn.
 const NUMBERS = 2 ** 48 - 1;
 
-/** Numbers of series. Never changed once given, so what is remembered stays right. */
+/** Numbers of series. They never change, so the cache stays valid. */
 export class SeriesDictionary {
   readonly #db: Database;
   readonly #devices = new Map<string, Map<string, number>>();
@@ -21,7 +21,7 @@ export class SeriesDictionary {
     this.#db = db;
   }
 
-  /** The number of each reading's series; new series get one. */
+  /** The number of the series of each reading. New series get a number. */
   async numbers(batch: readonly Reading[]): Promise<Float64Array> {
     const numbers = new Float64Array(batch.length);
     for (;;) {
@@ -29,12 +29,12 @@ export class SeriesDictionary {
       if (unknown.size === 0) return numbers;
       const missing = await this.#find(unknown);
       await insertNew(this.#db.series, missing);
-      // Another process may have been faster: what holds is what is stored.
+      // Another process may have been faster. The stored number is valid.
       if (missing.length > 0) await this.#find(unknown);
     }
   }
 
-  /** A device's series by metric, or the one that is named. */
+  /** The series of a device by metric, or only the named one. */
   async ofDevice(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesDocument[]> {
     const wanted = metric === undefined ? { d: device } : { d: device, m: metric };
     const found = await this.#db.series.find(wanted).limit(limit).toArray();
@@ -62,9 +62,9 @@ export class SeriesDictionary {
     return unknown;
   }
 
-  /** Remembers those that are stored; resolves to documents for the others. */
+  /** Caches stored series. Resolves to documents for the others. */
   async #find(unknown: ReadonlyMap<string, ReadonlySet<string>>): Promise<SeriesDocument[]> {
-    // Within a batch all must fit, so that a look-up after this finds them.
+    // The cache must hold all series of a batch, so that a look-up after this finds them.
     if (this.#bytes >= MAX_CACHED_BYTES) this.#clear();
     for (const { _id, d, m } of await this.ofDevices([...unknown.keys()])) {
       if (unknown.get(d)?.has(m) === true) this.#remember(d, m, _id);

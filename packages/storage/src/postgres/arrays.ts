@@ -20,7 +20,7 @@ export function int2Array(values: readonly number[]): Buffer {
   return buffer;
 }
 
-/** `bigint[]` of whole numbers from 0 to 2^53, or null where all are null. */
+/** `bigint[]` of whole numbers from 0 to 2^53. Null if all values are null. */
 export function int8Array(values: readonly (number | null)[]): Buffer | null {
   const nulls = count(values);
   if (nulls === values.length) return null;
@@ -43,7 +43,7 @@ export function int8Array(values: readonly (number | null)[]): Buffer | null {
   return buffer;
 }
 
-/** `double precision[]`, null for everything that is no number; null where all are. */
+/** `double precision[]`, with null for values that are not numbers. Null if no value is a number. */
 export function float8Array(values: readonly unknown[]): Buffer | null {
   let nulls = 0;
   for (const value of values) if (typeof value !== 'number') nulls += 1;
@@ -64,13 +64,13 @@ export function float8Array(values: readonly unknown[]): Buffer | null {
   return buffer;
 }
 
-/** `text[]`, null for everything that is no text; null where all are. */
+/** `text[]`, with null for values that are not text. Null if no value is text. */
 export function textArray(values: readonly unknown[]): Buffer | null {
   let nulls = 0;
   let bytes = 0;
   let last: unknown = null;
   let encoded: Buffer | null = null;
-  // Neighbours are often equal: rows come by series, and a series has one boot for long.
+  // Neighbours are often equal: rows are ordered by series, and the boot of a series rarely changes.
   const parts = values.map((value) => {
     if (value !== last) {
       last = value;
@@ -100,7 +100,7 @@ function count(values: readonly unknown[]): number {
   return nulls;
 }
 
-/** One dimension that starts at 1, and room for the elements, each behind its length. */
+/** One dimension that starts at 1, and space for the elements, each after its length. */
 function allocate(type: number, length: number, bytes: number, nulls: boolean): Buffer {
   const buffer = Buffer.allocUnsafe(HEADER + bytes);
   buffer.writeInt32BE(1, 0);

@@ -10,7 +10,7 @@ import { PostgresReadings } from './readings.ts';
 import { PostgresRecords } from './records.ts';
 import { migrate } from './schema.ts';
 
-/** PostgreSQL over bounded pools of connections; Citus as a dialect of it. */
+/** PostgreSQL with bounded pools of connections. Citus is a dialect of it. */
 export class PostgresBackend implements Backend {
   readonly name: string;
   readonly capabilities: Capabilities;
@@ -41,7 +41,7 @@ export class PostgresBackend implements Backend {
   async health(): Promise<void> {
     const { rows } = await this.#db.run('calls', `select current_setting('transaction_read_only')`);
     if (rows[0]?.[0] === 'off') return;
-    throw new StoreError('UNAVAILABLE', `${this.#db.place}: the server only reads`, {
+    throw new StoreError('UNAVAILABLE', `${this.#db.place}: the server is read-only`, {
       hint: 'it is a standby, or default_transaction_read_only is on: connect to the primary',
     });
   }

@@ -10,29 +10,29 @@ const CAPABILITIES: Capabilities = Object.freeze({
 });
 
 /**
- * Citus, spoken to on its coordinator: readings and records are cut into shards by series and key, devices and
- * the dictionary of series are reference tables, whole on every node. Workers that join later get reference
- * tables by themselves, and shards when the operator runs `citus_rebalance_start()`.
+ * Citus, through its coordinator. Readings and records are distributed by series and key. Devices and the
+ * dictionary of series are reference tables, which every node has. Workers that join later get reference tables
+ * automatically, and shards when the operator runs `citus_rebalance_start()`.
  */
 export function citus(distribution: Distribution): Dialect {
   return {
     name: 'citus',
     capabilities: CAPABILITIES,
-    // A limit inside a lateral subquery cannot be sent to the shards.
+    // Citus cannot send a limit inside a lateral subquery to the shards.
     lateral: false,
-    // It counts the rows that an `insert ... select` brought to the shards, whatever became of them there.
+    // Citus counts the rows that an `insert ... select` sent to the shards, not the rows that changed there.
     countsUpserts: false,
-    // Such an insert locks shards with several copies twice, first shared: two of them wait for each other.
+    // Such an insert locks shards with several copies twice, the first time shared, so two inserts can deadlock.
     takesTurns: distribution.rf > 1,
-    // Each connection to a worker takes part in the commit by itself.
+    // Each connection to a worker takes part in the commit separately.
     settings: { 'citus.max_adaptive_executor_pool_size': '1' },
     isPlaced,
     prepare: createExtension,
     async begin(connection) {
-      // Set with the table, not the session, in mind: tables that exist keep what they were made with.
+      // These settings apply to new tables. Existing tables keep their distribution.
       await connection.query(`set local citus.shard_count = ${distribution.shards}`);
       await connection.query(`set local citus.shard_replication_factor = ${distribution.rf}`);
-      // A transaction that touched reference tables must not go on over several connections per worker.
+      // After a transaction has used reference tables, it must not use several connections per worker.
       await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
     },
     async distribute(connection, table, column) {
@@ -57,9 +57,13 @@ async function createExtension(connection: Connection): Promise<void> {
   const sql = `select installed_version is not null from pg_available_extensions where name = 'citus'`;
   const [row] = (await connection.query(sql)).rows;
   if (row === undefined) {
-    throw new StoreError('MISCONFIGURED', `${connection.place}: the citus extension is not available there`, {
-      hint: 'install Citus on the coordinator and its workers, or use postgres:// for one server without it',
-    });
+    throw new StoreError(
+      'MISCONFIGURED',
+      `${connection.place}: the citus extension is not available on the server`,
+      {
+        hint: 'install Citus on the coordinator and its workers, or use postgres:// for one server without it',
+      },
+    );
   }
   if (row[0] === true) return;
   await connection.query('create extension if not exists citus');

@@ -6,9 +6,10 @@ import { readAuthority } from '../tls.ts';
 import { type PostgresConfig, WRITERS } from './config.ts';
 import { isStalePlan, keepsSession, toStoreError } from './errors.ts';
 
-// Statements kept prepared per connection; updates of many different sets of fields go beyond and stay unnamed.
+// Prepared statements per connection. Updates of many different sets of fields exceed this, and further ones stay
+// unnamed.
 const MAX_STATEMENTS = 256;
-// What the server's own timeout gets to answer before the connection is given up.
+// Extra time for the server's own timeout to answer. Then the connection is closed.
 const GRACE_MS = 2000;
 const IDLE_MS = 60_000;
 
@@ -19,34 +20,37 @@ export interface Result {
   readonly rows: readonly Row[];
   /** Names of the columns. */
   readonly columns: readonly string[];
-  /** Rows returned, or changed. */
+  /** The number of rows that were returned or changed. */
   readonly count: number;
 }
 
-/** One connection, for as long as it is lent. */
+/** One connection from the pool, during a call. */
 export interface Connection {
   /** Host, port and database, for messages. */
   readonly place: string;
   query(sql: string, values?: readonly Value[]): Promise<Result>;
 }
 
-/** Who asks: writers of readings have connections of their own, which no slow read can take. */
+/** The pool to use. Writers of readings have their own connections, which slow reads cannot occupy. */
 export type Lane = 'ingest' | 'calls';
 
 const INT8 = 20;
 
-// Whole numbers are below 2^53 throughout the contract.
+// All whole numbers in the contract are below 2^53.
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
 };
 
-/** What the driver's types leave out. */
+/** Fields that are missing in the driver's types. */
 interface Connecting {
   readonly connection: { readonly stream: { destroy(): void } };
 }
 
-/** The driver keeps the socket of a login that it gave up; the server would hold it, and this process, for a minute. */
+/**
+ * The driver keeps the socket of a failed login. Without this, the socket and this process would stay for a
+ * minute.
+ */
 class Client extends pg.Client {
   override connect(): Promise<never>;
   override connect(done: (error: Error) => void): void;
@@ -60,13 +64,13 @@ class Client extends pg.Client {
   }
 }
 
-/** Bounded pools of connections to one database, and statements prepared once per connection. */
+/** Bounded pools of connections to one database. Statements are prepared once per connection. */
 export class Database {
   readonly place: string;
-  /** Called when a connection was lost: the server may have another past than what is remembered of it. */
+  /** Called when a connection was lost: the server can have lost data that is cached here. */
   onLost: () => void = () => {};
   readonly #config: PostgresConfig;
-  /** The pools' own, which `open` completes before the first connection. */
+  /** The options object of the pools. `open` completes it before the first connection. */
   readonly #tls: ConnectionOptions | false;
   readonly #pools: Readonly<Record<Lane, pg.Pool>>;
   readonly #names = new Map<string, string>();
@@ -86,7 +90,7 @@ export class Database {
     const pool = (lane: Lane): pg.Pool => {
       const made = new pg.Pool(poolConfig(config, this.#tls, settings, this.#lanes[lane]));
       made.on('error', (err) => logger.debug({ err, place: this.place }, 'idle connection lost'));
-      // A connection can also be lost while it is lent and nothing runs on it; the next statement tells.
+      // A connection can also be lost while a call uses it and no statement runs. The next statement then fails.
       made.on('connect', (client) => client.on('error', () => this.onLost()));
       return made;
     };
@@ -112,7 +116,7 @@ export class Database {
 
   /** One statement, committed when it resolves. */
   async run(lane: Lane, sql: string, values: readonly Value[] = []): Promise<Result> {
-    // Each connection may hold a plan that a table made anew has left behind.
+    // Each connection can hold an outdated plan of a table that was created again.
     for (let stale = 0; ; stale += 1) {
       try {
         return await this.#lend(lane, (connection) => connection.query(sql, values));
@@ -172,7 +176,7 @@ export class Database {
     }
   }
 
-  /** What a statement with values is prepared as; the few without are sent as they are. */
+  /** The name of a prepared statement. Statements without values are not prepared. */
   #name(sql: string): string | null {
     let name = this.#names.get(sql);
     if (name === undefined && this.#names.size < MAX_STATEMENTS) {
@@ -186,7 +190,7 @@ export class Database {
 function tlsOptions({ host, sslmode }: PostgresConfig): ConnectionOptions | false {
   if (sslmode === 'disable') return false;
   return {
-    // For addresses, which the driver does not pass on.
+    // For addresses, which the driver does not pass to TLS.
     host,
     rejectUnauthorized: sslmode !== 'require',
     ...(sslmode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
@@ -205,7 +209,7 @@ function poolConfig(
     ...(password === null ? {} : { password }),
     ssl,
     application_name: 'tidegauge',
-    // A write resolves when it is on the disk, whatever the server's default.
+    // A write resolves when it is on the disk, whatever the default of the server is.
     options: Object.entries({ synchronous_commit: 'on', ...settings })
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),

@@ -6,7 +6,7 @@ import { DEVICE_COLUMNS, fromPatch, toDevice } from './mapping.ts';
 
 const FILTERS = ['year', 'city', 'site', 'kind'] as const;
 
-/** Devices in one table, which Citus keeps whole on every node. */
+/** Devices in one table. Citus keeps it on every node. */
 export class PostgresDevices implements DeviceStore {
   readonly #db: Database;
 
@@ -27,7 +27,7 @@ export class PostgresDevices implements DeviceStore {
       insert into devices (${DEVICE_COLUMNS}) values ($1, $2, $3, $4, $5, $6) on conflict (name) do nothing`;
     const update = `
       update devices set site = $2, city = $3, kind = $4, year = $5, attributes = $6 where name = $1`;
-    // Neither changes a row only if another process deletes or creates the device in between.
+    // Both statements change nothing only if another process deletes or creates the device in between.
     for (;;) {
       if ((await this.#db.run('calls', insert, values)).count === 1) return true;
       if ((await this.#db.run('calls', update, values)).count === 1) return false;
@@ -38,7 +38,7 @@ export class PostgresDevices implements DeviceStore {
     const sql = `
       insert into devices (name, attributes) select name, '{}'::jsonb from unnest($1::text[]) as added (name)
       on conflict (name) do nothing`;
-    // In one order, so that processes that meet the same new devices never block each other.
+    // Sorted, so that processes with the same new devices never deadlock.
     await this.#db.run('calls', sql, [[...new Set(names)].sort(compareText)]);
   }
 
@@ -55,7 +55,7 @@ export class PostgresDevices implements DeviceStore {
   async patchWhere(filter: DeviceFilter, patch: DevicePatch): Promise<number> {
     const columns = fromPatch(patch);
     const values: Value[] = [];
-    // Without a change to make, counts only.
+    // A patch without changes only counts.
     const set = columns.length === 0 ? 'name = name' : assignments(columns, values);
     const sql = `update devices set ${set} where ${conditions(filter, values)}`;
     return (await this.#db.run('calls', sql, values)).count;

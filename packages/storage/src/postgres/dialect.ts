@@ -2,27 +2,27 @@ import type { Capabilities } from '../contract.ts';
 import { WRITERS } from './config.ts';
 import type { Connection } from './database.ts';
 
-/** What PostgreSQL and an extension of it do differently. */
+/** The differences between PostgreSQL and its extensions. */
 export interface Dialect {
   readonly name: string;
   readonly capabilities: Capabilities;
-  /** Whether one statement may look into many series, each by its key. */
+  /** Whether one statement can read many series, each by its key. */
   readonly lateral: boolean;
-  /** Whether an upsert of many rows tells how many it changed; else the rows have to come back. */
+  /** Whether an upsert of many rows returns how many it changed. Otherwise it must return the rows. */
   readonly countsUpserts: boolean;
-  /** Whether batches take turns in the server, which would have them block each other for good. */
+  /** Whether batches must take turns, because they would deadlock in the server. */
   readonly takesTurns: boolean;
   /** Settings of each session. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Whether a table is where `distribute` would put it. */
+  /** Whether a table is distributed already. */
   isPlaced(connection: Connection, table: string): Promise<boolean>;
-  /** In a transaction of its own, before the tables are made. */
+  /** Runs in its own transaction, before the tables are created. */
   prepare(connection: Connection): Promise<void>;
-  /** In a transaction, before the first table of it is made. */
+  /** Runs in a transaction, before its first table is created. */
   begin(connection: Connection): Promise<void>;
-  /** In the same transaction, for a table that is to be cut by a column; one that is already stays as it is. */
+  /** In the same transaction: distributes a table by a column. A distributed table stays as it is. */
   distribute(connection: Connection, table: string, column: string): Promise<void>;
-  /** In the same transaction, for a small table that every node needs whole. */
+  /** In the same transaction: makes a small table a reference table, which every node has. */
   replicate(connection: Connection, table: string): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export const POSTGRES_CAPABILITIES: Capabilities = Object.freeze({
 
 const nothing = async (): Promise<void> => {};
 
-/** PostgreSQL by itself. */
+/** PostgreSQL without an extension. */
 export const plain: Dialect = {
   name: 'postgres',
   capabilities: POSTGRES_CAPABILITIES,

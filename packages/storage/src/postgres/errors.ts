@@ -7,23 +7,23 @@ const UNREACHABLE: Meaning = ['UNAVAILABLE', 'is the server running, and are hos
 const GRANT: Meaning = ['MISCONFIGURED', 'grant the user the right that the message names'];
 const TABLES: Meaning = [
   'MISCONFIGURED',
-  'the tables are not as this version makes them: were they changed by hand?',
+  'the tables do not have the layout of this version: did another program change them?',
 ];
 const LIMITS: Meaning = ['UNAVAILABLE', 'the server is short of memory or disk: see its log'];
-const DATA: Meaning = ['REJECTED', 'a value is not what its column takes'];
-const DEADLOCK: Meaning = ['OVERLOADED', 'other transactions were in the way: write again'];
+const DATA: Meaning = ['REJECTED', 'a value does not fit its column'];
+const DEADLOCK: Meaning = ['OVERLOADED', 'a conflict with other transactions: write again'];
 
 /**
- * SQLSTATEs and classes of them (https://www.postgresql.org/docs/current/errcodes-appendix.html); the longest
- * that fits counts.
+ * SQLSTATEs and classes of them (https://www.postgresql.org/docs/current/errcodes-appendix.html). The longest
+ * match counts.
  */
 const STATES: Readonly<Record<string, Meaning>> = {
   '08': UNREACHABLE,
-  '0A': ['MISCONFIGURED', 'the server, or a pooler before it, does not offer this: use a newer version'],
+  '0A': ['MISCONFIGURED', 'the server, or a pooler before it, does not support this: use a newer version'],
   '22': DATA,
-  '22023': ['MISCONFIGURED', 'the server does not take this setting: see the message'],
+  '22023': ['MISCONFIGURED', 'the server does not accept this setting: see the message'],
   '23': DATA,
-  '25006': ['UNAVAILABLE', 'the server only reads, as a standby does: connect to the primary'],
+  '25006': ['UNAVAILABLE', 'the server is read-only, perhaps a standby: connect to the primary'],
   '28': ['MISCONFIGURED', 'correct user and password in the URL, or pg_hba.conf on the server'],
   '3D': ['MISCONFIGURED', 'create the database, or correct its name in the URL'],
   '3F': ['MISCONFIGURED', 'create the schema that search_path names'],
@@ -32,17 +32,17 @@ const STATES: Readonly<Record<string, Meaning>> = {
   '42501': GRANT,
   '53': LIMITS,
   '53300': ['OVERLOADED', 'lower the connections option, or raise max_connections on the server'],
-  '54': ['REJECTED', 'a value or statement is larger than the server takes'],
+  '54': ['REJECTED', 'a value or statement is larger than the server accepts'],
   '55': ['MISCONFIGURED', 'the server is not set up for this: see the message'],
   '55P03': DEADLOCK,
-  '57014': ['TIMEOUT', 'raise the timeout option if such statements are right to take so long'],
+  '57014': ['TIMEOUT', 'raise the timeout option if such statements need more time'],
   '57': ['UNAVAILABLE', 'the server is starting or stopping'],
   '58': LIMITS,
   F0: ['MISCONFIGURED', 'correct the configuration files of the server'],
   XX: ['UNEXPECTED', 'an error inside the server: see its log'],
 };
 
-/** What Citus says of its nodes, under SQLSTATEs that mean something else elsewhere. */
+/** Messages of Citus about its nodes. Their SQLSTATEs have another meaning in PostgreSQL. */
 const NODES: readonly (readonly [RegExp, Meaning])[] = [
   [
     /^replication_factor \(\d+\) exceeds/,
@@ -50,25 +50,33 @@ const NODES: readonly (readonly [RegExp, Meaning])[] = [
   ],
   [
     /remote node .*(?:no password supplied|authentication failed|role .* does not exist)/s,
-    ['MISCONFIGURED', 'let the user log in at the workers too: see pg_dist_authinfo in the manual of Citus'],
+    [
+      'MISCONFIGURED',
+      'give the user a login at the workers too: see pg_dist_authinfo in the manual of Citus',
+    ],
   ],
   [
     /remote node .*(?:too many clients|connection slots)/s,
-    ['OVERLOADED', 'raise max_connections on the workers, or make the tables with fewer shards'],
+    ['OVERLOADED', 'raise max_connections on the workers, or create the tables with fewer shards'],
   ],
 ];
 
-/** While workers of Citus have come back under each other's addresses, a shard is asked of one that has it not. */
+/**
+ * When workers of Citus have exchanged addresses, a shard is requested from a worker that does not have it.
+ */
 const ASTRAY: Meaning = ['UNAVAILABLE', 'a worker is not at its address: does citus-membership run?'];
 
-/** How the driver says that it has none. */
+/** The message of the driver if it has no password. */
 const NO_PASSWORD = /^(?:SASL: .*p|P)assword must be/;
 
-/** What the driver itself says, without a code. */
+/** Messages of the driver, which have no code. */
 const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
   [
     /^timeout exceeded when trying to connect/,
-    ['OVERLOADED', 'every connection is busy: ask less at once, or raise the connections option'],
+    [
+      'OVERLOADED',
+      'all connections are busy: make fewer calls at the same time, or raise the connections option',
+    ],
   ],
   [/^Query read timeout/, ['TIMEOUT', 'the server or the network hangs; raise the timeout option if not']],
   [
@@ -76,28 +84,33 @@ const MESSAGES: readonly (readonly [RegExp, Meaning])[] = [
     ['MISCONFIGURED', 'write user and password into the URL: postgres://user:password@host/database'],
   ],
   [/^SASL: .*server returned error/, ['MISCONFIGURED', 'correct user and password in the URL']],
-  [/^SASL/, ['MISCONFIGURED', 'server and driver know no common way to log in: see pg_hba.conf']],
-  [/does not support SSL|SSL connection/, ['MISCONFIGURED', 'set sslmode to what the server offers']],
+  [/^SASL/, ['MISCONFIGURED', 'server and driver have no common login method: see pg_hba.conf']],
+  [
+    /does not support SSL|SSL connection/,
+    ['MISCONFIGURED', 'set sslmode to a mode that the server supports'],
+  ],
   [/connect|terminat|closed|not queryable|socket|calling end/i, UNREACHABLE],
 ];
 
-/** The SQLSTATE of a server's error, or null when it did not come from a server. */
+/** The SQLSTATE of an error, or null if it does not come from a server. */
 export function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('severity' in error) || !('code' in error)) return null;
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
 }
 
-/** The session goes on after the error; else its connection is of no more use. */
+/** Whether the session can continue after the error. Otherwise its connection must be closed. */
 export function keepsSession(error: unknown): boolean {
   return sqlState(error) !== null && (error as { severity?: unknown }).severity === 'ERROR';
 }
 
-/** A statement prepared before its table was made anew: prepared again it works. */
+/**
+ * Whether a prepared statement is outdated, because its table was created again. It must be prepared again.
+ */
 export function isStalePlan(error: unknown): boolean {
   return sqlState(error) === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery';
 }
 
-/** What a failed call means; `place` is the server's host, port and database. */
+/** Maps the error of a failed call. `place` is the host, port and database. */
 export function toStoreError(error: unknown, place: string): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   const meaning = meaningOf(error);
@@ -115,13 +128,13 @@ function meaningOf(error: Error): Meaning | null {
     return STATES[state] ?? STATES[state.slice(0, 2)] ?? ['UNEXPECTED', 'see SQLSTATE in the manual'];
   }
   if (isUntrusted(error)) {
-    return ['MISCONFIGURED', 'let sslrootcert name the authority of the server, and see sslmode'];
+    return ['MISCONFIGURED', 'set sslrootcert to the certificate authority of the server, and check sslmode'];
   }
   const known = MESSAGES.find(([pattern]) => pattern.test(error.message));
   if (known !== undefined) return known[1];
-  // Sockets and name look-up have a code, and failing on each of several addresses has parts.
+  // Errors of sockets and name resolution have a code. If several addresses fail, the error has parts.
   if ('code' in error || error instanceof AggregateError) return UNREACHABLE;
-  // A mistake of ours; the driver's own checks throw plain Errors.
+  // A bug in Tidegauge. The checks of the driver throw plain Errors.
   if (error instanceof TypeError || error instanceof RangeError) return null;
   return ['UNEXPECTED', 'see the log of the server'];
 }
@@ -130,11 +143,11 @@ function isOfWorker(error: Error): boolean {
   return /^while executing command on /m.test(String((error as { where?: unknown }).where));
 }
 
-/** Failing on each of several addresses leaves the message to the parts. */
+/** If several addresses fail, only the parts have a message. */
 function text(error: Error): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map((part) => (part as Error).message).join('; ');
   }
-  if (NO_PASSWORD.test(error.message)) return 'the server asks for a password, and the URL has none';
+  if (NO_PASSWORD.test(error.message)) return 'the server requires a password, and the URL has none';
   return error.message;
 }

@@ -2,19 +2,19 @@ import type { Reading } from '@tidegauge/readings';
 
 /** A batch with each identity once, by series and time. */
 export interface Identities {
-  /** Rows to store, the first of each identity. */
+  /** The first row of each identity. */
   readonly first: readonly number[];
-  /** Rows to store after those: the last of each identity that had another value in between. */
+  /** Rows to store afterwards: the last row of each identity that had several values. */
   readonly last: readonly number[];
-  /** How often within the batch an identity got another value than the row before it. */
+  /** How often a row of the batch changed the value of its identity. */
   readonly changes: number;
 }
 
 /**
- * Sorts out a batch whose rows belong to `series`. Sorted, so that writers that overlap lock rows in one order
- * and never each other; each identity once, since one statement cannot change a row twice. The first row of
- * an identity tells whether the database knew that value, the rows behind it are compared here: so stored and
- * duplicate are counted as if every row had been written by itself.
+ * Prepares a batch whose rows belong to `series`. It is sorted, so that concurrent writers lock rows in one order
+ * and never deadlock. It has each identity once, because one statement cannot change a row twice. The database
+ * compares the first row of an identity with its stored value, and this function compares the following rows. So
+ * stored and duplicate are counted as if every row were written separately.
  */
 export function identities(batch: readonly Reading[], series: readonly number[]): Identities {
   const order = Uint32Array.from(batch.keys()).sort(

@@ -8,7 +8,7 @@ import { plain } from './dialect.ts';
 
 export const options = { postgres: POSTGRES_OPTIONS, citus: CITUS_OPTIONS };
 
-/** Serves `postgres` and, with tables distributed over workers, `citus`. */
+/** Creates the stores `postgres` and `citus`, which distributes tables over workers. */
 export function create(url: StoreUrl, { logger }: BackendContext): Backend {
   const dialect = url.scheme === 'citus' ? citus(readDistribution(url)) : plain;
   return new PostgresBackend(readConfig(url), dialect, logger);

@@ -9,7 +9,7 @@ function fromQuality(quality: Quality): number {
   return QUALITY_NUMBERS.get(quality) ?? 0;
 }
 
-/** Columns of a reading as `toReading` takes them. */
+/** Columns of a reading, for `toReading`. */
 export const READING_COLUMNS = 'time, value, text, received, boot, seq, quality';
 
 /** Rows of a batch, column by column: series, time, value, text, received, boot, seq, quality. */
@@ -51,7 +51,7 @@ export function toBucket(row: Row): Bucket {
   return { time: time!, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };
 }
 
-/** Columns of a device as `toDevice` takes them. */
+/** Columns of a device, for `toDevice`. */
 export const DEVICE_COLUMNS = 'name, site, city, kind, year, attributes';
 
 export function toDevice(row: Row): Device {
@@ -74,8 +74,8 @@ export function fromPatch(patch: DevicePatch): [column: string, value: string | 
 }
 
 /**
- * A record's row, its key left out. YCSB's JDBC layout names columns FIELD0 without quotes, which PostgreSQL
- * folds to field0, the contract's own name.
+ * The fields of a record's row, without its key. YCSB's JDBC layout has the column FIELD0 without quotes, which
+ * PostgreSQL converts to field0, the name in the contract.
  */
 export function toFields({ columns }: Result, row: Row): RecordFields {
   const fields: Record<string, string> = {};

@@ -11,15 +11,15 @@ import { identities } from './identities.ts';
 import { fromReadings, READING_COLUMNS, toBucket, toReading } from './mapping.ts';
 import { type Series, SeriesDictionary } from './series.ts';
 
-// An expiry's transactions end at so many rows.
+// The most rows in one transaction of an expiry.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
-// Looked into at once where one statement cannot.
+// Series that are read at the same time, where one statement cannot read them.
 const SERIES_AT_ONCE = 4;
-// Series that one statement of `latest` looks into.
+// Series that one statement of `latest` reads.
 const LATEST_SERIES = 1000;
 
-/** Any number but that of `schema.ts`. */
+/** Any number except the one in `schema.ts`. */
 const WRITE_LOCK = 7_431_265_010;
 
 const OVERWRITE = `
@@ -28,7 +28,7 @@ const OVERWRITE = `
     $7::bigint[], $8::smallint[])
   on conflict (series, time) do update set value = excluded.value, text = excluded.text,
     received = excluded.received, boot = excluded.boot, seq = excluded.seq, quality = excluded.quality`;
-// Counts rows that are new or changed.
+// Counts new and changed rows.
 const UPSERT = `${OVERWRITE}
   where kept.value is distinct from excluded.value or kept.text is distinct from excluded.text`;
 const UPSERT_AND_TELL = `${UPSERT} returning true`;
@@ -48,7 +48,7 @@ const AGGREGATE = `
   from readings where series = $1 and time >= $2 and time < $3 and value is not null
   group by bucket order by bucket`;
 
-/** Readings by (series, time); every statement but `LATEST` stays within one series, or one shard of them. */
+/** Readings by (series, time). Every statement except `LATEST` reads one series, so one shard. */
 export class PostgresReadings implements ReadingStore {
   readonly #db: Database;
   readonly #dialect: Dialect;
@@ -70,7 +70,7 @@ export class PostgresReadings implements ReadingStore {
     return { stored, duplicate: batch.length - stored };
   }
 
-  /** Upserts rows, then those that come last; resolves to how many of the first were new or changed. */
+  /** Upserts the first rows, then the last ones. Resolves to how many of the first were new or changed. */
   async #store(first: readonly Value[], last: readonly Value[] | null): Promise<number> {
     const { takesTurns } = this.#dialect;
     if (last === null && !takesTurns) return this.#changed(await this.#db.run('ingest', this.#upsert, first));
@@ -103,7 +103,7 @@ export class PostgresReadings implements ReadingStore {
     return rows.map((row) => toReading(device, metric, row));
   }
 
-  /** Page by page of the series, so that neither side looks into more than are asked for. */
+  /** Reads one page of series at a time, so that neither side reads more than the limit. */
   async latest(devices: readonly string[], limit: number): Promise<Reading[]> {
     const found: Reading[] = [];
     for (let after = ['', ''], size = LATEST_SERIES; size === LATEST_SERIES && found.length < limit; ) {
@@ -119,7 +119,7 @@ export class PostgresReadings implements ReadingStore {
     return found;
   }
 
-  /** The same with a statement per series, which goes to one shard. */
+  /** The same with one statement per series, which uses one shard. */
   async #latestBySeries(values: readonly Value[]): Promise<Latest[]> {
     const { rows } = await this.#db.run('calls', LATEST_SERIES_OF, values);
     const page = rows.map(([device, metric, id]) => ({ device, metric, id, reading: null })) as (Latest & {
@@ -145,12 +145,14 @@ export class PostgresReadings implements ReadingStore {
       return rows.map(toBucket);
     } catch (error) {
       if (!(error instanceof StoreError) || sqlState(error.cause) !== OVERFLOW) throw error;
-      // PostgreSQL refuses a sum beyond the largest double, where others answer infinity.
+      // PostgreSQL refuses a sum beyond the largest double. The contract requires infinity.
       return foldBuckets(this.range({ device, metric, from, to, limit: Number.MAX_SAFE_INTEGER }), bucket);
     }
   }
 
-  /** By series, for the key begins with it, in bounded parts, so that writes go on in between. */
+  /**
+   * Deletes by series, because the key begins with it, in bounded parts, so that writes can run in between.
+   */
   async expire(before: number): Promise<number> {
     let expired = 0;
     for (let last = 0, size = EXPIRE_SERIES; size === EXPIRE_SERIES; ) {
@@ -176,7 +178,7 @@ export class PostgresReadings implements ReadingStore {
   }
 }
 
-/** A series and its newest reading, null when it has none any more. */
+/** A series and its newest reading, or null if it has none. */
 interface Latest {
   readonly device: string;
   readonly metric: string;

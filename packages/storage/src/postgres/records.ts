@@ -19,7 +19,7 @@ const KEY = 'ycsb_key';
 // undefined_table, undefined_column
 const ABSENT = ['42P01', '42703'];
 
-/** Records in the table layout of YCSB's JDBC binding. Table and field names come checked. */
+/** Records in the table layout of YCSB's JDBC binding. Table and field names are checked already. */
 export class PostgresRecords implements BackendRecords {
   readonly #db: Database;
   readonly #dialect: Dialect;
@@ -49,7 +49,7 @@ export class PostgresRecords implements BackendRecords {
       const kind = await inspect(connection, table);
       demandOwn(table, kind);
       if (kind === 'absent') return;
-      // From here on no other program can put another table in its place.
+      // From now on, no other program can replace the table.
       await connection.query(`lock table ${quoted(table)} in access exclusive mode`);
       demandOwn(table, await inspect(connection, table));
       await connection.query(`drop table ${quoted(table)}`);
@@ -94,7 +94,7 @@ export class PostgresRecords implements BackendRecords {
     return result.rows.map((row) => ({ key: row[key] as string, fields: toFields(result, row) }));
   }
 
-  /** A missing table or field is the caller's, not a damaged database. */
+  /** A missing table or field is an error of the caller, not a damaged database. */
   async #run(table: string, sql: string, values: readonly Value[]): Promise<Result> {
     try {
       return await this.#db.run('calls', sql, values);
@@ -126,7 +126,7 @@ async function inspect(connection: Connection, table: string): Promise<TableKind
   return kindOf(isMarked, isLayout);
 }
 
-/** As YCSB's unquoted names are read; in quotes, since a table may be called `order`. */
+/** Lower case, as PostgreSQL reads YCSB's unquoted names. Quoted, because a table can be called `order`. */
 function quoted(table: string): string {
   return `"${table.toLowerCase()}"`;
 }

@@ -17,7 +17,7 @@ const ADD = `
 
 type Names = Map<string, Map<string, number>>;
 
-/** Numbers of series, which keep rows of readings small. They never change, so they may be remembered. */
+/** Numbers of series, which keep rows of readings small. They never change, so they are cached. */
 export class SeriesDictionary {
   readonly #db: Database;
   #known: Names = new Map();
@@ -32,7 +32,7 @@ export class SeriesDictionary {
     this.#bytes = 0;
   }
 
-  /** The series of each row of a batch; new ones are made, and stay if the batch fails. */
+  /** The series of each row of a batch. New series are inserted, and stay if the batch fails. */
   async numbers(batch: readonly Reading[]): Promise<number[]> {
     const numbers = batch.map(({ device, metric }) => this.#known.get(device)?.get(metric) ?? -1);
     if (!numbers.includes(-1)) return numbers;
@@ -43,7 +43,7 @@ export class SeriesDictionary {
     });
   }
 
-  /** A device's series by metric, or the one that is named. */
+  /** The series of a device by metric, or only the named one. */
   async of(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<Series[]> {
     const sql = 'select id, metric from series where device = $1';
     const { rows } =
@@ -56,7 +56,7 @@ export class SeriesDictionary {
   async #findOrAdd(missing: readonly Reading[]): Promise<Names> {
     const names: Names = new Map();
     for (const { device, metric } of missing) put(names, device, metric, -1);
-    // In one order, so that processes that meet new series at the same moment wait and never block each other.
+    // Sorted, so that processes that insert the same series wait for each other and never deadlock.
     const wanted = [...names]
       .flatMap(([device, metrics]) => [...metrics.keys()].map((metric) => [device, metric] as const))
       .sort((a, b) => compareText(a[0], b[0]) || compareText(a[1], b[1]));

@@ -21,7 +21,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   maxReplicationFactor: 1,
 });
 
-/** SQLite in this thread, on a local file in WAL mode, which other processes may share. */
+/** SQLite in this thread, on a local file in WAL mode. Other processes can use the file too. */
 export class SqliteBackend implements Backend {
   readonly name = 'sqlite';
   readonly capabilities = CAPABILITIES;

@@ -6,27 +6,26 @@ import { StoreError } from '../errors.ts';
 import type { SqliteConfig } from './config.ts';
 import { isBusy, toStoreError } from './errors.ts';
 
-// Pages of write-ahead log that make a commit copy them into the file: 8 MB, so that a checkpoint takes about
-// 10 ms of a commit now and then, and a page written by many commits is copied once.
+// A commit copies the write-ahead log into the file when the log has this many pages: 8 MB. Such a checkpoint
+// takes about 10 ms, and a page that many commits wrote is copied once.
 const CHECKPOINT_PAGES = 2000;
 const MAX_STATEMENTS = 256;
-// Short and never longer: the gaps of a process that writes all the time are short, and a try costs 10 us.
+// Short, without back-off: a process that writes continuously leaves only short gaps, and an attempt costs 10 us.
 const RETRY_MS = 1;
-// Statements that follow each other let others go on after so long.
+// Consecutive statements give way to the event loop after this time.
 const TURN_MS = 5;
 
 /**
- * One connection in this thread. Transactions run without an await inside, so calls of this process never
- * meet in one; other processes are waited for with timers, since SQLite's own busy handler would hold the
- * event loop.
+ * One connection in this thread. Transactions contain no await, so calls of this process never share one. Timers
+ * wait for other processes, because SQLite's own busy handler would block the event loop.
  */
 export class Database {
-  /** Called after a transaction was undone: what was remembered of it is wrong. */
+  /** Called after a rollback: cached data of the transaction is wrong. */
   onRollback: () => void = () => {};
   readonly #config: SqliteConfig;
   readonly #statements = new Map<string, StatementSync>();
   #db: DatabaseSync | null = null;
-  /** When `pause` last let others go on. */
+  /** When `pause` last ran the event loop. */
   #turn = 0;
   #nextTurn: Promise<void> | null = null;
 
@@ -38,12 +37,12 @@ export class Database {
     const { path, synchronous, cache } = this.#config;
     makeFolder(path);
     await this.run(() => {
-      // Left open by an attempt that met another process in the middle of creating the file.
+      // An earlier attempt left this open, because another process was creating the file.
       this.#db?.close();
       makePrivate(path);
       const db = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: false });
       this.#db = db;
-      // Journals of statements that write many rows, and sorts, stay in memory.
+      // Sorts, and journals of statements that write many rows, stay in memory.
       db.exec(`
         pragma temp_store = memory;
         pragma cache_size = -${cache};
@@ -52,7 +51,7 @@ export class Database {
         pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};
         pragma journal_size_limit = 67108864;
       `);
-      // SQLite opens what it may not write for reading only, and says so at the first write.
+      // SQLite opens a write-protected file read-only, and reports it at the first write.
       db.exec('begin immediate; rollback');
     });
   }
@@ -68,7 +67,7 @@ export class Database {
     return this.#db;
   }
 
-  /** A prepared statement, kept; rows come as objects. */
+  /** A cached prepared statement. Rows are objects. */
   statement(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -87,7 +86,7 @@ export class Database {
         this.statement('commit').run();
         return result;
       } catch (error) {
-        // Some errors (a full disk) have rolled back by themselves.
+        // Some errors, such as a full disk, have already rolled back.
         if (this.connection.isTransaction) this.statement('rollback').run();
         this.onRollback();
         throw error;
@@ -95,10 +94,13 @@ export class Database {
     });
   }
 
-  /** To be awaited between statements of one call: lets others go on when statements have held this thread for long. */
+  /**
+   * Await this between the statements of one call. It runs the event loop when statements have blocked this thread
+   * for too long.
+   */
   async pause(): Promise<void> {
     while (performance.now() - this.#turn >= TURN_MS) {
-      // One for all calls that wait, so that they share the next turn.
+      // All waiting calls share the next turn of the event loop.
       this.#nextTurn ??= nextTurn().then(() => {
         this.#turn = performance.now();
         this.#nextTurn = null;
@@ -107,7 +109,10 @@ export class Database {
     }
   }
 
-  /** Runs `work`, which must not await, again while another process is in the way, up to the busy option. */
+  /**
+   * Runs `work`, which must not await. Repeats it while another process holds the lock, up to the time of the busy
+   * option.
+   */
   async run<T>(work: () => T): Promise<T> {
     const deadline = performance.now() + this.#config.busy;
     for (;;) {
@@ -122,8 +127,8 @@ export class Database {
 }
 
 /**
- * Readings are for this user only; SQLite gives its journals the rights of the file. A file that its group may write
- * is shared on purpose: only others lose it.
+ * Makes the file accessible to its owner only. SQLite gives journals the permissions of the file. A file that its
+ * group can write keeps the permissions of the group, because it is shared on purpose.
  */
 function makePrivate(path: string): void {
   if (path.startsWith(':')) return;
@@ -134,7 +139,7 @@ function makePrivate(path: string): void {
       const kept = (mode & 0o020) === 0 ? 0o700 : 0o770;
       if ((mode & 0o777 & ~kept) !== 0) chmodSync(file, mode & kept);
     } catch {
-      // Another user's, read-only or not there: what matters SQLite says itself.
+      // The file belongs to another user, is read-only or does not exist. SQLite reports what matters.
     }
   }
 }
@@ -145,9 +150,9 @@ function makeFolder(path: string): void {
   } catch (cause) {
     throw new StoreError(
       'MISCONFIGURED',
-      `sqlite ${path}: cannot make its folder: ${(cause as Error).message}`,
+      `sqlite ${path}: cannot create its folder: ${(cause as Error).message}`,
       {
-        hint: 'name a path in a folder that this user may write',
+        hint: 'use a path in a folder that this user can write',
         cause,
       },
     );

@@ -52,7 +52,7 @@ export class SqliteDevices implements DeviceStore {
   patchWhere(filter: DeviceFilter, patch: DevicePatch): Promise<number> {
     const columns = fromPatch(patch);
     const [where, matches] = conditions(filter);
-    // Without a change to make, counts only.
+    // A patch without changes only counts.
     const set = columns.length === 0 ? 'name = name' : assignments(columns);
     const values = [...columns.map(([, value]) => value), ...matches];
     return this.#db.transaction(() => {

@@ -1,8 +1,8 @@
 import { StoreError, type StoreErrorCode } from '../errors.ts';
 
-/** SQLite's primary result codes (https://sqlite.org/rescode.html) that can leave a statement. */
+/** SQLite's primary result codes of statements (https://sqlite.org/rescode.html). */
 const RESULTS: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
-  1: ['MISCONFIGURED', 'the file is not laid out as this version expects: was it changed by something else?'],
+  1: ['MISCONFIGURED', 'the file does not have the layout of this version: did another program change it?'],
   3: ['MISCONFIGURED', 'make the file and its folder writable for this user'],
   5: ['OVERLOADED', 'another process is writing to the file: wait, or raise the busy option'],
   6: ['OVERLOADED', 'another statement holds the table: wait'],
@@ -17,15 +17,15 @@ const RESULTS: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
     'the file is damaged: stop, keep a copy, and restore a backup or use sqlite3 .recover',
   ],
   13: ['UNAVAILABLE', 'the disk is full: free space or expire old readings'],
-  14: ['MISCONFIGURED', 'the path must name a file in a folder that this user may write'],
+  14: ['MISCONFIGURED', 'use a path of a file in a folder that this user can write'],
   15: ['OVERLOADED', 'other processes are opening the file at the same time: wait'],
   17: ['UNAVAILABLE', 'another process changed the tables: write again'],
-  18: ['REJECTED', 'a value is larger than SQLite takes'],
+  18: ['REJECTED', 'a value is larger than SQLite accepts'],
   19: ['REJECTED', 'a value breaks a rule of its table'],
   20: ['REJECTED', 'a value is of the wrong type'],
-  22: ['MISCONFIGURED', 'the file system does not take files of this size'],
-  23: ['MISCONFIGURED', 'SQLite was told not to do this'],
-  26: ['MISCONFIGURED', 'the file exists and is something else: name another one'],
+  22: ['MISCONFIGURED', 'the file system does not support files of this size'],
+  23: ['MISCONFIGURED', 'SQLite was configured not to allow this'],
+  26: ['MISCONFIGURED', 'the file exists and is not a database: use another path'],
 };
 
 /** The primary result code, or null when the error is not SQLite's. */
@@ -34,13 +34,13 @@ export function resultCode(error: unknown): number | null {
   return typeof code === 'number' ? code & 0xff : null;
 }
 
-/** Another connection holds the lock; waiting helps. */
+/** Whether another connection holds the lock. The call can succeed later. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code === 5 || code === 6 || code === 15;
 }
 
-/** What a failed statement means; errors that are not SQLite's pass through. */
+/** Maps the error of a failed statement. Errors that do not come from SQLite stay as they are. */
 export function toStoreError(error: unknown, path: string): unknown {
   const code = resultCode(error);
   if (code === null) return error;

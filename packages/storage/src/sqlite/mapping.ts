@@ -4,7 +4,7 @@ export { fromField, fromPatch, toBucket, toDevice, toFields } from '../sql-mappi
 
 type Row = Record<string, unknown>;
 
-/** Columns of a reading as `toReading` takes them, of a table that is `readings` or `recent`. */
+/** Columns of a reading for `toReading`, from `readings` or `recent`. */
 export function readingColumns(table: string): string {
   const boot = `(select boots.boot from boots where boots.id = ${table}.boot)`;
   return `${table}.time, ${table}.value, ${table}.received, ${boot} as boot, ${table}.seq, ${table}.quality`;

@@ -9,12 +9,12 @@ import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
 import { SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
 
-/** Readings in `recent` beyond which its fullest slots are merged. */
+/** When `recent` has more readings, its fullest slots are merged into `readings`. */
 const RECENT_ROWS = 20_000;
-// An expiry's transactions end at so many rows dropped or series looked at.
+// The most rows to delete and series to check in one transaction of an expiry.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
-// A part of an aggregate, some 3 ms.
+// Readings in one part of an aggregate, about 3 ms.
 const AGGREGATE_ROWS = 5000;
 
 const UPSERT = `
@@ -29,7 +29,7 @@ const WRITE_READING = `
 const MERGE = `
   insert into readings (series, time, value, received, boot, seq, quality)
   select series, time, value, received, boot, seq, quality from recent where slot = ? order by series, time`;
-// One statement over both tables, so that a merge by another process cannot hide a reading between two.
+// One statement reads both tables, so that a merge by another process cannot hide a reading.
 const PAGE = `
   select ${readingColumns('readings')} from readings where series = ? and time >= ? and time < ?
   union all
@@ -38,7 +38,7 @@ const PAGE = `
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit ?`, desc: `${PAGE} desc limit ?` };
 
 const SERIES = 'select id, metric from series where device = ?';
-// Numbers are bound as doubles; the division must be a whole one.
+// Numbers are bound as doubles, but this must be a division of integers.
 const AGGREGATE = `
   select time / cast(?1 as integer) * cast(?1 as integer) as time, count(*) as count,
     min(value) as min, max(value) as max, avg(value) as mean, sum(value) as sum
@@ -59,17 +59,17 @@ interface SeriesRow {
 }
 
 /**
- * Readings in two tables that never share an identity: `readings` by (series, time), where they are read from,
- * and `recent` in order of arrival, which makes a commit touch few pages. All of a series in `recent` is newer
- * than all of it in `readings`; so a reading newer than the series' newest in `readings` goes to `recent`, any
- * other (late, repeated, backfilled) to `readings`. When `recent` is full, a write also moves its fullest
+ * Readings in two tables that never share an identity: `readings` by (series, time), and `recent` in the order of
+ * arrival, so that a commit writes few pages. All readings of a series in `recent` are newer than those in
+ * `readings`. So a reading that is newer than the newest of its series in `readings` goes to `recent`, and any
+ * other (late, repeated, backfilled) goes to `readings`. When `recent` is full, a write also moves its fullest
  * slots, in the same transaction.
  */
 export class SqliteReadings implements ReadingStore {
   readonly #db: Database;
   readonly #recentRows: number;
   readonly #dictionary: SeriesDictionary;
-  /** Rows this process believes to be in each slot of `recent`; null when it has to count. */
+  /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
   #slotRows: number[] | null = null;
 
   constructor(db: Database, recentRows = RECENT_ROWS) {
@@ -167,7 +167,7 @@ export class SqliteReadings implements ReadingStore {
     return (await this.#seriesOf(device, undefined, limit)).map(({ metric }) => metric);
   }
 
-  /** In parts of a bounded number of readings, so that no statement holds this thread for long. */
+  /** Computes in parts of a bounded number of readings, so that no statement blocks this thread for long. */
   async aggregate(query: AggregateQuery): Promise<Bucket[]> {
     const { device, metric, to, bucket } = query;
     const [series] = await this.#seriesOf(device, metric);
@@ -186,7 +186,9 @@ export class SqliteReadings implements ReadingStore {
     return mergeBuckets(parts);
   }
 
-  /** The time behind the next `AGGREGATE_ROWS` readings of a series in either table; undefined when fewer are left. */
+  /**
+   * The time after the next `AGGREGATE_ROWS` readings of a series in either table. Undefined if fewer are left.
+   */
   async #partEnd(series: number, from: number, to: number): Promise<number | undefined> {
     const ends = await this.#db.run(() => [
       this.#db.statement(PART_END_READINGS).get(series, from, to, AGGREGATE_ROWS),
@@ -211,7 +213,7 @@ export class SqliteReadings implements ReadingStore {
     return expired;
   }
 
-  /** One bounded part of an expiry, from a series on; writes go on between the parts. */
+  /** One bounded part of an expiry, from a series on. Writes can run between the parts. */
   #expireSome(start: number, before: number): { rows: number; goOn: number | null } {
     const drop = this.#db.statement(`
       delete from readings where series = ?1 and time < ?2 and time < coalesce(
@@ -228,7 +230,7 @@ export class SqliteReadings implements ReadingStore {
     return { rows, goOn: ids.length < EXPIRE_SERIES ? null : (last!.id as number) + 1 };
   }
 
-  /** A device's series by metric, or the one that is named. */
+  /** The series of a device by metric, or only the named one. */
   async #seriesOf(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesRow[]> {
     const rows = await this.#db.run(() =>
       metric === undefined

@@ -12,10 +12,10 @@ import {
 import type { Database } from './database.ts';
 import { fromField, toFields } from './mapping.ts';
 
-/** SQLite keeps the text of `create table` with the table, comments included. */
+/** SQLite stores the text of `create table`, comments included. */
 const MARK = `/* ${TABLE_MARK} */`;
 
-/** Records in the table layout of YCSB's JDBC binding. Table and field names come checked. */
+/** Records in the table layout of YCSB's JDBC binding. Table and field names are checked already. */
 export class SqliteRecords implements BackendRecords {
   readonly #db: Database;
 
@@ -81,7 +81,7 @@ export class SqliteRecords implements BackendRecords {
   }
 
   #inspect(table: string): TableKind {
-    // In whatever case: SQLite takes Orders for orders.
+    // SQLite ignores the case of names.
     const found = this.#db
       .statement('select name, type, sql from sqlite_schema where name = ? collate nocase')
       .get(table);
@@ -104,7 +104,7 @@ export class SqliteRecords implements BackendRecords {
     );
   }
 
-  /** A missing table or field is the caller's, not a damaged file. */
+  /** A missing table or field is an error of the caller, not a damaged file. */
   async #on<T>(table: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../errors.ts';
 
-/** `recent` is cut into so many slots by series; see docs/adr/0003-sqlite-layout.md. */
+/** `recent` has this many slots, assigned by series: see docs/adr/0003-sqlite-layout.md. */
 export const SLOTS = 32;
 
-// `value` has type any, which keeps a double's bits and a text's type as bound. `received` counts from `time`.
+// `value` has type any, which keeps the bits of a double and the type of a text. `received` is stored as its
+// difference to `time`.
 const COLUMNS = `
   value any not null,
   received integer not null,
@@ -12,7 +13,9 @@ const COLUMNS = `
   seq integer,
   quality integer not null`;
 
-/** Statements that lead from each version to the next; never changed once released, only appended to. */
+/**
+ * Statements that upgrade from each version to the next. Released statements never change; new ones are appended.
+ */
 const STEPS: readonly string[] = [
   `
   create table series (
@@ -48,7 +51,7 @@ const STEPS: readonly string[] = [
 
 export const SCHEMA_VERSION = STEPS.length;
 
-/** Brings the schema up to date; runs inside a write transaction, so that processes take turns. */
+/** Upgrades the schema. Runs inside a write transaction, so one process does it at a time. */
 export function migrate(db: DatabaseSync, path: string): void {
   const version = Number(db.prepare('pragma user_version').get()?.user_version);
   if (version > SCHEMA_VERSION) {

@@ -5,18 +5,17 @@ import { SLOTS } from './schema.ts';
 export interface Series {
   readonly id: number;
   readonly slot: number;
-  /** Newest time in `readings`, or -1; right while `epoch` is its slot's. */
+  /** Newest time in `readings`, or -1. Valid while `epoch` is that of its slot. */
   merged: number;
   epoch: number;
-  /** The boot seen last and its number, for boots change rarely. */
+  /** The last boot and its number. Boots change rarely. */
   boot: string | null;
   bootId: number | null;
 }
 
 /**
- * Numbers of series and boots, and up to which time each series has been merged. All is remembered of
- * statements run inside a write transaction, and forgotten when a transaction is undone or another process
- * has written.
+ * Numbers of series and boots, and the time up to which each series is merged. This cache is filled inside write
+ * transactions, and cleared after a rollback or a write by another process.
  */
 export class SeriesDictionary {
   readonly #db: Database;
@@ -34,7 +33,7 @@ export class SeriesDictionary {
     this.#bytes = 0;
   }
 
-  /** To be called first in each transaction that writes readings. */
+  /** Call this first in each transaction that writes readings. */
   refresh(): void {
     // Changes when another connection has committed.
     const version = this.#db.statement('pragma data_version').get()?.data_version as number;
@@ -43,7 +42,7 @@ export class SeriesDictionary {
     this.#epochs = this.#epochs.map((epoch) => epoch + 1);
   }
 
-  /** To be called when a slot's readings have been merged. */
+  /** Call this when the readings of a slot have been merged. */
   slotMerged(slot: number): void {
     this.#epochs[slot]! += 1;
   }
@@ -64,7 +63,7 @@ export class SeriesDictionary {
     return series;
   }
 
-  /** Newest time the series has in `readings`, or a later one; -1 when none. */
+  /** The newest time of the series in `readings`, or a later one. -1 if it has none. */
   merged(series: Series): number {
     const epoch = this.#epochs[series.slot]!;
     if (series.epoch !== epoch) {
@@ -84,7 +83,7 @@ export class SeriesDictionary {
     return series.bootId;
   }
 
-  /** The id of a row in a dictionary table, made if it is new. */
+  /** The id of a row in a dictionary table. A new row is inserted. */
   #number(table: string, columns: string, values: readonly string[]): number {
     const marks = values.map(() => '?').join(', ');
     const find = this.#db.statement(`select id from ${table} where (${columns}) = (${marks})`);

@@ -354,7 +354,7 @@ describe('json errors', () => {
       const store = await createStore(`json:${place}`);
       const error = await rejection(store.open(), 'MISCONFIGURED');
       assert.ok(error.message.includes(`${folder}/data`), error.message);
-      assert.match(error.hint ?? '', /a file stands where a folder should be/);
+      assert.match(error.hint ?? '', /a file in place of a folder/);
       await store.close();
     }
   });
@@ -367,7 +367,7 @@ describe('json errors', () => {
     for (const text of ['{"format":"other","version":1}', 'null', '']) {
       await writeFile(path('format.json'), text);
       const foreign = await rejection(openStore(`json:${folder}/data`), 'MISCONFIGURED');
-      assert.match(foreign.message, /is not of a Tidegauge store/);
+      assert.match(foreign.message, /does not belong to a Tidegauge store/);
     }
   });
 
