@@ -7,12 +7,12 @@ export function concurrency(target: StoreTarget): void {
   describe('concurrency', () => {
     const subject = useStore(target);
 
-    test('counts each identity once among eight writers that overlap', async () => {
+    test('counts each identity once when eight writers overlap', async () => {
       const device = freshDevice();
       const all = series(device, 2000);
       const writers = Array.from({ length: 8 }, async (_, writer) => {
         let count = 0;
-        // Each writes three quarters of everything, from a place of its own.
+        // Each writes three quarters of the readings, starting at a different one.
         for (let part = 0; part < 15; part += 1) {
           const start = (writer * 250 + part * 100) % all.length;
           count += await writeFirmly(subject.store, all.slice(start, start + 100));
@@ -24,7 +24,7 @@ export function concurrency(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), all);
     });
 
-    test('stores what several stores on one place write at the same time', async () => {
+    test('stores the readings that several stores of one database write at the same time', async () => {
       const stores = [subject.store, await subject.open(), await subject.open()];
       const device = freshDevice('shared');
       const all = series(device, 1200);
@@ -55,7 +55,7 @@ export function concurrency(target: StoreTarget): void {
       }
     });
 
-    test('shows a reader whole batches only, where batches are atomic', async () => {
+    test('shows only complete batches to a reader, if batches are atomic', async () => {
       const device = freshDevice('atomic');
       const size = 50;
       let done = false;
@@ -82,8 +82,8 @@ export function concurrency(target: StoreTarget): void {
       assert.deepEqual([...values], [40]);
     });
 
-    test('patches of different fields at the same time all stay', async () => {
-      // Often, since transactions that meet get in each other's way only at times.
+    test('keeps all of several concurrent patches of different fields', async () => {
+      // Repeated, because transactions collide only sometimes.
       for (let round = 0; round < 20; round += 1) {
         const name = freshDevice('patched');
         await subject.store.devices.register([name]);

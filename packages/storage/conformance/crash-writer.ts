@@ -1,4 +1,4 @@
-// The process that the crash test kills: writes batches without end and prints the number of each that is stored.
+// The process that the crash test kills. It writes batches in a loop and prints the number of each stored batch.
 import { openStore } from '../src/index.ts';
 import { crashBatch } from './data.ts';
 

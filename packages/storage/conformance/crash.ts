@@ -15,7 +15,7 @@ export function crash(target: StoreTarget): void {
   describe('crash', () => {
     const subject = useStore(target);
 
-    test('keeps every acknowledged batch whole when the writing process is killed', {
+    test('keeps every acknowledged batch complete when the writing process is killed', {
       timeout: 120_000,
     }, async () => {
       const device = freshDevice('killed');
@@ -32,7 +32,7 @@ export function crash(target: StoreTarget): void {
     const { restart } = target;
     if (restart === undefined) return;
 
-    test('loses and repeats nothing when the server is killed amid 50,000 readings', {
+    test('loses and repeats nothing when the server is killed during 50,000 readings', {
       timeout: 300_000,
     }, async () => {
       const device = freshDevice('restarted');
@@ -48,7 +48,10 @@ export function crash(target: StoreTarget): void {
   });
 }
 
-/** Runs the writer until it printed so many acknowledgements, kills it; resolves to the last batch it printed. */
+/**
+ * Runs the writer until it has printed this many acknowledgements, then kills it. Resolves to the last printed
+ * batch.
+ */
 async function writeUntilKilled(url: string, device: string, first: number, count: number): Promise<number> {
   const child = spawn(process.execPath, [WRITER, url, device, String(first)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -66,13 +69,13 @@ async function writeUntilKilled(url: string, device: string, first: number, coun
   return last;
 }
 
-/** Batches 0 to `acknowledged` - 1 are there whole, and one more at most. */
+/** Checks that batches 0 to `acknowledged` - 1 are complete, and that there is at most one more. */
 async function assertWhole(store: Store, device: string, acknowledged: number): Promise<void> {
   const all = await stored(store, device);
   const expected = Array.from({ length: acknowledged }, (_, number) => crashBatch(device, number)).flat();
   assert.deepEqual(all.slice(0, expected.length), expected);
   const rest = all.length - expected.length;
-  // A batch under way may have made it; where batches are atomic, all of it or nothing.
+  // The running batch can be stored. If batches are atomic, it is stored completely or not at all.
   assert.ok(rest <= CRASH_BATCH, `${rest} readings nobody wrote`);
   if (store.capabilities.atomicBatches) assert.ok(rest === 0 || rest === CRASH_BATCH, `${rest} of a batch`);
 }

@@ -5,7 +5,7 @@ import { isRetryable, type RangeQuery, type Store, StoreError, type StoreErrorCo
 /** 2026-11-21T00:00:00Z in microseconds. */
 export const T0 = 1_795_219_200_000_000;
 
-/** A reading of temperature 20 at T0 received 1.5 ms later, but for what is given. */
+/** A reading of temperature 20 at T0, received 1.5 ms later, with the given fields replaced. */
 export function reading(fields: Partial<Reading> & Pick<Reading, 'device'>): Reading {
   const time = fields.time ?? T0;
   const filled = { metric: 'temperature', time, value: 20, received: time + 1500 };
@@ -38,7 +38,7 @@ export function stored(store: Store, device: string, query: Partial<RangeQuery> 
   return collect(store.readings.range({ device, order: 'asc', limit: 1_000_000, ...query }));
 }
 
-/** Writes as a caller does that goes by the error code: what can be written again is. Resolves to `stored`. */
+/** Writes like a caller that follows the error codes: it retries retryable errors. Resolves to `stored`. */
 export async function writeFirmly(store: Store, batch: readonly Reading[]): Promise<number> {
   const deadline = performance.now() + 60_000;
   for (;;) {
@@ -64,7 +64,7 @@ export async function rejection(call: Promise<unknown>, code: StoreErrorCode): P
 
 export const CRASH_BATCH = 200;
 
-/** Batch `number` of the crash test: a run of one metric, and one reading each of twenty others. */
+/** Batch `number` of the crash test: many readings of one metric, and one reading each of twenty others. */
 export function crashBatch(device: string, number: number): Reading[] {
   const time = T0 + number * 1_000_000;
   return Array.from({ length: CRASH_BATCH }, (_, index) =>

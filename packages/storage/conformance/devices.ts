@@ -59,7 +59,7 @@ export function devices(target: StoreTarget): void {
       assert.deepEqual(await subject.store.devices.get(fresh), unknownDevice(fresh));
     });
 
-    test('patches the fields given and answers with the device after', async () => {
+    test('patches the given fields and returns the changed device', async () => {
       const before = device();
       await subject.store.devices.put(before);
       const after = { ...before, city: null, year: 1991, attributes: { moved: true } };
@@ -69,13 +69,13 @@ export function devices(target: StoreTarget): void {
       assert.deepEqual(await subject.store.devices.get(before.name), after);
     });
 
-    test('does not make a device by patching it', async () => {
+    test('does not create a device by a patch', async () => {
       const name = freshDevice();
       assert.equal(await subject.store.devices.patch(name, { year: 2000 }), null);
       assert.equal(await subject.store.devices.get(name), null);
     });
 
-    test('patches every device that matches and says how many', async () => {
+    test('patches every device that matches and returns their number', async () => {
       const site = `patch-some-${freshDevice()}`;
       const some = [2001, 2001, 2002].map((year) => device({ site, year }));
       for (const one of some) await subject.store.devices.put(one);
@@ -86,7 +86,7 @@ export function devices(target: StoreTarget): void {
       assert.deepEqual(kinds, ['gauge', 'gauge', 'probe']);
     });
 
-    test('patches the very field it filters by', async () => {
+    test('patches a field that it also filters by', async () => {
       const city = `City ${freshDevice()}`;
       for (let count = 0; count < 3; count += 1) await subject.store.devices.put(device({ city }));
       assert.equal(await subject.store.devices.patchWhere({ city }, { city: `${city} new` }), 3);
@@ -104,7 +104,7 @@ export function devices(target: StoreTarget): void {
       assert.equal((await stored(subject.store, gone.name)).length, 3);
     });
 
-    test('lists what matches all fields given, by name', async () => {
+    test('lists devices that match all given fields, by name', async () => {
       const site = `list-${freshDevice()}`;
       const [a, b, c, d] = [
         device({ site, year: 2019, city: 'Emden', kind: 'x' }),
@@ -121,7 +121,7 @@ export function devices(target: StoreTarget): void {
       assert.deepEqual(await devices.list({ site, city: 'emden', limit: 10 }), []);
     });
 
-    test('pages through all devices by the last name, missing and repeating none', async () => {
+    test('lists all devices in pages, without missing or repeating one', async () => {
       const names = ['z', 'A', 'é', 'a', 'Z', '\u{20000}', 'ｚ'].map((tail) => `page/${tail}`);
       for (const name of names) await subject.store.devices.put(device({ name, site: 'paging' }));
       for (const limit of [1, 3, 100]) {
@@ -133,13 +133,13 @@ export function devices(target: StoreTarget): void {
           paged.push(...page.map(({ name }) => name));
           if (page.length < limit) break;
         }
-        // By code point, as every database can.
+        // By code point.
         const byBytes = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
         assert.deepEqual(paged, byBytes, `pages of ${limit}`);
       }
     });
 
-    test('rejects what no store can keep', async () => {
+    test('rejects data that no store can keep', async () => {
       const { devices } = subject.store;
       await rejection(devices.put(device({ name: 'two words' })), 'REJECTED');
       await rejection(devices.put(device({ year: 20.5 })), 'REJECTED');

@@ -31,7 +31,7 @@ const SUBJECTS = [
 
 /**
  * Registers the suite that every store must pass, with node's test runner. It reads differences from the
- * store's capabilities, never from its name, and proves what a capability denies as well.
+ * capabilities of the store, not from its name, and tests each capability in both directions.
  */
 export function describeStore(target: StoreTarget): void {
   describe(`store ${target.name}`, () => {

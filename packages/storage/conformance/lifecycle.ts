@@ -55,7 +55,7 @@ export function lifecycle(target: StoreTarget): void {
       for (const call of calls) await rejection(call(), 'CLOSED');
     });
 
-    test('finishes calls under way before it closes', async () => {
+    test('finishes running calls before it closes', async () => {
       const store = await openStore(subject.place.url);
       const device = freshDevice();
       const writes = [0, 1, 2].map((part) =>
@@ -66,7 +66,7 @@ export function lifecycle(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), series(device, 900));
     });
 
-    test('ends a range under way with CLOSED', async () => {
+    test('ends a running range with CLOSED', async () => {
       const store = await openStore(subject.place.url);
       const device = freshDevice();
       await store.readings.write(series(device, 10));
@@ -76,7 +76,7 @@ export function lifecycle(target: StoreTarget): void {
       await rejection(range.next(), 'CLOSED');
     });
 
-    test('has everything again after it was closed and opened', async () => {
+    test('keeps everything when it is closed and opened again', async () => {
       const device = freshDevice();
       const batch = series(device, 250);
       await subject.store.readings.write(batch);
@@ -91,14 +91,14 @@ export function lifecycle(target: StoreTarget): void {
       if (store.capabilities.countsDuplicates) assert.deepEqual(again, { stored: 0, duplicate: 250 });
     });
 
-    test('migrates again without harm', async () => {
+    test('can be migrated again', async () => {
       const device = freshDevice();
       await subject.store.readings.write([reading({ device })]);
       await subject.store.migrate();
       assert.deepEqual(await stored(subject.store, device), [reading({ device })]);
     });
 
-    test('opens and migrates an empty place from several stores at the same moment', async () => {
+    test('opens and migrates an empty database from several stores at the same time', async () => {
       const place = await target.create();
       const stores = await Promise.all([1, 2, 3].map(() => openStore(place.url)));
       const devices = stores.map(() => freshDevice());
@@ -108,7 +108,7 @@ export function lifecycle(target: StoreTarget): void {
       await place.cleanup();
     });
 
-    test('refuses an option it does not know, naming it and those it knows', async () => {
+    test('refuses an unknown option, and names it and the known ones', async () => {
       const { url } = subject.place;
       const error = await rejection(
         openStore(`${url}${url.includes('?') ? '&' : '?'}colour=blue`),

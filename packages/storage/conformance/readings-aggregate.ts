@@ -7,7 +7,7 @@ import { type StoreTarget, useStore } from './target.ts';
 
 const MINUTE = 60_000_000;
 
-/** What an aggregate is, as plainly as it can be said. */
+/** The simplest definition of an aggregate. */
 function expected(rows: readonly { time: number; value: number | string }[], bucket: number): Bucket[] {
   const groups = Map.groupBy(rows, ({ time }) => Math.floor(time / bucket) * bucket);
   const buckets: Bucket[] = [];
@@ -53,7 +53,7 @@ export function readingsAggregate(target: StoreTarget): void {
       ]);
     });
 
-    test('takes from inclusive and to exclusive, also within a bucket', async () => {
+    test('includes from and excludes to, also within a bucket', async () => {
       const device = freshDevice();
       const batch = [0, 1, 2, 3].map((value) => reading({ device, time: T0 + value, value }));
       await subject.store.readings.write(batch);
@@ -94,7 +94,7 @@ export function readingsAggregate(target: StoreTarget): void {
       assert.deepEqual(bucket, { time: T0, count: 1, min: 2, max: 2, mean: 2, sum: 2 });
     });
 
-    test('agrees with a plain fold over any readings and buckets', async () => {
+    test('agrees with a simple computation for any readings and buckets', async () => {
       const value = fc.oneof(
         fc.integer({ min: -1000, max: 1000 }),
         fc.double({ min: -1e6, max: 1e6, noNaN: true }),
@@ -114,7 +114,7 @@ export function readingsAggregate(target: StoreTarget): void {
       await fc.assert(property, { numRuns: 25 });
     });
 
-    test('refuses more buckets than a page of any size could hold', async () => {
+    test('refuses too many buckets', async () => {
       const query = { device: freshDevice(), metric: 'temperature', from: 0, to: 100_001, bucket: 1 };
       await assert.rejects(subject.store.readings.aggregate(query), TypeError);
       await assert.rejects(subject.store.readings.aggregate({ ...query, bucket: 0 }), TypeError);

@@ -5,12 +5,12 @@ import { type StoreTarget, useStore } from './target.ts';
 
 const SECOND = 1_000_000;
 
-// Expiry reaches every device of the place, so each test here works behind the times of the one before.
+// Expiry affects every device of the database, so each test here uses later times than the test before.
 export function readingsExpire(target: StoreTarget): void {
   describe('readings.expire', () => {
     const subject = useStore(target);
 
-    test('drops what is older than the time given and nothing else', async () => {
+    test('drops readings older than the given time and no others', async () => {
       const devices = [freshDevice(), freshDevice()];
       for (const device of devices) await subject.store.readings.write(series(device, 20));
       const expired = await subject.store.readings.expire(T0 + 5 * SECOND);
@@ -26,7 +26,7 @@ export function readingsExpire(target: StoreTarget): void {
       assert.ok(expired === null || expired === 0);
     });
 
-    test('lets readings of an expired time be written again', async () => {
+    test('accepts new readings of an expired time', async () => {
       const device = freshDevice();
       await subject.store.readings.write(series(device, 4));
       await subject.store.readings.expire(T0 + 20 * SECOND);
@@ -36,7 +36,7 @@ export function readingsExpire(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), series(device, 4));
     });
 
-    test('drops a long past while writes go on', async () => {
+    test('drops many old readings during writes', async () => {
       const [old, live] = [freshDevice('old'), freshDevice('live')];
       await subject.store.readings.write(series(old, 25_000));
       let done = false;

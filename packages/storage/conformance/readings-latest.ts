@@ -7,7 +7,7 @@ export function readingsLatest(target: StoreTarget): void {
   describe('readings.latest', () => {
     const subject = useStore(target);
 
-    test('gives the newest reading of each metric of each device, by device, then metric', async () => {
+    test('returns the newest reading of each metric of each device, by device, then metric', async () => {
       const devices = [freshDevice('b'), freshDevice('a'), freshDevice('C')];
       for (const device of devices) {
         await subject.store.readings.write([
@@ -24,7 +24,7 @@ export function readingsLatest(target: StoreTarget): void {
       assert.deepEqual(await subject.store.readings.latest(devices), expected);
     });
 
-    test('goes by the reading\u2019s time, not by when it was written', async () => {
+    test('uses the time of the reading, not the time of the write', async () => {
       const device = freshDevice();
       const newest = reading({ device, time: T0 + 10, value: 1 });
       await subject.store.readings.write([newest]);
@@ -40,7 +40,7 @@ export function readingsLatest(target: StoreTarget): void {
       assert.deepEqual(await subject.store.readings.latest([device]), [corrected]);
     });
 
-    test('leaves out devices that never reported and answers each name once', async () => {
+    test('leaves out devices without readings and returns each name once', async () => {
       const [silent, device] = [freshDevice('silent'), freshDevice()];
       await subject.store.devices.register([silent]);
       await subject.store.readings.write(series(device, 2));
@@ -50,7 +50,7 @@ export function readingsLatest(target: StoreTarget): void {
       assert.deepEqual(twice, series(device, 2).slice(1));
     });
 
-    test('gives the first of them up to a limit', async () => {
+    test('returns the first readings up to a limit', async () => {
       const devices = [freshDevice('limit-a'), freshDevice('limit-b'), freshDevice('limit-c')];
       const rows = devices.flatMap((device) => ['a', 'b'].map((metric) => reading({ device, metric })));
       await subject.store.readings.write(rows);
@@ -59,7 +59,7 @@ export function readingsLatest(target: StoreTarget): void {
       }
     });
 
-    test('answers for 500 devices at once', async () => {
+    test('returns the latest of 500 devices in one call', async () => {
       const devices = Array.from({ length: 500 }, () => freshDevice('many'));
       const rounds = [3, 1, 2].flatMap((round) =>
         devices.map((device) => reading({ device, time: T0 + round, value: round })),

@@ -17,7 +17,7 @@ export function readingsRange(target: StoreTarget): void {
       const metrics = ['Ölstand', 'humidity', 'temperature'];
       const all: Reading[] = [];
       for (let step = 0; step < 40; step += 1) {
-        // In code point order, which is not alphabetical: Ö comes behind t.
+        // In the order of code points, which is not alphabetical: Ö comes after t.
         for (const metric of ['humidity', 'temperature', 'Ölstand']) {
           if (step % (2 + metrics.indexOf(metric)) === 0 && metric !== 'temperature') continue;
           all.push(reading({ device, metric, time: T0 + step * SECOND, value: step }));
@@ -27,14 +27,14 @@ export function readingsRange(target: StoreTarget): void {
       return { device, all };
     }
 
-    test('is empty for a device or a metric that never reported', async () => {
+    test('is empty for a device or a metric without readings', async () => {
       const device = freshDevice();
       assert.deepEqual(await stored(subject.store, device), []);
       await subject.store.readings.write(series(device, 3));
       assert.deepEqual(await stored(subject.store, device, { metric: 'pressure' }), []);
     });
 
-    test('goes by time, then metric, newest first unless told otherwise', async () => {
+    test('is ordered by time, then metric, newest first by default', async () => {
       const { device, all } = await threeMetrics();
       const { readings } = subject.store;
       assert.deepEqual(await collect(readings.range({ device, limit: 1000 })), all.toReversed());
@@ -45,13 +45,13 @@ export function readingsRange(target: StoreTarget): void {
       assert.deepEqual(await collect(readings.range({ device, limit: 1000, order: 'asc' })), all);
     });
 
-    test('gives one metric only when one is named', async () => {
+    test('returns only the named metric', async () => {
       const { device, all } = await threeMetrics();
       const humidity = all.filter(({ metric }) => metric === 'humidity');
       assert.deepEqual(await stored(subject.store, device, { metric: 'humidity' }), humidity);
     });
 
-    test('takes from inclusive and to exclusive', async () => {
+    test('includes from and excludes to', async () => {
       const device = freshDevice();
       const batch = series(device, 10);
       await subject.store.readings.write(batch);
@@ -68,7 +68,7 @@ export function readingsRange(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device, { from: -5, to: 0 }), []);
     });
 
-    test('stops at the limit, counted from the end that the order starts at', async () => {
+    test('stops at the limit', async () => {
       const { device, all } = await threeMetrics();
       const { readings } = subject.store;
       assert.deepEqual(await collect(readings.range({ device, limit: 7 })), all.toReversed().slice(0, 7));
@@ -79,7 +79,7 @@ export function readingsRange(target: StoreTarget): void {
     });
 
     for (const order of ['asc', 'desc'] as const satisfies Order[]) {
-      test(`pages ${order} by cursor, with equal times in several metrics, missing and repeating none`, async () => {
+      test(`pages ${order} by cursor, with equal times in several metrics, without missing or repeating one`, async () => {
         const { device, all } = await threeMetrics();
         for (const limit of [1, 2, 5]) {
           const paged: Reading[] = [];
@@ -96,7 +96,7 @@ export function readingsRange(target: StoreTarget): void {
       });
     }
 
-    test('goes on behind a cursor at which nothing is stored', async () => {
+    test('continues after a cursor at which nothing is stored', async () => {
       const device = freshDevice();
       const batch = series(device, 4);
       await subject.store.readings.write(batch);
@@ -106,7 +106,7 @@ export function readingsRange(target: StoreTarget): void {
       assert.deepEqual(backwards, batch.slice(0, 2).toReversed());
     });
 
-    test('streams more than a page of the engine, for a consumer that takes its time', async () => {
+    test('streams more than one page of the engine to a slow consumer', async () => {
       const device = freshDevice();
       const batch = [...series(device, 3000, 'a'), ...series(device, 2500, 'b')];
       await subject.store.readings.write(batch);
@@ -116,13 +116,13 @@ export function readingsRange(target: StoreTarget): void {
         assert.ok(time >= last);
         last = time;
         count += 1;
-        // A write meanwhile must neither wait for the reader nor disturb it.
+        // A write during the range must neither wait for the reader nor disturb it.
         if (count % 1000 === 0) await subject.store.readings.write(series(freshDevice('other'), 10));
       }
       assert.equal(count, 5500);
     });
 
-    test('lets a consumer leave early', async () => {
+    test('can be left early by a consumer', async () => {
       const device = freshDevice();
       await subject.store.readings.write(series(device, 2000));
       for await (const { value } of subject.store.readings.range({ device, order: 'asc', limit: 2000 })) {

@@ -18,13 +18,13 @@ const EXTREMES = [0, 5e-324, -5e-324, 1.7976931348623157e308, -1.7e308, 0.1 + 0.
 export function readingsWrite(target: StoreTarget): void {
   describe('readings.write', () => {
     const subject = useStore(target);
-    /** What the store must count, where it can tell duplicates. */
+    /** The expected counts, if the store counts duplicates. */
     const counts = (stored: number, duplicate: number) =>
       subject.store.capabilities.countsDuplicates
         ? { stored, duplicate }
         : { stored: stored + duplicate, duplicate: 0 };
 
-    test('stores a reading with everything it carries', async () => {
+    test('stores all fields of a reading', async () => {
       const device = `site-3/boiler/${freshDevice('probe')}`;
       const full = reading({ device, value: -12.25, boot: 'b-7f3a', seq: 4_000_000_000, quality: 'skewed' });
       const plain = reading({ device, time: T0 + 1, received: T0 - 5_000_000, quality: 'unsynced' });
@@ -32,7 +32,7 @@ export function readingsWrite(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), [full, plain]);
     });
 
-    test('refuses metrics beyond the bound of a device, and keeps those that it has', async () => {
+    test('refuses metrics beyond the bound of a device, and keeps the existing ones', async () => {
       const device = freshDevice('many-metrics');
       const of = (from: number, to: number, time = T0) =>
         Array.from({ length: to - from }, (_, n) => reading({ device, metric: `m${from + n}`, time }));
@@ -45,7 +45,7 @@ export function readingsWrite(target: StoreTarget): void {
           .sort(),
       );
       assert.equal((await subject.store.readings.metrics(device, 7)).length, 7);
-      // Another process knows nothing of what this one has written.
+      // Another process has no cache of these writes.
       const other = await subject.open();
       const batch = of(MAX_METRICS - 20, MAX_METRICS + 30);
       const error = await rejection(other.readings.write(batch), 'REJECTED');
@@ -74,7 +74,7 @@ export function readingsWrite(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), batch);
     });
 
-    test('tells new readings from duplicates within one batch', async () => {
+    test('distinguishes new readings from duplicates within one batch', async () => {
       const device = freshDevice();
       const batch = series(device, 30);
       await subject.store.readings.write(batch.slice(0, 12));
@@ -91,7 +91,7 @@ export function readingsWrite(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), batch);
     });
 
-    test('takes another value of the same identity as a correction', async () => {
+    test('treats another value of the same identity as a correction', async () => {
       const device = freshDevice();
       const first = reading({ device, value: 20, boot: 'a', seq: 1 });
       const second = reading({
@@ -142,7 +142,7 @@ export function readingsWrite(target: StoreTarget): void {
       }
     });
 
-    test('keeps texts exactly, and apart from the numbers they look like', async () => {
+    test('keeps texts exactly, and distinguishes them from numbers', async () => {
       const device = freshDevice();
       const texts = [...UNICODE, '', '12', '-0', 'NaN', 'x'.repeat(4096)];
       const batch = texts.map((value, index) => reading({ device, time: T0 + index, value }));
@@ -154,7 +154,7 @@ export function readingsWrite(target: StoreTarget): void {
       assert.deepEqual(back, [number]);
     });
 
-    test('keeps names of any script, told apart by every character', async () => {
+    test('keeps names of any script and distinguishes them by every character', async () => {
       const tag = freshDevice('unicode');
       const devices = ['Pumpe-é', 'pumpe-é', 'Pumpe-e', '水位/ponton', '\u{20000}'].map(
         (name) => `${tag}/${name}`,
@@ -166,14 +166,14 @@ export function readingsWrite(target: StoreTarget): void {
       }
     });
 
-    test('keeps the earliest and the latest time there is', async () => {
+    test('keeps the earliest and the latest possible time', async () => {
       const device = freshDevice();
       const batch = [0, Number.MAX_SAFE_INTEGER].map((time) => reading({ device, time, received: T0 }));
       await subject.store.readings.write(batch);
       assert.deepEqual(await stored(subject.store, device), batch);
     });
 
-    test('rejects what no store can keep, naming the rows, and stores none of the batch', async () => {
+    test('rejects data that no store can keep, names the rows, and stores none of the batch', async () => {
       const device = freshDevice();
       const good = reading({ device });
       const bad: Reading[] = [

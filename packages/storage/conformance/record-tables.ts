@@ -6,7 +6,7 @@ import type { Outsider } from './outsider.ts';
 import { type StoreTarget, useStore } from './target.ts';
 
 const FIELDS = { field0: 'new' };
-/** Of calls by several processes at once: each meets the others at another step. */
+/** Rounds of concurrent calls by several processes, so that they collide at different steps. */
 const ROUNDS = 5;
 
 /** Every call on a table, by name. */
@@ -23,7 +23,7 @@ function callsOn(records: RecordStore, table: string): Record<string, () => Prom
   };
 }
 
-/** Tidegauge shares its database with other programs: what is theirs stays theirs. */
+/** Tidegauge shares its database with other programs and must not change their tables. */
 export function recordTables(target: StoreTarget): void {
   describe('tables of records', () => {
     const subject = useStore(target);
@@ -33,7 +33,7 @@ export function recordTables(target: StoreTarget): void {
     });
     after(() => outsider.close());
 
-    /** As another process, or the same one after a restart, has it: nothing is remembered. */
+    /** A new store without caches, as in another process or after a restart. */
     async function afresh<T>(use: (store: Store) => Promise<T>): Promise<T> {
       const store = await openStore(subject.place.url);
       try {
@@ -54,19 +54,19 @@ export function recordTables(target: StoreTarget): void {
       }
     });
 
-    test('reaches such a table by no other spelling of its name', async () => {
+    test('does not reach such a table by another spelling of its name', async () => {
       await outsider.makeOther('invoices');
       const content = await outsider.content('invoices');
       for (const table of ['INVOICES', 'Invoices']) {
         for (const [name, call] of Object.entries(callsOn(subject.store.records, table))) {
-          // A store that tells upper from lower case may make a table of that name; the other one stays.
+          // A case-sensitive store can create a table of that name. The other one must stay.
           await call().catch(() => {});
           assert.equal(await outsider.content('invoices'), content, `${name} ${table}`);
         }
       }
     });
 
-    test('refuses every table that Tidegauge keeps anything else in', async () => {
+    test('refuses every table that Tidegauge uses for other data', async () => {
       const tables = await outsider.tables();
       for (const table of tables.filter((name) => name !== 'orders' && !/^invoices$/i.test(name))) {
         for (const [name, call] of Object.entries(callsOn(subject.store.records, table))) {
@@ -102,7 +102,7 @@ export function recordTables(target: StoreTarget): void {
       await afresh((store) => rejection(store.records.read('made', 'user1', null), 'REJECTED'));
     });
 
-    test('several processes may make and drop one table at the same moment', async () => {
+    test('lets several processes create and drop one table at the same time', async () => {
       const others = [await subject.open(), await subject.open()];
       const all = [subject.store, ...others];
       for (let round = 0; round < ROUNDS; round++) {
@@ -116,7 +116,7 @@ export function recordTables(target: StoreTarget): void {
       }
     });
 
-    test('forgets that it made a table when another program has put one in its place', async () => {
+    test('does not own a table that another program has put in the place of its own', async () => {
       const { records } = subject.store;
       await records.createTable('replaced', 2);
       await outsider.drop('replaced');

@@ -22,7 +22,7 @@ export function records(target: StoreTarget): void {
     const subject = useStore(target);
     before(() => subject.store.records.createTable(TABLE, FIELDS));
 
-    test('inserts a record and reads it whole or by field', async () => {
+    test('inserts a record and reads all or some fields', async () => {
       const key = freshKey();
       assert.equal(await subject.store.records.insert(TABLE, key, fields('a')), true);
       assert.deepEqual({ ...(await subject.store.records.read(TABLE, key, null)) }, fields('a'));
@@ -77,7 +77,7 @@ export function records(target: StoreTarget): void {
       assert.equal(await subject.store.records.read(TABLE, key, null), null);
     });
 
-    test('scans from a key on, inclusive, as many as asked for, in its own order', async () => {
+    test('scans the requested number of records from a key on, inclusive, in the order of the store', async () => {
       const table = 'scantable';
       await subject.store.records.createTable(table, 2);
       const keys = Array.from({ length: 50 }, (_, index) => `user${String(index * 7919).padStart(7, '0')}`);
@@ -95,18 +95,18 @@ export function records(target: StoreTarget): void {
         );
         assert.deepEqual((await subject.store.records.scan(table, `${keys[47]}!`, 10, null)).length, 2);
       }
-      // Whatever the order, going on from the last key meets every key once.
+      // In every order, continuing from the last key visits every key once.
       const again = await subject.store.records.scan(table, first[4]!.key, 1000, null);
       assert.equal(new Set([...first, ...again].map(({ key }) => key)).size, first.length + again.length - 1);
     });
 
-    /** Where an engine that scans in token order starts. */
+    /** The first key for an engine that scans in the order of tokens. */
     async function someStart(table: string): Promise<string> {
       const [record] = await subject.store.records.scan(table, '', 1, null);
       return record!.key;
     }
 
-    test('keeps keys apart by every character', async () => {
+    test('distinguishes keys by every character', async () => {
       const keys = ['Key', 'key', 'kéy', 'key '];
       for (const key of keys) await subject.store.records.insert(TABLE, key, { field0: key });
       for (const key of keys) {
@@ -121,7 +121,7 @@ export function records(target: StoreTarget): void {
       assert.deepEqual({ ...(await subject.store.records.read(TABLE, key, null)) }, texts);
     });
 
-    test('creates a table that is there without touching it, and drops it', async () => {
+    test('creates an existing table without changing it, and drops it', async () => {
       const table = 'shortlived';
       await subject.store.records.createTable(table, 2);
       await subject.store.records.insert(table, 'a', { field0: '1' });
@@ -142,7 +142,7 @@ export function records(target: StoreTarget): void {
       await rejection(records.scan('nosuchtable', 'a', 1, null), 'REJECTED');
     });
 
-    test('cannot be led to tables of readings or to anything but a plain name', async () => {
+    test('accepts only plain names of tables, and none of readings', async () => {
       const { records } = subject.store;
       for (const table of [
         'readings',

@@ -2,17 +2,17 @@ import { after, before } from 'node:test';
 import { openStore, type Store } from '../src/index.ts';
 import type { Outsider } from './outsider.ts';
 
-/** A kind of store to prove. */
+/** A store for the suite. */
 export interface StoreTarget {
-  /** The engine's word, as STORES names it. */
+  /** The name of the engine in STORES. */
   readonly name: string;
-  /** Makes an empty place of its own: a file, a database, a keyspace. Called once per subject. */
+  /** Creates an empty file, database or keyspace. Called once per subject. */
   create(): Promise<StorePlace>;
-  /** Lets another program into a place, by the engine's own means. */
+  /** Connects to the database as another program. */
   outsider(place: StorePlace): Promise<Outsider>;
   /**
-   * Kills the server of a place as a power cut would and starts it again, data kept; resolves when it starts,
-   * ready or not. Left out by embedded engines, where only the process that writes can be killed.
+   * Kills the server like a power failure, and starts it again with its data. Resolves when it starts, before it
+   * is ready. Embedded engines leave it out.
    */
   readonly restart?: (place: StorePlace) => Promise<void>;
 }
@@ -22,17 +22,17 @@ export interface StorePlace {
   readonly cleanup: () => Promise<void>;
 }
 
-/** The place and open store of one subject; both exist from `before` to `after`. */
+/** The database and the open store of one subject. Both exist from `before` to `after`. */
 export interface Subject {
   readonly store: Store;
   readonly place: StorePlace;
-  /** Another store on the same place, as a second process has it; closed at the end. */
+  /** Another store on the same database, like that of a second process. It is closed at the end. */
   open(): Promise<Store>;
-  /** Closes the store and opens a new one on the same place. */
+  /** Closes the store and opens a new one on the same database. */
   reopen(): Promise<Store>;
 }
 
-/** Registers hooks that give the enclosing `describe` a place of its own. */
+/** Registers hooks that create a database for the enclosing `describe`. */
 export function useStore(target: StoreTarget): Subject {
   let place: StorePlace | undefined;
   let store: Store | undefined;

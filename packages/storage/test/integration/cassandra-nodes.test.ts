@@ -15,7 +15,7 @@ const cluster = ('server' in started ? started.server : null)!;
 after(() => cluster?.stop());
 
 describe('cassandra of three nodes', { skip }, () => {
-  test('at ONE, what was written is read from any node before long', async () => {
+  test('at ONE, a write can soon be read from any node', async () => {
     const store = await openStore(`${cluster.url('one')}?rf=3&write=ONE&read=ONE`);
     const batch = series('d', 500);
     await store.readings.write(batch);
@@ -25,7 +25,7 @@ describe('cassandra of three nodes', { skip }, () => {
     await store.close();
   });
 
-  test('at QUORUM, one node killed during writes reaches no caller, and nothing is lost', async () => {
+  test('at QUORUM, callers get no error when one node is killed during writes, and nothing is lost', async () => {
     const store = await openStore(`${cluster.url('quorum')}?rf=3&write=QUORUM&read=QUORUM`);
     let killing: Promise<void> | undefined;
     for (let number = 0; number < BATCHES; number += 4) {
@@ -43,7 +43,7 @@ describe('cassandra of three nodes', { skip }, () => {
     await store.close();
   });
 
-  test('at ALL, a node that is down makes a write late at first, and UNAVAILABLE once the others have noticed', async () => {
+  test('at ALL, a write is TIMEOUT or late when a node is down, and UNAVAILABLE after the others have noticed', async () => {
     assert.equal(cluster.nodes[1]!.running, false);
     const all = await openStore(`${cluster.url('quorum')}?rf=3&write=ALL&read=ONE`);
     // Each coordinator notices by itself; until then it waits for the third copy.

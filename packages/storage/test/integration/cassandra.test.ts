@@ -57,7 +57,7 @@ describe('cassandra', { skip }, () => {
     await proveUpgrade(server.url('upgrade'));
   });
 
-  test('names the host that nobody listens on, at once', async () => {
+  test('names a host on which nothing listens, without delay', async () => {
     const port = await freePort();
     await refusal(`cassandra://u:p@127.0.0.1:${port}/k`, 'UNAVAILABLE', 2000);
   });
@@ -72,14 +72,14 @@ describe('cassandra', { skip }, () => {
     silent.close();
   });
 
-  test('says that the password is wrong, naming the host', async () => {
+  test('reports a wrong password with the host', async () => {
     const error = await refusal(withUser(server.user, 'wrong', 'k'), 'MISCONFIGURED', 5000);
     assert.match(error.message, /credentials|password|incorrect/i);
     assert.match(error.hint!, /password/);
     assert.doesNotMatch(error.message, /wrong/);
   });
 
-  test('encrypts where tls says so, and knows the node by its authority', async () => {
+  test('encrypts with tls, and checks the certificate of the node', async () => {
     const url = `${server.url('encrypted')}?tls=true`;
     const store = await openStore(`${url}&tlsCAFile=${certificates.authority}`);
     await store.readings.write(series('d', 10));
@@ -93,22 +93,22 @@ describe('cassandra', { skip }, () => {
     assert.match(missing.message, /^tlsCAFile: .*nowhere/);
   });
 
-  test('says that no user is given to a server that asks for one', async () => {
+  test('reports a missing user', async () => {
     await refusal(`cassandra://127.0.0.1:${server.port}/k`, 'MISCONFIGURED', 5000);
   });
 
-  test('says that the data centre is another, naming it', async () => {
+  test('reports a wrong data centre by its name', async () => {
     const error = await rejection(openStore(`${server.url('k')}?dc=nowhere`), 'MISCONFIGURED');
     assert.match(error.message, /nowhere/);
   });
 
-  test('says that a keyspace is missing which the user may not create', async () => {
+  test('reports a missing keyspace that the user may not create', async () => {
     await server.query(`create role poor with login = true and password = 'poor-1'`);
     const error = await refusal(withUser('poor', 'poor-1', 'absent'), 'MISCONFIGURED', 5000);
     assert.match(error.hint!, /grant/);
   });
 
-  test('opens for a user who may read and write but create nothing, and says which right a call lacks', async () => {
+  test('opens for a user who can only read and write, and reports missing rights', async () => {
     await (await openStore(server.url('granted'))).close();
     await server.query(`create role clerk with login = true and password = 'clerk-1'`);
     for (const right of ['select', 'modify'])
@@ -153,7 +153,7 @@ describe('cassandra', { skip }, () => {
     await store.close();
   });
 
-  test('expires days whole and takes them off the index', async () => {
+  test('expires whole days and removes them from the index', async () => {
     const store = await openStore(server.url('days'));
     const times = [0, 1, 2, 3].map((day) => T0 + day * DAY);
     await store.readings.write(times.map((time) => reading({ device: 'd', time })));

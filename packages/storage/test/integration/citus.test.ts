@@ -52,7 +52,7 @@ describe('citus', { skip }, () => {
     return (await coordinator.query(sql, database)).trim().split('\n').map(Number);
   }
 
-  test('cuts readings and records over the workers, as often and in as many copies as the URL says', async (t) => {
+  test('distributes readings and records over the workers with the shards and copies of the URL', async (t) => {
     const { store, database } = await fresh(t, '?shards=6&rf=2');
     await store.records.createTable('usertable', 2);
     assert.deepEqual(await tables(database), [
@@ -64,7 +64,7 @@ describe('citus', { skip }, () => {
     assert.deepEqual(await shardsByNode(database), [6, 6]);
   });
 
-  test('keeps one copy in 8 shards unless the URL says otherwise', async (t) => {
+  test('uses one copy and 8 shards by default', async (t) => {
     const { store, database } = await fresh(t);
     await store.records.createTable('usertable', 1);
     const [, readings, , records] = await tables(database);
@@ -73,7 +73,7 @@ describe('citus', { skip }, () => {
     assert.deepEqual(await shardsByNode(database), [4, 4]);
   });
 
-  test('more copies than there are workers are MISCONFIGURED, and nothing is left half made', async () => {
+  test('more copies than there are workers are MISCONFIGURED, and no table is left incomplete', async () => {
     const database = await cluster!.createDatabase();
     const error = await rejection(openStore(`${cluster!.url(database)}?rf=3`), 'MISCONFIGURED');
     assert.match(error.message, /replication_factor/);
@@ -129,7 +129,7 @@ describe('citus', { skip }, () => {
     for (const result of results) assert.deepEqual(result, { stored: 20, duplicate: 0 });
   });
 
-  test('replicas that start at once on an empty database make its tables once', async () => {
+  test('replicas that start at the same time on an empty database create its tables once', async () => {
     for (let round = 0; round < 3; round += 1) {
       const database = await cluster!.createDatabase();
       const url = `${cluster!.url(database)}?shards=4&rf=2`;
@@ -141,7 +141,7 @@ describe('citus', { skip }, () => {
     }
   });
 
-  test('a wrong password is MISCONFIGURED, and not told', async () => {
+  test('a wrong password is MISCONFIGURED, and not shown', async () => {
     const place = `127.0.0.1:${coordinator.port}`;
     const error = await rejection(
       openStore(`citus://${coordinator.user}:guess@${place}/postgres`),
@@ -152,7 +152,7 @@ describe('citus', { skip }, () => {
     assert.ok(!error.message.includes('guess'));
   });
 
-  test('a user needs the right to make tables, a login at the workers, and no more', async () => {
+  test('a user needs the right to create tables and a login at the workers', async () => {
     const database = await cluster!.createDatabase();
     const user = `guest_${database}`;
     await coordinator.query(`create role ${user} login password 'guest'`, database);
@@ -170,7 +170,7 @@ describe('citus', { skip }, () => {
     await store.close();
   });
 
-  test('the coordinator killed amid writes loses and repeats nothing, with two copies', async (t) => {
+  test('a kill of the coordinator during writes loses and repeats nothing, with two copies', async (t) => {
     const { store } = await fresh(t, '?shards=4&rf=2');
     await writesThrough(store, async () => {
       await coordinator.kill();
@@ -179,7 +179,7 @@ describe('citus', { skip }, () => {
   });
 
   for (const rf of [1, 2]) {
-    test(`a worker killed amid writes loses and repeats nothing, with rf=${rf}`, async (t) => {
+    test(`a kill of a worker during writes loses and repeats nothing, with rf=${rf}`, async (t) => {
       const { store } = await fresh(t, `?shards=4&rf=${rf}&timeout=5000`);
       const worker = cluster!.workers[1]!;
       await writesThrough(store, async () => {
@@ -196,7 +196,7 @@ describe('citus', { skip }, () => {
     });
   }
 
-  test('while a worker is down, what has another copy is read', async (t) => {
+  test('while a worker is down, data with another copy can be read', async (t) => {
     const { store } = await fresh(t, '?shards=4&rf=2');
     const devices = Array.from({ length: 8 }, () => freshDevice());
     for (const device of devices) await store.readings.write(series(device, 20));
@@ -212,7 +212,7 @@ describe('citus', { skip }, () => {
     }
   });
 
-  test('a coordinator that gains a worker goes on, and moves shards there when told to', async (t) => {
+  test('a coordinator with a new worker continues, and moves shards there on request', async (t) => {
     const { store, database } = await fresh(t, '?shards=6');
     const devices = Array.from({ length: 12 }, () => freshDevice());
     for (const device of devices) await store.readings.write(series(device, 200));

@@ -93,12 +93,12 @@ describe('hbase', { skip }, () => {
     assert.match(error.hint ?? '', /options of the URL/);
   });
 
-  test('another znode is UNAVAILABLE, and says which option to mend', async () => {
+  test('another znode is UNAVAILABLE, and names the option', async () => {
     const error = await refused(url('facts', '?znode=/elsewhere&connect=500'), 'UNAVAILABLE', 2500);
     assert.match(error.hint ?? '', /znode/);
   });
 
-  test('a user who may not read or make the namespace is MISCONFIGURED at once', async () => {
+  test('a user without rights on the namespace is MISCONFIGURED without delay', async () => {
     for (const namespace of ['facts', 'foreign']) {
       const error = await refused(url(namespace).replace('//', '//nobody@'), 'MISCONFIGURED', 5000);
       assert.match(error.message, /Insufficient permissions for user 'nobody'/);
@@ -116,7 +116,7 @@ describe('hbase', { skip }, () => {
     await short.close();
   });
 
-  test('rows are where YCSB and people look for them', async () => {
+  test('rows have the expected keys and the layout of YCSB', async () => {
     await store.records.createTable('usertable', 2);
     await store.records.insert('usertable', 'user1', { field0: 'a', field1: 'b' });
     const row = await client.table('facts:usertable').get('user1');
@@ -140,7 +140,7 @@ describe('hbase', { skip }, () => {
     assert.equal((await stored(store, devices[7]!)).length, metrics.length * 3);
   });
 
-  test('a region that splits under writers and readers costs nothing but time', async () => {
+  test('a split of a region during reads and writes loses nothing', async () => {
     const writing = Array.from({ length: 60 }, (_, index) =>
       store.readings.write(
         Array.from({ length: 50 }, (_, probe) =>
@@ -155,7 +155,7 @@ describe('hbase', { skip }, () => {
     await store.health();
   });
 
-  test('a table that somebody disabled is MISCONFIGURED and says what to do', async () => {
+  test('a disabled table is MISCONFIGURED with a hint', async () => {
     const other = await openStore(url('disabled', '?presplit=1'));
     await client.admin.disableTable('disabled:readings');
     const error = await rejection(other.readings.write(series('d', 1)), 'MISCONFIGURED');

@@ -82,13 +82,13 @@ test('users with the grants of the documentation can do what it says', { skip },
 });
 
 describe('reaching MariaDB', { skip }, () => {
-  test('says that nothing listens, and where', async () => {
+  test('reports the address on which nothing listens', async () => {
     const port = await freePort();
     const error = await refusal(`mariadb://a:b@127.0.0.1:${port}/c`, 'UNAVAILABLE', 2000);
     assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${port}.*ECONNREFUSED`));
   });
 
-  test('gives up on a server that accepts and says nothing, within the connect timeout', async () => {
+  test('fails within the connect timeout if a server accepts and does not answer', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
@@ -103,23 +103,23 @@ describe('reaching MariaDB', { skip }, () => {
     }
   });
 
-  test('says that the host has no address', async () => {
+  test('reports a host without an address', async () => {
     const error = await refusal('mariadb://a:b@no-such-host.invalid/c', 'UNAVAILABLE');
     assert.match(error.message, /no-such-host\.invalid/);
   });
 
-  test('says that the password is wrong', async () => {
+  test('reports a wrong password', async () => {
     const error = await refusal(`mariadb://${server.user}:wrong@127.0.0.1:${server.port}/x`, 'MISCONFIGURED');
     assert.match(error.message, /127\.0\.0\.1:\d+.*Access denied/);
     assert.doesNotMatch(error.message, /wrong/);
   });
 
-  test('says that the database does not exist', async () => {
+  test('reports a missing database', async () => {
     const error = await refusal(server.url('nowhere'), 'MISCONFIGURED');
     assert.match(error.message, /127\.0\.0\.1:\d+\/nowhere.*Unknown database/);
   });
 
-  test('says which right the user lacks', async () => {
+  test('reports the missing right', async () => {
     const database = await freshDatabase();
     await server.query(`create user reader@'127.0.0.1' identified by 'secret-1'`);
     const url = `mariadb://reader:secret-1@127.0.0.1:${server.port}/${database}`;
@@ -137,7 +137,7 @@ describe('reaching MariaDB', { skip }, () => {
     await rejection(createStore('mariadb://u:p@a/c?writers=0'), 'MISCONFIGURED');
   });
 
-  test('ends a call on a server that hangs with TIMEOUT, and goes on when it answers again', async () => {
+  test('ends a call with TIMEOUT if a server hangs, and continues when it answers again', async () => {
     await withStore(async (store) => {
       const device = freshDevice();
       // A server that hangs takes no new connection: that would be UNAVAILABLE.
@@ -184,7 +184,7 @@ describe('reaching MariaDB', { skip }, () => {
     });
   });
 
-  test('is OVERLOADED when no connection gets free in time', async () => {
+  test('is OVERLOADED when no connection becomes free in time', async () => {
     await withStore(async (store, database) => {
       const device = freshDevice();
       await store.readings.write([reading({ device })]);
@@ -207,7 +207,7 @@ describe('the schema in MariaDB', { skip }, () => {
     assert.match(error.message, /127\.0\.0\.1:\d+\/facts_\d+.*version 99 is newer/);
   });
 
-  test('needs no right to change tables once it is made', async () => {
+  test('needs no right to change tables after its creation', async () => {
     const database = await freshDatabase();
     await withStore(async () => {}, '', database);
     await server.query(`create user worker@'127.0.0.1' identified by 'secret-2'`);
@@ -221,7 +221,7 @@ describe('the schema in MariaDB', { skip }, () => {
     await withStore(async (own) => assert.equal((await stored(own, device)).length, 5), '', database);
   });
 
-  test('orders and compares texts by code point whatever the database says', async () => {
+  test('orders and compares texts by code point, whatever the collation of the database is', async () => {
     const database = await freshDatabase();
     await server.query(`alter database ${database} character set latin1 collate latin1_german1_ci`);
     await withStore(
@@ -250,7 +250,7 @@ describe('partitions of readings in MariaDB', { skip }, () => {
     return list.trim().split('\n');
   }
 
-  test('are made for the weeks to come, and by one of several stores that start together', async () => {
+  test('are created in advance, by one of several stores that start together', async () => {
     const database = await freshDatabase();
     const stores = await Promise.all([1, 2, 3].map(() => openStore(server.url(database))));
     for (const store of stores) await store.close();
@@ -260,7 +260,7 @@ describe('partitions of readings in MariaDB', { skip }, () => {
     for (const name of names.slice(0, -1)) assert.match(name, /^before_2\d{7}$/);
   });
 
-  test('are dropped whole when they are older than a retention, the one it cuts row by row', async () => {
+  test('are dropped whole when they are older than the retention, and the partition at its limit loses rows', async () => {
     await withStore(async (store, database) => {
       const device = freshDevice();
       const at = (days: number) => reading({ device, time: NOW + days * DAY, value: days });
@@ -279,7 +279,7 @@ describe('partitions of readings in MariaDB', { skip }, () => {
     }, '?partition=1');
   });
 
-  test('are cut from the future with what is in it', async () => {
+  test('are split from the partition future with its readings', async () => {
     const database = await freshDatabase();
     const device = freshDevice();
     const batch = [0, 10, 50, 400].map((days) => reading({ device, time: NOW + days * DAY, value: days }));
@@ -328,7 +328,7 @@ describe('limits of MariaDB', { skip }, () => {
     });
   });
 
-  test('the sign of zero stays, and is no correction', async () => {
+  test('the sign of zero stays and is not a correction', async () => {
     await withStore(async (store) => {
       const device = freshDevice();
       const negative = reading({ device, value: -0, quality: 'unsynced' });
@@ -361,7 +361,7 @@ describe('MariaDB with TLS', { skip }, () => {
 
   const url = (options: string): string => `${encrypting.url('facts')}?${options}`;
 
-  test('serves a store that knows its authority, encrypted', async () => {
+  test('serves a store that trusts its authority, encrypted', async () => {
     // The account takes no other connection.
     const store = await openStore(url(`tls=true&tlsCAFile=${certificates.authority}`));
     const device = freshDevice();
@@ -371,7 +371,7 @@ describe('MariaDB with TLS', { skip }, () => {
     await refusal(url('tls=false'), 'MISCONFIGURED');
   });
 
-  test('is refused when another authority vouches for it, naming the option', async () => {
+  test('is refused with the name of the option if another authority signed the certificate', async () => {
     for (const options of [`tls=true&tlsCAFile=${certificates.stranger}`, 'tls=true']) {
       const error = await refusal(url(options), 'MISCONFIGURED');
       assert.match(error.message, /127\.0\.0\.1:\d+/);
@@ -379,12 +379,12 @@ describe('MariaDB with TLS', { skip }, () => {
     }
   });
 
-  test('is asked for of a server that has none, and refused', async () => {
+  test('is refused by a server without TLS', async () => {
     const error = await refusal(`${server.url('mysql')}?tls=true`, 'MISCONFIGURED');
     assert.match(error.hint ?? '', /tls option/);
   });
 
-  test('says that the authority is not there, naming the option', async () => {
+  test('reports a missing file of the authority with the option', async () => {
     const error = await refusal(url('tls=true&tlsCAFile=/nowhere.pem'), 'MISCONFIGURED');
     assert.match(error.message, /^tlsCAFile: .*nowhere/);
   });

@@ -95,7 +95,7 @@ describe('mongodb', { skip }, () => {
     assert.match(error.hint ?? '', /replica set/);
   });
 
-  test('a database that is not there is made by the first contact', async () => {
+  test('a missing database is created by the first start', async () => {
     const fresh = await openStore(server!.url('brand_new'));
     await fresh.readings.write(series('new/device', 3));
     assert.equal((await stored(fresh, 'new/device')).length, 3);
@@ -103,7 +103,7 @@ describe('mongodb', { skip }, () => {
     await client.db('brand_new').dropDatabase();
   });
 
-  test('processes that start at once on empty databases do not trip over each other', async () => {
+  test('processes that start at the same time on an empty database do not fail', async () => {
     for (let number = 0; number < 12; number++) {
       const name = `race_${number}`;
       const stores = await Promise.all([1, 2, 3].map(() => openStore(server!.url(name))));
@@ -139,7 +139,7 @@ describe('mongodb', { skip }, () => {
     }
   });
 
-  test('numbers are doubles, and what is not said takes no room', async () => {
+  test('numbers are doubles, and missing fields take no space', async () => {
     await store.readings.write([reading({ device: 'layout/device', value: 20 })]);
     const one = await client.db().collection('series').findOne({ d: 'layout/device' });
     const id = { s: one!._id, t: T0 };
@@ -152,7 +152,7 @@ describe('mongodb', { skip }, () => {
     assert.deepEqual(Object.keys(document ?? {}), ['_id', 'v', 'r']);
   });
 
-  test('records are laid out as YCSB has them, both ways', async () => {
+  test('records have the layout of YCSB in both directions', async () => {
     await store.records.createTable('usertable', 2);
     const table = client.db().collection<{ _id: string; field0: Binary; field1?: Binary }>('usertable');
     await store.records.insert('usertable', 'ours', { field0: 'grün' });

@@ -47,8 +47,8 @@ async function refused(url: string, code: StoreErrorCode, ms = 5000): Promise<St
   return error;
 }
 
-describe('postgres, what keeps it from opening', { skip }, () => {
-  test('nobody at the port is UNAVAILABLE', async () => {
+describe('postgres, errors at the start', { skip }, () => {
+  test('a port on which nothing listens is UNAVAILABLE', async () => {
     const nobody = createServer().listen(0, '127.0.0.1');
     await once(nobody, 'listening');
     const { port } = nobody.address() as AddressInfo;
@@ -56,7 +56,7 @@ describe('postgres, what keeps it from opening', { skip }, () => {
     await refused(`postgres://u:p@127.0.0.1:${port}/db`, 'UNAVAILABLE', 1000);
   });
 
-  test('somebody who never answers is UNAVAILABLE within the connect timeout', async () => {
+  test('a server that never answers is UNAVAILABLE within the connect timeout', async () => {
     const mute = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const { port } = mute.address() as AddressInfo;
@@ -64,7 +64,7 @@ describe('postgres, what keeps it from opening', { skip }, () => {
     mute.close();
   });
 
-  test('a name that no host has is UNAVAILABLE', async () => {
+  test('an unknown host name is UNAVAILABLE', async () => {
     await refused('postgres://u:p@no-such-host.invalid/db', 'UNAVAILABLE');
   });
 
@@ -72,7 +72,7 @@ describe('postgres, what keeps it from opening', { skip }, () => {
     const host = `127.0.0.1:${server.port}`;
     for (const login of [server.user, `${server.user}:`]) {
       const { message, hint } = await refused(`postgres://${login}@${host}/postgres`, 'MISCONFIGURED', 1500);
-      assert.match(message, /the server asks for a password, and the URL has none/);
+      assert.match(message, /the server requires a password, and the URL has none/);
       assert.match(hint!, /write user and password into the URL/);
     }
     const program = `
@@ -114,7 +114,7 @@ describe('postgres, what keeps it from opening', { skip }, () => {
     await store.close();
   });
 
-  test('a server without TLS, where it is asked for, is MISCONFIGURED', async () => {
+  test('a server without TLS is MISCONFIGURED if the URL requires TLS', async () => {
     const error = await refused(`${server.url('postgres')}?sslmode=verify-full`, 'MISCONFIGURED');
     assert.match(error.hint ?? '', /sslmode/);
   });
@@ -235,21 +235,21 @@ describe('postgres with TLS', { skip }, () => {
     }
   });
 
-  test('a server that another authority vouches for is MISCONFIGURED, naming the option', async () => {
+  test('a certificate of another authority is MISCONFIGURED, with the name of the option', async () => {
     for (const options of [`sslmode=verify-ca&sslrootcert=${certificates.stranger}`, 'sslmode=verify-full']) {
       const error = await refused(url(options), 'MISCONFIGURED');
       assert.match(error.hint ?? '', /sslrootcert/);
     }
   });
 
-  test('verify-full wants the certificate to name the host, verify-ca does not', async () => {
+  test('verify-full requires the host name in the certificate, verify-ca does not', async () => {
     const elsewhere = url(`sslrootcert=${certificates.authority}`).replace('127.0.0.1', 'localhost');
     const error = await refused(`${elsewhere}&sslmode=verify-full`, 'MISCONFIGURED');
     assert.match(error.message, /localhost/);
     await (await openStore(`${elsewhere}&sslmode=verify-ca`)).close();
   });
 
-  test('an authority that is not there is MISCONFIGURED, naming the option', async () => {
+  test('a missing file of the authority is MISCONFIGURED, with the name of the option', async () => {
     const error = await rejection(
       openStore(url('sslmode=verify-full&sslrootcert=/nowhere.pem')),
       'MISCONFIGURED',
@@ -300,7 +300,7 @@ describe('postgres, while it runs', { skip }, () => {
     await until(() => store.health().then(() => true, isUnavailable));
   });
 
-  test('calls that find every connection busy are OVERLOADED, and ingest goes on', async (t) => {
+  test('calls are OVERLOADED when every connection is busy, and ingest continues', async (t) => {
     const { store, database } = await fresh(t, '?connections=1&connect=300&timeout=5000');
     const lock = server.query('begin; lock table devices; select pg_sleep(1.5); commit', database);
     await until(() => isLocked(database));
@@ -312,7 +312,7 @@ describe('postgres, while it runs', { skip }, () => {
     assert.equal(await waiting, null);
   });
 
-  test('a server that only reads is not healthy', async (t) => {
+  test('a read-only server is not healthy', async (t) => {
     const { url, database } = await fresh(t);
     await server.query(`alter database ${database} set default_transaction_read_only = on`);
     const store = await openStore(url);
@@ -344,7 +344,7 @@ describe('postgres, while it runs', { skip }, () => {
     assert.equal((await server.query('select count(*) from readings', database)).trim(), '500');
   });
 
-  test('a sum beyond the largest double is infinite, as elsewhere', async (t) => {
+  test('a sum beyond the largest double is infinite', async (t) => {
     const { store } = await fresh(t);
     const device = freshDevice();
     await store.readings.write([1, 2].map((time) => reading({ device, time, value: 1.7e308 })));
@@ -369,7 +369,7 @@ describe('postgres, while it runs', { skip }, () => {
     assert.equal(odd.trim(), '');
   });
 
-  test('nothing is taken for a table of records that only looks like one', async (t) => {
+  test('other tables are not mistaken for tables of records', async (t) => {
     const { store, database } = await fresh(t);
     const key = 'ycsb_key text primary key';
     await server.query(
@@ -398,7 +398,7 @@ describe('postgres, while it runs', { skip }, () => {
     assert.equal(await server.query(all, database), before);
   });
 
-  test('a table that YCSB made is read, and one made anew with other fields too', async (t) => {
+  test('a table of YCSB can be read, also after it was created again with other fields', async (t) => {
     const { store, database } = await fresh(t);
     await server.query(
       `create table usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT);

@@ -9,7 +9,7 @@ async function* rows(...values: [time: number, value: ReadingValue][]) {
 }
 
 describe('foldBuckets', () => {
-  test('folds numbers per bucket, whatever order they come in', async () => {
+  test('computes numbers per bucket, whatever their order is', async () => {
     assert.deepEqual(await foldBuckets(rows([25, 1], [3, 5], [9, -1], [10, 7], [29, 2]), 10), [
       { time: 0, count: 2, min: -1, max: 5, mean: 2, sum: 4 },
       { time: 10, count: 1, min: 7, max: 7, mean: 7, sum: 7 },
@@ -17,13 +17,13 @@ describe('foldBuckets', () => {
     ]);
   });
 
-  test('leaves out texts, and buckets of nothing else', async () => {
+  test('leaves out texts, and buckets with texts only', async () => {
     const buckets = await foldBuckets(rows([0, 'open'], [1, '7'], [12, 'x'], [13, 4]), 10);
     assert.deepEqual(buckets, [{ time: 10, count: 1, min: 4, max: 4, mean: 4, sum: 4 }]);
     assert.deepEqual(await foldBuckets(rows(), 10), []);
   });
 
-  test('does not lose small numbers beside large ones', async () => {
+  test('keeps the precision of small numbers with large ones', async () => {
     const [bucket] = await foldBuckets(rows([0, 1e100], [1, 1], [2, -1e100], [3, 1]), 10);
     assert.equal(bucket?.sum, 2);
     assert.equal(bucket?.mean, 0.5);

@@ -42,7 +42,7 @@ const RESPONSES: Readonly<Record<keyof typeof responseErrorCodes, StoreErrorCode
   clientWriteFailure: 'UNAVAILABLE',
 };
 
-test('every code that a server can answer has its meaning', () => {
+test('every error code of a server is mapped', () => {
   for (const [name, code] of Object.entries(responseErrorCodes)) {
     const expected = RESPONSES[name as keyof typeof RESPONSES];
     assert.equal(codeOf(new errors.ResponseError(code as number, 'said')), expected, name);
@@ -59,7 +59,7 @@ function bare(name: string): unknown {
   return Object.create((errors as unknown as Record<string, { prototype: object }>)[name]!.prototype);
 }
 
-test('every error class of the driver has its meaning', () => {
+test('every error class of the driver is mapped', () => {
   const made: Record<string, [unknown, StoreErrorCode]> = {
     ArgumentError: [new errors.ArgumentError('no such dc'), 'MISCONFIGURED'],
     AuthenticationError: [new errors.AuthenticationError('no'), 'MISCONFIGURED'],
@@ -76,7 +76,7 @@ test('every error class of the driver has its meaning', () => {
   for (const [name, [error, code]] of Object.entries(made)) assert.equal(codeOf(error), code, name);
 });
 
-test('of what several hosts answered, what a person must mend counts first', () => {
+test('a configuration error comes first when several hosts fail', () => {
   const hosts = (...inner: unknown[]) =>
     new errors.NoHostAvailableError(
       Object.fromEntries(inner.map((error, index) => [`h${index}`, error])) as never,
@@ -91,7 +91,7 @@ test('of what several hosts answered, what a person must mend counts first', () 
   assert.equal(codeOf(hosts(late, new errors.AuthenticationError('no'))), 'MISCONFIGURED');
 });
 
-test('what is not the driver\u2019s passes through', () => {
+test('errors that do not come from the driver stay as they are', () => {
   const error = new TypeError('ours');
   assert.equal(toStoreError(error, 'h'), error);
 });
@@ -118,7 +118,7 @@ test('reads hosts, port, keyspace and options of the URL', () => {
   );
 });
 
-test('refuses a URL without host or keyspace, of several ports, or with a level there is none of', () => {
+test('refuses a URL without host or keyspace, with several ports, or with an unknown level', () => {
   for (const url of [
     'cassandra:ks',
     'cassandra://h',
@@ -157,7 +157,7 @@ test('small partitions share a request, and large ones have several', () => {
   assert.deepEqual(sizes(requests(spread(2, 120), () => '')), [[50], [50], [20], [50], [50], [20]]);
 });
 
-test('what lives on different nodes does not share a request', () => {
+test('partitions on different nodes do not share a request', () => {
   const nodeOf = ({ device }: { device: string }) => (device < 'd2' ? 'one' : 'two');
   assert.deepEqual(
     [...requests(spread(4, 5), nodeOf)].map((parts) => parts.map(({ device }) => device)),
@@ -173,7 +173,7 @@ test('a request for several partitions stays below the size that Cassandra warns
   assert.deepEqual(sizes(requests(spread(2, 1, 'x'.repeat(60_000)), () => '')), [[1], [1]]);
 });
 
-test('leaves what a reading does not have unset, for a null would be a tombstone', () => {
+test('leaves missing fields unset, because a null would be a tombstone', () => {
   const row = fromReading(reading({ device: 'a', value: 'text' }), 1);
   assert.deepEqual(row, [
     'a',

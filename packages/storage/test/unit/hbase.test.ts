@@ -37,7 +37,7 @@ test('keys of a series sort by time, and lie between where the series begins and
   );
 });
 
-test('series of a device sort by the code points of their metrics, and devices that begin alike do not mix', () => {
+test('series of a device are ordered by the code points of their metrics, and devices with a common prefix do not mix', () => {
   fc.assert(
     fc.property(name, name, name, (device, first, second) => {
       const [one, other] = [seriesPrefix(device, first), seriesPrefix(device, second)];
@@ -50,7 +50,7 @@ test('series of a device sort by the code points of their metrics, and devices t
   );
 });
 
-test('devices spread over regions evenly, however alike their names are', () => {
+test('devices are spread over regions evenly, even if their names are similar', () => {
   const splits = saltSplits(16);
   assert.equal(splits.length, 15);
   const counts = new Array<number>(16).fill(0);
@@ -77,7 +77,7 @@ test('the salt of a name never changes: stored readings are found by it', () => 
 /** From the first release. */
 const SALTS_OF_RELEASE = [45491, 42617, 12560];
 
-test('a reading comes back as it was, whatever it holds', () => {
+test('every reading is decoded as it was', () => {
   const bits = fc.record({
     device: name,
     metric: name,
@@ -159,7 +159,7 @@ test('the URL names ZooKeeper and a namespace, and no password', () => {
   }
 });
 
-test('row key prefixes are remembered within a bound of bytes, whatever the length of names', () => {
+test('the cache of row key prefixes has a bound in bytes', () => {
   for (const length of [10, 250]) {
     const prefixes = new SeriesPrefixes();
     const first = prefixes.of('first', 'temperature');

@@ -82,7 +82,7 @@ describe('json files', () => {
     assert.equal((await stat(today())).size, size);
   });
 
-  test('survive a line that a crashed writer cut short', async () => {
+  test('survive an incomplete line of a crashed writer', async () => {
     const batch = series('a', 30);
     await (await open()).readings.write(batch.slice(0, 10));
     const torn = (await stat(today())).size;
@@ -99,7 +99,7 @@ describe('json files', () => {
     );
   });
 
-  test('skip lines that are not ours, and log each once with file and byte', async () => {
+  test('skip invalid lines, and log each once with file and byte', async () => {
     const store = await open();
     const batch = series('a', 20);
     await store.readings.write(batch.slice(0, 10));
@@ -113,7 +113,7 @@ describe('json files', () => {
     assert.deepEqual(warnings[0], { file: today(), offset: size, length: garbage[0]!.length });
   });
 
-  test('skip lines longer than any of ours without reading them into memory whole', async () => {
+  test('skip very long lines without reading them into memory', async () => {
     const store = await open();
     await store.readings.write(series('a', 2));
     await appendFile(today(), `${'x'.repeat(3_000_000)}\n`);
@@ -121,7 +121,7 @@ describe('json files', () => {
     assert.equal(warnings.length, 1);
   });
 
-  test('are read again when somebody has edited them to be shorter', async () => {
+  test('are read again after they were truncated', async () => {
     const store = await open();
     const batch = series('a', 3);
     await store.readings.write(batch);
@@ -131,8 +131,8 @@ describe('json files', () => {
   });
 });
 
-describe('json files removed by hand', () => {
-  test('are made again by the next write', async () => {
+describe('json files that were deleted or copied', () => {
+  test('are created again by the next write', async () => {
     const store = await open();
     const [first, second] = series('a', 2);
     await store.readings.write([first!]);
@@ -148,7 +148,7 @@ describe('json files removed by hand', () => {
     }
   });
 
-  test('and put there by hand are found by the next start, also without the catalogue', async () => {
+  test('are found after a copy by the next start, also without the catalogue', async () => {
     const batch = [...series('a', 3), reading({ device: 'a', time: T0 + DAY }), reading({ device: 'b' })];
     await (await open()).readings.write(batch);
     await rm(path('series.jsonl'));
@@ -171,7 +171,7 @@ describe('json files removed by hand', () => {
 });
 
 describe('json stores on one folder', () => {
-  test('count every reading once, however their batches race', async () => {
+  test('count every reading once when batches are concurrent', async () => {
     const writers = [await open(), await open(), await open()];
     const batches = Array.from({ length: 40 }, (_, index) => series('a', 50).slice(index, index + 10));
     const results = await Promise.all(
@@ -196,7 +196,7 @@ describe('json stores on one folder', () => {
     }
   });
 
-  test('lose no change of a device when they change different facts at once', async () => {
+  test('lose no change of a device when they change different fields at the same time', async () => {
     const [one, two] = [await open(), await open()];
     await one.devices.register(['a']);
     for (let year = 1; year <= 50; year += 1) {
@@ -212,7 +212,7 @@ describe('json stores on one folder', () => {
     }
   });
 
-  test('let one of many inserts of the same key win', async () => {
+  test('accept one of many concurrent inserts of the same key', async () => {
     const writers = [await open(), await open(), await open()];
     await writers[0]!.records.createTable('usertable', 1);
     for (let key = 0; key < 30; key += 1) {
@@ -225,7 +225,7 @@ describe('json stores on one folder', () => {
     }
   });
 
-  test('compact what is mostly old, and carry on in the new file', async () => {
+  test('compact a file with mostly old lines, and continue in the new file', async () => {
     const [one, two] = [await open(), await open()];
     const names = Array.from({ length: 500 }, (_, index) => `device-${String(index).padStart(3, '0')}`);
     await one.devices.register(names);
@@ -247,7 +247,7 @@ describe('json stores on one folder', () => {
     }
   });
 
-  test('finish the compaction that a crashed process has sealed a file for', async () => {
+  test('finish the compaction of a crashed process that has sealed a file', async () => {
     const store = await open();
     await store.devices.register(['a', 'b']);
     await appendFile(path('devices.jsonl'), '\n{"sealed":"compacted"}\n');
@@ -261,7 +261,7 @@ describe('json stores on one folder', () => {
 });
 
 describe('json memory', () => {
-  test('is bounded: days beyond the limit are let go and read again when asked for', async () => {
+  test('is bounded: days beyond the limit are removed and read again when needed', async () => {
     const backend = new JsonBackend({ folder: path('bounded'), memoryBytes: 300_000 }, { logger });
     await backend.open();
     await backend.migrate();
@@ -281,7 +281,7 @@ describe('json memory', () => {
     }
   });
 
-  test('answers the newest of silent devices without their days, and notices when these change', async () => {
+  test('returns the newest readings of inactive devices without loading their days, and detects changes', async () => {
     const store = await open('?memoryMiB=1');
     const silent = Array.from({ length: 3 }, (_, day) =>
       reading({ device: `silent-${day}`, time: T0 - day * DAY }),
@@ -316,7 +316,7 @@ describe('json expiry', () => {
     assert.equal(await other.readings.expire(T0 + 30 * HOUR), 0);
   });
 
-  test('takes readings of an expired day again, also from who had the day open', async () => {
+  test('accepts readings of an expired day again, also from a process that had the day open', async () => {
     const [store, other] = [await open(), await open()];
     const late = reading({ device: 'a' });
     for (const one of [other, store, other, store]) {
@@ -329,7 +329,7 @@ describe('json expiry', () => {
     }
   });
 
-  test('loses nothing that is newer while days are dropped and written at once', async () => {
+  test('loses no newer reading while days are dropped and written at the same time', async () => {
     const [store, other] = [await open(), await open()];
     for (let round = 0; round < 20; round += 1) {
       const time = T0 + round * 1000;
@@ -348,7 +348,7 @@ describe('json expiry', () => {
 });
 
 describe('json errors', () => {
-  test('name the path and the remedy when a file stands where the folder should be', async () => {
+  test('name the path and a fix when a file is in place of the folder', async () => {
     await writeFile(path(''), 'a file');
     for (const place of [`${folder}/data`, `${folder}/data/below`]) {
       const store = await createStore(`json:${place}`);
@@ -359,7 +359,7 @@ describe('json errors', () => {
     }
   });
 
-  test('refuse a folder of a newer version and one that is not ours', async () => {
+  test('refuse a folder of a newer version or of another program', async () => {
     await open();
     await writeFile(path('format.json'), '{"format":"tidegauge-json","version":2}');
     const newer = await rejection(openStore(`json:${folder}/data`), 'MISCONFIGURED');
@@ -371,7 +371,7 @@ describe('json errors', () => {
     }
   });
 
-  test('come from system calls by one table, with a remedy each', () => {
+  test('are mapped from system calls by one table, with a hint each', () => {
     for (const [code, meaning] of Object.entries(SYSTEM_ERRORS)) {
       const failure = { code, syscall: 'write', path: '/data/readings/x.jsonl' };
       const cause = Object.assign(new Error('failed'), failure);
@@ -387,7 +387,7 @@ describe('json errors', () => {
     }
   });
 
-  test('name a URL option that there is not', async () => {
+  test('name an unknown URL option', async () => {
     const error = await rejection(createStore(`json:${folder}?memory=1`), 'MISCONFIGURED');
     assert.match(error.hint ?? '', /memoryMiB/);
   });

@@ -9,7 +9,7 @@ import { compareText } from '../../src/merge.ts';
 const TODAY = 20_778;
 
 describe('day index', () => {
-  test('finds every reading in whatever order they came, the last of equal times', () => {
+  test('finds every reading for any order of arrival, and the last of equal times', () => {
     const times = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 1500 });
     fc.assert(
       fc.property(times, (arrivals) => {
@@ -38,7 +38,7 @@ describe('day index', () => {
     );
   });
 
-  test('takes 12 bytes per reading and room to grow', () => {
+  test('takes 12 bytes per reading and space to grow', () => {
     const index = new DayIndex(TODAY);
     for (let n = 0; n < 1000; n += 1) {
       const series = index.series(`device-${n % 10}`, 'm');
@@ -63,7 +63,7 @@ describe('day index', () => {
 });
 
 describe('place', () => {
-  test('keeps offsets up to 128 GiB and never tells a length too short', () => {
+  test('keeps offsets up to 128 GiB and never returns a length that is too short', () => {
     const offsets = fc.integer({ min: 0, max: 2 ** 37 - 1 });
     fc.assert(
       fc.property(offsets, fc.integer({ min: 0, max: 64 * 2 ** 20 }), (offset, length) => {
@@ -78,7 +78,7 @@ describe('place', () => {
 });
 
 describe('sorted keys', () => {
-  test('hold what a sorted array holds, whatever is added and deleted', () => {
+  test('equal a sorted array after any inserts and deletes', () => {
     const key = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 3 }), fc.nat(3000).map(String));
     const steps = fc.array(fc.tuple(fc.boolean(), key), { maxLength: 4000 });
     fc.assert(

@@ -73,12 +73,12 @@ describe('errors of MariaDB', () => {
     assert.equal(mapped(-104).code, 'UNAVAILABLE');
   });
 
-  test('are judged by their root cause', () => {
+  test('are mapped by their root cause', () => {
     const denied = new SqlError('denied', undefined, true, undefined, '28000', 1045);
     assert.equal(mapped(client.ER_INITIAL_SQL_ERROR!, denied).code, 'MISCONFIGURED');
   });
 
-  test('pass errors through that are not of MariaDB', () => {
+  test('leave errors that do not come from MariaDB as they are', () => {
     const bug = new RangeError('a bug');
     assert.equal(toStoreError(bug, CONFIG), bug);
   });

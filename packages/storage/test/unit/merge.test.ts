@@ -56,7 +56,7 @@ describe('mergePages', () => {
     });
   }
 
-  test('lets go of every stream when the consumer leaves', async () => {
+  test('closes every stream when the consumer leaves', async () => {
     let left = 0;
     async function* endless(step: number) {
       try {
@@ -72,7 +72,7 @@ describe('mergePages', () => {
 });
 
 describe('seriesBounds', () => {
-  test('turns a cursor into bounds that keep exactly what is behind it', () => {
+  test('converts a cursor to bounds that include exactly the readings after it', () => {
     const metric = fc.constantFrom('a', 'b', 'c');
     const time = fc.integer({ min: 0, max: 6 });
     fc.assert(
@@ -95,7 +95,7 @@ describe('seriesBounds', () => {
     );
   });
 
-  test('covers all time when the query says nothing', () => {
+  test('covers all times by default', () => {
     assert.deepEqual(seriesBounds({ device: 'd', limit: 1 }, 'a'), { from: 0, to: 2 ** 53 });
   });
 });
@@ -132,7 +132,7 @@ describe('rangeOfSeries', () => {
     assert.deepEqual(await collect(rangeOfSeries({ ...query, metric: 'x' }, series, readPage)), []);
   });
 
-  test('asks for no more at once than is wanted, and for more as long as readings are small', async () => {
+  test('reads no more than the limit, and larger pages while readings are small', async () => {
     asked.length = 0;
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 20 }, series, readPage));
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 1_000_000 }, series, readPage));
@@ -160,7 +160,7 @@ describe('rangeOfSeries', () => {
     }
   });
 
-  test('asks for one reading of each of very many series first', async () => {
+  test('first reads one reading of each of very many series', async () => {
     asked.length = 0;
     const many = Array.from({ length: 500 }, (_, n) => ({
       metric: `m${n}`,
@@ -173,7 +173,7 @@ describe('rangeOfSeries', () => {
   });
 });
 
-test('take gives no more than the limit', async () => {
+test('take returns no more than the limit', async () => {
   assert.deepEqual(
     await collect(
       take(

@@ -25,7 +25,7 @@ test('reads hosts, database, login and options', () => {
   assert.equal(config.j, 'false');
 });
 
-test('is durable on a majority unless told otherwise', () => {
+test('is durable on a majority by default', () => {
   const { w, j, authSource } = readConfig(parseUrl('mongodb://h/db'));
   assert.deepEqual({ w, j, authSource }, { w: 'majority', j: 'true', authSource: null });
 });

@@ -33,7 +33,7 @@ function server(code: number, message = 'refused'): Error {
   return new driver.MongoServerError({ message, code });
 }
 
-test('every error of the driver becomes a StoreError that names the place and says how to mend it', () => {
+test('every error of the driver becomes a StoreError with the place and a hint', () => {
   const errors = driverErrors();
   assert.ok(errors.length > 40, `${errors.length} classes`);
   for (const error of errors) mapped(error);
@@ -73,7 +73,7 @@ for (const [name, code, error] of CASES) {
   });
 }
 
-test('a server that asks for less is OVERLOADED, whatever the code', () => {
+test('a server that reports overload is OVERLOADED, whatever the code is', () => {
   const error = new driver.MongoServerError({
     message: 'busy',
     code: 1,
@@ -82,7 +82,7 @@ test('a server that asks for less is OVERLOADED, whatever the code', () => {
   assert.equal(mapped(error).code, 'OVERLOADED');
 });
 
-test('StoreErrors and mistakes pass through', () => {
+test('StoreErrors and errors of our code stay as they are', () => {
   const own = new StoreError('REJECTED', 'no such table');
   assert.equal(toStoreError(own, 'h/d'), own);
   const mistake = new TypeError('mistake');

@@ -56,7 +56,7 @@ describe('errors of PostgreSQL', () => {
     test(`SQLSTATE ${state} is ${code}`, () => assert.equal(mapped(sent(state)).code, code));
   }
 
-  test('a table that a worker of Citus does not know will be known when its address is right again', () => {
+  test('a table that a worker of Citus lacks is UNAVAILABLE until its address is right again', () => {
     const where = 'while executing command on 10.0.2.7:5432';
     const swapped = Object.assign(sent('42P01'), { where });
     assert.equal(mapped(swapped).code, 'UNAVAILABLE');
@@ -100,19 +100,19 @@ describe('errors of PostgreSQL', () => {
     assert.match(mapped(both).message, /::1; connect 127/);
   });
 
-  test('a connection outlives a refused statement and nothing else', () => {
+  test('a connection stays open only after a refused statement', () => {
     assert.equal(keepsSession(sent('23505')), true);
     assert.equal(keepsSession(sent('57P01', 'FATAL')), false);
     assert.equal(keepsSession(new Error('Query read timeout')), false);
   });
 
-  test('a mistake of ours passes through', () => {
+  test('an error of our code stays as it is', () => {
     const mistake = new TypeError('undefined is not a function');
     assert.equal(toStoreError(mistake, PLACE), mistake);
   });
 });
 
-test('a batch sorted out stores and counts as its rows one by one would', () => {
+test('a prepared batch stores and counts like single rows', () => {
   const row = fc.record({ series: fc.integer({ min: 1, max: 3 }), time: fc.nat(3), value: fc.nat(2) });
   const run = (
     table: Map<string, number>,

@@ -30,12 +30,12 @@ async function openDatabase(path: string): Promise<Database> {
 }
 
 describe('the SQLite backend opening its file', () => {
-  test('makes the folders on the way', async () => {
+  test('creates missing folders', async () => {
     const store = await openStore(`sqlite:${folder}/a/b/c.db`);
     await store.close();
   });
 
-  test('makes files for this user only, and takes those of an older version away from others', async () => {
+  test('creates files for this user only, and removes the permissions of others on older files', async () => {
     const path = freshPath();
     const modes = () => ['', '-wal', '-shm'].map((end) => statSync(path + end).mode & 0o777);
     const store = await openStore(`sqlite:${path}`);
@@ -86,7 +86,7 @@ describe('the SQLite backend opening its file', () => {
     await store.close();
   });
 
-  test('takes nothing for a table of records that only looks like one', async () => {
+  test('does not mistake other tables for tables of records', async () => {
     const path = freshPath();
     const store = await openStore(`sqlite:${path}`);
     const db = new DatabaseSync(path);
@@ -118,7 +118,7 @@ describe('the SQLite backend opening its file', () => {
     await store.close();
   });
 
-  test('writes with the durability the URL asks for, full unless told otherwise', async () => {
+  test('writes with the durability of the URL, by default full', async () => {
     for (const [query, level] of [
       ['', 2],
       ['?synchronous=normal', 1],
@@ -133,7 +133,7 @@ describe('the SQLite backend opening its file', () => {
 });
 
 describe('the SQLite backend beside another writer', () => {
-  test('waits for it without holding the event loop', async () => {
+  test('waits for it without blocking the event loop', async () => {
     const path = freshPath();
     const store = await openStore(`sqlite:${path}`);
     const other = new DatabaseSync(path);
@@ -179,7 +179,7 @@ describe('SQLite readings', () => {
     db.close();
   });
 
-  test('are the same as a map by identity, however they come and wherever they lie', async () => {
+  test('are equal to a map by identity, for any order of arrival', async () => {
     const names = fc.record({ device: fc.constantFrom('a', 'b'), metric: fc.constantFrom('x', 'y', 'z') });
     const row = fc.record({
       name: names,
@@ -227,7 +227,7 @@ describe('SQLite readings', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
-  test('do not pile up before they are merged', async () => {
+  test('do not accumulate before they are merged', async () => {
     const db = await openDatabase(freshPath());
     const readings = new SqliteReadings(db, 1000);
     for (let part = 0; part < 20; part += 1) {

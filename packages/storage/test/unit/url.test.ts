@@ -64,7 +64,7 @@ describe('parseUrl', () => {
     assert.equal(parseUrl('mongodb://h?w=1').path, '');
   });
 
-  test('refuses what it cannot read, without showing a password', () => {
+  test('refuses an invalid URL without showing a password', () => {
     for (const text of [
       '',
       'tidegauge.db',

@@ -79,7 +79,7 @@ describe('a wrapped store', () => {
     assert.deepEqual(pieces.flat(), batch);
   });
 
-  test('names the rows a backend rejects by their place in the whole batch', async () => {
+  test('names rejected rows by their index in the whole batch', async () => {
     let calls = 0;
     const store = await opened(
       bareStore({
@@ -104,7 +104,7 @@ describe('a wrapped store', () => {
     }
   });
 
-  test('turns a backend\u2019s own mistake into UNEXPECTED', async () => {
+  test('maps an unknown error of a backend to UNEXPECTED', async () => {
     const mistake = new TypeError('x is not a function');
     const seen: [StoreOperation, StoreErrorCode | null][] = [];
     const store = await opened(bareStore({ write: () => Promise.reject(mistake) }), seen);
@@ -113,7 +113,7 @@ describe('a wrapped store', () => {
     assert.deepEqual(seen, [['readings.write', 'UNEXPECTED']]);
   });
 
-  test('waits for a call under way before it closes', async () => {
+  test('waits for a running call before it closes', async () => {
     const steps: string[] = [];
     const answer = Promise.withResolvers<Reading[]>();
     const latest = async () => {
