@@ -36,9 +36,9 @@ export interface Background extends Note {
 }
 
 /**
- * The folder of this user's lab, a folder per name in it. Others may pass through, since databases run as users of
- * their own, but not read: notes hold passwords.
- * @throws {Error} when somebody else has made it.
+ * The folder of this user's lab, a folder per name in it. Other users can enter it, because databases run as other
+ * users, but not list it: notes contain passwords.
+ * @throws {Error} when another user has created it.
  */
 export function labFolder(): string {
   const folder = join(tmpdir(), `tidegauge-lab-${userInfo().uid}`);
@@ -58,7 +58,7 @@ export function claim(name: string, server: string): boolean {
   const made = mkdtempSync(join(labFolder(), '.claim-'));
   chmodSync(made, 0o711);
   mkdirSync(join(made, 'tmp'));
-  // As any folder of its kind: databases that run as users of their own write to it too.
+  // Like any temporary folder: databases that run as other users also write to it.
   chmodSync(join(made, 'tmp'), 0o1777);
   writeNote(made, { server, phase: 'starting', supervisor: identify(process.pid)!, connect: {} });
   try {

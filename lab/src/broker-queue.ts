@@ -59,7 +59,7 @@ export interface QueueBounds {
   readonly queuedBytes: number;
   readonly heldBytes: number;
   readonly retainedBytes: number;
-  /** For how long a client that is away keeps its queue when there is no room left, milliseconds. */
+  /** For how long a disconnected client keeps its queue when the limit is reached, milliseconds. */
   readonly awayMs: number;
 }
 
@@ -87,7 +87,7 @@ export class BrokerQueue {
 
   /**
    * True while no further message may be acknowledged. A client that left a persistent session behind must not end
-   * that for all others: queues of those that are away for long are dropped first.
+   * that for all others: queues of clients that have been disconnected longest are dropped first.
    */
   get full(): boolean {
     if (this.#queuedBytes < this.#bounds.queuedBytes) return false;

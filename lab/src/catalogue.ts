@@ -34,7 +34,7 @@ export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
     },
   },
   prometheus: {
-    summary: 'Prometheus, scraping ingest on 9464 and the API on 8080 unless --target says what',
+    summary: 'Prometheus, scraping --target, or else ingest on 9464 and the API on 8080',
     maxNodes: 1,
     takesTargets: true,
     async start({ targets }) {

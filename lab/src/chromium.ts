@@ -2,7 +2,7 @@ import { temporaryDirectory } from '@tidegauge/process';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { findProgram } from './debian.ts';
 
-/** A browser with a profile of its own, which goes with it. */
+/** A browser with a separate profile, which is removed with it. */
 export interface Chromium {
   /** A persistent context: what opens pages. */
   readonly context: BrowserContext;

@@ -14,7 +14,7 @@ export interface CqlLogin {
   readonly password: string;
 }
 
-/** Runs one statement over a connection of its own. Rejects with what the server says, or after `timeoutMs`. */
+/** Runs one statement over a new connection. Rejects with the error of the server, or after `timeoutMs`. */
 export function runCql(login: CqlLogin, statement: string, timeoutMs = 20_000): Promise<void> {
   const steps = {
     startup: frame(OPCODES.startup, stringMap({ CQL_VERSION: '3.0.0' })),

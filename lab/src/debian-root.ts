@@ -21,7 +21,7 @@ const APT = [
   // Mirrors lag behind; signatures are checked all the same.
   ...['-o', 'Acquire::Check-Valid-Until=false'],
 ];
-/** How apt-get says that its lists are older than the mirror. */
+/** What apt-get prints when its lists are older than the mirror. */
 const OUTDATED = /Failed to fetch|Unable to (locate|fetch)|404 /;
 
 /** A Debian system in a directory. */

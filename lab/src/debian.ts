@@ -7,7 +7,7 @@ import { runInstaller } from './installer.ts';
 const POLICY = '/usr/sbin/policy-rc.d';
 const LOCK = '/run/lock/tidegauge-install';
 const ENVIRONMENT = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
-// Servers are in sbin or in folders of their own, which are not on the PATH of ordinary users.
+// Servers are in sbin or in separate folders, which are not on the PATH of ordinary users.
 const FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 
 /**
@@ -15,7 +15,7 @@ const FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
  * process may not install anything.
  *
  * @param folders further places to look in
- * @throws {Error} that says how to install it
+ * @throws {Error} with the command that installs it
  */
 export async function findProgram(
   program: string,
@@ -53,7 +53,7 @@ const SCRIPT = `
   install "$@" || { apt-get update && install "$@"; }`;
 
 /**
- * Installs Debian packages without letting them start services of their own. Two processes that install at the
+ * Installs Debian packages without starting their services. Two processes that install at the
  * same moment take turns: neither removes what keeps the other's services from starting.
  */
 export async function installDebian(packages: readonly string[]): Promise<void> {

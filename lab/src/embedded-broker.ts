@@ -29,7 +29,7 @@ const MAX_INFLIGHT = 1000;
 const BOUNDS = { queuedBytes: 64 * MIB, heldBytes: 32 * MIB, retainedBytes: 8 * MIB, awayMs: 300_000 };
 const LOG_MS = 1000;
 
-/** What this broker says to a client that it ends. */
+/** Why this broker disconnects a client. */
 class Refusal extends Error {}
 
 /** The parts of aedes's client that are bounded or corrected here. */
@@ -51,7 +51,7 @@ export interface EmbeddedBroker {
 }
 
 /**
- * Starts an MQTT 3.1.1 broker in this process (aedes, sessions in memory; clients of MQTT 5 are told the version).
+ * Starts an MQTT 3.1.1 broker in this process (aedes, sessions in memory; clients of MQTT 5 receive the supported version).
  * Packets, topics, connections and queues are bounded. Rejects with the system's error,
  * `code` EADDRINUSE when the port is taken.
  */
@@ -94,7 +94,7 @@ export async function startEmbeddedBroker(options: EmbeddedBrokerOptions = {}): 
   broker.on('connectionError', onError);
   if (username !== undefined && password !== undefined) {
     broker.authenticate = (_client, givenUser, givenPassword, done) => {
-      // Both are compared, always, so that time tells nothing about either.
+      // Both are always compared, so that the time does not reveal which one is wrong.
       const user = isEqual(givenUser ?? '', username);
       const pass = isEqual(givenPassword ?? '', password);
       if (user && pass) done(null, true);

@@ -24,7 +24,7 @@ interface ExporterModule {
   readonly main: string;
 }
 
-/** A process that shows Prometheus what another says of itself. */
+/** A process that exports the metrics of another process to Prometheus. */
 export interface Exporter {
   /** `host:port` for Prometheus to scrape. */
   readonly target: string;
@@ -67,7 +67,7 @@ export async function startNodeExporterWithDisk(megabytes: number): Promise<Node
   try {
     await runProgram('truncate', ['--size', `${megabytes}M`, image]);
     await runProgram(mkfs, ['-q', '-m', '0', image]);
-    // A process space of its own, since the exporter asks process 1 what is mounted.
+    // A separate process namespace, because the exporter reads the mounts of process 1.
     const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const script = 'mount -o loop "$1" "$2"; shift 2; exec "$@"';
     const command = ['sh', '-ec', script, 'sh', image, folder, await nodeExporter()];

@@ -30,7 +30,7 @@ export interface FerretdbServer {
 
 /**
  * FerretDB 2 in front of PostgreSQL with DocumentDB: compatible with MongoDB's protocol, and not MongoDB. Logins
- * are checked (SCRAM-SHA-256), rights are not: whoever may log in may do everything. A commit is on the disk
+ * are checked (SCRAM-SHA-256), rights are not: every user who can log in can do everything. A commit is on the disk
  * whatever w and j ask for.
  */
 export async function startFerretdb(port: number): Promise<FerretdbServer> {
@@ -102,7 +102,7 @@ async function preparePostgres(root: string) {
   const data = join(directory.path, 'data');
   const secrets: Record<string, string> = {
     password: `${password}\n`,
-    // DocumentDB creates collections over a connection of its own to the same server.
+    // DocumentDB creates collections over a separate connection to the same server.
     pgpass: `*:*:*:${USER}:${password}\n`,
   };
   const { uid, gid } = await account(root);

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { freePort, launchServer, listens, runProgram, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
-import { type JvmOptions, jvmOptions, SAYS, writeClusterConf } from './hbase-conf.ts';
+import { type JvmOptions, jvmOptions, LOG_LINES, writeClusterConf } from './hbase-conf.ts';
 import { hbaseJars } from './hbase-jars.ts';
 import { type HbaseProcess, LaunchedProcess } from './hbase-process.ts';
 import { firstPut } from './hbase-ready.ts';
@@ -96,7 +96,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
     port: dataNodePort,
     jvm: JVMS.hdfs,
     program: 'org.apache.hadoop.hdfs.server.datanode.DataNode',
-    ready: (log) => SAYS.storesBlocks.test(log),
+    ready: (log) => LOG_LINES.storesBlocks.test(log),
   });
   const masters: LaunchedProcess[] = [];
   for (let number = 1; number <= masterCount; number += 1) {
@@ -109,7 +109,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
         jvm: JVMS.master,
         program: 'org.apache.hadoop.hbase.master.HMaster',
         args: ['-D', `hbase.master.port=${masterPort}`, 'start'],
-        ready: (log) => SAYS.takesOrders.test(log) || SAYS.waitsAsBackup.test(log),
+        ready: (log) => LOG_LINES.takesOrders.test(log) || LOG_LINES.waitsAsBackup.test(log),
       }),
     );
   }
@@ -123,7 +123,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
         jvm: JVMS.regionServer,
         program: 'org.apache.hadoop.hbase.regionserver.HRegionServer',
         args: ['-D', `hbase.regionserver.port=${regionServerPort}`, 'start'],
-        ready: (log) => SAYS.servesRegions.test(log),
+        ready: (log) => LOG_LINES.servesRegions.test(log),
       }),
     );
   }
@@ -165,7 +165,7 @@ async function startAll(parts: readonly LaunchedProcess[]): Promise<void> {
   for (const start of starts) if (start.status === 'rejected') throw start.reason;
 }
 
-/** ZooKeeper takes connections before it serves: its command `srvr` tells. */
+/** ZooKeeper accepts connections before it is ready. Its command `srvr` reports whether it is. */
 function servesZnodes(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: 1000 }, () => socket.write('srvr'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 type Properties = Readonly<Record<string, string | number | boolean>>;
 
-/** Of every process that speaks HBase, whether it serves or asks. */
+/** Settings of every HBase process, server or client. */
 function common(zookeeperPort: number): Properties {
   return {
     'hbase.zookeeper.quorum': '127.0.0.1',
@@ -28,7 +28,7 @@ function serving(regionServerCount: number): Properties {
     'hbase.master.handler.count': 8,
     'hfile.block.cache.size': 0.2,
     'hbase.regionserver.global.memstore.size': 0.25,
-    // Steps of a procedure go out at once, not in the batches that a large cluster wants.
+    // Steps of a procedure go out at once, not in the batches that suit a large cluster.
     'hbase.procedure.remote.dispatcher.delay.msec': 10,
     'hbase.regionserver.msginterval': 1000,
     // A master that starts waits for all, if they come soon.
@@ -151,14 +151,14 @@ function xml(properties: Properties): string {
 }
 
 /** What servers write when they are ready: their ports are open long before. */
-export const SAYS = {
+export const LOG_LINES = {
   takesOrders: /Master has completed initialization/,
   waitsAsBackup: /Another master is the active master/,
   servesRegions: /HRegionServer Serving as /,
   storesBlocks: /successfully registered with NN/,
 };
 
-// At INFO is who says so.
+// The log line has level INFO.
 const LOG4J = `log4j.rootLogger=WARN, E
 log4j.logger.org.apache.hadoop.hbase.master.HMaster=INFO
 log4j.logger.org.apache.hadoop.hbase.master.ActiveMasterManager=INFO

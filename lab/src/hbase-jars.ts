@@ -7,7 +7,7 @@ import { runInstaller } from './installer.ts';
 export type HbaseVersion = '2.6.1' | '2.4.16';
 
 const SERVERS: Readonly<Record<HbaseVersion, string>> = {
-  // The build for Hadoop 3, whose client writes to a data node without waiting for a lease of its own.
+  // The build for Hadoop 3, whose client writes to a data node without waiting for its own lease.
   '2.6.1': '2.6.1-hadoop3',
   '2.4.16': '2.4.16',
 };

@@ -2,7 +2,7 @@ import { HBaseClient } from '@tidegauge/hbase-client';
 
 const READY_MS = 120_000;
 
-/** Resolves when a put into a table of its own is answered; leaves nothing. */
+/** Resolves when a put into a temporary table succeeds, and drops the table. */
 export async function firstPut(zookeeperPort: number): Promise<void> {
   const client = new HBaseClient({ zookeeper: `127.0.0.1:${zookeeperPort}`, timeoutMs: READY_MS });
   const name = 'lab_ready';

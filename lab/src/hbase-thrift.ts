@@ -15,7 +15,7 @@ export interface ThriftGateway {
 
 /**
  * Starts HBase's Thrift2 gateway on loopback, as a child of this process, in front of the HBase that ZooKeeper on
- * `zookeeperPort` of 127.0.0.1 knows: binary protocol, unframed. Rejects when it does not listen within a minute.
+ * `zookeeperPort` of 127.0.0.1 serves: binary protocol, unframed. Rejects when it does not listen within a minute.
  */
 export async function startThriftGateway(zookeeperPort: number): Promise<ThriftGateway> {
   const java = await findProgram('java', 'default-jre-headless');

@@ -1,6 +1,6 @@
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
-import { jvmOptions, SAYS, writeStandaloneConf } from './hbase-conf.ts';
+import { jvmOptions, LOG_LINES, writeStandaloneConf } from './hbase-conf.ts';
 import { type HbaseVersion, hbaseJars } from './hbase-jars.ts';
 import { LaunchedProcess } from './hbase-process.ts';
 import { firstPut } from './hbase-ready.ts';
@@ -50,7 +50,7 @@ export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
       name: `hbase ${version} on 127.0.0.1:${port}`,
       command: java,
       args: [...jvmOptions(folder, jars, JVM), ...jvm, 'org.apache.hadoop.hbase.master.HMaster', 'start'],
-      ready: async (log) => SAYS.takesOrders.test(log),
+      ready: async (log) => LOG_LINES.takesOrders.test(log),
       readyMs: READY_MS,
     });
   const server = new LaunchedProcess(`hbase ${version}`, port, launch);

@@ -54,7 +54,7 @@ export async function runInstaller(
   }
 }
 
-/** The line of an installer's output that says why it failed, or null when it wrote nothing. */
+/** The line of an installer's output with the cause of its failure, or null when it wrote nothing. */
 export function causeOf(output: string): string | null {
   const lines = output
     .split('\n')

@@ -10,7 +10,7 @@ const SOURCES = fileURLToPath(new URL('../../loadtests/k6-mqtt/', import.meta.ur
 
 /**
  * The path of k6 with the MQTT module of loadtests/k6-mqtt compiled in; built when it is not there or the module has
- * changed, and says so. Takes Go and about three minutes on two slow cores, the first time.
+ * changed, which is reported. The first build needs Go and about three minutes on two slow cores.
  */
 export async function buildK6(): Promise<string> {
   const files = globSync('**/*.{go,mod,sum}', { cwd: SOURCES, exclude: ['**/*_test.go'] }).toSorted();
@@ -28,7 +28,7 @@ export async function buildK6(): Promise<string> {
   return join(directory, 'k6');
 }
 
-/** The version of k6 that go.mod asks for. */
+/** The version of k6 in go.mod. */
 export function k6Version(): string {
   const [, version] = /^\s*go\.k6\.io\/k6 v(\S+)/m.exec(readFileSync(join(SOURCES, 'go.mod'), 'utf8')) ?? [];
   if (version === undefined) throw new Error(`${SOURCES}go.mod does not name a version of k6`);

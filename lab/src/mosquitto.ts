@@ -121,7 +121,7 @@ function launch(binary: string, conf: string, port: number): Promise<ServerProce
   });
 }
 
-// MQTT 3.1.1, clean session, no client id: whatever CONNACK says, somebody is there to say it.
+// MQTT 3.1.1, clean session, no client id: any CONNACK shows that the broker is ready.
 const CONNECT = Buffer.from([0x10, 12, 0, 4, 0x4d, 0x51, 0x54, 0x54, 4, 2, 0, 10, 0, 0]);
 
 function answersConnect(port: number): Promise<boolean> {

@@ -40,7 +40,7 @@ export interface Postgres {
   url(database: string, scheme?: string): string;
   /** Runs SQL, a statement per transaction; resolves to rows by line, columns by `|`. */
   query(sql: string, database?: string): Promise<string>;
-  /** Makes an empty database with a name of its own, gone with the server; resolves to the name. */
+  /** Creates an empty database with a new name, which is removed with the server; resolves to the name. */
   createDatabase(): Promise<string>;
   /** Ends it as an operator would, and removes its data. Twice is fine. */
   stop(): Promise<void>;

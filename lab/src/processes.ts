@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-// Linux only: /proc tells what ps would, without a process per question.
+// Linux only: /proc has the data of ps, without a process per query.
 
-/** One process: its id alone may be somebody else's by now, with the start time it is this one for good. */
+/** One process. Its id alone can belong to another process later; id and start time together cannot. */
 export interface ProcessId {
   readonly pid: number;
   /** Clock ticks since boot (proc(5), stat field 22). */
@@ -27,7 +27,7 @@ export function processesWith(name: string, value: string): number[] {
     .map(Number);
   const parents = new Map(pids.map((pid) => [pid, Number(statOf(pid)?.[1] ?? 0)]));
   const marked = new Set(pids.filter((pid) => carries(pid, `${name}=${value}`)));
-  // A server may write over its environment to show a title; then its parent speaks for it.
+  // A server can overwrite its environment to show a title. It is then found through its parent.
   for (let size = -1; size !== marked.size; ) {
     size = marked.size;
     for (const [pid, parent] of parents) if (marked.has(parent)) marked.add(pid);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '@tidegauge/process';
 
-/** A file system of its own, in memory, that is soon full. */
+/** A small file system in memory. */
 export interface SmallDisk {
   readonly path: string;
   /** Gives it another size. */

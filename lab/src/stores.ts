@@ -1,4 +1,4 @@
-/** A database server, of which tests, benches and the command line use places of their own. */
+/** A database server, in which each test, benchmark or command has its own database. */
 export interface StoreServer {
   /** Makes an empty place (database, keyspace) of that name; resolves to its STORE URL. */
   create(place: string): Promise<string>;

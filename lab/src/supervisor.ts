@@ -4,12 +4,12 @@ import { MARK, type Note, writeNote } from './background.ts';
 import { CATALOGUE, type StartFlags } from './catalogue.ts';
 import { identify } from './processes.ts';
 
-// Started by cli.ts, detached: it holds one server, for that ends with the process that started it.
+// Started by cli.ts, detached: it keeps one server, because a server ends with the process that started it.
 
 const LOG_BYTES = 4 * 2 ** 20;
 const KEPT_BYTES = 2 ** 20;
 
-/** What cli.ts is told once. */
+/** What cli.ts receives once. */
 export type Report = { readonly ready: true } | { readonly ready: false; readonly why: string };
 
 const folder = process.env[MARK]!;
@@ -46,7 +46,7 @@ clearInterval(alive);
 
 function report(message: Report): void {
   if (!process.connected) return;
-  // The one who asked may be gone by now; the note says the same.
+  // The caller may have ended by now; the note has the same content.
   process.send?.(message, undefined, undefined, () => {
     if (process.connected) process.disconnect();
   });

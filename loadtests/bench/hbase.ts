@@ -12,7 +12,7 @@ import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
 /**
  * `npm run bench:hbase`: our client and the Thrift2 gateway with the client that Thrift generates, side by side on
  * three region servers, calls of each in turns within every round; rows of 1 KB, written to the log of HDFS before
- * a put resolves. All of it shares this machine, so a ratio says more than a rate.
+ * a put resolves. All of it shares this machine, so a ratio is more reliable than a rate.
  */
 const flags = benchFlags({
   'region-servers': { type: 'string', default: '3' },
@@ -172,7 +172,7 @@ function gatewaySide(client: GatewayClient): Side {
 
 /** A rate means nothing if rows were missing. */
 function demand(isRight: boolean): void {
-  if (!isRight) throw new Error('a call did not give the rows it was asked for');
+  if (!isRight) throw new Error('a call did not return the requested rows');
 }
 
 function show(lines: readonly Line[]): string {

@@ -20,7 +20,7 @@ import { checkStore, provideStore } from '../src/targets/targets.ts';
 /**
  * `npm run bench:overhead`: what the application costs. One stream of operations in blocks, each block done on the
  * store itself (raw) and through the HTTP API (app), who is first in turns; so that what the machine or the store does
- * meanwhile falls on both. Each side has a table of its own, filled alike.
+ * meanwhile falls on both. Each side has its own table with the same records.
  */
 const SETTINGS = defineConfig({
   ...BENCH_SETTINGS,

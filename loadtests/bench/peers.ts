@@ -44,7 +44,7 @@ interface Trial {
   readonly residentMiB: number;
 }
 
-/** A consumer on a database of its own, with a session at the broker that outlives it. */
+/** A consumer with its own database, and a session at the broker that outlives it. */
 interface Consumer {
   readonly name: string;
   start(): Promise<{ readonly pid: number; stop(): Promise<unknown> }>;

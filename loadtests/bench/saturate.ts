@@ -124,7 +124,7 @@ await runBench({
 
 type Measure = (rate: number) => Promise<Step>;
 
-/** Each rate has an ingest of its own, for its figures are since its start. */
+/** Each rate has its own ingest process, because the figures of ingest count from its start. */
 async function ingestSteps(
   { store, devices, seconds, slo }: Setup,
   { closers }: BenchContext,

@@ -4,7 +4,7 @@ const USAGE = `npm run ycsb -- load|run ARGUMENTS
 
 YCSB's own client (site.ycsb.Client 0.17.0) through Tidegauge's HTTP API. Arguments are YCSB's:
   -P FILE          a property file, such as packages/workload/workloads/workloada
-  -p NAME=VALUE    a property; tidegauge.url says where the API is (http://127.0.0.1:8080)
+  -p NAME=VALUE    a property; tidegauge.url is the URL of the API (http://127.0.0.1:8080)
   -threads N, -target N, -s
 The API's token, where it has one, comes from API_TOKEN. Exits with 1 when an operation failed, or
 none was done.

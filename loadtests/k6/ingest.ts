@@ -6,7 +6,7 @@ import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';
 
 export { handleSummary } from './summary.ts';
 
-/** Readings over MQTT: one message per iteration, each virtual user a connection with devices of its own. */
+/** Readings over MQTT: one message per iteration, each virtual user is a connection with its own devices. */
 export const options = optionsOf(plan);
 
 const RECEIVE_MS = 30_000;

@@ -35,7 +35,7 @@ export class Meter {
     }
   }
 
-  /** Counts an outcome that took no time of its own. */
+  /** Counts an outcome without a separate time. */
   count(outcome: Outcome): void {
     this.#returns[outcome].add(1);
   }

@@ -4,5 +4,5 @@ export { ingest } from './ingest.ts';
 export { queries } from './queries.ts';
 export { handleSummary } from './summary.ts';
 
-/** Readings come in while others are asked for. */
+/** Publishes readings while others are queried. */
 export const options = optionsOf(plan);

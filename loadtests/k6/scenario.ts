@@ -30,7 +30,7 @@ export function optionsOf({ parts, thresholds }: Plan): Options {
       Object.entries(thresholds).map(([metric, conditions]) => [metric, [...conditions]]),
     ),
     summaryTrendStats: [...TREND_COLUMNS],
-    // Each costs time and memory per request, and no report of ours asks for them.
+    // Each costs time and memory per request, and our reports do not use them.
     systemTags: [],
     noConnectionReuse: false,
     // Nothing is looked up, waited for or followed that was not asked for.
@@ -73,7 +73,7 @@ function milliseconds(value: number): string {
 }
 
 /**
- * Tells the iterations of one virtual user when they should have begun, and holds those back that are early. Its
+ * Gives the iterations of one virtual user their intended start, and delays those that are early. Its
  * clock is k6's own, in milliseconds with fractions: Date has whole ones only. It starts with the scenarios, for no
  * script has a setup().
  */

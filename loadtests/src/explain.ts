@@ -4,7 +4,7 @@ import { StoreError } from '@tidegauge/storage';
 import { WorkloadError } from '@tidegauge/workload';
 import { NotLoadedError } from './loading/load.ts';
 
-/** Says on standard error what is wrong; resolves to the exit code. */
+/** Prints an error on standard error and returns the exit code. */
 export function explain(error: unknown): number {
   if (error instanceof ConfigError) process.stderr.write(`${error.problems.join('\n')}\n`);
   else process.stderr.write(`${(error as Error).message}\n`);

@@ -16,7 +16,7 @@ import { report } from './results/report.ts';
 import { type Summary, summarize } from './results/summary.ts';
 import { Closers } from './targets/closers.ts';
 
-/** The run says nothing: k6 could not keep to its schedule, or did nothing. */
+/** The run is invalid: k6 could not keep its schedule, or did nothing. */
 const EXIT_INVALID = 3;
 
 const PROFILES: Readonly<Record<string, Profile<Schema>>> = {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One board: a Docker engine with network, mounts and process ids of its own. Its caller (engine.ts) runs it as
+# One board: a Docker engine with a separate network, mounts and process ids. Its caller (engine.ts) runs it as
 # process 1 of new mount, process and host name namespaces, so that nothing of it outlives that process.
 # usage: board.sh NAME FOLDER BRIDGE ADDRESS/PREFIX GATEWAY CGROUP MEMORY_BYTES|max
 set -eu
@@ -33,7 +33,7 @@ exec nsenter --net=/run/netns/board sh -eu -c '
   ip address add "$1" dev eth0
   ip link set eth0 up
   ip route add default via "$2"
-  # Swarm places tasks by the memory that a board says it has.
+  # Swarm places tasks by the memory that a board reports.
   if test "$4" != max; then
     sed "s/^MemTotal: .*/MemTotal: $(($4 / 1024)) kB/" /proc/meminfo >/run/meminfo
     mount --bind /run/meminfo /proc/meminfo

@@ -46,9 +46,9 @@ export interface Boards {
 }
 
 /**
- * Starts Docker engines on this machine, each a board of its own: network namespace, address, host name, disk and
+ * Starts Docker engines on this machine, each one a board: network namespace, address, host name, disk and
  * memory. They share a bridge and reach what this machine reaches. They need root, and they end with this process;
- * what a killed process leaves of them (no processes) is removed by whoever starts boards next.
+ * what a killed process leaves of them (no processes) is removed when boards are started the next time.
  */
 export async function startBoards(count: number, { memory }: BoardsOptions = {}): Promise<Boards> {
   const client = await installDocker();

@@ -26,7 +26,7 @@ export interface EngineOptions {
 }
 
 /**
- * Starts a Docker engine as a board: in namespaces of its own, so that its end, whatever the cause, is the end of
+ * Starts a Docker engine as a board: in separate namespaces, so that its end, whatever the cause, is the end of
  * everything on it. It ends with this process too, also when that is killed.
  */
 export function startEngine(options: EngineOptions): Promise<ServerProcess> {

@@ -9,11 +9,11 @@ const MEMORY_CONTROLLER = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
  * Sees to it that Docker engines can be started on this machine (installs docker.io, iptables and iproute2 as root on
  * Debian, without starting a service) and resolves to the path of the client to use.
  *
- * @throws {Error} that says what is missing
+ * @throws {Error} that names what is missing
  */
 export async function installDocker(): Promise<string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new Error('boards are Docker engines in namespaces of their own: that takes Linux and root');
+    throw new Error('boards are Docker engines in separate namespaces: this needs Linux and root');
   }
   if (!existsSync(MEMORY_CONTROLLER)) {
     throw new Error(

@@ -133,7 +133,7 @@ function ownerOf(bridge: string): Owner | null {
   return alias ? (JSON.parse(alias) as Owner) : null;
 }
 
-/** False when somebody else has it. */
+/** False when another process has it. */
 function claim(bridge: string): boolean {
   try {
     ip('link', 'add', bridge, 'type', 'bridge');

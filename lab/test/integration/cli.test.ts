@@ -20,10 +20,10 @@ const RUN_MS = 300_000;
 
 type Lab = (...args: string[]) => Promise<ProgramResult>;
 
-/** The command line with a lab of its own, which is taken down and looked over when the test ends. */
+/** The command line with a separate lab, which is stopped and checked when the test ends. */
 async function useLab(context: TestContext): Promise<{ lab: Lab; folder: () => Promise<string> }> {
   const home = await mkdtemp(join(tmpdir(), 'tidegauge-lab-test-'));
-  // As a folder for temporary files is: databases run as users of their own.
+  // Like a folder for temporary files: databases run as other users.
   await chmod(home, 0o711);
   const lab: Lab = (...args) => run(args, home);
   context.after(async () => {
@@ -90,7 +90,7 @@ test('a server that is up outlives the command, is listed, and leaves nothing wh
   assert.deepEqual(await readdir(await folder()), []);
 });
 
-test('two of a kind run side by side under names of their own, and "down all" ends both', async (context) => {
+test('two servers of a kind run side by side under different names, and "down all" ends both', async (context) => {
   const { lab, folder } = await useLab(context);
   const first = brokerIn((await lab('up', 'mosquitto')).stdout);
   const second = await lab('up', 'mosquitto', '--name', 'second');
@@ -103,7 +103,7 @@ test('two of a kind run side by side under names of their own, and "down all" en
   assert.deepEqual(await readdir(await folder()), []);
 });
 
-test('of two that start one name at the same moment, one has it and the other says so', async (context) => {
+test('of two commands that start one name at the same moment, one succeeds and the other reports it', async (context) => {
   const { lab } = await useLab(context);
   const both = await Promise.all([lab('up', 'mosquitto'), lab('up', 'mosquitto')]);
   assert.deepEqual(both.map(({ code }) => code).toSorted(), [0, 2]);

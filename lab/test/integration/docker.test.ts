@@ -13,7 +13,7 @@ import { startOrSkip } from '../../src/unavailable.ts';
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const WAIT_MS = 120_000;
 const SILENCE_MS = 2000;
-// An image without a file of its own: programs are this machine's.
+// An image without files: the programs are those of this machine.
 const EMPTY = `d=$(mktemp -d); cd "$d"; mkdir usr; for l in bin lib lib64 sbin; do ln -s usr/$l; done; tar -c .; rm -r "$d"`;
 const PROGRAMS = [
   ...['--mount', 'type=bind,src=/usr,dst=/usr,readonly'],
@@ -148,7 +148,7 @@ test('what ran on a board that lost its power runs on another; it is back with i
   await until('its new place', async () => (await placesOf('wanderer')).includes(other.name));
 
   await lost.start();
-  await until('the task of its own', async () => (await hear(lost.address).catch(() => '')) === lost.name);
+  await until('the task of the board', async () => (await hear(lost.address).catch(() => '')) === lost.name);
 });
 
 test('a command on a board has its name, its engine and its disk for data', { skip }, async () => {
@@ -209,7 +209,7 @@ interface Held {
   readonly folder: string;
 }
 
-/** One board, held by the command line in a process of its own. */
+/** One board, held by the command line in another process. */
 async function holdBoard(): Promise<Held> {
   const owner = spawn(process.execPath, [CLI, 'boards', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';

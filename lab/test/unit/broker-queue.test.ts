@@ -26,14 +26,14 @@ test('a queue that is full is free again once its messages are acknowledged', as
   const { queue, persistence } = install({ ...BOUNDS, awayMs: 60_000 });
   await persistence.outgoingEnqueueCombi([{ clientId: 'reader', qos: 1 }], message(1, 20_000));
   queue.note('reader', false);
-  assert.equal(queue.full, true, 'a reader that is away for a moment keeps its messages');
+  assert.equal(queue.full, true, 'a reader that disconnects for a moment keeps its messages');
   const sent = message(1, 20_000);
   await persistence.outgoingUpdate({ id: 'reader' }, sent);
   await persistence.outgoingClearMessageId({ id: 'reader' }, sent);
   assert.equal(queue.full, false);
 });
 
-test('the queue of a client that stays away ends for nobody else', async () => {
+test('the queue of a client that stays disconnected does not affect others', async () => {
   const { queue, persistence } = install(BOUNDS);
   const readers = [
     { clientId: 'gone', qos: 1 },

@@ -1,7 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 
 /**
- * What somebody would write by hand with the driver alone: the same readings, as durable and safe to repeat, in a
+ * What a program would do with the driver alone: the same readings, as durable and safe to repeat, in a
  * table by (number of the series, time), nothing counted or checked; and a record read from the store's own table.
  */
 export interface Bare {

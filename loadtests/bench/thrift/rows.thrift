@@ -1,4 +1,4 @@
-// What the bench asks of HBase's Thrift2 gateway: names, numbers and types as in hbase.thrift of HBase 2.6.1 (module
+// What the benchmark uses of HBase's Thrift2 gateway: names, numbers and types as in hbase.thrift of HBase 2.6.1 (module
 // hbase-thrift, package thrift2), nothing else of it.
 
 struct TColumnValue {

@@ -28,7 +28,7 @@ export interface Sighting {
 }
 
 /**
- * Publishes readings one at a time (QoS 1), at times that keep no step with anything, and asks the API for each, again as soon as
+ * Publishes readings one at a time (QoS 1), at random times, and requests each from the API, again as soon as
  * it answers.
  *
  * @param between is waited for before the next one

@@ -8,9 +8,9 @@ import { mistake } from '../profiles/settings.ts';
 import type { K6Summary } from '../results/summary.ts';
 
 const SCRIPTS = fileURLToPath(new URL('../../k6/', import.meta.url));
-/** A threshold was crossed; the summary says which. */
+/** Exit code when a threshold was crossed; the summary names it. */
 const CROSSED = 99;
-/** What was asked for makes no sense to k6: a threshold on a metric that there is not. */
+/** Exit code when k6 refuses its settings: a threshold on a metric that does not exist. */
 const REFUSED = 104;
 const STOP_MS = 60_000;
 
@@ -25,7 +25,7 @@ export interface K6Options {
 }
 
 /**
- * Runs a script of loadtests/k6 and resolves to its figures. An abort lets k6 end what it has begun, and gives the
+ * Runs a script of loadtests/k6 and resolves to its figures. After an abort k6 ends the operations that it has started, and the
  * figures so far. What k6 shows goes to standard error.
  *
  * @throws {Error} when k6 ends without figures
@@ -87,7 +87,7 @@ export function refuseLostExport(dashboard: boolean): void {
 
 function environment(dashboardPort: number | null): Readonly<Record<string, string>> {
   return {
-    // k6 would tell its makers about the run, and fetch modules that it does not have.
+    // Otherwise k6 reports the run to its makers, and downloads missing modules.
     K6_NO_USAGE_REPORT: 'true',
     K6_AUTO_EXTENSION_RESOLUTION: 'false',
     // Its garbage collector takes a fifth of its CPU otherwise; this is paid for in memory.
@@ -102,7 +102,7 @@ function environment(dashboardPort: number | null): Readonly<Record<string, stri
   };
 }
 
-/** The dashboard of load tests asks for these quantiles; without stale markers a run's last figures stay for minutes. */
+/** The dashboard of load tests shows these quantiles. Without stale markers the last figures of a run stay for minutes. */
 function pushing(push: K6Options['push']): Readonly<Record<string, string>> {
   if (push === undefined) return {};
   return {

@@ -14,11 +14,11 @@ export interface YcsbOptions {
   readonly args: readonly string[];
   /** The API's token, where it has one. */
   readonly token?: string;
-  /** Gets what it prints; what it says on standard error then goes there. Default: all is kept to itself. */
+  /** Receives standard output; standard error then goes to that of this process. Default: nothing is shown. */
   readonly output?: (text: string) => void;
 }
 
-/** What YCSB's text summary says. */
+/** YCSB's text summary. */
 export interface YcsbResult {
   /** The process's exit code; YCSB ends with 0 whatever the operations came to. */
   readonly exitCode: number;

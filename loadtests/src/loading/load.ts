@@ -4,7 +4,7 @@ import { outcomeOf } from '../operations/outcome.ts';
 import { Progress } from './progress.ts';
 
 /**
- * Items are loaded in stretches, the next begun when the last is whole: so an item that is there says that all
+ * Items are loaded in batches. A batch starts when the previous one is complete, so an existing item shows that all
  * stretches before its own are, and a load that was cut off goes on without a note of how far it came.
  */
 const STRETCH = 1000;
@@ -27,7 +27,7 @@ export interface Loaded {
   readonly perSecond: number;
 }
 
-/** A store without what a run asks for: nothing to measure. */
+/** The store does not contain what a run reads. */
 export class NotLoadedError extends Error {}
 
 /** Inserts what is not there yet, `threads` at once, showing how far it is. */
@@ -88,9 +88,9 @@ export async function requireLoaded({ name, count, isThere }: Items): Promise<vo
 }
 
 /**
- * Sends until the store takes it, a few times, where it says that it cannot now.
+ * Retries a few times while the store is unavailable.
  * @param fine outcomes beside OK that are as good
- * @throws {Error} that says how to go on
+ * @throws {Error} with the way to continue
  */
 export async function insist(what: string, send: () => Promise<HttpAnswer>, ...fine: string[]) {
   for (let attempt = 1; ; attempt += 1) {

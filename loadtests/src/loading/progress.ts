@@ -4,7 +4,7 @@ const WIDTH = 24;
 const REDRAW_MS = 200;
 const LINE_MS = 10_000;
 
-/** Shows how far something is, on standard error: a bar on a terminal, elsewhere a line every ten seconds. */
+/** Shows progress on standard error: a bar on a terminal, otherwise a line every ten seconds. */
 export class Progress {
   readonly #what: string;
   readonly #total: number;
@@ -13,7 +13,7 @@ export class Progress {
   readonly #begun = performance.now();
   #shown = this.#begun;
 
-  /** @param skipped what was done before, and says nothing of the rate */
+  /** @param skipped items that were done before; they do not count for the rate */
   constructor(what: string, total: number, skipped = 0) {
     this.#what = what;
     this.#total = total;
@@ -28,7 +28,7 @@ export class Progress {
     process.stderr.write(this.#terminal ? `\r\x1b[K${line}` : `${line}\n`);
   }
 
-  /** Clears the bar; resolves to nothing, returns the rate per second. */
+  /** Clears the bar and returns the rate per second. */
   end(done: number): number {
     if (this.#terminal) process.stderr.write('\r\x1b[K');
     return this.#perSecond(done, performance.now());

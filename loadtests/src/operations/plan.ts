@@ -19,7 +19,7 @@ export interface RecordsPart {
   readonly workload: RecordWorkload;
 }
 
-/** Readings over MQTT; each thread is a connection with devices of its own. */
+/** Readings over MQTT; each thread is a connection with its own devices. */
 export interface IngestPart {
   readonly profile: 'ingest';
   readonly model: Model;
@@ -49,7 +49,7 @@ export interface QueriesPart {
   readonly devices: number;
   /** Of each device. */
   readonly readings: number;
-  /** Percent of devices and of time that are asked for. */
+  /** Percent of the devices and of the time that queries cover. */
   readonly share: number;
   /** 1 to 10; null: any of them. */
   readonly query: number | null;

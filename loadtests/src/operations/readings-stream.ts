@@ -1,4 +1,4 @@
-// By its place, for k6 knows no packages.
+// A relative path, because k6 does not resolve packages.
 import { seeded } from '../../../packages/workload/src/index.ts';
 import type { IngestPart } from './plan.ts';
 
@@ -7,7 +7,7 @@ export interface ReadingMessage {
   readonly payload: string;
 }
 
-/** What a thread publishes: its devices in turn, each with its next `seq`, so that ingest's ledger knows any gap. */
+/** What a thread publishes: its devices in turn, each with its next `seq`, so that ingest's ledger finds any gap. */
 export class ReadingsStream {
   /** Matches all topics of this thread and no other's. */
   readonly filter: string;

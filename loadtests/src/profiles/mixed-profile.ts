@@ -25,7 +25,7 @@ interface Parts {
   readonly queries: QueriesPart;
 }
 
-/** Readings come in over MQTT while others are asked for over HTTP. */
+/** Publishes readings over MQTT while others are queried over HTTP. */
 export const mixedProfile: Profile<typeof SETTINGS, Parts> = {
   summary: 'mixed     ingest and queries at once',
   settings: SETTINGS,

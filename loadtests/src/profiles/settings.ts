@@ -132,7 +132,7 @@ export function modelOf(config: CommonConfig, workloadOperations: number | null)
   }
   if (ramp !== null) {
     if (config.ops !== null || durationMs !== null) {
-      throw mistake('--ramp says itself how long it goes on: leave out --ops and --duration');
+      throw mistake('--ramp already sets the duration: leave out --ops and --duration');
     }
     return { kind: 'open', threads, startRate: rate ?? 0, stages: ramp };
   }

@@ -6,14 +6,14 @@ import type { Summary } from './summary.ts';
 import { csvText, ycsbText } from './ycsb-text.ts';
 
 export interface ReportFiles {
-  /** The store or the API under test, as it was asked for. */
+  /** The store or the API under test, as given on the command line. */
   readonly store?: string | null;
   readonly api?: string | null;
   readonly json: string | null;
   readonly csv: string | null;
 }
 
-/** Prints the figures as YCSB does, then whether they hold, and writes the files asked for. */
+/** Prints the figures in the format of YCSB and whether the run is valid, and writes the requested files. */
 export function report(plan: Plan, summary: Summary, files: ReportFiles): void {
   const scheduled = isScheduled(plan);
   process.stdout.write(ycsbText(summary, scheduled));

@@ -1,18 +1,26 @@
-/** Rows as text in columns: the first to the left, the others to the right, two spaces between. */
+import Table from 'cli-table3';
+
+const LINES = ['top', 'bottom', 'left', 'right', 'mid'].flatMap((edge) => [edge, `${edge}-mid`]);
+const CORNERS = ['top-left', 'top-right', 'bottom-left', 'bottom-right'];
+const NO_BORDERS = Object.fromEntries([...LINES, ...CORNERS].map((part) => [part, '']));
+
+/** Rows as text in columns, two spaces apart: the first column aligned left, the others right. */
 export function textTable(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
-  }
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
-      .join('  ')
-      .trimEnd();
-  return rows.map((row) => `  ${line(row)}\n`).join('');
+  const columns = Array.from({ length: Math.max(...rows.map((row) => row.length)) }, (_, column) => column);
+  const table = new Table({
+    chars: { ...NO_BORDERS, middle: '  ' },
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+    colAligns: columns.map((column) => (column === 0 ? 'left' : 'right')),
+  });
+  table.push(...rows.map((row) => columns.map((column) => row[column] ?? '')));
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => `  ${line.trimEnd()}\n`)
+    .join('');
 }
 
-/** 12345.6 as `12,346`; below 100 with a digit behind the point. */
+/** 12345.6 as `12,346`; a value below 100 has one decimal digit. */
 export function showNumber(value: number): string {
   const digits = Math.abs(value) < 100 ? 1 : 0;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });

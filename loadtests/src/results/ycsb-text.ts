@@ -50,7 +50,7 @@ function operationLines(name: string, operation: OperationSummary, scheduled: bo
     ([outcome, count]): Line => [name, `Return=${outcome}`, count],
   );
   return [
-    // Nothing that has a latency of its own: [VERIFY].
+    // [VERIFY] has no separate latency.
     ...(latency === null && failed === null ? [[name, 'Operations', total] as const] : []),
     ...latencyLines(name, latency),
     ...returns,

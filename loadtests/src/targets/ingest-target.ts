@@ -80,7 +80,7 @@ async function ledgerOf(url: string): Promise<LedgerDocument> {
 }
 
 /**
- * Begins to watch a ledger. When the run is over, waits until it has all that was acknowledged, and tells what has
+ * Starts to watch a ledger. When the run is over, waits until it has all that was acknowledged, and reports what has
  * become of it. With QoS 0 nothing is acknowledged and a loss is no failure.
  */
 export async function followLedger(ledger: () => Promise<LedgerDocument>, qos: number) {

@@ -8,7 +8,7 @@ const EMBEDDED: Readonly<Record<string, (folder: string, place: string) => strin
   json: (folder, place) => `json:${join(folder, place)}`,
 };
 
-/** Stores that can be had on this machine without being told where. */
+/** Stores that are available on this machine without a URL. */
 export const STORES: readonly string[] = [...Object.keys(EMBEDDED), ...Object.keys(STORE_SERVERS)];
 
 /**

@@ -34,7 +34,7 @@ export async function provideStore(store: string, closers: Closers): Promise<str
   return places.create('loadtest');
 }
 
-/** An API over a store, as a process of its own. */
+/** Starts an API on a store as another process. */
 export async function provideApi(
   store: string,
   closers: Closers,
@@ -45,7 +45,7 @@ export async function provideApi(
   return api.url;
 }
 
-/** A folder that is gone when the run is over. */
+/** A folder that is removed when the run is over. */
 export function provideFolder(closers: Closers): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-loadtest-'));
   closers.add(async () => rmSync(folder, { recursive: true, force: true }));
@@ -71,7 +71,7 @@ export function provideClient({ threads, apiToken }: ApiTarget, closers: Closers
 }
 
 /**
- * Loads what is not there, or only makes sure that all is.
+ * Loads missing items, or only checks that all items exist.
  * @throws {NotLoadedError}
  */
 export async function fill(

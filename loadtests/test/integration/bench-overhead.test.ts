@@ -12,7 +12,7 @@ function bench(...args: string[]) {
   return runProgramSync(process.execPath, [BENCH, ...args], { accept: 'any', timeoutMs: 120_000 });
 }
 
-test('bench:overhead --quick says what the application adds, by operation and stage', (context) => {
+test('bench:overhead --quick reports what the application adds, by operation and stage', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const json = join(folder, 'overhead.json');

@@ -143,7 +143,7 @@ test('an export of the dashboard without the dashboard is refused before anythin
   assert.match(stderr, /^K6_WEB_DASHBOARD_EXPORT names .*dashboard\.html, but .*: add --dashboard\n$/);
 });
 
-test('a file of figures says what was measured, and when, without secrets', () => {
+test('a file of figures contains what was measured, and when, without secrets', () => {
   const json = join(folder, 'raw.json');
   const store = `sqlite:${join(folder, 'raw.db')}`;
   const args = ['--driver', 'raw', '--store', store, '--records', '10', '--ops', '10', '--json', json];
@@ -215,7 +215,7 @@ test('records: what k6 reports is what the store holds, loaded once, with files 
   assert.equal(document.summary.operations.SCAN.latency.count, found['SCAN Operations']);
   assert.match(readFileSync(csv, 'utf8'), new RegExp(`^SCAN,Operations,${found['SCAN Operations']}$`, 'm'));
 
-  // What was loaded once is there for the next run; and the same seed asks for the same.
+  // Loaded records exist in the next run, and the same seed gives the same operations.
   const again = loadtest(...common, '--phase', 'run', '--ops', '401', '--threads', '4');
   const repeated = figures(again.stdout);
   assert.equal(repeated['SCAN Operations'], found['SCAN Operations']);
@@ -225,7 +225,7 @@ test('records: what k6 reports is what the store holds, loaded once, with files 
   assert.match(again.stdout, /^FAILED: INSERT ended in EXISTS \d+ times$/m);
 });
 
-test('the open model keeps to its rate, and says so when it cannot', { skip }, () => {
+test('the open model keeps to its rate, and reports it when it cannot', { skip }, () => {
   const common = ['records', '--workload', 'c', '--records', '20', '--model', 'open', '--duration', '2s'];
   const kept = loadtest(...common, '--rate', '20', '--threads', '20');
   assert.equal(kept.code, 0, kept.stderr + kept.stdout);

@@ -49,7 +49,7 @@ for (const cut of [0, 1, 999, 1000, 1001, 3333]) {
   });
 }
 
-test('a load stops when it is told to', async () => {
+test('a load stops when it is aborted', async () => {
   const stopping = new AbortController();
   const there = new Set<number>();
   const items = itemsIn(there, 5000);
@@ -73,7 +73,7 @@ test('a store that lacks the last item is not loaded', async () => {
   });
 });
 
-test('progress says how far, how fast and how long', () => {
+test('progress shows share, rate and remaining time', () => {
   assert.equal(
     progressLine('loading things', 430, 1000, 100),
     'loading things [==========>             ]  43 %  430 of 1,000, 100/s, 6 s left',

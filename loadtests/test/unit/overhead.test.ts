@@ -36,7 +36,7 @@ test('a difference within blocks is not widened by what differs between them', (
   }
 });
 
-test('stages are what the API says it took since, and what is left of the whole', () => {
+test('stages are the times that the API reports for the period, and the rest of the total', () => {
   const text = (count: number) =>
     [
       `tidegauge_http_request_seconds_sum{method="GET",route="/v1/records/{table}/{key}",status="200"} ${count * 0.001}`,

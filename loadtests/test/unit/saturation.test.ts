@@ -8,7 +8,7 @@ function step(offered: number, holds: boolean): Step {
   return { offered, achieved: offered, p50Ms: 1, p99Ms: 2, cpu: 0.1, broken: holds ? [] : ['too late'] };
 }
 
-/** Something that holds up to a rate, and the rates it was asked for. */
+/** A service that meets the objective up to a rate, and the rates that were tried. */
 function upTo(most: number) {
   const asked: number[] = [];
   const measure = async (rate: number): Promise<Step> => {

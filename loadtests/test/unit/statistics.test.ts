@@ -20,7 +20,7 @@ test('a quantile is a value that occurred, by nearest rank', () => {
   assert.ok(Number.isNaN(quantile([], 0.5)));
 });
 
-test('a table stands in columns, also where rows end early', () => {
+test('a table is aligned in columns, also when rows are short', () => {
   assert.equal(
     textTable([['name', '1'], ['x', '100/s', 'p50'], ['alone']]),
     '  name       1\n  x      100/s  p50\n  alone\n',

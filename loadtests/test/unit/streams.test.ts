@@ -7,7 +7,7 @@ import { ReadingsStream } from '@tidegauge/loadtests/operations/readings-stream'
 
 const model: Model = { kind: 'closed', threads: 2, operations: 10, durationMs: null, rate: null };
 
-test('a thread publishes for its own devices in turn, each with its next seq and a time of its own', () => {
+test('a thread publishes for its own devices in turn, each with its next seq and its own time', () => {
   const part: IngestPart = { profile: 'ingest', model, devices: 5, qos: 1, run: 'run', receive: false };
   const stream = new ReadingsStream(part, 1, 1);
   const messages = Array.from({ length: 7 }, () => stream.next(1000));
