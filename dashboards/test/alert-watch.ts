@@ -4,7 +4,8 @@ import type { Prometheus } from '@tidegauge/lab/prometheus';
 import { DASHBOARDS } from '../src/dashboards.ts';
 import { expressionsOf, withEverythingChosen } from '../src/lint.ts';
 
-export const WAIT_MS = 90_000;
+/** Long enough for a busy machine: an alert needs several scrapes and evaluations. */
+export const WAIT_MS = 240_000;
 
 export async function until(what: string, done: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + WAIT_MS; !(await done()); await sleep(200)) {

@@ -20,10 +20,9 @@ export default async function* report(events: AsyncIterable<Event>): AsyncGenera
   for await (const { type, data } of events) {
     if ((type !== 'test:pass' && type !== 'test:fail') || data.details === undefined) continue;
     const { duration_ms: ms, type: kind, error } = data.details;
-    // A suite fails with its tests, which have lines of their own. A suite whose hook failed has none.
-    const isSuite = kind === 'suite';
-    if (isSuite && (type === 'test:pass' ? data.skip === undefined : error?.failureType === 'subtestsFailed'))
-      continue;
+    // The tests of a suite have records of their own. A suite whose hook failed has none.
+    if (kind === 'suite' && type === 'test:pass' && data.skip === undefined) continue;
+    if (error?.failureType === 'subtestsFailed') continue;
     const record: TestRecord = {
       name: data.name ?? '',
       file: data.file ?? null,

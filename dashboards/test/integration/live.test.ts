@@ -209,7 +209,8 @@ test('panels show what the program knows, and alerts follow faults and their end
     const poison = `{"v":${' '.repeat(1000)}`;
     for (let number = 0; number < 200; number++)
       await client.publishAsync('sensors/poison/x', poison, { qos: 1 });
-    const ahead = new Date(Date.now() + 30_000).toISOString();
+    // As far ahead as ingest accepts without a mark: the message waits while ingest is not connected.
+    const ahead = new Date(Date.now() + 55_000).toISOString();
     await client.publishAsync('sensors/ahead/x', JSON.stringify({ t: ahead, v: 1 }), { qos: 1 });
     await client.endAsync();
     await publish({ port, count: DEVICES, devices: DEVICES, first: published + 5 * DEVICES });
