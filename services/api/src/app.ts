@@ -15,20 +15,21 @@ import { Answers } from './answers.ts';
 import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
+import { dispatch } from './dispatch.ts';
 import { httpMetrics } from './http-metrics.ts';
 import type { IngestClient } from './ingest-client.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
-import { enforce, readOpenApi } from './openapi.ts';
+import { readOpenApi } from './openapi.ts';
+import { OperationTable } from './operation-table.ts';
 import { pageRoutes } from './pages.ts';
-import { canonical } from './paths.ts';
-import { allowHeader, translate } from './problems.ts';
+import { translate } from './problems.ts';
 import { handedBody, recordLane } from './record-lane.ts';
-import { deviceRoutes } from './routes/devices.ts';
-import { ledgerRoutes } from './routes/ledger.ts';
-import { liveRoutes } from './routes/live.ts';
-import { quarantineRoutes } from './routes/quarantine.ts';
-import { readingRoutes } from './routes/readings.ts';
-import { recordRoutes } from './routes/records.ts';
+import { deviceHandlers } from './routes/devices.ts';
+import { ledgerHandlers } from './routes/ledger.ts';
+import { liveHandlers } from './routes/live.ts';
+import { quarantineHandlers } from './routes/quarantine.ts';
+import { readingHandlers } from './routes/readings.ts';
+import { recordHandlers } from './routes/records.ts';
 
 /** A device with all its attributes; larger bodies are mistakes. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
@@ -44,13 +45,11 @@ export interface AppDependencies {
     ApiConfig,
     'httpListen' | 'apiToken' | 'bodyLimit' | 'listReads' | 'liveClients' | 'liveRing'
   >;
-  /** For tests: hold answers to the OpenAPI document too. */
-  readonly validateResponses?: boolean;
   readonly live?: Partial<LiveHubOptions>;
 }
 
 export interface App {
-  /** Listens nowhere; hand it to an HTTP server. */
+  /** The listener for an HTTP server. It does not listen itself. */
   readonly handler: RequestListener;
   readonly live: LiveHub;
 }
@@ -75,7 +74,9 @@ export function createApp(dependencies: AppDependencies): App {
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
   const logins = new Logins({ token: config.apiToken, variable: 'API_TOKEN', logger, metrics });
   const answers = new Answers({ reads: config.listReads });
+  const operations = new OperationTable(document);
   const lane = recordLane({
+    operations,
     answers,
     records: store.records,
     listen: config.httpListen,
@@ -86,34 +87,30 @@ export function createApp(dependencies: AppDependencies): App {
   });
   app.use(httpMetrics(seconds), securityHeaders);
   app.use(guardBrowsers(config.httpListen), logins.guard);
-  app.use(pageRoutes(document));
-  app.use(canonical);
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
   const budget = byteBudget(bodyBytes, bodyBytes / 2);
-  app.post(
-    '/v1/readings',
-    budget,
-    // Not inflated: the budget counts what is sent, and ingest gets the bytes as they came.
-    express.raw({ type: () => true, limit: config.bodyLimit, inflate: false }),
-  );
-  app.use(
-    '/v1/devices',
-    budget,
-    express.json({ type: ['application/json', 'application/merge-patch+json'], limit: DEVICE_BODY_LIMIT }),
-  );
-  app.use('/v1/records', handedBody(lane), budget, express.json({ limit: config.bodyLimit, inflate: false }));
-  app.use(enforce(document, dependencies.validateResponses ?? false));
+  // Not inflated: the budget counts the bytes that are sent, and ingest receives them unchanged.
+  const sent = { type: () => true, limit: config.bodyLimit, inflate: false };
+  const readers = {
+    readings: [budget, express.raw(sent)],
+    devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
+    records: [handedBody(lane), budget, express.json(sent)],
+  };
   const cursors = new Cursors(config.apiToken);
-  app.use(
-    readingRoutes(store, ingest, cursors, answers),
-    deviceRoutes(store, cursors, answers),
-    recordRoutes(store, lane, answers),
-  );
-  app.use(ledgerRoutes(ingest), quarantineRoutes(ingest, cursors), liveRoutes(live));
+  const handlers = {
+    ...readingHandlers(store, ingest, cursors, answers),
+    ...deviceHandlers(store, cursors, answers),
+    ...recordHandlers(store, lane, answers),
+    ...ledgerHandlers(ingest),
+    ...quarantineHandlers(ingest, cursors),
+    ...liveHandlers(live),
+  };
+  app.use(dispatch(operations, handlers, readers));
+  app.use(pageRoutes(document));
   // Without ingest the API still answers what is stored, so only the store decides.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));
   app.use(notFound);
-  app.use(allowHeader, problemHandler(logger, translate));
+  app.use(problemHandler(logger, translate));
   return { handler: lane.handler, live };
 }
 

@@ -1,63 +1,77 @@
 import { readFileSync } from 'node:fs';
-import type { RequestHandler } from 'express';
-import { middleware } from 'express-openapi-validator';
 import { parse } from 'yaml';
 
-/** The OpenAPI 3.1 document, which is the truth about the API. */
-export interface OpenApiDocument {
-  readonly openapi: string;
-  readonly info: {
-    readonly title: string;
-    readonly version: string;
-    readonly summary: string;
-    readonly description: string;
-  };
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+/** A JSON schema (2020-12), as far as this code reads it itself. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly [keyword: string]: unknown;
 }
 
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly explode?: boolean;
+  readonly allowEmptyValue?: boolean;
+  readonly schema: Schema;
+}
+
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+export type PathItem = { readonly [method in Method]?: OperationObject } & {
+  readonly parameters?: readonly Parameter[];
+};
+
+/** An OpenAPI 3.1 document. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, PathItem>>;
+}
+
+/** The document that requests are checked against and that `/openapi.json` serves. It can have `$ref` anywhere. */
 export function readOpenApi(): OpenApiDocument {
   return parse(readFileSync(new URL('./openapi.yaml', import.meta.url), 'utf8')) as OpenApiDocument;
 }
 
 /**
- * Holds requests to the document: unknown paths, methods, media types and query parameters are refused, and
- * parameters arrive as the numbers and arrays they stand for.
+ * The document with every `$ref` replaced by what it refers to. References must be local and must not be recursive.
  *
- * @param validateResponses for tests: an answer that is not as documented becomes a 500
+ * @throws {TypeError} when a reference leads nowhere
  */
-export function enforce(document: OpenApiDocument, validateResponses: boolean): RequestHandler[] {
-  return middleware({
-    // The validator rewrites the document it is given.
-    apiSpec: structuredClone(document) as unknown as NonNullable<
-      Parameters<typeof middleware>[0]['apiSpec']
-    > &
-      object,
-    validateRequests: true,
-    validateResponses,
-    // Who may do what is decided before a body is read (security.ts).
-    validateSecurity: false,
-    fileUploader: false,
-    // The path as rewritten (paths.ts), not as it came.
-    useRequestUrl: true,
-    // Times leave as text; the validator's own serialiser expects a Date.
-    serDes: [{ format: 'date-time', serialize: (value: unknown) => value as string }],
-  }) as RequestHandler[];
+export function resolveReferences(document: OpenApiDocument): OpenApiDocument {
+  const resolved = new Map<unknown, unknown>();
+  const resolve = (node: unknown): unknown => {
+    if (typeof node !== 'object' || node === null) return node;
+    if (resolved.has(node)) return resolved.get(node);
+    const { $ref } = node as { readonly $ref?: string };
+    let result: unknown;
+    if ($ref !== undefined) result = resolve(lookUp(document, $ref));
+    else if (Array.isArray(node)) result = node.map(resolve);
+    else result = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, resolve(value)]));
+    resolved.set(node, result);
+    return result;
+  };
+  return resolve(document) as OpenApiDocument;
 }
 
-/** What stands beside each pattern in the document, to say to a person in its place. */
-export function describedPatterns(document: unknown): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const visit = (node: unknown, above: string | null): void => {
-    if (typeof node !== 'object' || node === null) return;
-    const { pattern, description } = node as Readonly<Record<string, unknown>>;
-    const nearest = typeof description === 'string' ? description : above;
-    if (typeof pattern === 'string' && nearest !== null && !found.has(pattern)) {
-      found.set(pattern, nearest[0]!.toLowerCase() + nearest.slice(1));
-    }
-    for (const inner of Object.values(node)) visit(inner, nearest);
-  };
-  visit(document, null);
+function lookUp(document: OpenApiDocument, reference: string): unknown {
+  const found = reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((node, key) => (node as Readonly<Record<string, unknown>> | undefined)?.[key], document);
+  if (found === undefined) throw new TypeError(`the OpenAPI document has no ${reference}`);
   return found;
 }

@@ -1,18 +1,17 @@
 import { deviceNameProblem, MAX_TIME, metricNameProblem, parseTime } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
-import type { Request } from 'express';
+import type { Parameters } from './operation.ts';
 
-// The OpenAPI document says what a parameter looks like, and the validator holds requests to it and turns
-// numbers and arrays into such; what remains is what only the domain knows.
+// Requests are checked against the OpenAPI document first (operation.ts). These functions check what a schema cannot express.
 
 /** A 400 that names the input. */
 export function invalid(path: string, message: string): Problem {
   return new Problem(400, 'Invalid request', `${path}: ${message}`, { errors: [{ path, message }] });
 }
 
-/** Validated query parameters, as the validator leaves them. */
-export function queryOf<T>(request: Request): Readonly<Partial<T>> {
-  return request.query as Readonly<Partial<T>>;
+/** Query parameters, which have the types that the document gives them. */
+export function queryOf<T>({ query }: Parameters): Readonly<Partial<T>> {
+  return query as Readonly<Partial<T>>;
 }
 
 export function device(name: string | undefined, path = '/query/device'): string {

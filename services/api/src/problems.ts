@@ -1,10 +1,6 @@
 import type { ProblemDetails } from '@tidegauge/service';
 import { MissingTable, StoreError, type StoreErrorCode } from '@tidegauge/storage';
-import type { ErrorRequestHandler } from 'express';
 import { IngestError } from './ingest-client.ts';
-import { describedPatterns, readOpenApi } from './openapi.ts';
-
-const PATTERNS = describedPatterns(readOpenApi());
 
 interface Answer {
   readonly status: number;
@@ -70,7 +66,7 @@ export function translate(error: unknown): ProblemDetails | null {
     return { ...answer, detail: `${error.message}.${hintOf(error)}` };
   }
   if (error instanceof IngestError) return error.details;
-  return fromValidator(error);
+  return fromBodyReader(error);
 }
 
 const MISSING: Answer = { status: 404, title: 'No such table', detail: 'There is no such table.' };
@@ -84,56 +80,29 @@ function isOfDriver({ cause }: StoreError): boolean {
   return cause !== undefined && !(cause instanceof StoreError);
 }
 
-interface ValidatorError {
-  readonly status: number;
-  readonly name: string;
-  readonly message: string;
-  readonly errors: readonly { readonly path: string; readonly message: string }[];
-}
-
-const VALIDATOR_TITLES: Readonly<Record<number, string>> = {
-  400: 'Invalid request',
-  404: 'Not found',
-  405: 'Method not allowed',
-  406: 'Not acceptable',
-  413: 'Body too large',
-  415: 'Unsupported media type',
-};
-
-/** In the document `filter` stands for several query parameters (openapi.yaml, `updateDevices`). */
-const FILTER = /^\/query\/filter(?=\/|$)/;
-
-/** What the validator says, where a person can use it. */
-function explain({ path, message }: ValidatorError['errors'][number]): string {
-  if (path === '/query/filter') {
-    return 'needs at least one of year, city, site and kind: this changes every device that matches';
-  }
-  // The validator passes over the parts of an object that are empty, and then does not know them.
-  if (/^\/query\/(?:year|city|site|kind)$/.test(path) && message.startsWith('Unknown')) return 'is empty';
-  const pattern = /^must match pattern "(.*)"$/s.exec(message)?.[1];
-  const described = pattern === undefined ? undefined : PATTERNS.get(pattern);
-  return described === undefined ? message : `does not match its pattern: it is not ${described}`;
-}
-
-/** express-openapi-validator throws HTTP errors that list what is wrong by JSON pointer. */
-function fromValidator(error: unknown): ProblemDetails | null {
-  const { status, errors, message } = error as Partial<ValidatorError>;
-  if (status === undefined || !Array.isArray(errors)) return null;
-  const title = VALIDATOR_TITLES[status];
-  if (title === undefined) return null;
-  if (status !== 400) return { status, title, detail: message ?? title };
-  const wrong = errors.map((each) => ({ path: each.path.replace(FILTER, '/query'), message: explain(each) }));
-  return {
-    status,
-    title,
-    detail: wrong.map((each) => `${each.path}: ${each.message}`).join('; '),
-    errors: wrong,
+/** Why Express could not read a body; null for other errors. */
+function fromBodyReader(error: unknown): ProblemDetails | null {
+  const { type, limit, length, received, message } = error as {
+    readonly type?: string;
+    readonly limit?: number;
+    readonly length?: number;
+    readonly received?: number;
+    readonly message?: string;
   };
+  switch (type) {
+    case 'entity.too.large': {
+      const bytes = length ?? received;
+      const size = bytes === undefined ? '' : ` of ${bytes} bytes`;
+      const detail = `The body${size} is too large: at most ${limit} bytes are accepted.`;
+      return { status: 413, title: 'Body too large', detail };
+    }
+    case 'entity.parse.failed':
+      return { status: 400, title: 'Invalid request', detail: `The body is not valid JSON: ${message}.` };
+    case 'encoding.unsupported': {
+      const detail = 'The body has a Content-Encoding that is not supported: send it without compression.';
+      return { status: 415, title: 'Unsupported media type', detail };
+    }
+    default:
+      return null;
+  }
 }
-
-/** A 405 names the methods that would do (RFC 9110 section 15.5.6); goes before the problem handler. */
-export const allowHeader: ErrorRequestHandler = (error, _request, response, next) => {
-  const allow: unknown = (error as { headers?: Record<string, unknown> }).headers?.Allow;
-  if (typeof allow === 'string' && !response.headersSent) response.setHeader('Allow', allow);
-  next(error);
-};

@@ -8,6 +8,7 @@ import { openStore, type Store } from '@tidegauge/storage';
 import { type AppDependencies, createApp } from '../src/app.ts';
 import { IngestClient } from '../src/ingest-client.ts';
 import type { LiveHub } from '../src/live-hub.ts';
+import { checkAnswer } from './answer-check.ts';
 import { FakeIngest } from './fake-ingest.ts';
 import { Outage } from './outage.ts';
 
@@ -20,7 +21,7 @@ export interface Api {
   readonly outage: Outage;
   readonly ingest: FakeIngest;
   readonly live: LiveHub;
-  /** A request; its answer is held to the OpenAPI document. */
+  /** Sends a request. It fails when the answer is not as the OpenAPI document describes it. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
@@ -64,7 +65,6 @@ export async function startApi(t: TestContext, options: ApiOptions = {}): Promis
     ingest: client,
     logger: createLogger('api', 'silent'),
     metrics: new Metrics(),
-    validateResponses: true,
     config: {
       httpListen: '127.0.0.1',
       apiToken: null,
@@ -105,7 +105,13 @@ async function call(url: string, method: string, { body, headers = {} }: CallOpt
   });
   const text = await response.text();
   const isJson = text !== '' && /json/.test(response.headers.get('Content-Type') ?? '');
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  const answer = {
+    status: response.status,
+    headers: response.headers,
+    body: isJson ? JSON.parse(text) : text,
+  };
+  checkAnswer(method, new URL(url), answer);
+  return answer;
 }
 
 /** A reading of probe-7; times in seconds of 2026-11-21. */

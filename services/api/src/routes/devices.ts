@@ -1,9 +1,9 @@
 import { type Device, deviceNameProblem } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
 import type { DeviceFilter, DevicePatch, DeviceQuery, Store } from '@tidegauge/storage';
-import { Router } from 'express';
 import type { Answers } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
+import type { Call, Handlers } from '../dispatch.ts';
 import { defined, device, queryOf } from '../parameters.ts';
 
 interface ListParameters extends DeviceFilter {
@@ -14,59 +14,55 @@ interface ListParameters extends DeviceFilter {
 /** Devices that one call of the store gives; each can have 16 KiB of attributes. */
 const PAGE_DEVICES = 50;
 
-export function deviceRoutes(store: Store, cursors: Cursors, answers: Answers): Router {
-  const router = Router();
+export function deviceHandlers(store: Store, cursors: Cursors, answers: Answers): Handlers {
+  return {
+    listDevices: async (call, response) => {
+      const { limit = 100, cursor, ...filter } = queryOf<ListParameters>(call);
+      const key = ['devices', filter.year, filter.city, filter.site, filter.kind];
+      const after = cursor === undefined ? undefined : cursors.read(key, cursor, isPosition)[0];
+      await answers.list(response, {
+        name: 'devices',
+        items: devicesOf(store, defined({ ...filter, after }), limit + 1),
+        limit,
+        sizeOf: (each) => 200 + 2 * JSON.stringify(each).length,
+        toDocument: (each) => each,
+        next: ({ name }) => cursors.write(key, [name]),
+      });
+    },
 
-  router.get('/v1/devices', async (request, response) => {
-    const { limit = 100, cursor, ...filter } = queryOf<ListParameters>(request);
-    const key = ['devices', filter.year, filter.city, filter.site, filter.kind];
-    const after = cursor === undefined ? undefined : cursors.read(key, cursor, isPosition)[0];
-    await answers.list(response, {
-      name: 'devices',
-      items: devicesOf(store, defined({ ...filter, after }), limit + 1),
-      limit,
-      sizeOf: (each) => 200 + 2 * JSON.stringify(each).length,
-      toDocument: (each) => each,
-      next: ({ name }) => cursors.write(key, [name]),
-    });
-  });
+    updateDevices: async (call, response) => {
+      const { filter } = queryOf<{ filter: DeviceFilter }>(call);
+      const matched = await store.devices.patchWhere(defined({ ...filter }), call.body as DevicePatch);
+      response.json({ matched });
+    },
 
-  router.patch('/v1/devices', async (request, response) => {
-    const { filter } = queryOf<{ filter: DeviceFilter }>(request);
-    const matched = await store.devices.patchWhere(defined({ ...filter }), request.body as DevicePatch);
-    response.json({ matched });
-  });
-
-  router
-    .route('/v1/devices/:name')
-    .get(async (request, response) => {
-      const name = nameOf(request.params);
+    getDevice: async (call, response) => {
+      const name = nameOf(call.params);
       response.json((await store.devices.get(name)) ?? missing(name));
-    })
-    .put(async (request, response) => {
-      const name = nameOf(request.params);
+    },
+    putDevice: async (call, response) => {
+      const name = nameOf(call.params);
       const {
         site = null,
         city = null,
         kind = null,
         year = null,
         attributes = {},
-      } = request.body as DevicePatch;
+      } = call.body as DevicePatch;
       const replacement: Device = { name, site, city, kind, year, attributes };
       const created = await store.devices.put(replacement);
       response.status(created ? 201 : 200).json(replacement);
-    })
-    .patch(async (request, response) => {
-      const name = nameOf(request.params);
-      response.json((await store.devices.patch(name, request.body as DevicePatch)) ?? missing(name));
-    })
-    .delete(async (request, response) => {
-      const name = nameOf(request.params);
+    },
+    updateDevice: async (call, response) => {
+      const name = nameOf(call.params);
+      response.json((await store.devices.patch(name, call.body as DevicePatch)) ?? missing(name));
+    },
+    deleteDevice: async (call, response) => {
+      const name = nameOf(call.params);
       if (!(await store.devices.delete(name))) missing(name);
       response.status(204).end();
-    });
-
-  return router;
+    },
+  };
 }
 
 function isPosition(value: unknown): value is readonly [name: string] {
@@ -89,8 +85,8 @@ async function* devicesOf(
   }
 }
 
-function nameOf(parameters: { readonly name: string }): string {
-  return device(parameters.name, '/params/name');
+function nameOf({ name }: Call['params']): string {
+  return device(name, '/params/name');
 }
 
 function missing(name: string): never {

@@ -1,16 +1,16 @@
 import { isBalanced, type LedgerDocument, type Stage, type StageDocument } from '@tidegauge/readings';
-import { Router } from 'express';
+import type { Handlers } from '../dispatch.ts';
 import type { Answers, IngestClient } from '../ingest-client.ts';
 
 /** Gap lists are bounded per instance; this bounds them together. */
 const MAX_GAPS = 1000;
 
-export function ledgerRoutes(ingest: IngestClient): Router {
-  const router = Router();
-  router.get('/v1/ledger', async (_request, response) => {
-    response.json(mergeLedgers(await ingest.ledgers()));
-  });
-  return router;
+export function ledgerHandlers(ingest: IngestClient): Handlers {
+  return {
+    getLedger: async (_call, response) => {
+      response.json(mergeLedgers(await ingest.ledgers()));
+    },
+  };
 }
 
 /**

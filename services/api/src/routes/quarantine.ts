@@ -1,6 +1,6 @@
 import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
-import { Router } from 'express';
 import type { Cursors } from '../cursor.ts';
+import type { Handler, Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { queryOf, time } from '../parameters.ts';
 import { type Position, stepThrough } from '../quarantine-steps.ts';
@@ -16,44 +16,11 @@ interface StepParameters extends ListParameters {
   readonly until: string;
 }
 
-export function quarantineRoutes(ingest: IngestClient, cursors: Cursors): Router {
-  const router = Router();
-
-  router.get('/v1/quarantine', async (request, response) => {
-    const { limit = 100, reason, instance, cursor } = queryOf<ListParameters>(request);
-    const key = ['quarantine', reason, instance];
-    const position = cursor === undefined ? null : cursors.read(key, cursor, isPosition);
-    // First pages of all: they say how many there are, and hold what an instance not begun yet starts with.
-    const { answers, unreachable } = await ingest.quarantines({ limit, reason, instance });
-    const items: QuarantineDocument[] = [];
-    let next: string | null = null;
-    for (const { url, value } of answers) {
-      if (position !== null && url < position[0]) continue;
-      const after = position?.[0] === url ? position[1] : null;
-      if (items.length === limit) {
-        next ??= value.items.length > 0 ? cursors.write(key, [url, after]) : null;
-        continue;
-      }
-      const wanted = { limit: limit - items.length, reason, instance };
-      const begun = after !== null || items.length > 0;
-      const page = begun ? await ingest.quarantine(url, { ...wanted, after: after ?? undefined }) : value;
-      items.push(...page.items);
-      if (page.next !== null) {
-        next = cursors.write(key, [url, page.next]);
-        break;
-      }
-    }
-    const total = answers.reduce((sum, { value }) => sum + value.total, 0);
-    const reasons: Record<string, number> = {};
-    for (const { value } of answers) {
-      for (const [name, count] of Object.entries(value.reasons)) reasons[name] = (reasons[name] ?? 0) + count;
-    }
-    response.json({ items, next, total, reasons, unreachable });
-  });
-
-  for (const verb of ['replay', 'discard'] as const) {
-    router.post(`/v1/quarantine/${verb}`, async (request, response) => {
-      const { limit = 1000, reason, instance, until: latest, cursor } = queryOf<StepParameters>(request);
+export function quarantineHandlers(ingest: IngestClient, cursors: Cursors): Handlers {
+  const step =
+    (verb: 'replay' | 'discard'): Handler =>
+    async (call, response) => {
+      const { limit = 1000, reason, instance, until: latest, cursor } = queryOf<StepParameters>(call);
       const upTo = time(latest, '/query/until');
       const until = upTo === undefined ? undefined : formatTime(upTo);
       const key = ['quarantine', verb, reason, instance, until];
@@ -70,24 +37,53 @@ export function quarantineRoutes(ingest: IngestClient, cursors: Cursors): Router
           ? { discarded: removed }
           : { tried, replayed: removed, kept: tried - removed, stored, duplicate };
       response.json({ ...counts, next: next === null ? null : cursors.write(key, next), unreachable });
-    });
-  }
-
-  router
-    .route('/v1/quarantine/:id')
-    .get(async (request, response) => {
-      response.json(await ingest.quarantined(request.params.id));
-    })
-    .delete(async (request, response) => {
-      await ingest.discard(request.params.id);
+    };
+  return {
+    listQuarantine: async (call, response) => {
+      const { limit = 100, reason, instance, cursor } = queryOf<ListParameters>(call);
+      const key = ['quarantine', reason, instance];
+      const position = cursor === undefined ? null : cursors.read(key, cursor, isPosition);
+      // First pages of all: they say how many there are, and hold what an instance not begun yet starts with.
+      const { answers, unreachable } = await ingest.quarantines({ limit, reason, instance });
+      const items: QuarantineDocument[] = [];
+      let next: string | null = null;
+      for (const { url, value } of answers) {
+        if (position !== null && url < position[0]) continue;
+        const after = position?.[0] === url ? position[1] : null;
+        if (items.length === limit) {
+          next ??= value.items.length > 0 ? cursors.write(key, [url, after]) : null;
+          continue;
+        }
+        const wanted = { limit: limit - items.length, reason, instance };
+        const begun = after !== null || items.length > 0;
+        const page = begun ? await ingest.quarantine(url, { ...wanted, after: after ?? undefined }) : value;
+        items.push(...page.items);
+        if (page.next !== null) {
+          next = cursors.write(key, [url, page.next]);
+          break;
+        }
+      }
+      const total = answers.reduce((sum, { value }) => sum + value.total, 0);
+      const reasons: Record<string, number> = {};
+      for (const { value } of answers) {
+        for (const [name, count] of Object.entries(value.reasons))
+          reasons[name] = (reasons[name] ?? 0) + count;
+      }
+      response.json({ items, next, total, reasons, unreachable });
+    },
+    replayQuarantine: step('replay'),
+    discardQuarantine: step('discard'),
+    getQuarantineItem: async ({ params }, response) => {
+      response.json(await ingest.quarantined(params.id!));
+    },
+    discardQuarantineItem: async ({ params }, response) => {
+      await ingest.discard(params.id!);
       response.status(204).end();
-    });
-
-  router.post('/v1/quarantine/:id/replay', async (request, response) => {
-    response.json(await ingest.replay(request.params.id));
-  });
-
-  return router;
+    },
+    replayQuarantineItem: async ({ params }, response) => {
+      response.json(await ingest.replay(params.id!));
+    },
+  };
 }
 
 function isPosition(value: unknown): value is Position {

@@ -8,9 +8,9 @@ import {
   type RangeCursor,
   type Store,
 } from '@tidegauge/storage';
-import { Router } from 'express';
 import { type Answers, sizeOfReading } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
+import type { Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { bucketLength, defined, device, invalid, metric, queryOf, time } from '../parameters.ts';
 
@@ -41,84 +41,84 @@ interface AggregateParameters {
 type Figure = 'count' | 'min' | 'max' | 'mean' | 'sum';
 const FIGURES: readonly Figure[] = ['count', 'min', 'max', 'mean', 'sum'];
 
-export function readingRoutes(
+export function readingHandlers(
   store: Store,
   ingest: IngestClient,
   cursors: Cursors,
   answers: Answers,
-): Router {
-  const router = Router();
+): Handlers {
+  return {
+    listReadings: async (call, response) => {
+      const query = queryOf<RangeParameters>(call);
+      const range = {
+        device: device(query.device),
+        metric: metric(query.metric),
+        from: time(query.from, '/query/from'),
+        to: time(query.to, '/query/to'),
+        order: query.order ?? 'desc',
+      };
+      const limit = query.limit ?? 100;
+      const key = ['readings', range.device, range.metric, range.from, range.to, range.order];
+      const after =
+        query.cursor === undefined ? undefined : positionOf(cursors.read(key, query.cursor, isPosition));
+      await answers.list(response, {
+        name: 'readings',
+        // One beyond the page tells whether there is a next one.
+        items: store.readings.range(defined({ ...range, after, limit: limit + 1 })),
+        limit,
+        sizeOf: sizeOfReading,
+        toDocument: toReadingDocument,
+        next: ({ time, metric }) => cursors.write(key, [time, metric]),
+      });
+    },
 
-  router.get('/v1/readings', async (request, response) => {
-    const query = queryOf<RangeParameters>(request);
-    const range = {
-      device: device(query.device),
-      metric: metric(query.metric),
-      from: time(query.from, '/query/from'),
-      to: time(query.to, '/query/to'),
-      order: query.order ?? 'desc',
-    };
-    const limit = query.limit ?? 100;
-    const key = ['readings', range.device, range.metric, range.from, range.to, range.order];
-    const after =
-      query.cursor === undefined ? undefined : positionOf(cursors.read(key, query.cursor, isPosition));
-    await answers.list(response, {
-      name: 'readings',
-      // One beyond the page tells whether there is a next one.
-      items: store.readings.range(defined({ ...range, after, limit: limit + 1 })),
-      limit,
-      sizeOf: sizeOfReading,
-      toDocument: toReadingDocument,
-      next: ({ time, metric }) => cursors.write(key, [time, metric]),
-    });
-  });
+    latestReadings: async (call, response) => {
+      const names = queryOf<{ device: readonly string[] }>(call).device ?? [];
+      const devices = names.map((name, index) => device(name, `/query/device/${index}`));
+      await answers.list(response, {
+        name: 'readings',
+        items: latestOf(store, devices),
+        limit: Number.POSITIVE_INFINITY,
+        sizeOf: sizeOfReading,
+        toDocument: toReadingDocument,
+      });
+    },
 
-  router.get('/v1/readings/latest', async (request, response) => {
-    const names = queryOf<{ device: readonly string[] }>(request).device ?? [];
-    const devices = names.map((name, index) => device(name, `/query/device/${index}`));
-    await answers.list(response, {
-      name: 'readings',
-      items: latestOf(store, devices),
-      limit: Number.POSITIVE_INFINITY,
-      sizeOf: sizeOfReading,
-      toDocument: toReadingDocument,
-    });
-  });
-
-  router.get('/v1/readings/aggregate', async (request, response) => {
-    const query = queryOf<AggregateParameters>(request);
-    const from = time(query.from, '/query/from')!;
-    const to = time(query.to, '/query/to') ?? now();
-    const bucket = bucketLength(query.bucket!);
-    if ((to - from) / bucket > MAX_BUCKETS) {
-      throw invalid(
-        '/query/bucket',
-        `makes more than ${MAX_BUCKETS} buckets from \`from\` to \`to\`: take a longer one`,
+    aggregateReadings: async (call, response) => {
+      const query = queryOf<AggregateParameters>(call);
+      const from = time(query.from, '/query/from')!;
+      const to = time(query.to, '/query/to') ?? now();
+      const bucket = bucketLength(query.bucket!);
+      if ((to - from) / bucket > MAX_BUCKETS) {
+        throw invalid(
+          '/query/bucket',
+          `makes more than ${MAX_BUCKETS} buckets from \`from\` to \`to\`: take a longer one`,
+        );
+      }
+      const figures = FIGURES.filter(
+        (figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure),
       );
-    }
-    const figures = FIGURES.filter((figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure));
-    const series = { device: device(query.device), metric: metric(query.metric)! };
-    await answers.list(response, {
-      name: 'buckets',
-      items: bucketsOf(store, { ...series, from, to, bucket }),
-      limit: MAX_BUCKETS + 1,
-      sizeOf: () => BUCKET_BYTES,
-      toDocument: (each) => toBucketDocument(each, figures),
-    });
-  });
+      const series = { device: device(query.device), metric: metric(query.metric)! };
+      await answers.list(response, {
+        name: 'buckets',
+        items: bucketsOf(store, { ...series, from, to, bucket }),
+        limit: MAX_BUCKETS + 1,
+        sizeOf: () => BUCKET_BYTES,
+        toDocument: (each) => toBucketDocument(each, figures),
+      });
+    },
 
-  router.post('/v1/readings', async (request, response) => {
-    const query = queryOf<RangeParameters>(request);
-    const delivery = await ingest.deliver({
-      body: request.body as Buffer,
-      contentType: request.headers['content-type']!,
-      device: query.device === undefined ? undefined : device(query.device),
-      metric: metric(query.metric),
-    });
-    response.status(202).json(delivery);
-  });
-
-  return router;
+    deliverReadings: async (call, response) => {
+      const query = queryOf<RangeParameters>(call);
+      const delivery = await ingest.deliver({
+        body: call.body as Buffer,
+        contentType: call.request.headers['content-type']!,
+        device: query.device === undefined ? undefined : device(query.device),
+        metric: metric(query.metric),
+      });
+      response.status(202).json(delivery);
+    },
+  };
 }
 
 /** One call of the store, made when the answer's turn has come. */

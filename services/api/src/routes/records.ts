@@ -6,8 +6,8 @@ import {
   tableProblem,
   type YcsbRecord,
 } from '@tidegauge/storage';
-import { type Request, Router } from 'express';
 import { type Answers, sizeOfRecord } from '../answers.ts';
+import type { Call, Handlers } from '../dispatch.ts';
 import { invalid, queryOf } from '../parameters.ts';
 import type { RecordLane } from '../record-lane.ts';
 
@@ -18,70 +18,59 @@ interface ScanParameters {
 }
 
 /** YCSB's operations. */
-export function recordRoutes(store: Store, lane: RecordLane, answers: Answers): Router {
+export function recordHandlers(store: Store, lane: RecordLane, answers: Answers): Handlers {
   const { records } = store;
   /** Memory of the largest record seen, by table. */
   const largest = new Map<string, number>();
-  const router = Router();
-  /** What the store is asked, unless it was on the short way. */
-  const asked = <T>(request: Request, ask: () => Promise<T>): Promise<T> =>
-    (lane.handed(request)?.outcome as Promise<T> | null | undefined) ?? ask();
-
-  router
-    .route('/v1/records/:table')
-    .get(async (request, response) => {
-      const { start = '', count = 100, fields = null } = queryOf<ScanParameters>(request);
+  /** The result of the store: the lane's, if it has called the store for this request. */
+  const result = <T>({ request }: Call, callStore: () => Promise<T>): Promise<T> =>
+    (lane.handed(request)?.outcome as Promise<T> | null | undefined) ?? callStore();
+  return {
+    scanRecords: async (call, response) => {
+      const { start = '', count = 100, fields = null } = queryOf<ScanParameters>(call);
       await answers.list(response, {
         name: 'records',
-        items: scanned(records, largest, tableOf(request.params), start, count, fields),
+        items: scanned(records, largest, tableOf(call.params), start, count, fields),
         limit: count,
         sizeOf: sizeOfRecord,
         toDocument: (each) => each,
       });
-    })
-    .put(async (request, response) => {
-      const { fieldCount } = request.body as { fieldCount: number };
-      await records.createTable(tableOf(request.params), fieldCount);
+    },
+    createRecordTable: async (call, response) => {
+      const { fieldCount } = call.body as { fieldCount: number };
+      await records.createTable(tableOf(call.params), fieldCount);
       response.status(204).end();
-    })
-    .delete(async (request, response) => {
-      await records.dropTable(tableOf(request.params));
+    },
+    dropRecordTable: async (call, response) => {
+      await records.dropTable(tableOf(call.params));
       response.status(204).end();
-    });
-
-  router
-    .route('/v1/records/:table/:key')
-    .get(async (request, response) => {
-      const { key } = request.params;
-      const table = tableOf(request.params);
-      const { fields: names = null } = queryOf<ScanParameters>(request);
-      const found = await asked(request, () => records.read(table, key, names));
+    },
+    readRecord: async (call, response) => {
+      const [table, key] = recordOf(call.params);
+      const { fields: names = null } = queryOf<ScanParameters>(call);
+      const found = await result(call, () => records.read(table, key, names));
       const fields = found ?? missingRecord(table, key);
       answers.reserve(response, sizeOfRecord({ key, fields }));
       response.json({ key, fields });
-    })
-    .put(async (request, response) => {
-      const { key } = request.params;
-      const table = tableOf(request.params);
-      const inserted = await asked(request, () => records.insert(table, key, fieldsOf(request)));
-      if (!inserted) throw new Problem(409, 'Conflict', `Table ${table} has a record ${key} already.`);
+    },
+    insertRecord: async (call, response) => {
+      const [table, key] = recordOf(call.params);
+      const inserted = await result(call, () => records.insert(table, key, fieldsOf(call)));
+      if (!inserted) throw new Problem(409, 'Conflict', `Table ${table} already has a record ${key}.`);
       response.status(201).end();
-    })
-    .patch(async (request, response) => {
-      const { key } = request.params;
-      const table = tableOf(request.params);
-      const updated = await asked(request, () => records.update(table, key, fieldsOf(request)));
+    },
+    updateRecord: async (call, response) => {
+      const [table, key] = recordOf(call.params);
+      const updated = await result(call, () => records.update(table, key, fieldsOf(call)));
       if (!updated) missingRecord(table, key);
       response.status(204).end();
-    })
-    .delete(async (request, response) => {
-      const { key } = request.params;
-      const table = tableOf(request.params);
+    },
+    deleteRecord: async (call, response) => {
+      const [table, key] = recordOf(call.params);
       if (!(await records.delete(table, key))) missingRecord(table, key);
       response.status(204).end();
-    });
-
-  return router;
+    },
+  };
 }
 
 /** Records of a first page, while nothing is known of their table, and of any page. */
@@ -123,14 +112,18 @@ async function* scanned(
   }
 }
 
-function tableOf({ table }: { readonly table: string }): string {
-  const problem = tableProblem(table);
+function tableOf({ table }: Call['params']): string {
+  const problem = tableProblem(table!);
   if (problem !== null) throw invalid('/params/table', problem);
-  return table;
+  return table!;
 }
 
-function fieldsOf(request: Request): RecordFields {
-  return (request.body as { fields: RecordFields }).fields;
+function recordOf(params: Call['params']): readonly [table: string, key: string] {
+  return [tableOf(params), params.key!];
+}
+
+function fieldsOf({ body }: Call): RecordFields {
+  return (body as { fields: RecordFields }).fields;
 }
 
 function missingRecord(table: string, key: string): never {
