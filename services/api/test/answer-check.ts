@@ -3,7 +3,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { type OperationObject, readOpenApi, resolveReferences } from '../src/openapi.ts';
 import { OperationTable } from '../src/operation-table.ts';
-import type { Answer } from './harness.ts';
 
 const DOCUMENT = readOpenApi();
 const TABLE = new OperationTable(DOCUMENT);
@@ -15,6 +14,12 @@ const OPERATIONS = new Map(
   ),
 );
 const AJV = formats.default(new Ajv2020({ strict: true, allowUnionTypes: true }));
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
 
 /** Fails when an answer has a status, a media type or a body that the OpenAPI document does not describe. */
 export function checkAnswer(method: string, { pathname, search }: URL, answer: Answer): void {
