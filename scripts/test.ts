@@ -1,12 +1,12 @@
 // Runs test suites and reports failures, skipped tests and slow tests.
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { didYouMean } from '@tidegauge/text';
 import { ROOT, setUpPython } from './setup.js';
 import { summarize, type TestRecord } from './test-run/records.ts';
-import { runJob } from './test-run/run-job.ts';
+import { endJobs, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
 
 // Most files wait for a server half of their time.
@@ -84,6 +84,12 @@ setUpPython();
 if (values.install && suites.includes('python')) {
   // The simulator's tests use it; without it they fail under CI=true and are skipped elsewhere.
   await findProgram('mosquitto', 'mosquitto').catch(() => null);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    void endJobs().then(() => process.exit(128 + constants.signals[signal]));
+  });
 }
 
 const began = performance.now();

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,8 @@ import type { Job } from './suites.ts';
 const MARK = 'TIDEGAUGE_TEST_JOB';
 /** The longest test, HBase under faults, takes four minutes on a busy machine. */
 const TEST_TIMEOUT_MS = 600_000;
-const JOB_TIMEOUT_MS = 1_200_000;
+/** A job may also install or build its servers. */
+const JOB_TIMEOUT_MS = 2_400_000;
 /** Servers may take this long to end after the process that stopped them. */
 const LEFT_OVER_MS = 5000;
 const OUTPUT_CHARACTERS = 20_000;
@@ -30,6 +31,15 @@ export interface JobResult {
   /** The end of what the process wrote. */
   readonly output: string;
   readonly ms: number;
+}
+
+/** Processes of the jobs that run now, by mark. */
+const active = new Map<string, ChildProcess>();
+
+/** Ends all jobs, with every process that they have started. */
+export async function endJobs(): Promise<void> {
+  for (const child of active.values()) child.kill('SIGTERM');
+  await Promise.all([...active.keys()].map(endLeftOver));
 }
 
 /** Runs one job in a process of its own, and ends every process that it leaves. */
@@ -49,6 +59,7 @@ export async function runJob(job: Job, options: { readonly names: string | null 
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...env, PYTHONPATH: HERE },
     });
+    active.set(mark, child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       createInterface(stream).on('line', (line) => {
@@ -72,6 +83,7 @@ export async function runJob(job: Job, options: { readonly names: string | null 
     if (left.length > 0) problems.push(`${job.name} left processes: ${left.join(', ')}`);
     return { records, problems, output, ms: performance.now() - began };
   } finally {
+    active.delete(mark);
     await rm(directory, { recursive: true, force: true });
   }
 }
