@@ -4,8 +4,18 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseFlags } from '@tidegauge/service';
-import { didYouMean } from '@tidegauge/text';
+import {
+  type CommandGroup,
+  ConfigError,
+  defineCommand,
+  EXIT,
+  integer,
+  type Kind,
+  oneOf,
+  repeated,
+  run,
+  text,
+} from '@tidegauge/service/program';
 import { type Background, claim, find, findAll, folderOf, logFile, MARK, takeDown } from './background.ts';
 import { CATALOGUE, refuseFlags, type StartFlags } from './catalogue.ts';
 import { memoryOf, processesWith } from './processes.ts';
@@ -14,108 +24,106 @@ import type { Report } from './supervisor.ts';
 const FOLLOW_MS = 100;
 const LOG_LINES = 50;
 
-const names = Object.keys(CATALOGUE);
-const width = Math.max(...names.map((name) => name.length));
-const USAGE = `Real servers on this machine: loopback, ports of the system's choice, data in a temporary folder.
+const SERVERS = Object.keys(CATALOGUE);
+const width = Math.max(...SERVERS.map((name) => name.length));
 
-  npm run lab -- up SERVER     start one in the background and say how to connect
-  npm run lab -- status        what runs, its memory and how to connect
-  npm run lab -- logs NAME     the end of what it wrote
-  npm run lab -- down NAME     stop it and remove its data; "down all" for every one
-  npm run lab -- boards N      a Docker swarm of N boards with 1 GiB each, until Ctrl-C
-
-Servers:
-${names.map((name) => `  ${name.padEnd(width)}  ${CATALOGUE[name]!.summary}`).join('\n')}
-
-Flags of up:
-  --nodes N            how many nodes (cassandra and hbase: 1 to 3, citus: 1 to 4)
-  --target HOST:PORT   what to scrape (prometheus); again for more
-  --name NAME          to have a second one of a kind; default: the server's name
-`;
-
-/** A mistake of the person at the keyboard: one line, exit code 2. */
-class UsageError extends Error {}
-
-const COMMANDS: Readonly<Record<string, (args: readonly string[], flags: Flags) => Promise<void>>> = {
-  up,
-  status,
-  logs,
-  down,
-  boards,
+/** A name becomes part of file names and of messages; "all" has a meaning for `down`. */
+const newName: Kind<string> = {
+  takes: 'up to 31 lower-case letters, digits and dashes, and not "all"',
+  placeholder: 'NAME',
+  parse(value) {
+    if (/^[a-z][a-z0-9-]{0,30}$/.test(value) && value !== 'all') return value;
+    throw new Error('it is something else');
+  },
 };
 
-interface Flags extends StartFlags {
-  readonly name: string | undefined;
-}
+const runningName = { kind: text('a name'), positional: true, required: true } as const;
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
-}
-
-async function main(argv: string[]): Promise<void> {
-  const { values, positionals } = read(argv);
-  const [command, ...rest] = positionals;
-  if (values.help || command === undefined) {
-    process[values.help ? 'stdout' : 'stderr'].write(USAGE);
-    if (!values.help) process.exitCode = 2;
-    return;
-  }
-  if (process.platform !== 'linux') throw new UsageError('the lab runs on Linux');
-  if (!Object.hasOwn(COMMANDS, command)) {
-    const commands = Object.keys(COMMANDS);
-    throw new UsageError(
-      `there is no command ${command}: they are ${commands.join(', ')}${didYouMean(command, commands)}`,
-    );
-  }
-  const { name, nodes, target: targets } = values;
-  await COMMANDS[command]!(rest, { name, nodes: Number(nodes), targets });
-}
-
-function read(args: string[]) {
-  try {
-    return parseFlags({
-      args,
-      allowPositionals: true,
-      options: {
-        nodes: { type: 'string', default: '1' },
-        target: { type: 'string', multiple: true, default: [] },
-        name: { type: 'string' },
-        help: { type: 'boolean', short: 'h', default: false },
+export const program: CommandGroup = {
+  name: 'npm run lab',
+  summary:
+    'Starts real servers on this machine. They listen on loopback, on ports that the system chooses, and keep their ' +
+    'data in a temporary directory.',
+  details: `Servers:\n${SERVERS.map((name) => `  ${name.padEnd(width)}  ${CATALOGUE[name]!.summary}`).join('\n')}`,
+  examples: [
+    'npm run lab -- up cassandra --nodes 3',
+    'npm run lab -- logs cassandra',
+    'npm run lab -- down all',
+  ],
+  commands: {
+    up: defineCommand({
+      name: 'up',
+      summary: 'Start a server in the background, and print how to connect.',
+      settings: {
+        server: { kind: oneOf(SERVERS), positional: true, required: true, help: 'The server to start.' },
+        nodes: {
+          kind: integer(1, Math.max(...Object.values(CATALOGUE).map(({ maxNodes }) => maxNodes))),
+          default: '1',
+          help: 'The number of nodes. cassandra and hbase have at most 3.',
+        },
+        target: {
+          kind: repeated(text('host:port', 'HOST:PORT')),
+          help: 'An address that Prometheus scrapes. May be repeated.',
+        },
+        name: {
+          kind: newName,
+          help: 'Its name, to run a second server of one kind. Default: the name of the server.',
+        },
       },
-    });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+      run: ({ server, nodes, target, name }) => up(server, name ?? server, { nodes, targets: target ?? [] }),
+    }),
+    status: defineCommand({
+      name: 'status',
+      summary: 'List what runs, with its memory and how to connect.',
+      settings: {},
+      run: status,
+    }),
+    logs: defineCommand({
+      name: 'logs',
+      summary: 'Print the end of the log of a server.',
+      settings: { name: { ...runningName, help: 'The name of the server.' } },
+      run: ({ name }) => logs(name),
+    }),
+    down: defineCommand({
+      name: 'down',
+      summary: 'Stop a server and remove its data.',
+      settings: { name: { ...runningName, help: 'The name of the server; "all" stops every one.' } },
+      run: ({ name }) => down(name),
+    }),
+    boards: defineCommand({
+      name: 'boards',
+      summary: 'Run a Docker swarm of simulated boards with 1 GiB of memory each, until Ctrl-C.',
+      settings: {
+        count: { kind: integer(1, 15), default: '1', positional: true, help: 'The number of boards.' },
+      },
+      run: ({ count }, signal) => boards(count, signal),
+    }),
+  },
+};
+
+/** The lab needs namespaces, /proc and Debian packages. */
+function requireLinux(): void {
+  if (process.platform !== 'linux') throw new ConfigError(['the lab needs Linux']);
 }
 
-async function up([server, ...more]: readonly string[], flags: Flags): Promise<void> {
-  if (server === undefined || !Object.hasOwn(CATALOGUE, server)) {
-    const problem = server === undefined ? 'up takes a server' : `there is no server ${server}`;
-    throw new UsageError(`${problem}: they are ${names.join(', ')}${didYouMean(server ?? '', names)}`);
-  }
-  if (more.length > 0) throw new UsageError('up takes one server; start others one by one');
+async function up(server: string, name: string, flags: StartFlags): Promise<number> {
+  requireLinux();
   const refused = refuseFlags(server, flags);
-  if (refused !== null) throw new UsageError(refused);
-  const { name = server, nodes, targets } = flags;
-  if (!/^[a-z][a-z0-9-]{0,30}$/.test(name) || name === 'all') {
-    throw new UsageError('--name takes up to 31 lower-case letters, digits and dashes, and not "all"');
-  }
+  if (refused !== null) throw new ConfigError([refused]);
   const before = find(name);
   if (before !== null && !before.alive) {
     process.stderr.write(`${name} ended without being stopped; removing what it left\n`);
     await takeDown(before);
   }
   if (!claim(name, server)) {
-    throw new UsageError(`${name} is up already: "down ${name}" first, or --name for a second one`);
+    throw new ConfigError([`${name} is up already: "down ${name}" first, or --name for a second one`]);
   }
-  await supervise(name, server, { nodes, targets });
+  await supervise(name, server, flags);
   process.stdout.write(describe(find(name)!));
+  return EXIT.OK;
 }
 
-/** Starts the supervisor and waits until it says that the server is ready; shows meanwhile what it says. */
+/** Starts the supervisor, shows the progress of installations, and waits until the server is ready. */
 async function supervise(name: string, server: string, flags: StartFlags): Promise<void> {
   const log = openSync(logFile(name), 'a', 0o600);
   const folder = folderOf(name);
@@ -123,7 +131,7 @@ async function supervise(name: string, server: string, flags: StartFlags): Promi
   const child = spawn(process.execPath, [...process.execArgv, program, server, JSON.stringify(flags)], {
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],
-    // Whatever it makes in the temporary folder is in the folder that goes with it.
+    // Its temporary files are in the directory that is removed with it.
     env: { ...process.env, [MARK]: folder, TMPDIR: join(folder, 'tmp') },
   });
   closeSync(log);
@@ -159,7 +167,7 @@ function notStarted(error: unknown): Report {
   return { ready: false, why: `it cannot be started: ${(error as Error).message}` };
 }
 
-/** Installing takes minutes the first time: what is said of it is passed on. */
+/** Installing takes minutes the first time. The lines about it are passed on. */
 async function followInstalls(file: string, signal: AbortSignal): Promise<void> {
   let shown = 0;
   while (!signal.aborted) {
@@ -172,11 +180,12 @@ async function followInstalls(file: string, signal: AbortSignal): Promise<void> 
   }
 }
 
-async function status(args: readonly string[]): Promise<void> {
-  if (args.length > 0) throw new UsageError('status takes nothing');
+function status(): number {
+  requireLinux();
   const all = findAll();
   if (all.length === 0) process.stdout.write('nothing is up\n');
   for (const server of all) process.stdout.write(describe(server));
+  return EXIT.OK;
 }
 
 function describe(server: Background): string {
@@ -191,43 +200,50 @@ function describe(server: Background): string {
   return `${title}: ${state}${pids}\n${lines.join('')}`;
 }
 
-async function logs([name, ...more]: readonly string[]): Promise<void> {
-  if (name === undefined || more.length > 0) throw new UsageError('logs takes one name');
+function logs(name: string): number {
+  requireLinux();
   requireUp(name);
   const lines = readFileSync(logFile(name), 'utf8').trimEnd().split('\n');
   process.stdout.write(`${lines.slice(-LOG_LINES).join('\n')}\n`);
+  return EXIT.OK;
 }
 
-async function down([name, ...more]: readonly string[]): Promise<void> {
-  if (name === undefined || more.length > 0) throw new UsageError('down takes one name, or all');
+async function down(name: string): Promise<number> {
+  requireLinux();
   for (const server of name === 'all' ? findAll() : [requireUp(name)]) {
     await takeDown(server);
     process.stdout.write(`${server.name} is down\n`);
   }
+  return EXIT.OK;
 }
 
-async function boards([count = '1', ...more]: readonly string[]): Promise<void> {
-  if (!/^([1-9]|1[0-5])$/.test(count) || more.length > 0)
-    throw new UsageError('boards takes a number, 1 to 15');
+async function boards(count: number, signal: AbortSignal): Promise<number> {
+  requireLinux();
   const { startBoards } = await import('./docker/boards.ts');
-  const started = await startBoards(Number(count), { memory: 2 ** 30 });
-  const asked = Promise.withResolvers<void>();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked.resolve());
+  const started = await startBoards(count, { memory: 2 ** 30 });
   try {
     await started.swarm();
     for (const { name, address, host } of started.boards) {
       process.stdout.write(`${name}, ${address}: export DOCKER_HOST=${host}\n`);
     }
-    process.stdout.write('Ctrl-C ends them and removes all they hold.\n');
-    await asked.promise;
+    process.stdout.write('Ctrl-C stops them and removes their data.\n');
+    if (!signal.aborted) await once(signal, 'abort');
+    return EXIT.OK;
   } finally {
     await started.stop();
   }
 }
 
+/**
+ * The server of that name.
+ *
+ * @throws {ConfigError} when none is up
+ */
 function requireUp(name: string): Background {
   const server = /^[a-z][a-z0-9-]*$/.test(name) ? find(name) : null;
   if (server !== null) return server;
   const running = findAll().map((other) => other.name);
-  throw new UsageError(`${name} is not up: ${running.length === 0 ? 'nothing is' : running.join(', ')}`);
+  throw new ConfigError([`${name} is not up: ${running.length === 0 ? 'nothing is' : running.join(', ')}`]);
 }
+
+if (import.meta.main) process.exitCode = await run(program);

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startMosquitto } from '@tidegauge/lab';
-import { defineConfig, integer } from '@tidegauge/service';
+import { defineConfig, integer, run } from '@tidegauge/service/program';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
-import { BENCH_SETTINGS, runBench } from '../src/benches/run-bench.ts';
+import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { median } from '../src/results/statistics.ts';
 
 /**
@@ -34,7 +34,7 @@ interface Trial {
   readonly replayedPerSecond: number | null;
 }
 
-await runBench({
+export const program = defineBench({
   name: 'bench:ack',
   summary: 'What it costs to acknowledge on arrival, after the commit, and from the spool.',
   settings,
@@ -134,3 +134,5 @@ function row({ way, messagesPerSecond, cpuMicrosPerMessage, replayedPerSecond }:
   const replay = replayedPerSecond === null ? '' : `  replayed at ${Math.round(replayedPerSecond)}/s`;
   return `${way.padEnd(8)} ${rate}/s  ${cpuMicrosPerMessage.toFixed(1).padStart(5)} us CPU/message${replay}`;
 }
+
+if (import.meta.main) process.exitCode = await run(program);

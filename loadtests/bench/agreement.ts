@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { buildK6 } from '@tidegauge/lab/k6';
-import { type Config, defineConfig, integer } from '@tidegauge/service';
+import { type Config, defineConfig, integer, run } from '@tidegauge/service/program';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import type { RecordWorkload } from '@tidegauge/workload';
-import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/benches/run-bench.ts';
+import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
 import { runK6 } from '../src/drivers/run-k6.ts';
 import { runYcsb, type YcsbPhase } from '../src/drivers/run-ycsb.ts';
 import { readWorkload } from '../src/profiles/records-profile.ts';
@@ -38,7 +38,7 @@ interface Trial {
   readonly latencies: Readonly<Record<string, number>>;
 }
 
-await runBench({
+export const program = defineBench({
   name: 'bench:agreement',
   summary: "YCSB's own client beside our k6 profile, through the same API.",
   settings: SETTINGS,
@@ -47,10 +47,10 @@ await runBench({
     const recordcount = config.quick ? '500' : '10000';
     return readWorkload(WORKLOAD, { recordcount });
   },
-  run,
+  run: compare,
 });
 
-async function run(
+async function compare(
   config: Config<typeof SETTINGS>,
   workload: RecordWorkload,
   { closers, signal }: BenchContext,
@@ -136,3 +136,5 @@ async function run(
   );
   return { workload: WORKLOAD, threads, rate, seconds, rounds, rows, trials };
 }
+
+if (import.meta.main) process.exitCode = await run(program);

@@ -1,16 +1,15 @@
-import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { buildK6 } from '@tidegauge/lab/k6';
+import { defineConfig, integer, oneOf, run } from '@tidegauge/service/program';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { cpuSeconds } from '@tidegauge/test-support/process-usage';
-import { parseWorkload } from '@tidegauge/workload';
+import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
+import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { HttpClient } from '../src/drivers/http-client.ts';
 import { runK6 } from '../src/drivers/run-k6.ts';
-import { benchFlags } from '../src/explain.ts';
 import { load } from '../src/loading/load.ts';
 import { makeTable, recordItems } from '../src/loading/load-records.ts';
 import type { Plan } from '../src/operations/plan.ts';
-import { machine, provenance } from '../src/results/machine.ts';
 import { median } from '../src/results/statistics.ts';
 import { summarize } from '../src/results/summary.ts';
 import { showNumber, textTable } from '../src/results/table.ts';
@@ -24,18 +23,19 @@ import { startEmptyHandler } from './empty-handler.ts';
  */
 const THREADS = 16;
 
-const flags = benchFlags({
-  store: { type: 'string', default: 'postgres' },
-  rounds: { type: 'string' },
-  quick: { type: 'boolean', default: false },
-  json: { type: 'string' },
+const { quick, json } = BENCH_SETTINGS;
+const settings = defineConfig({
+  store: { kind: oneOf(STORES), default: 'postgres', help: 'The store behind the API, started by the lab.' },
+  rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
+  quick,
+  json,
 });
-const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
-const seconds = flags.quick ? 3 : 15;
-const records = flags.quick ? 500 : 10_000;
-if (!STORES.includes(flags.store)) {
-  process.stderr.write(`there is no store ${flags.store} here: there are ${STORES.join(', ')}\n`);
-  process.exit(2);
+
+interface Setup {
+  readonly store: string;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly records: number;
 }
 
 interface Trial {
@@ -46,35 +46,67 @@ interface Trial {
   readonly cpuMicrosPerRead: number;
 }
 
-const signal = new AbortController().signal;
-const properties = `recordcount=${records}\nreadproportion=1\nupdateproportion=0\nrequestdistribution=zipfian`;
-const workload = parseWorkload(properties, { file: 'workload c' });
-const k6 = await buildK6();
-const places = await startStorePlaces(flags.store);
-const api = await startApiProcess({ STORE: await places.create('ceiling') });
-const empty = await startEmptyHandler();
-const trials: Record<'api' | 'empty', Trial[]> = { api: [], empty: [] };
-try {
-  const client = new HttpClient(THREADS, null);
-  await makeTable(api.url, client, workload);
-  await load(recordItems(api.url, client, workload, 1), THREADS, signal);
-  client.close();
-  for (let round = 0; round < rounds; round += 1) {
-    const turns = [
-      async () => trials.api.push(await measure(api)),
-      async () => trials.empty.push(await measure(empty)),
-    ];
-    for (const turn of round % 2 === 0 ? turns : turns.toReversed()) await turn();
-    process.stderr.write(`round ${round + 1}/${rounds}\n`);
-  }
-} finally {
-  await empty.stop();
-  await api.stop();
-  await places.stop();
-}
-report();
+type Trials = Readonly<Record<'api' | 'empty', Trial[]>>;
 
-async function measure({ url, pid }: { readonly url: string; readonly pid: number }): Promise<Trial> {
+export const program = defineBench({
+  name: 'bench:ceiling',
+  summary:
+    'Measures what k6 itself can do on this machine: reads from the API beside reads from an empty handler.',
+  settings,
+  check: ({ store, rounds, quick }): Setup => ({
+    store,
+    rounds: rounds ?? (quick ? 1 : 5),
+    seconds: quick ? 3 : 15,
+    records: quick ? 500 : 10_000,
+  }),
+  async run(_config, setup, { closers, signal }) {
+    const { store, rounds, seconds, records } = setup;
+    const properties = `recordcount=${records}\nreadproportion=1\nupdateproportion=0\nrequestdistribution=zipfian`;
+    const workload = parseWorkload(properties, { file: 'workload c' });
+    const k6 = await buildK6();
+    const places = await startStorePlaces(store);
+    closers.add(() => places.stop());
+    const api = await startApiProcess({ STORE: await places.create('ceiling') });
+    closers.add(() => api.stop());
+    const empty = await startEmptyHandler();
+    closers.add(() => empty.stop());
+    const trials: Trials = { api: [], empty: [] };
+    const client = new HttpClient(THREADS, null);
+    await makeTable(api.url, client, workload);
+    await load(recordItems(api.url, client, workload, 1), THREADS, signal);
+    client.close();
+    const measure = (target: Target) => measureReads(target, { workload, seconds, k6, signal });
+    for (let round = 0; round < rounds; round += 1) {
+      const turns = [
+        async () => trials.api.push(await measure(api)),
+        async () => trials.empty.push(await measure(empty)),
+      ];
+      for (const turn of round % 2 === 0 ? turns : turns.toReversed()) await turn();
+      process.stderr.write(`round ${round + 1}/${rounds}\n`);
+    }
+    return { threads: THREADS, records, rounds, seconds, ...report(trials, setup), trials };
+  },
+});
+
+interface Target {
+  readonly url: string;
+  readonly pid: number;
+}
+
+async function measureReads(
+  { url, pid }: Target,
+  {
+    workload,
+    seconds,
+    k6,
+    signal,
+  }: {
+    readonly workload: RecordWorkload;
+    readonly seconds: number;
+    readonly k6: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<Trial> {
   const model = {
     kind: 'closed',
     threads: THREADS,
@@ -103,7 +135,8 @@ async function measure({ url, pid }: { readonly url: string; readonly pid: numbe
   };
 }
 
-function report(): void {
+/** Prints the table; gives the medians and the API's share of what k6 reaches. */
+function report(trials: Trials, { store, rounds }: Setup) {
   const middle = (of: readonly Trial[]): Trial => ({
     readsPerSecond: median(of.map(({ readsPerSecond }) => readsPerSecond)),
     p50Micros: median(of.map(({ p50Micros }) => p50Micros)),
@@ -124,7 +157,7 @@ function report(): void {
   process.stdout.write(
     textTable([
       ['answered by', 'reads', 'median', 'p99', 'its CPU per read'],
-      row(`the API over ${flags.store}`, summary.api),
+      row(`the API over ${store}`, summary.api),
       row('an empty handler', summary.empty),
     ]),
   );
@@ -132,19 +165,7 @@ function report(): void {
     trials.api.map((trial, round) => trial.readsPerSecond / trials.empty[round]!.readsPerSecond),
   );
   process.stdout.write(`the API reaches ${(share * 100).toFixed(0)} % of what k6 can do here\n`);
-  if (flags.json !== undefined) {
-    const document = {
-      ...provenance(),
-      machine: machine(),
-      store: flags.store,
-      threads: THREADS,
-      records,
-      rounds,
-      seconds,
-      share,
-      summary,
-      trials,
-    };
-    writeFileSync(flags.json, `${JSON.stringify(document, null, 2)}\n`);
-  }
+  return { share, summary };
 }
+
+if (import.meta.main) process.exitCode = await run(program);

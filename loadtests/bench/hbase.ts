@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { HBaseClient, type Table } from '@tidegauge/hbase-client';
 import { startHbaseCluster } from '@tidegauge/lab/hbase-cluster';
 import { startThriftGateway } from '@tidegauge/lab/hbase-thrift';
+import { defineConfig, integer, run } from '@tidegauge/service/program';
+import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeSeconds } from '../src/benches/timing.ts';
-import { benchFlags } from '../src/explain.ts';
-import { machine, provenance } from '../src/results/machine.ts';
 import { median } from '../src/results/statistics.ts';
 import { showNumber, textTable } from '../src/results/table.ts';
 import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
@@ -14,12 +13,20 @@ import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
  * three region servers, calls of each in turns within every round; rows of 1 KB, written to the log of HDFS before
  * a put resolves. All of it shares this machine, so a ratio is more reliable than a rate.
  */
-const flags = benchFlags({
-  'region-servers': { type: 'string', default: '3' },
-  rounds: { type: 'string' },
-  quick: { type: 'boolean', default: false },
-  json: { type: 'string' },
+const { quick, json } = BENCH_SETTINGS;
+const settings = defineConfig({
+  regionServers: { kind: integer(1, 3), default: '3', help: 'Region servers to start.' },
+  rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
+  quick,
+  json,
 });
+
+interface Setup {
+  readonly rounds: number;
+  readonly seconds: number;
+  /** Rounds of puts that do not count: a JVM compiles hot code during the first minute. */
+  readonly warmUp: number;
+}
 
 const CONCURRENCY = [1, 16, 64] as const;
 const ROWS = 20_000;
@@ -28,10 +35,6 @@ const MULTI = 100;
 const SCAN = 50;
 const COLUMN = { family: 'f', qualifier: 'q' } as const;
 const TABLE = 'bench';
-const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
-const seconds = flags.quick ? 1 : 2;
-/** Rounds of puts that do not count: what runs on a JVM goes on to compile for a minute. */
-const warmUp = flags.quick ? 1 : 8;
 
 /** The same work for both sides. */
 interface Side {
@@ -51,39 +54,34 @@ interface Line {
   readonly ratio: { readonly median: number; readonly least: number; readonly most: number };
 }
 
-const cluster = await startHbaseCluster({ regionServers: Number(flags['region-servers']) });
-try {
-  const gateway = await startThriftGateway(cluster.port);
-  const client = new HBaseClient({ zookeeper: `127.0.0.1:${cluster.port}` });
-  const splitKeys = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
-  await client.admin.createTable(TABLE, { families: { [COLUMN.family]: {} }, splitKeys });
-  const generated = await connectGateway(gateway.port, TABLE, COLUMN, Math.max(...CONCURRENCY));
-  try {
+export const program = defineBench({
+  name: 'bench:hbase',
+  summary:
+    "Compares this project's HBase client with the Thrift2 gateway and the client that Thrift generates.",
+  settings,
+  check: ({ rounds, quick }): Setup => ({
+    rounds: rounds ?? (quick ? 1 : 5),
+    seconds: quick ? 1 : 2,
+    warmUp: quick ? 1 : 8,
+  }),
+  async run({ regionServers }, setup, { closers }) {
+    const cluster = await startHbaseCluster({ regionServers });
+    closers.add(() => cluster.stop());
+    const gateway = await startThriftGateway(cluster.port);
+    closers.add(() => gateway.stop());
+    const client = new HBaseClient({ zookeeper: `127.0.0.1:${cluster.port}` });
+    closers.add(async () => client.close());
+    const splitKeys = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+    await client.admin.createTable(TABLE, { families: { [COLUMN.family]: {} }, splitKeys });
+    const generated = await connectGateway(gateway.port, TABLE, COLUMN, Math.max(...CONCURRENCY));
+    closers.add(async () => generated.close());
     await load(client.table(TABLE));
-    const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated));
-    process.stdout.write(show(lines));
-    if (flags.json !== undefined) {
-      const setup = {
-        regionServers: cluster.regionServers.length,
-        rounds,
-        seconds,
-        rows: ROWS,
-        multi: MULTI,
-        scan: SCAN,
-      };
-      writeFileSync(
-        flags.json,
-        `${JSON.stringify({ ...provenance(), machine: machine(), setup, lines }, null, 2)}\n`,
-      );
-    }
-  } finally {
-    generated.close();
-    client.close();
-    await gateway.stop();
-  }
-} finally {
-  await cluster.stop();
-}
+    const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated), setup);
+    const { rounds, seconds } = setup;
+    process.stdout.write(`\n${regionServers} region servers, median of ${rounds} rounds\n${show(lines)}`);
+    return { setup: { regionServers, rounds, seconds, rows: ROWS, multi: MULTI, scan: SCAN }, lines };
+  },
+});
 
 async function load(table: Table): Promise<void> {
   const cells = [{ ...COLUMN, value: VALUE }];
@@ -91,7 +89,7 @@ async function load(table: Table): Promise<void> {
   await table.mutateAll(rows.map((row) => ({ type: 'put', row, cells })));
 }
 
-async function measure(ours: Side, gateway: Side): Promise<Line[]> {
+async function measure(ours: Side, gateway: Side, { rounds, seconds, warmUp }: Setup): Promise<Line[]> {
   const lines: Line[] = [];
   for (const operation of ['put', 'get', 'scan', 'multiPut', 'multiGet'] as const) {
     for (const concurrency of [...CONCURRENCY].reverse()) {
@@ -193,5 +191,7 @@ function show(lines: readonly Line[]): string {
     `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} to ${ratio.most.toFixed(2)})`,
   ]);
   const head = ['calls (p50 p99 ms)', 'at once', 'this client', 'Thrift2 gateway', 'ratio'];
-  return `\n${flags['region-servers']} region servers, median of ${rounds} rounds\n${textTable([head, ...rows])}`;
+  return textTable([head, ...rows]);
 }
+
+if (import.meta.main) process.exitCode = await run(program);

@@ -1,19 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startMosquitto } from '@tidegauge/lab';
+import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
 import { startProcess, waitUntil } from '@tidegauge/process';
+import { defineConfig, integer, run } from '@tidegauge/service/program';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, residentBytes, watchMemory } from '@tidegauge/test-support/process-usage';
 import type { PublishResult } from '@tidegauge/test-support/publisher';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { maskUrl } from '@tidegauge/text';
-import { benchFlags } from '../src/explain.ts';
-import { machine, provenance } from '../src/results/machine.ts';
+import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { median } from '../src/results/statistics.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
+import { checkStore } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:ingest`: broker → ingest → store beside ingest without a store and beside MQTT.js with
@@ -21,22 +22,38 @@ import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
  * messages per second) and the cost of idling. Rates are from the first publish to the last acknowledgement by the consumer.
  */
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const flags = benchFlags({
-  store: { type: 'string', default: 'sqlite' },
-  messages: { type: 'string' },
-  rounds: { type: 'string' },
-  devices: { type: 'string', default: '500' },
-  rate: { type: 'string', default: '2000' },
-  quick: { type: 'boolean', default: false },
-  json: { type: 'string' },
-});
-const messages = Number(flags.messages ?? (flags.quick ? 20_000 : 200_000));
-const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
-const devices = Number(flags.devices);
-const latencyRate = Number(flags.rate);
-const latencySeconds = flags.quick ? 5 : 30;
 const IDLE_RATE = 50;
-const idleSeconds = flags.quick ? 5 : 30;
+const { store, quick, json, allowHost } = BENCH_SETTINGS;
+const settings = defineConfig({
+  store,
+  messages: {
+    kind: integer(1000, 5_000_000),
+    help: 'QoS 1 messages of each trial. Default: 200000, or 20000 with --quick.',
+  },
+  rounds: { kind: integer(1, 50), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
+  devices: { kind: integer(1, 100_000), default: '500', help: 'Devices that publish.' },
+  rate: { kind: integer(1, 100_000), default: '2000', help: 'Messages per second when latency is measured.' },
+  quick,
+  json,
+  allowHost,
+});
+
+interface Setup {
+  readonly messages: number;
+  readonly rounds: number;
+  readonly devices: number;
+  readonly rate: number;
+  readonly latencySeconds: number;
+  readonly idleSeconds: number;
+}
+
+/** What all trials share. */
+interface Bench extends Setup {
+  readonly directory: string;
+  readonly broker: Mosquitto;
+  /** The URL of a store for a trial: an empty one from the lab, or always the one that was given. */
+  readonly storeUrl: (label: string) => Promise<string>;
+}
 
 interface Trial {
   readonly consumer: string;
@@ -51,36 +68,69 @@ interface Trial {
 type Consumer = 'ingest + store' | 'ingest, no store' | 'MQTT.js, no store';
 const CONSUMERS: readonly Consumer[] = ['ingest + store', 'ingest, no store', 'MQTT.js, no store'];
 
-const directory = mkdtempSync(join(tmpdir(), 'tidegauge-bench-'));
-// A store by name comes from the lab, an empty place for each trial; a URL is used as it is.
-const places = STORES.includes(flags.store) ? await startStorePlaces(flags.store) : null;
-const broker = await startMosquitto();
-try {
-  // Types are stripped and code is compiled at the first start only: not what a running service costs.
-  await (await startIngest('null:', 'warm-up', {})).stop();
-  const trials: Trial[] = [];
-  for (let round = 0; round < rounds; round++) {
-    // The order turns, so that no consumer always has the warmer or the noisier machine.
-    for (let turn = 0; turn < CONSUMERS.length; turn++) {
-      const consumer = CONSUMERS[(round + turn) % CONSUMERS.length]!;
-      const trial =
-        consumer === 'MQTT.js, no store' ? await peerTrial() : await ingestTrial(consumer, `${round}`);
-      trials.push(trial);
-      process.stderr.write(`round ${round + 1}/${rounds}  ${row(trial)}\n`);
+export const program = defineBench({
+  name: 'bench:ingest',
+  summary:
+    'Compares ingest with a store, ingest without a store, and MQTT.js without a store, on one broker and publisher.',
+  details:
+    'Rates are from the first publish to the last acknowledgement by the consumer. Then it measures the latency at a fixed rate, and the cost of 50 messages per second.',
+  settings,
+  check(config): Setup {
+    checkStore(config.store, config);
+    const { quick, devices, rate } = config;
+    return {
+      messages: config.messages ?? (quick ? 20_000 : 200_000),
+      rounds: config.rounds ?? (quick ? 1 : 5),
+      devices,
+      rate,
+      latencySeconds: quick ? 5 : 30,
+      idleSeconds: quick ? 5 : 30,
+    };
+  },
+  async run({ store }, setup, { closers, signal }) {
+    const directory = mkdtempSync(join(tmpdir(), 'tidegauge-bench-'));
+    closers.add(async () => rmSync(directory, { recursive: true }));
+    const places = STORES.includes(store) ? await startStorePlaces(store) : null;
+    closers.add(async () => places?.stop());
+    const broker = await startMosquitto();
+    closers.add(() => broker.stop());
+    const storeUrl = async (label: string) => (places === null ? store : places.create(`bench_${label}`));
+    const bench: Bench = { ...setup, directory, broker, storeUrl };
+    // Types are stripped and code is compiled at the first start only. A running service does not pay for it.
+    await (await startIngest(bench, 'null:', 'warm-up', {})).stop();
+    const trials: Trial[] = [];
+    for (let round = 0; round < setup.rounds; round++) {
+      // The order turns, so that no consumer always has the warmer or the noisier machine.
+      for (let turn = 0; turn < CONSUMERS.length; turn++) {
+        signal.throwIfAborted();
+        const consumer = CONSUMERS[(round + turn) % CONSUMERS.length]!;
+        const trial =
+          consumer === 'MQTT.js, no store'
+            ? await peerTrial(bench)
+            : await ingestTrial(bench, consumer, `${round}`);
+        trials.push(trial);
+        process.stderr.write(`round ${round + 1}/${setup.rounds}  ${row(trial)}\n`);
+      }
     }
-  }
-  const latency = await latencyTrial();
-  const idle = await idleTrial();
-  report(trials, latency, idle);
-} finally {
-  await broker.stop();
-  await places?.stop();
-  rmSync(directory, { recursive: true });
-}
+    const latency = await latencyTrial(bench);
+    const idle = await idleTrial(bench);
+    const figures = report(store, setup, trials, latency, idle);
+    const { messages, devices, rounds } = setup;
+    const { node, v8 } = process.versions;
+    return {
+      ...(trials.every(({ correct }) => correct)
+        ? {}
+        : { failure: 'messages were lost or counted wrongly: see INCORRECT above' }),
+      ...{ messages, devices, rounds, versions: { node, v8 }, ...figures, latency, idle, trials },
+    };
+  },
+});
 
-async function ingestTrial(consumer: Consumer, label: string): Promise<Trial> {
+async function ingestTrial(bench: Bench, consumer: Consumer, label: string): Promise<Trial> {
+  const { messages, storeUrl } = bench;
   const stored = consumer === 'ingest + store';
   const ingest = await startIngest(
+    bench,
     stored ? await storeUrl(label) : 'null:',
     `${stored ? 'store' : 'null'}-${label}`,
     {
@@ -91,7 +141,7 @@ async function ingestTrial(consumer: Consumer, label: string): Promise<Trial> {
     const before = cpuSeconds(ingest.pid);
     const peak = watchMemory(ingest.pid);
     const begun = performance.now();
-    const published = startPublisher(messages);
+    const published = startPublisher(bench, messages);
     const ledger = await ingest.until(
       ({ readings }) => readings.stored + readings.duplicate >= messages,
       120_000,
@@ -114,7 +164,8 @@ async function ingestTrial(consumer: Consumer, label: string): Promise<Trial> {
   }
 }
 
-async function peerTrial(): Promise<Trial> {
+async function peerTrial(bench: Bench): Promise<Trial> {
+  const { broker, messages } = bench;
   const child = startProcess({
     command: process.execPath,
     args: [join(HERE, 'mqttjs-consumer.ts'), broker.url, String(messages)],
@@ -130,7 +181,7 @@ async function peerTrial(): Promise<Trial> {
   const before = cpuSeconds(child.pid);
   const peak = watchMemory(child.pid);
   const begun = performance.now();
-  const published = startPublisher(messages);
+  const published = startPublisher(bench, messages);
   await line(2, 120_000);
   const seconds = (performance.now() - begun) / 1000;
   const cpu = cpuSeconds(child.pid) - before;
@@ -149,35 +200,37 @@ async function peerTrial(): Promise<Trial> {
 }
 
 /** Time from the publisher's stamp to the commit, at a rate that is far from saturation. */
-async function latencyTrial() {
-  const ingest = await startIngest(await storeUrl('latency'), 'latency', {});
+async function latencyTrial(bench: Bench) {
+  const { rate, latencySeconds, storeUrl } = bench;
+  const ingest = await startIngest(bench, await storeUrl('latency'), 'latency', {});
   try {
-    const count = latencyRate * latencySeconds;
-    await startPublisher(count, latencyRate);
+    const count = rate * latencySeconds;
+    await startPublisher(bench, count, rate);
     const { stages } = await ingest.until(({ readings }) => readings.stored >= count, 30_000);
-    return { rate: latencyRate, p50Ms: stages.end_to_end.p50! * 1000, p99Ms: stages.end_to_end.p99! * 1000 };
+    return { rate, p50Ms: stages.end_to_end.p50! * 1000, p99Ms: stages.end_to_end.p99! * 1000 };
   } finally {
     await ingest.stop();
   }
 }
 
 /** CPU of ingest with 50 sensors at 1 Hz, beside that of a process which does nothing but commit at that rate. */
-async function idleTrial() {
-  const ingest = await startIngest(await storeUrl('idle'), 'idle', {});
+async function idleTrial(bench: Bench) {
+  const { idleSeconds, storeUrl } = bench;
+  const ingest = await startIngest(bench, await storeUrl('idle'), 'idle', {});
   try {
     await sleep(1000);
     const before = cpuSeconds(ingest.pid);
     const begun = performance.now();
-    await startPublisher(IDLE_RATE * idleSeconds, IDLE_RATE);
+    await startPublisher(bench, IDLE_RATE * idleSeconds, IDLE_RATE);
     const share = (cpuSeconds(ingest.pid) - before) / ((performance.now() - begun) / 1000);
     const residentMiB = residentBytes(ingest.pid) / 2 ** 20;
-    return { percentOfCore: share * 100, barePercentOfCore: await bareCommits(), residentMiB };
+    return { percentOfCore: share * 100, barePercentOfCore: await bareCommits(bench), residentMiB };
   } finally {
     await ingest.stop();
   }
 }
 
-async function bareCommits(): Promise<number> {
+async function bareCommits({ directory, idleSeconds }: Bench): Promise<number> {
   const args = [
     join(HERE, 'bare-commits.ts'),
     join(directory, 'bare.db'),
@@ -194,11 +247,12 @@ async function bareCommits(): Promise<number> {
   return share * 100;
 }
 
-async function storeUrl(label: string): Promise<string> {
-  return places === null ? flags.store : places.create(`bench_${label}`);
-}
-
-function startIngest(store: string, label: string, env: Record<string, string>): Promise<IngestProcess> {
+function startIngest(
+  { broker, directory }: Bench,
+  store: string,
+  label: string,
+  env: Record<string, string>,
+): Promise<IngestProcess> {
   return startIngestProcess({
     STORE: store,
     BROKER: broker.url,
@@ -209,7 +263,7 @@ function startIngest(store: string, label: string, env: Record<string, string>):
   });
 }
 
-function startPublisher(count: number, rate?: number): Promise<PublishResult> {
+function startPublisher({ broker, devices }: Bench, count: number, rate?: number): Promise<PublishResult> {
   return publishFromProcess({ port: broker.port, count, devices, ...(rate === undefined ? {} : { rate }) });
 }
 
@@ -219,11 +273,14 @@ function row(trial: Trial): string {
   return `${trial.consumer.padEnd(18)} ${Math.round(trial.messagesPerSecond).toString().padStart(7)}/s  ${trial.cpuMicrosPerMessage.toFixed(1).padStart(5)} us CPU/message  ${trial.residentMiB.toFixed(0).padStart(4)} MiB${latency}${trial.correct ? '' : '  INCORRECT'}`;
 }
 
+/** Prints the figures; gives the medians, and the rate with a store over that of MQTT.js. */
 function report(
+  store: string,
+  { messages, devices, rounds }: Setup,
   trials: readonly Trial[],
   latency: Awaited<ReturnType<typeof latencyTrial>>,
   idle: Awaited<ReturnType<typeof idleTrial>>,
-): void {
+) {
   const of = (consumer: Consumer) => trials.filter((trial) => trial.consumer === consumer);
   const summary = CONSUMERS.map((consumer) => {
     const own = of(consumer);
@@ -244,7 +301,7 @@ function report(
     of('ingest + store').map((trial, round) => trial.messagesPerSecond / peers[round]!.messagesPerSecond),
   );
   process.stdout.write(
-    `\n${maskUrl(flags.store)}, ${messages} QoS 1 messages from ${devices} devices, median of ${rounds}\n`,
+    `\n${maskUrl(store)}, ${messages} QoS 1 messages from ${devices} devices, median of ${rounds}\n`,
   );
   for (const line of summary) process.stdout.write(`  ${row(line)}\n`);
   process.stdout.write(
@@ -256,23 +313,7 @@ function report(
   process.stdout.write(
     `  idle, ${IDLE_RATE} messages/s: ${idle.percentOfCore.toFixed(1)} % of a core (a bare commit at that rate: ${idle.barePercentOfCore.toFixed(1)} %), ${idle.residentMiB.toFixed(0)} MiB\n`,
   );
-  if (flags.json !== undefined) {
-    const { node, v8 } = process.versions;
-    const document = {
-      ...provenance(),
-      machine: machine(),
-      store: maskUrl(flags.store),
-      messages,
-      devices,
-      rounds,
-      versions: { node, v8 },
-      summary,
-      ratio,
-      latency,
-      idle,
-      trials,
-    };
-    writeFileSync(flags.json, `${JSON.stringify(document, null, 2)}\n`);
-  }
-  if (!trials.every((trial) => trial.correct)) process.exitCode = 1;
+  return { summary, ratio };
 }
+
+if (import.meta.main) process.exitCode = await run(program);

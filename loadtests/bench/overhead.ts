@@ -1,7 +1,8 @@
-import { defineConfig, integer, text } from '@tidegauge/service';
+import { defineConfig, integer, run, text } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { scrape } from '@tidegauge/test-support/scrape';
+import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import {
   type BlockPair,
   type OperationCost,
@@ -9,7 +10,6 @@ import {
   type Stages,
   stagesOf,
 } from '../src/benches/operation-costs.ts';
-import { BENCH_SETTINGS, runBench } from '../src/benches/run-bench.ts';
 import { HttpClient } from '../src/drivers/http-client.ts';
 import { loadRaw, problemsOf, RecordDriver } from '../src/drivers/record-driver.ts';
 import { appTarget, rawTarget } from '../src/drivers/record-target.ts';
@@ -25,7 +25,7 @@ import { checkStore, provideStore } from '../src/targets/targets.ts';
 const SETTINGS = defineConfig({
   ...BENCH_SETTINGS,
   workload: {
-    kind: text('a letter from a to g, or i, or a YCSB property file'),
+    kind: text('a letter from a to g, or i, or a YCSB property file', 'WORKLOAD'),
     default: 'a',
     help: 'The workload, one of ours or a file in the format of YCSB.',
   },
@@ -41,7 +41,7 @@ const SETTINGS = defineConfig({
 /** Until Node and a server on a JVM have compiled what they run. */
 const WARM_UP = { quick: 4, full: 10 } as const;
 
-await runBench({
+export const program = defineBench({
   name: 'bench:overhead',
   summary: 'What the application adds to the latency of the store, by operation and by stage.',
   settings: SETTINGS,
@@ -177,3 +177,5 @@ function figuresOf(pair: BlockPair): object {
   });
   return { raw: side(pair.raw), app: side(pair.app) };
 }
+
+if (import.meta.main) process.exitCode = await run(program);

@@ -3,15 +3,15 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { launchServer, startMosquitto } from '@tidegauge/lab';
+import { launchServer, type Mosquitto, startMosquitto } from '@tidegauge/lab';
 import { buildOnce } from '@tidegauge/lab/build-once';
 import { go } from '@tidegauge/lab/go';
-import { startPostgres } from '@tidegauge/lab/postgres';
+import { type Postgres, startPostgres } from '@tidegauge/lab/postgres';
+import { defineConfig, integer, run } from '@tidegauge/service/program';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
-import { benchFlags } from '../src/explain.ts';
-import { machine, provenance } from '../src/results/machine.ts';
+import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { median } from '../src/results/statistics.ts';
 import { showNumber, textTable } from '../src/results/table.ts';
 
@@ -25,15 +25,30 @@ import { showNumber, textTable } from '../src/results/table.ts';
 const TELEGRAF = 'v1.37.2';
 const WAIT_MS = 180_000;
 const POLL_MS = 100;
-const flags = benchFlags({
-  messages: { type: 'string' },
-  rounds: { type: 'string' },
-  quick: { type: 'boolean', default: false },
-  json: { type: 'string' },
+const DEVICES = 500;
+const { quick, json } = BENCH_SETTINGS;
+const settings = defineConfig({
+  messages: {
+    kind: integer(1000, 5_000_000),
+    help: 'QoS 1 messages of each trial. Default: 400000, or 50000 with --quick.',
+  },
+  rounds: { kind: integer(1, 50), help: 'Rounds to measure. Default: 3, or 1 with --quick.' },
+  quick,
+  json,
 });
-const messages = Number(flags.messages ?? (flags.quick ? 50_000 : 400_000));
-const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
-const devices = 500;
+
+/** What all trials share. */
+interface Setup {
+  readonly messages: number;
+  readonly rounds: number;
+}
+
+interface Servers {
+  readonly telegraf: string;
+  readonly directory: string;
+  readonly broker: Mosquitto;
+  readonly postgres: Postgres;
+}
 
 interface Trial {
   readonly consumer: string;
@@ -52,42 +67,64 @@ interface Consumer {
   stored(): Promise<number>;
 }
 
-const telegraf = join(await buildOnce(`telegraf/${TELEGRAF}`, buildTelegraf), 'telegraf');
-const directory = mkdtempSync(join(tmpdir(), 'tidegauge-peers-'));
-const broker = await startMosquitto();
-const postgres = await startPostgres();
-try {
-  const ours: Trial[] = [];
-  const theirs: Trial[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const turns = [
-      async () => ours.push(await trial(`ours_${round}`, ingest)),
-      async () => theirs.push(await trial(`theirs_${round}`, peer)),
-    ];
-    for (const turn of round % 2 === 0 ? turns : turns.toReversed()) await turn();
-    process.stderr.write(
-      `round ${round + 1}/${rounds}: ${[ours, theirs].map((trials) => row(trials[round]!).join(' ')).join(' | ')}\n`,
-    );
-  }
-  report(ours, theirs);
-} finally {
-  await broker.stop();
-  await postgres.stop();
-  rmSync(directory, { recursive: true });
-}
+export const program = defineBench({
+  name: 'bench:peers',
+  summary:
+    'Compares ingest with Telegraf on the same broker, publisher and PostgreSQL, in alternating rounds.',
+  settings,
+  check: ({ messages, rounds, quick }): Setup => ({
+    messages: messages ?? (quick ? 50_000 : 400_000),
+    rounds: rounds ?? (quick ? 1 : 3),
+  }),
+  async run(_config, setup, { closers, signal }) {
+    const telegraf = join(await buildOnce(`telegraf/${TELEGRAF}`, buildTelegraf), 'telegraf');
+    const directory = mkdtempSync(join(tmpdir(), 'tidegauge-peers-'));
+    closers.add(async () => rmSync(directory, { recursive: true }));
+    const broker = await startMosquitto();
+    closers.add(() => broker.stop());
+    const postgres = await startPostgres();
+    closers.add(() => postgres.stop());
+    const servers: Servers = { telegraf, directory, broker, postgres };
+    const ours: Trial[] = [];
+    const theirs: Trial[] = [];
+    for (let round = 0; round < setup.rounds; round++) {
+      const turns = [
+        async () => ours.push(await trial(`ours_${round}`, ingest, servers, setup)),
+        async () => theirs.push(await trial(`theirs_${round}`, peer, servers, setup)),
+      ];
+      for (const turn of round % 2 === 0 ? turns : turns.toReversed()) {
+        signal.throwIfAborted();
+        await turn();
+      }
+      const rows = [ours, theirs].map((trials) => row(trials[round]!).join(' '));
+      process.stderr.write(`round ${round + 1}/${setup.rounds}: ${rows.join(' | ')}\n`);
+    }
+    return { ...setup, telegraf: TELEGRAF, ...report(ours, theirs, setup), trials: { ours, theirs } };
+  },
+});
 
-async function trial(id: string, consumerOn: (database: string, id: string) => Consumer): Promise<Trial> {
+async function trial(
+  id: string,
+  consumerOn: (servers: Servers, database: string, id: string) => Consumer,
+  servers: Servers,
+  { messages }: Setup,
+): Promise<Trial> {
+  const { postgres, broker } = servers;
   const database = await postgres.createDatabase();
   try {
-    const consumer = consumerOn(database, id);
-    const live = await measureLive(consumer);
-    return { consumer: consumer.name, ...live, caughtUpPerSecond: await measureCatchUp(consumer) };
+    const consumer = consumerOn(servers, database, id);
+    const live = await measureLive(consumer, broker, messages);
+    return {
+      consumer: consumer.name,
+      ...live,
+      caughtUpPerSecond: await measureCatchUp(consumer, broker, messages),
+    };
   } finally {
     await postgres.query(`drop database ${database} with (force)`);
   }
 }
 
-function ingest(database: string, id: string): Consumer {
+function ingest({ postgres, broker, directory }: Servers, database: string, id: string): Consumer {
   const environment = {
     STORE: postgres.url(database),
     BROKER: broker.url,
@@ -97,13 +134,14 @@ function ingest(database: string, id: string): Consumer {
   return {
     name: 'ingest',
     start: () => startIngestProcess(environment),
-    stored: () => rows('readings', database),
+    stored: () => rows(postgres, 'readings', database),
   };
 }
 
-function peer(database: string, id: string): Consumer {
+function peer(servers: Servers, database: string, id: string): Consumer {
+  const { postgres, directory, telegraf } = servers;
   const file = join(directory, `${id}.conf`);
-  writeFileSync(file, configuration(database, id), { mode: 0o600 });
+  writeFileSync(file, configuration(servers, database, id), { mode: 0o600 });
   return {
     name: 'telegraf',
     start: () =>
@@ -115,15 +153,15 @@ function peer(database: string, id: string): Consumer {
         ready: () => sleep(3000, true),
         readyMs: 10_000,
       }),
-    stored: () => rows('mqtt_consumer', database),
+    stored: () => rows(postgres, 'mqtt_consumer', database),
   };
 }
 
-async function rows(table: string, database: string): Promise<number> {
+async function rows(postgres: Postgres, table: string, database: string): Promise<number> {
   return Number(await postgres.query(`select count(*) from ${table}`, database).catch(() => '0'));
 }
 
-function configuration(database: string, id: string): string {
+function configuration({ postgres, broker }: Servers, database: string, id: string): string {
   const { port, user, password } = postgres;
   return `
 [agent]
@@ -151,13 +189,15 @@ function configuration(database: string, id: string): string {
 
 async function measureLive(
   consumer: Consumer,
+  broker: Mosquitto,
+  messages: number,
 ): Promise<Pick<Trial, 'storedPerSecond' | 'cpuMicrosPerMessage' | 'residentMiB'>> {
   const { pid, stop } = await consumer.start();
   try {
     const peak = watchMemory(pid);
     const before = cpuSeconds(pid);
     const begun = performance.now();
-    const published = publishFromProcess({ port: broker.port, count: messages, devices });
+    const published = publishFromProcess({ port: broker.port, count: messages, devices: DEVICES });
     await until(consumer, messages);
     const seconds = (performance.now() - begun) / 1000;
     const cpu = cpuSeconds(pid) - before;
@@ -173,8 +213,8 @@ async function measureLive(
 }
 
 /** Messages of other devices, so that no row is a duplicate of the live ones. */
-async function measureCatchUp(consumer: Consumer): Promise<number> {
-  await publishFromProcess({ port: broker.port, count: messages, devices, prefix: 'later' });
+async function measureCatchUp(consumer: Consumer, broker: Mosquitto, messages: number): Promise<number> {
+  await publishFromProcess({ port: broker.port, count: messages, devices: DEVICES, prefix: 'later' });
   const started = consumer.start();
   const first = await until(consumer, messages + 1);
   const begun = performance.now();
@@ -210,7 +250,8 @@ function row({
   ];
 }
 
-function report(ours: readonly Trial[], theirs: readonly Trial[]): void {
+/** Prints the table; gives the medians, and ingest's figures over Telegraf's. */
+function report(ours: readonly Trial[], theirs: readonly Trial[], { messages, rounds }: Setup) {
   const summary = [ours, theirs].map((trials) => ({
     consumer: trials[0]!.consumer,
     storedPerSecond: median(trials.map((trial) => trial.storedPerSecond)),
@@ -230,21 +271,7 @@ function report(ours: readonly Trial[], theirs: readonly Trial[]): void {
   process.stdout.write(
     `ingest beside Telegraf ${TELEGRAF}: ${rate.toFixed(2)} x its rate, ${caughtUp.toFixed(2)} x its rate of catching up, ${cpu.toFixed(2)} x its CPU per message\n`,
   );
-  if (flags.json !== undefined) {
-    const document = {
-      ...provenance(),
-      machine: machine(),
-      messages,
-      rounds,
-      telegraf: TELEGRAF,
-      summary,
-      rate,
-      caughtUp,
-      cpu,
-      trials: { ours, theirs },
-    };
-    writeFileSync(flags.json, `${JSON.stringify(document, null, 2)}\n`);
-  }
+  return { summary, rate, caughtUp, cpu };
 }
 
 /** Telegraf with the three plugins it needs here, from its Go module. */
@@ -257,3 +284,5 @@ async function buildTelegraf(target: string): Promise<void> {
   const build = ['build', '-tags', tags, '-o', join(target, 'telegraf'), './cmd/telegraf'];
   await go(build, { cwd: source });
 }
+
+if (import.meta.main) process.exitCode = await run(program);

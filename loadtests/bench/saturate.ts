@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
 import { buildK6 } from '@tidegauge/lab/k6';
 import type { LedgerDocument } from '@tidegauge/readings';
-import { type Config, defineConfig, duration, integer, oneOf, text } from '@tidegauge/service';
+import { type Config, defineConfig, duration, integer, oneOf, run, text } from '@tidegauge/service/program';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { maskUrl } from '@tidegauge/text';
+import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
 import { findSaturation, requireShare, type Saturation, type Step } from '../src/benches/find-saturation.ts';
-import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/benches/run-bench.ts';
 import { HttpClient } from '../src/drivers/http-client.ts';
 import { runK6 } from '../src/drivers/run-k6.ts';
 import { load } from '../src/loading/load.ts';
@@ -54,7 +54,7 @@ const SETTINGS = defineConfig({
   },
   devices: { kind: integer(1, 100_000), default: '500', help: 'Ingest: devices that publish.' },
   workload: {
-    kind: text('a letter from a to g, or i, or a YCSB property file'),
+    kind: text('a letter from a to g, or i, or a YCSB property file', 'WORKLOAD'),
     default: 'a',
     help: 'Records: the workload.',
   },
@@ -76,7 +76,7 @@ type Setup = Config<typeof SETTINGS> & {
   readonly minimum: number;
 };
 
-await runBench({
+export const program = defineBench({
   name: 'bench:saturate',
   summary:
     'The highest rate that keeps p99, loses nothing and leaves nothing behind, and the curve up to it.',
@@ -257,3 +257,5 @@ function print({ target, store, seconds, slo, minimum }: Setup, { curve, knee, b
   else if (beyond) process.stdout.write(`the knee is beyond ${knee.offered}/s: raise --to\n`);
   else process.stdout.write(`knee: ${knee.offered}/s\n`);
 }
+
+if (import.meta.main) process.exitCode = await run(program);

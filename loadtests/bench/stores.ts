@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import type { Reading } from '@tidegauge/readings';
+import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
+import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeCount, timeSeconds } from '../src/benches/timing.ts';
-import { benchFlags } from '../src/explain.ts';
-import { machine, provenance } from '../src/results/machine.ts';
 import { median } from '../src/results/statistics.ts';
 import { showNumber, textTable } from '../src/results/table.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
@@ -15,13 +14,31 @@ import type { Bare, BareModule } from './bare/bare.ts';
  * the ratio within a round. A write is timed from the call to its resolution: durable, as the store declares.
  * Cassandra's commit log waits for the disk; with `--commitlog periodic` it does not, which is its own default.
  */
-const flags = benchFlags({
-  stores: { type: 'string' },
-  rounds: { type: 'string' },
-  commitlog: { type: 'string', default: 'batch' },
-  quick: { type: 'boolean', default: false },
-  json: { type: 'string' },
+const { quick, json } = BENCH_SETTINGS;
+const settings = defineConfig({
+  stores: {
+    kind: list(oneOf(STORES)),
+    default: STORES.join(','),
+    help: 'The stores to measure, started by the lab.',
+  },
+  rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 7, or 3 with --quick.' },
+  commitlog: {
+    kind: oneOf(['batch', 'periodic']),
+    default: 'batch',
+    help: "Whether Cassandra's commit log waits for the disk (batch) or not (periodic, its own default).",
+  },
+  quick,
+  json,
 });
+
+interface Setup {
+  readonly rounds: number;
+  readonly batchesPerRound: number;
+  readonly records: number;
+  readonly seconds: number;
+  readonly commitlog: 'batch' | 'periodic';
+  readonly quick: boolean;
+}
 
 const BATCH = 5000;
 const DEVICES = 500;
@@ -35,24 +52,8 @@ const BUCKET = 60_000_000;
 const START = 1_767_225_600_000_000;
 const STEP = 1_000_000;
 
-const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7));
-const batchesPerRound = flags.quick ? 8 : 40;
-const records = flags.quick ? 2000 : 20_000;
-const seconds = flags.quick ? 0.5 : 3;
 /** Rounds that do not count. A server on a JVM goes on to compile for a minute, and triples its rate meanwhile. */
 const WARM_UP: Readonly<Record<string, number>> = { cassandra: 12, hbase: 12 };
-const COMMITLOGS = ['batch', 'periodic'] as const;
-const commitlog = COMMITLOGS.find((name) => name === flags.commitlog)!;
-if (!COMMITLOGS.includes(commitlog)) {
-  process.stderr.write(`--commitlog takes ${COMMITLOGS.join(' or ')}, not ${flags.commitlog}\n`);
-  process.exit(2);
-}
-const stores = flags.stores?.split(',') ?? STORES;
-const unknown = stores.filter((name) => !STORES.includes(name));
-if (unknown.length > 0) {
-  process.stderr.write(`there is no store ${unknown.join(', ')} here: there are ${STORES.join(', ')}\n`);
-  process.exit(2);
-}
 
 /** Ours and the bare driver's; `ratio` is ours over theirs, the median of the rounds, with the extremes. */
 interface Pair {
@@ -71,43 +72,53 @@ interface Result {
   readonly operations: Readonly<Record<string, readonly Timing[]>>;
 }
 
-const results: Result[] = [];
-for (const name of stores) {
-  process.stderr.write(`${name}...\n`);
-  const result = await measure(name);
-  process.stdout.write(show(result));
-  results.push(result);
-}
-if (flags.json !== undefined) {
-  const setup = {
-    batch: BATCH,
-    devices: DEVICES,
-    rounds,
-    batchesPerRound,
-    records,
+export const program = defineBench({
+  name: 'bench:stores',
+  summary: 'Measures every store on this machine, and the bare driver of each in alternating rounds.',
+  details:
+    'A write is timed from the call to its resolution: durable, as the store declares. The cost of our layer is the ratio to the bare driver within a round.',
+  settings,
+  check: ({ rounds, commitlog, quick }): Setup => ({
+    rounds: rounds ?? (quick ? 3 : 7),
+    batchesPerRound: quick ? 8 : 40,
+    records: quick ? 2000 : 20_000,
+    seconds: quick ? 0.5 : 3,
     commitlog,
-    concurrency: CONCURRENCY,
-  };
-  writeFileSync(
-    flags.json,
-    `${JSON.stringify({ ...provenance(), machine: machine(), setup, results }, null, 2)}\n`,
-  );
-}
+    quick,
+  }),
+  async run({ stores }, setup, { signal }) {
+    const results: Result[] = [];
+    for (const name of stores) {
+      signal.throwIfAborted();
+      process.stderr.write(`${name}...\n`);
+      const result = await measure(name, setup);
+      process.stdout.write(show(result, setup.rounds));
+      results.push(result);
+    }
+    const { rounds, batchesPerRound, records, commitlog } = setup;
+    const concurrency = CONCURRENCY;
+    return {
+      setup: { batch: BATCH, devices: DEVICES, rounds, batchesPerRound, records, commitlog, concurrency },
+      results,
+    };
+  },
+});
 
-async function measure(name: string): Promise<Result> {
+async function measure(name: string, setup: Setup): Promise<Result> {
+  const { commitlog, quick, rounds, batchesPerRound } = setup;
   const places = await startStorePlaces(name, { commitlog });
   try {
     const url = await places.create('bench');
     const store = await openStore(url);
     const bare = await openBare(name, url);
-    const warmUp = flags.quick ? 1 : (WARM_UP[name] ?? 1);
+    const warmUp = quick ? 1 : (WARM_UP[name] ?? 1);
     const perDevice = ((warmUp + rounds) * batchesPerRound * BATCH) / DEVICES;
     try {
-      const write = await measureWrites(store, bare, warmUp);
+      const write = await measureWrites(store, bare, warmUp, setup);
       await verify(store, perDevice);
-      await load(store);
-      const operations = await measureOperations(store, perDevice);
-      const recordRead = await measureRecordReads(store, bare);
+      await load(store, setup.records);
+      const operations = await measureOperations(store, perDevice, setup);
+      const recordRead = await measureRecordReads(store, bare, setup);
       return { store: name, writers: store.capabilities.writers, write, recordRead, operations };
     } finally {
       await bare?.close();
@@ -128,7 +139,12 @@ async function openBare(name: string, url: string): Promise<Bare | null> {
   }
 }
 
-function measureWrites(store: Store, bare: Bare | null, warmUp: number): Promise<Pair> {
+function measureWrites(
+  store: Store,
+  bare: Bare | null,
+  warmUp: number,
+  { rounds, batchesPerRound }: Setup,
+): Promise<Pair> {
   const { writers } = store.capabilities;
   const side = (write: (batch: readonly Reading[]) => Promise<unknown>) => (round: number) => {
     const batches = Array.from({ length: batchesPerRound }, (_, index) =>
@@ -139,18 +155,22 @@ function measureWrites(store: Store, bare: Bare | null, warmUp: number): Promise
   return inTurns(
     side((batch) => store.readings.write(batch)),
     bare === null ? null : side((batch) => bare.write(batch)),
-    warmUp,
+    { warmUp, rounds },
   );
 }
 
-function measureRecordReads(store: Store, bare: Bare | null): Promise<Pair> {
+function measureRecordReads(
+  store: Store,
+  bare: Bare | null,
+  { rounds, records, seconds }: Setup,
+): Promise<Pair> {
   const side = (read: (key: string) => Promise<unknown>) => () =>
     timeSeconds(seconds, CONCURRENCY[1], (number) => read(keyOf(scatter(number, records))));
   const readBare = bare?.readRecord?.bind(bare);
   return inTurns(
     side((key) => store.records.read('usertable', key, null)),
     readBare === undefined ? null : side((key) => readBare('usertable', key)),
-    1,
+    { warmUp: 1, rounds },
   );
 }
 
@@ -158,7 +178,7 @@ function measureRecordReads(store: Store, bare: Bare | null): Promise<Pair> {
 async function inTurns(
   store: (round: number) => Promise<Timing>,
   bare: ((round: number) => Promise<Timing>) | null,
-  warmUp: number,
+  { warmUp, rounds }: { readonly warmUp: number; readonly rounds: number },
 ): Promise<Pair> {
   const ours: Timing[] = [];
   const theirs: Timing[] = [];
@@ -217,7 +237,7 @@ async function verify(store: Store, perDevice: number): Promise<void> {
   }
 }
 
-async function load(store: Store): Promise<void> {
+async function load(store: Store, records: number): Promise<void> {
   await store.records.createTable('usertable', RECORD_FIELDS);
   await timeCount(records, 16, (number) =>
     store.records.insert('usertable', keyOf(number), fieldsOf(number)),
@@ -243,7 +263,11 @@ function scatter(number: number, count: number): number {
   return (Math.imul(number, 2_654_435_761) >>> 0) % count;
 }
 
-async function measureOperations(store: Store, perDevice: number): Promise<Record<string, Timing[]>> {
+async function measureOperations(
+  store: Store,
+  perDevice: number,
+  { records, seconds }: Setup,
+): Promise<Record<string, Timing[]>> {
   const { readings, records: table } = store;
   let inserted = records;
   const timeOf = (number: number): number => START + scatter(number, perDevice) * STEP;
@@ -291,7 +315,7 @@ async function drain(readings: AsyncIterable<Reading>, expected: number): Promis
   if (count !== expected) throw new Error(`a range gave ${count} readings instead of ${expected}`);
 }
 
-function show({ store, writers, write, recordRead, operations }: Result): string {
+function show({ store, writers, write, recordRead, operations }: Result, rounds: number): string {
   const heading = `\n${store}: batches of ${BATCH} readings, ${DEVICES} devices, ${writers} writing; median of ${rounds} rounds\n`;
   const line = (name: string, timing: Timing, factor: number): string[] => [
     name,
@@ -317,3 +341,5 @@ function show({ store, writers, write, recordRead, operations }: Result): string
     ...pair('record read, 16 at once', recordRead, 1),
   ])}${textTable([['at once (p50 p99 ms)', ...CONCURRENCY.map(String)], ...rows])}`;
 }
+
+if (import.meta.main) process.exitCode = await run(program);

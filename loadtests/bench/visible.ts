@@ -1,11 +1,11 @@
 import { startMosquitto } from '@tidegauge/lab';
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import type { Stage } from '@tidegauge/readings';
-import { type Config, defineConfig, integer, list, text } from '@tidegauge/service';
+import { type Config, defineConfig, integer, list, run, text } from '@tidegauge/service/program';
 import { createStore, openStore } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
-import { BENCH_SETTINGS, type BenchContext, runBench } from '../src/benches/run-bench.ts';
+import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
 import { watchReadings, writeAndRead } from '../src/benches/watch-readings.ts';
 import { mistake } from '../src/profiles/settings.ts';
 import { quantile } from '../src/results/statistics.ts';
@@ -57,7 +57,7 @@ interface Result {
   readonly stagesMs: Readonly<Record<Stage, number | null>>;
 }
 
-await runBench({
+export const program = defineBench({
   name: 'bench:visible',
   summary: 'Time from the publication of a reading to the first read that has it.',
   settings: SETTINGS,
@@ -210,3 +210,5 @@ function nameOf({ store, nodes, options }: Result): string {
 function showMillis(value: number | null): string {
   return value === null ? '-' : value.toFixed(2);
 }
+
+if (import.meta.main) process.exitCode = await run(program);

@@ -1,35 +1,80 @@
+import {
+  assignment,
+  boolean,
+  type Config,
+  defineCommand,
+  defineConfig,
+  EXIT,
+  integer,
+  repeated,
+  run,
+  text,
+} from '@tidegauge/service/program';
 import { runYcsb, type YcsbPhase } from '../src/drivers/run-ycsb.ts';
 
-const USAGE = `npm run ycsb -- load|run ARGUMENTS
+const settings = defineConfig({
+  properties: {
+    kind: repeated(text('a file')),
+    alias: 'P',
+    help: 'A file of properties, such as packages/workload/workloads/workloada. May be repeated.',
+  },
+  property: {
+    kind: repeated(assignment('a property such as tidegauge.url=http://127.0.0.1:8080')),
+    alias: 'p',
+    help: 'A property. It has precedence over those of the files. tidegauge.url is the URL of the API. May be repeated.',
+  },
+  threads: { kind: integer(1, 10_000), alias: 'threads', help: 'Operations at once.' },
+  target: { kind: integer(1, 10_000_000), alias: 'target', help: 'Operations per second, over all threads.' },
+  status: { kind: boolean(), default: 'false', alias: 's', help: 'Print the status during the run.' },
+  apiToken: { kind: text(), secret: true, help: 'The bearer token of the API.' },
+});
 
-YCSB's own client (site.ycsb.Client 0.17.0) through Tidegauge's HTTP API. Arguments are YCSB's:
-  -P FILE          a property file, such as packages/workload/workloads/workloada
-  -p NAME=VALUE    a property; tidegauge.url is the URL of the API (http://127.0.0.1:8080)
-  -threads N, -target N, -s
-The API's token, where it has one, comes from API_TOKEN. Exits with 1 when an operation failed, or
-none was done.
-`;
+export const program = {
+  name: 'npm run ycsb',
+  summary: "Runs YCSB's own client (site.ycsb.Client 0.17.0) through the HTTP API of Tidegauge.",
+  details: 'It ends with 1 when an operation failed, or when no operation was done.',
+  examples: [
+    'npm run ycsb -- load -P packages/workload/workloads/workloada',
+    'npm run ycsb -- run -P packages/workload/workloads/workloada -p operationcount=5000 -threads 8',
+  ],
+  commands: {
+    load: phaseCommand('load', 'Insert the records of the workload.'),
+    run: phaseCommand('run', 'Run the operations of the workload.'),
+  },
+};
 
-const [phase, ...args] = process.argv.slice(2);
-if (phase === '--help' || phase === '-h') {
-  process.stdout.write(USAGE);
-} else if (phase !== 'load' && phase !== 'run') {
-  process.stderr.write(`the first argument is load or run\n\n${USAGE}`);
-  process.exitCode = 2;
-} else {
-  process.exitCode = await main(phase);
-}
-
-async function main(asked: YcsbPhase): Promise<number> {
-  const token = process.env.API_TOKEN;
-  const { exitCode, operations } = await runYcsb({
-    phase: asked,
-    args,
-    ...(token === undefined ? {} : { token }),
-    output: (text) => process.stdout.write(text),
+function phaseCommand(phase: YcsbPhase, summary: string) {
+  return defineCommand({
+    name: phase,
+    summary,
+    settings,
+    run: (config) => runPhase(phase, config),
   });
-  // YCSB itself ends with 0 whatever came of them.
-  const returns = Object.values(operations).flatMap((operation) => Object.keys(operation.returns));
-  const fine = returns.length > 0 && returns.every((name) => name === 'OK');
-  return exitCode === 0 && !fine ? 1 : exitCode;
 }
+
+async function runPhase(phase: YcsbPhase, config: Config<typeof settings>): Promise<number> {
+  const { apiToken } = config;
+  const { exitCode, operations } = await runYcsb({
+    phase,
+    args: ycsbArguments(config),
+    ...(apiToken === null ? {} : { token: apiToken }),
+    output: (output) => process.stdout.write(output),
+  });
+  // YCSB itself ends with 0 even when operations failed.
+  const returns = Object.values(operations).flatMap((operation) => Object.keys(operation.returns));
+  const succeeded = returns.length > 0 && returns.every((name) => name === 'OK');
+  return exitCode === EXIT.OK && succeeded ? EXIT.OK : EXIT.FAILED;
+}
+
+function ycsbArguments(config: Config<typeof settings>): string[] {
+  const { properties, property, threads, target, status } = config;
+  return [
+    ...(properties ?? []).flatMap((file) => ['-P', file]),
+    ...(property ?? []).flatMap(([name, value]) => ['-p', `${name}=${value}`]),
+    ...(threads === null ? [] : ['-threads', String(threads)]),
+    ...(target === null ? [] : ['-target', String(target)]),
+    ...(status ? ['-s'] : []),
+  ];
+}
+
+if (import.meta.main) process.exitCode = await run(program);

@@ -177,18 +177,18 @@ test('notes hold passwords, so nobody else may read them', async (context) => {
 test('mistakes are one clear line and exit code 2', async (context) => {
   const { lab } = await useLab(context);
   const mistakes: [string[], RegExp][] = [
-    [['up', 'oracle'], /^there is no server oracle: they are mosquitto, /],
+    [['up', 'oracle'], /^SERVER must be one of mosquitto, .*; got "oracle"/],
     [['up', 'mongdb'], /: did you mean mongodb\?$/m],
-    [['up', 'constructor'], /^there is no server constructor/],
-    [['up'], /^up takes a server: they are /],
+    [['up', 'constructor'], /^SERVER must be .*; got "constructor": there is no constructor/],
+    [['up'], /^SERVER is missing: one of /],
     [['up', 'mosquitto', '--nodes', '3'], /^mosquitto runs as one node/],
     [['up', 'mosquitto', '--target', 'a:1'], /^mosquitto takes no --target$/m],
     [['up', 'prometheus', '--target', 'a'], /^--target takes host:port, not "a"$/m],
-    [['up', 'mosquitto', '--name', '../x'], /^--name takes/],
+    [['up', 'mosquitto', '--name', '../x'], /^--name must be /],
     [['up', 'mosquitto', '--colour', 'red'], /^unknown option --colour/],
     [['down', 'mosquitto'], /^mosquitto is not up: nothing is$/m],
     [['logs', '../etc'], /^\.\.\/etc is not up/],
-    [['start'], /^there is no command start: they are up, status, logs, down, boards$/m],
+    [['start'], /^unknown command start; the commands are up, status, logs, down, boards$/m],
   ];
   for (const [args, message] of mistakes) {
     const { code, stdout, stderr } = await lab(...args);
@@ -203,7 +203,9 @@ test('--help names every server and command', async (context) => {
   const { lab } = await useLab(context);
   const { code, stdout } = await lab('--help');
   assert.equal(code, 0);
-  for (const word of ['up', 'status', 'logs', 'down', 'mosquitto', 'prometheus', '--nodes', '--target']) {
+  for (const word of ['up SERVER', 'status', 'logs NAME', 'down NAME', 'mosquitto', 'prometheus']) {
     assert.ok(stdout.includes(word), word);
   }
+  const up = await lab('up', '--help');
+  for (const option of ['--nodes', '--target', '--name']) assert.ok(up.stdout.includes(option), option);
 });

@@ -41,7 +41,7 @@ const SETTINGS = defineConfig({
 
 /** The register of devices over HTTP. */
 export const devicesProfile: Profile<typeof SETTINGS, DevicesPart> = {
-  summary: 'devices   the register of devices: select one, select some, update some',
+  summary: 'The register of devices: select one, select some, update some.',
   settings: SETTINGS,
   takesProperties: false,
   script: 'devices.ts',

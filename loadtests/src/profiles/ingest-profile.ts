@@ -35,7 +35,7 @@ export type IngestConfig = Config<typeof INGEST_SETTINGS>;
 
 /** Readings over MQTT into ingest, whose ledger has to agree with what was acknowledged. */
 export const ingestProfile: Profile<typeof INGEST_SETTINGS, IngestPart> = {
-  summary: 'ingest    readings over MQTT into a store, checked against the ledger',
+  summary: 'Readings over MQTT into a store, checked against the ledger.',
   settings: INGEST_SETTINGS,
   takesProperties: false,
   script: 'ingest.ts',

@@ -27,7 +27,7 @@ interface Parts {
 
 /** Publishes readings over MQTT while others are queried over HTTP. */
 export const mixedProfile: Profile<typeof SETTINGS, Parts> = {
-  summary: 'mixed     ingest and queries at once',
+  summary: 'Ingest and queries at once.',
   settings: SETTINGS,
   takesProperties: false,
   script: 'mixed.ts',
@@ -37,7 +37,7 @@ export const mixedProfile: Profile<typeof SETTINGS, Parts> = {
       throw mistake('both parts of mixed end together: give --duration, without --ops or --ramp');
     }
     if (config.model === 'open' && config.queryRate === null) {
-      throw mistake('the open model goes by the clock: add --query-rate');
+      throw mistake('the open model needs a rate: add --query-rate');
     }
     const { devices, qos, queryThreads: threads, queryRate: rate } = config;
     const run = `loadtest-${Date.now().toString(36)}`;

@@ -24,7 +24,7 @@ const SETTINGS = defineConfig({ ...COMMON_SETTINGS, ...STORE_SETTINGS, ...API_SE
 
 /** Ten reads of growing complexity over readings and devices. */
 export const queriesProfile: Profile<typeof SETTINGS, QueriesPart> = {
-  summary: 'queries   ten reads of growing complexity over readings and devices',
+  summary: 'Ten reads of growing complexity over readings and devices.',
   settings: SETTINGS,
   takesProperties: false,
   script: 'queries.ts',

@@ -30,7 +30,7 @@ const SETTINGS = defineConfig({
   ...API_SETTINGS,
   ...PHASE_SETTING,
   workload: {
-    kind: text('a letter from a to g, or i, or a YCSB property file'),
+    kind: text('a letter from a to g, or i, or a YCSB property file', 'WORKLOAD'),
     default: 'a',
     help: 'The workload, one of ours or a file in the format of YCSB.',
   },
@@ -44,7 +44,7 @@ const SETTINGS = defineConfig({
 
 /** YCSB's workloads over HTTP. */
 export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
-  summary: "records   YCSB's workloads A to G and I over HTTP",
+  summary: "YCSB's workloads A to G and I over HTTP.",
   settings: SETTINGS,
   takesProperties: true,
   script: 'records.ts',

@@ -43,7 +43,7 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
   [
     'a load test that there is not',
     ['reads'],
-    /^there is no load test reads: there are records, ingest, devices, /,
+    /^unknown command reads; the commands are records, ingest, devices, /,
   ],
   ['a workload that there is not', ['records', '--workload', 'z'], /^there is no workload z: ENOENT/],
   [
@@ -64,12 +64,12 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
   [
     'a mix of device operations that does not add up',
     ['devices', '--ops', '1', '--mix', 'selectOne=0.5,updateSome=0.4'],
-    /^--mix got .*: they add up to 0\.9$/,
+    /^--mix must be .*: they add up to 0\.9$/,
   ],
   [
     'a property without a value',
     ['records', '-p', 'fieldcount'],
-    /^-p takes a property such as fieldcount=5$/,
+    /^-p must be a property such as fieldcount=5; got "fieldcount": it is not NAME=VALUE$/,
   ],
   [
     'a store that there is not',

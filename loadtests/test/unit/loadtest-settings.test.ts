@@ -47,10 +47,10 @@ test('the open model goes on for as long as its operations take at their rate', 
 });
 
 const WRONG: readonly (readonly [flags: string, line: RegExp])[] = [
-  ['', /say when to end: --ops or --duration/],
-  ['--ramp 5:1s', /--ramp is of the open model: add --model open/],
-  ['--model open', /the open model goes by the clock: add --rate or --ramp/],
-  ['--model open --rate 5', /say when to end/],
+  ['', /the run has no end: add --ops or --duration/],
+  ['--ramp 5:1s', /--ramp needs the open model: add --model open/],
+  ['--model open', /the open model needs a rate: add --rate or --ramp/],
+  ['--model open --rate 5', /the run has no end/],
   ['--model open --ramp 5:1s --ops 3', /leave out --ops and --duration/],
 ];
 for (const [flags, line] of WRONG) {

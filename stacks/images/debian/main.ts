@@ -1,59 +1,59 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
-import { parseFlags } from '@tidegauge/service';
+import { defineCommand, EXIT, oneOf, repeated, run } from '@tidegauge/service/program';
 import { buildImages, type Engine } from './build.ts';
 import { IMAGES, type ImageName } from './images.ts';
 
-const USAGE = `usage: npm run images [-- NAME ...]
-Builds images without a registry, on a Debian root file system made here, and loads them into the engine that docker
-speaks to. Prints the variables for a deploy: npm run --silent images >images.env; set -a; . ./images.env
-Names: ${Object.keys(IMAGES).join(', ')}; by default all that stacks use.
-`;
+const NAMES = Object.keys(IMAGES) as ImageName[];
 
-const run = promisify(execFile);
+export const program = defineCommand({
+  name: 'npm run images',
+  summary:
+    'Builds images without a registry, from a Debian root file system that it makes on this machine, and loads them ' +
+    'into the Docker engine of the docker command.',
+  details: 'It prints the variables for a deployment.',
+  examples: [
+    'npm run --silent images > images.env; set -a; . ./images.env',
+    'npm run images -- node mosquitto',
+  ],
+  settings: {
+    names: {
+      kind: repeated(oneOf(NAMES)),
+      positional: true,
+      help: 'The images to build. Default: all that the stacks use.',
+    },
+  },
+  async run({ names }) {
+    // The build takes minutes. An engine that is unavailable must be reported before.
+    await engine.docker(['version', '--format', '{{.Server.Version}}']);
+    for (const [name, value] of Object.entries(await buildImages(engine, names ?? stackImages()))) {
+      process.stdout.write(`${name}=${value}\n`);
+    }
+    return EXIT.OK;
+  },
+});
+
+const execute = promisify(execFile);
 
 const engine: Engine = {
   async docker(args, { timeoutMs = 0 } = {}) {
-    return (await run(await findProgram('docker', 'docker.io'), [...args], { timeout: timeoutMs })).stdout;
+    const docker = await findProgram('docker', 'docker.io');
+    try {
+      return (await execute(docker, [...args], { timeout: timeoutMs })).stdout;
+    } catch (error) {
+      const { stderr = '', message } = error as Error & { readonly stderr?: string };
+      throw new Error(stderr.trim() || message);
+    }
   },
 };
 
-async function main(): Promise<number> {
-  const { values, positionals } = parseFlags({
-    allowPositionals: true,
-    options: { help: { type: 'boolean' } },
-  });
-  if (values.help === true) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const unknown = positionals.find((name) => !Object.hasOwn(IMAGES, name));
-  if (unknown !== undefined) {
-    process.stderr.write(`there is no image ${unknown}\n${USAGE}`);
-    return 2;
-  }
-  // Before minutes of building for nobody.
-  await engine.docker(['version', '--format', '{{.Server.Version}}']);
-  const names = positionals.length === 0 ? stackImages() : (positionals as ImageName[]);
-  for (const [name, value] of Object.entries(await buildImages(engine, names))) {
-    process.stdout.write(`${name}=${value}\n`);
-  }
-  return 0;
-}
-
-/** Those that are not merely what others are built on. */
+/** The images that stacks run; the others are only their bases. */
 function stackImages(): ImageName[] {
-  return (Object.keys(IMAGES) as ImageName[]).filter((name) => {
+  return NAMES.filter((name) => {
     const { variable, targets } = IMAGES[name];
     return variable !== undefined || targets !== undefined;
   });
 }
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  const { code, message, stderr } = error as Error & { code?: unknown; stderr?: string };
-  process.stderr.write(`${stderr?.trim() || message}\n`);
-  process.exitCode = String(code).startsWith('ERR_PARSE_ARGS') ? 2 : 1;
-}
+if (import.meta.main) process.exitCode = await run(program);

@@ -5,7 +5,6 @@ export const EXIT = {
   FAILED: 1,
   /** Bad usage or bad configuration. Nothing was done, and a restart cannot help. */
   BAD_USAGE: 2,
-  MISCONFIGURED: 2,
   /** A measurement ended, but its figures do not count. Only load tests end like this. */
   INVALID: 3,
 } as const;

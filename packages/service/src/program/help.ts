@@ -37,7 +37,7 @@ export function printHelp(program: Service<Schema> | Command<Schema>): string {
   return page([
     `Usage: ${[`${command}${command!.includes(' -- ') ? '' : ' --'}`, ...rest, '[options]'].join(' ')}`,
     wrap(program.summary, 0),
-    program.details,
+    program.details && wrap(program.details, 0),
     ...sectionsOf(sections),
     by === 'environment' && options.length > 0 ? environmentNote(options[0]![0]) : undefined,
     examplesOf(program.examples),
@@ -54,7 +54,7 @@ export function printGroupHelp({ name, summary, details, examples, commands }: C
   return page([
     `Usage: ${name} -- COMMAND [options]`,
     wrap(summary, 0),
-    details,
+    details && wrap(details, 0),
     ...sectionsOf([['Commands', rows]]),
     `${name} -- COMMAND --help prints the options of a command.`,
     examplesOf(examples),
@@ -97,6 +97,11 @@ function rowOf([name, text]: Row, column: number): string {
 function wrap(text: string, indent: number): string {
   const lines: string[] = [];
   for (const paragraph of text.split('\n')) {
+    // An indented line is part of a table.
+    if (paragraph.startsWith(' ')) {
+      lines.push(paragraph);
+      continue;
+    }
     let line = '';
     for (const word of paragraph.split(' ')) {
       if (line !== '' && indent + line.length + 1 + word.length > WIDTH) {

@@ -1,7 +1,6 @@
 export { ConfigError } from './config-error.ts';
 export { configTable } from './config-table.ts';
 export { EXIT } from './exit-codes.ts';
-export { parseFlags } from './flags.ts';
 export { printGroupHelp, printHelp } from './help.ts';
 export * from './kinds.ts';
 export { loadConfig } from './load-config.ts';

@@ -22,12 +22,16 @@ function fail(problem: string): never {
   throw new Error(problem);
 }
 
-/** Any text that is not empty. The placeholder is the first noun of `takes`: `FILE` for "a file name". */
-export function text(takes = 'a text'): Kind<string> {
+/**
+ * Any text that is not empty.
+ *
+ * @param placeholder default: the first noun of `takes`, such as FILE for "a file name"
+ */
+export function text(takes = 'a text', placeholder?: string): Kind<string> {
   const noun = /^an? ([a-z]+)\b/.exec(takes)?.[1] ?? 'value';
   return {
     takes,
-    placeholder: noun === 'directory' ? 'DIR' : noun.toUpperCase(),
+    placeholder: placeholder ?? (noun === 'directory' ? 'DIR' : noun.toUpperCase()),
     parse: (value) => (value === '' ? fail('it is empty') : value),
   };
 }

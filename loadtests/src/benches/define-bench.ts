@@ -1,0 +1,96 @@
+import { writeFileSync } from 'node:fs';
+import {
+  boolean,
+  type Command,
+  type Config,
+  defineCommand,
+  defineConfig,
+  EXIT,
+  integer,
+  list,
+  outputFile,
+  type Schema,
+  text,
+} from '@tidegauge/service/program';
+import { maskUrl } from '@tidegauge/text';
+import { STORE_SETTINGS } from '../profiles/settings.ts';
+import { machine, provenance } from '../results/machine.ts';
+import { Closers } from '../targets/closers.ts';
+import { asUsageError } from '../usage-errors.ts';
+
+/** Options that most benchmarks have. */
+export const BENCH_SETTINGS = defineConfig({
+  ...STORE_SETTINGS,
+  quick: {
+    kind: boolean(),
+    default: 'false',
+    help: 'End within seconds. The figures show that it works; do not quote them.',
+  },
+  seed: {
+    kind: integer(0, Number.MAX_SAFE_INTEGER),
+    default: '1',
+    help: 'The same seed gives the same operations.',
+  },
+  json: { kind: outputFile(), help: 'Write all figures to this file as JSON.' },
+  allowHost: { kind: list(text('a host')), help: 'Other machines that may be put under load.' },
+});
+
+export interface Bench<S extends Schema, T> {
+  /** Its npm script, such as `bench:ingest`. */
+  readonly name: string;
+  readonly summary: string;
+  /** How it measures, for the help. */
+  readonly details?: string;
+  readonly settings: S;
+  /** Finds every mistake before anything is started. */
+  check(config: Config<S>): T;
+  /** Measures, prints, and resolves to the figures for `--json`. */
+  run(config: Config<S>, checked: T, context: BenchContext): Promise<Figures>;
+}
+
+/** What `--json` writes, and why the run failed in spite of its figures. */
+export type Figures = object & { readonly failure?: string };
+
+export interface BenchContext {
+  readonly closers: Closers;
+  /** Aborted when the user interrupts the benchmark. */
+  readonly signal: AbortSignal;
+}
+
+/** A benchmark as a program. It fails when a measurement was incorrect, after it has written its figures. */
+export function defineBench<const S extends Schema, T>(bench: Bench<S, T>): Command<Schema> {
+  const { name, summary, details, settings } = bench;
+  return defineCommand<S>({
+    name: `npm run ${name}`,
+    summary,
+    ...(details === undefined ? {} : { details }),
+    settings,
+    async run(config, signal) {
+      const closers = new Closers();
+      try {
+        const checked = bench.check(config);
+        const { failure, ...figures } = await bench.run(config, checked, { closers, signal });
+        writeFigures(config, figures);
+        if (failure === undefined) return EXIT.OK;
+        process.stderr.write(`${failure}\n`);
+        return EXIT.FAILED;
+      } catch (error) {
+        throw asUsageError(error);
+      } finally {
+        await closers.close();
+      }
+    },
+  });
+}
+
+function writeFigures(config: object, figures: object): void {
+  const { json, store } = config as { readonly json?: string | null; readonly store?: string };
+  if (json == null) return;
+  const document = {
+    ...provenance(),
+    ...(store === undefined ? {} : { store: maskUrl(store) }),
+    machine: machine(),
+    ...figures,
+  };
+  writeFileSync(json, `${JSON.stringify(document, null, 2)}\n`);
+}
