@@ -1,29 +1,32 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configTable } from '@tidegauge/service';
-import { API_SCHEMA } from '../services/api/src/config.ts';
-import { settings as brokerMetricsSettings } from '../services/broker-metrics/src/settings.ts';
-import { settings as citusMembershipSettings } from '../services/citus-membership/src/settings.ts';
-import { settings as doctorSettings } from '../services/doctor/src/settings.ts';
-import { settings } from '../services/ingest/src/settings.ts';
+import {
+  type Command,
+  type CommandGroup,
+  configTable,
+  configuredBy,
+  isGroup,
+  type Program,
+  type Schema,
+  type Service,
+} from '@tidegauge/service/program';
+import { npmPrograms } from './programs.ts';
 import { ROOT } from './setup.js';
 
 export const FILE = join(ROOT, 'docs', 'configuration.md');
 
-/** The page `docs/configuration.md`, from the schemas themselves. */
-export function configurationPage(): string {
-  return `# Configuration
+/** Headings that differ from the name of the npm script. */
+const TITLES: Readonly<Record<string, string>> = {
+  start: 'npm start',
+  ingest: 'Ingest',
+  api: 'API',
+  'broker-metrics': 'Broker metrics',
+  'citus-membership': 'Citus membership',
+  doctor: 'Doctor',
+};
 
-Each setting is an environment variable, or a flag of the same name in lower case (\`--http-port 9000\`); the flag
-wins. Secrets can be in files, named by the variable with \`_FILE\` behind it. \`--print-config\` shows what is in
-force. This page is made by \`npm run docs\`; the simulator's settings are in
-[its README](../sensors-sim/README.md#settings).
-
-## Ingest
-
-${configTable(settings)}
-
-A routes file is a list, YAML or JSON; the first route whose topic matches has the message:
+/** What a table cannot say, by npm script. */
+const NOTES: Readonly<Record<string, string>> = {
+  ingest: `A routes file is a list, YAML or JSON. The first route whose topic matches a message decodes it:
 
 \`\`\`yaml
 - name: boilers
@@ -32,26 +35,60 @@ A routes file is a list, YAML or JSON; the first route whose topic matches has t
   qos: 1
   retained: skip                      # or store
   ack: durable                        # or stored, received
-\`\`\`
+\`\`\``,
+  doctor: 'Its checks are in [its README](../services/doctor/README.md).',
+};
 
-## API
+/** The page `docs/configuration.md`, from the programs themselves. */
+export async function configurationPage(): Promise<string> {
+  const sections = (await npmPrograms()).map(({ script, program }) => section(script, program));
+  return `# Configuration
 
-${configTable(API_SCHEMA)}
+Every program of this project has \`--help\` and, where it has settings, \`--print-config\`, which prints the settings in
+force with secrets masked. An unknown option or a wrong value ends it with exit code 2 and one line for each mistake.
 
-## Exporter of the broker's $SYS topics
+A service is configured by environment variables, or by options of the same name in lower case
+(\`HTTP_PORT=9000\`, \`--http-port 9000\`). An option has precedence. A secret can be in a file, which the variable with
+\`_FILE\` behind its name names. Tools and benchmarks have options only; just their secrets can come from variables.
 
-${configTable(brokerMetricsSettings)}
+| exit code | meaning |
+| --- | --- |
+| 0 | success |
+| 1 | failure: a server is unavailable, a check failed, or the program has a bug |
+| 2 | bad usage or bad configuration; nothing was done |
+| 3 | load tests only: the run ended, but its figures do not count |
 
-## Membership of Citus
+The settings of the simulator are in [its README](../sensors-sim/README.md#settings). \`npm run docs\` writes this page.
 
-${configTable(citusMembershipSettings)}
-
-## Doctor
-
-What it looks at is in [its README](../services/doctor/README.md).
-
-${configTable(doctorSettings)}
+${sections.join('\n\n')}
 `;
 }
 
-if (import.meta.main) writeFileSync(FILE, configurationPage());
+function section(script: string, program: Program): string {
+  const heading = `## ${TITLES[script] ?? `npm run ${script}`}`;
+  const body = isGroup(program) ? groupTables(program) : settingsOf(program);
+  return [heading, program.summary, body, NOTES[script]].filter((part) => part).join('\n\n');
+}
+
+function settingsOf(program: Service<Schema> | Command<Schema>): string {
+  const { settings } = program;
+  return Object.keys(settings).length === 0 ? '' : configTable(settings, configuredBy(program));
+}
+
+/** The options that all commands have in one table, then those of each command. */
+function groupTables({ name, commands }: CommandGroup): string {
+  const all = Object.entries(commands);
+  const [[, first]] = all as [[string, Command<Schema>]];
+  const common = Object.fromEntries(
+    Object.entries(first.settings).filter(([key, setting]) =>
+      all.every(([, { settings }]) => settings[key] === setting),
+    ),
+  );
+  const own = all.map(([command, given]) => {
+    const settings = Object.fromEntries(Object.entries(given.settings).filter(([key]) => !(key in common)));
+    return [`### ${name} -- ${command}`, given.summary, settingsOf({ ...given, settings })];
+  });
+  const shared =
+    Object.keys(common).length === 0 ? [] : ['Options of all commands:', configTable(common, 'options')];
+  return [...shared, ...own.flat()].filter((part) => part !== '').join('\n\n');
+}

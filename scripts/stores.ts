@@ -147,7 +147,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-if (import.meta.main) {
+/** Writes the pages. */
+export async function writePages(): Promise<void> {
   writeFileSync(FILE, await storesPage());
   for (const file of ENGINE_PAGES) writeFileSync(file, await enginePage(file));
 }

@@ -28,7 +28,7 @@ export const settings = defineConfig({
     },
   }),
   ...inGroup('Sensors', {
-    sim: { kind: boolean(), default: 'true', help: 'Run no simulated sensors.' },
+    sim: { kind: boolean(), default: 'true', help: 'Run simulated sensors.' },
     sensors: { kind: integer(1, 10_000), default: '50', help: 'The number of simulated sensors.' },
   }),
   ...inGroup('Network', {

@@ -6,10 +6,10 @@ export function configTable(schema: Schema, by: ConfiguredBy = 'environment'): s
   const rows = Object.entries(schema).map(([key, setting]) => {
     const { kind, help, default: preset, required } = setting;
     const shownDefault = preset === undefined ? (required ? '*required*' : '') : `\`${preset}\``;
-    return `| ${nameOf(key, setting, by)} | ${shownDefault} | ${help}${typeOf(kind.takes)} |`;
+    return `| ${nameOf(key, setting, by)} | ${kind.takes === 'a text' ? '' : kind.takes} | ${shownDefault} | ${help} |`;
   });
   const name = by === 'environment' ? 'variable' : 'option';
-  return [`| ${name} | default | meaning |`, '| --- | --- | --- |', ...rows].join('\n');
+  return [`| ${name} | value | default | meaning |`, '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
 function nameOf(key: string, { positional, secret, alias }: Setting<unknown>, by: ConfiguredBy): string {
@@ -18,9 +18,4 @@ function nameOf(key: string, { positional, secret, alias }: Setting<unknown>, by
     return `\`${variableName(key)}\`${secret === undefined ? '' : ' (or `_FILE`)'}`;
   }
   return `${alias === undefined ? '' : `\`-${alias}\`, `}\`${flagName(key)}\``;
-}
-
-/** What a value must be, as a sentence. "a text" says nothing. */
-function typeOf(takes: string): string {
-  return takes === 'a text' ? '' : ` ${takes.slice(0, 1).toUpperCase()}${takes.slice(1)}.`;
 }

@@ -121,9 +121,7 @@ function argumentUsage(key: string, { kind, default: preset, required }: Setting
 
 function optionUsage(key: string, { kind, alias, default: preset }: Setting<unknown>): string {
   const short = alias === undefined ? '' : `-${alias}, `;
-  // A switch that is on by default is of use only to turn it off.
-  if (kind.isSwitch)
-    return short + (preset === 'true' ? flagName(key).replace('--', '--no-') : flagName(key));
+  if (kind.isSwitch) return short + flagName(key).replace('--', preset === 'true' ? '--[no-]' : '--');
   return `${short}${flagName(key)} ${placeholderOf(kind)}`;
 }
 

@@ -28,7 +28,7 @@ const command = defineCommand({
     memory: { kind: bytes(1024, 2 ** 31), help: 'Memory to use.', group: 'Tuning' },
     ports: { kind: list(port()), help: 'Ports to use.', group: 'Tuning' },
     token: { kind: text(), secret: true, help: 'Token of the API.' },
-    colour: { kind: boolean(), default: 'true', help: 'Print without colours.' },
+    colour: { kind: boolean(), default: 'true', help: 'Print colours.' },
   },
   run: () => 0,
 });
@@ -47,7 +47,7 @@ Arguments:
 Options:
   --rounds N        Rounds to run. [1 to 50; default: 3]
   --token TEXT      Token of the API. [secret, or from TOKEN, TOKEN_FILE]
-  --no-colour       Print without colours. [default: on]
+  --[no-]colour     Print colours. [default: on]
 
 Tuning:
   --mode fast|safe  The mode. [default: safe]
