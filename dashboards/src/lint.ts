@@ -70,36 +70,36 @@ function* variableFaults(variables: readonly VariableModel[]): Generator<[string
   }
   for (const variable of variables.filter(({ type }) => type === 'query')) {
     if (!/^label_values\([a-z_]\w*(\{[^{}]*\})?, [a-z]\w*\)$/i.test(String(variable.query)))
-      yield ['template-label-promql-rule', `${variable.name} is no label_values query`];
+      yield ['template-label-promql-rule', `${variable.name} is not a label_values query`];
     if (variable.refresh !== 2)
-      yield ['template-on-time-change-reload-rule', `${variable.name} stays when the time changes`];
+      yield ['template-on-time-change-reload-rule', `${variable.name} does not change with the time range`];
   }
 }
 
 function* panelFaults(panel: Panel): Generator<[string, string]> {
   if (!panel.title || !panel.description)
-    yield ['panel-title-description-rule', 'lacks title or description'];
+    yield ['panel-title-description-rule', 'has no title or no description'];
   if (!panel.fieldConfig?.defaults.unit) yield ['panel-units-rule', 'has no unit'];
-  if (panel.datasource?.uid !== DATASOURCE) yield ['panel-datasource-rule', 'has a datasource of its own'];
+  if (panel.datasource?.uid !== DATASOURCE) yield ['panel-datasource-rule', 'has another datasource'];
   const targets = (panel.targets ?? []) as readonly Target[];
-  if (targets.length === 0) yield ['panel-no-targets-rule', 'asks nothing'];
+  if (targets.length === 0) yield ['panel-no-targets-rule', 'has no query'];
   for (const { expr = '', datasource } of targets) {
-    if (datasource?.uid !== DATASOURCE)
-      yield ['panel-datasource-rule', `${expr} has a datasource of its own`];
+    if (datasource?.uid !== DATASOURCE) yield ['panel-datasource-rule', `${expr} has another datasource`];
     yield* targetFaults(expr);
   }
 }
 
 function* targetFaults(expr: string): Generator<[string, string]> {
   const selectors = selectorsOf(expr);
-  if (selectors.length === 0) yield ['target-promql-rule', `${expr} asks no metric`];
+  if (selectors.length === 0) yield ['target-promql-rule', `${expr} has no metric`];
   for (const { metric, matchers, within, range } of selectors) {
-    if (!matchers.includes('job=~"$job"')) yield ['target-job-rule', `${metric} is not of the job chosen`];
+    if (!matchers.includes('job=~"$job"'))
+      yield ['target-job-rule', `${metric} does not select the chosen job`];
     if (!matchers.includes('instance=~"$instance"'))
-      yield ['target-instance-rule', `${metric} is not of the instance chosen`];
+      yield ['target-instance-rule', `${metric} does not select the chosen instance`];
     if (within === 'rate' && range !== '$__rate_interval')
       yield ['target-rate-interval-rule', `rate of ${metric} over ${range}`];
     if (metric.endsWith('_total') && !['rate', 'irate', 'increase'].includes(within ?? ''))
-      yield ['target-counter-agg-rule', `${metric} is a counter shown as it stands`];
+      yield ['target-counter-agg-rule', `${metric} is a counter without a rate`];
   }
 }

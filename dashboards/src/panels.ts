@@ -21,7 +21,7 @@ export const CHOSEN = 'job=~"$job", instance=~"$instance"';
 /** Long enough for four scrapes, whatever the zoom. */
 export const RATE = '$__rate_interval';
 
-/** One panel: what it asks, and what a person is to do about it. */
+/** One panel: its queries, and what its reader should do. */
 export interface PanelSpec {
   readonly title: string;
   /** What it shows, and what to do when it looks bad. */
@@ -42,7 +42,7 @@ export type BuiltPanel = { build(): Panel };
 
 type PanelBuilder = timeseries.PanelBuilder | stat.PanelBuilder | heatmap.PanelBuilder;
 
-/** With what every panel says of itself; sizes in columns and rows of the grid. */
+/** Sets what every panel has. Sizes are in columns and rows of the grid. */
 function begun<B extends PanelBuilder>(panel: B, spec: PanelSpec, width: number, height: number): B {
   panel
     .title(spec.title)

@@ -25,7 +25,7 @@ const DISK_MEGABYTES = 16;
 /** Virtual machines have neither; a disk that does not fill has no date. */
 const PHYSICAL = new Set(['Temperature', 'CPU clock relative to its maximum', 'Low voltage']);
 const FILLING = 'Time until the disk is full';
-/** The server that stands in for MongoDB does not tell its diagnostic data. */
+/** The server that replaces MongoDB has no diagnostic data. */
 const DIAGNOSTIC = new Set(['Operations', 'Connections to MongoDB']);
 
 async function watch(
@@ -80,7 +80,7 @@ async function have<S extends { stop(): Promise<void> }>(
 
 // They wait for scrapes most of the time.
 describe('what exporters tell', { concurrency: 2 }, () => {
-  test('the panels of PostgreSQL are told by its exporter', async (context) => {
+  test('the exporter of PostgreSQL has data for every panel', async (context) => {
     const postgres = await have(context, 'postgres', () => startPostgres());
     if (postgres === null) return;
     // As stacks/postgres/init.sh leaves it.
@@ -100,7 +100,7 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     await allTell(prometheus, inRow(/postgres_exporter/));
   });
 
-  test('the panels of MariaDB are told by its exporter', async (context) => {
+  test('the exporter of MariaDB has data for every panel', async (context) => {
     const mariadb = await have(context, 'mariadb', () => startMariadb());
     if (mariadb === null) return;
     // As stacks/mariadb/init.sh leaves it.
@@ -122,7 +122,7 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     await allTell(prometheus, inRow(/mysqld_exporter/));
   });
 
-  test('the panels of MongoDB are told by its exporter, as far as the server tells it', async (context) => {
+  test('the exporter of MongoDB has data for every panel that the server supports', async (context) => {
     const mongodb = await have(context, 'mongodb', () => startMongodb());
     if (mongodb === null) return;
     const exporter = await have(context, 'mongodb-exporter', () =>
@@ -145,7 +145,7 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     ['cassandra', (agent: JmxAgent) => startCassandra({ jvm: [agent.argument] })],
     ['hbase', (agent: JmxAgent) => startHbase({ jvm: [agent.argument] })],
   ] as const) {
-    test(`the panels of ${name} and of its JVM are told by the JMX exporter`, async (context) => {
+    test(`the JMX exporter has data for every panel of ${name} and its JVM`, async (context) => {
       const configuration = join(MONITORING, `jmx-${name}.yml`);
       const found = await startOrSkip('jmx-agent', async () => jmxAgent(await freePort(), configuration));
       if ('skip' in found) return context.skip(found.skip);
@@ -156,7 +156,7 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     });
   }
 
-  test('the panels of boards are told by the node exporter, and a disk that fills is told in time', {
+  test('the node exporter has data for every panel of boards, and a filling disk causes an alert', {
     skip: process.getuid?.() === 0 ? false : 'only root can mount a disk',
   }, async (context) => {
     const node = await have(context, 'node-exporter', () => startNodeExporterWithDisk(DISK_MEGABYTES));

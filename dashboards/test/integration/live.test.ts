@@ -80,7 +80,7 @@ const found = await startOrSkip('mosquitto', () =>
 );
 const skip = 'skip' in found ? found.skip : false;
 
-test('panels show what the program knows, and alerts follow faults and their end', {
+test('panels show the values of the services, and alerts fire and clear with faults', {
   skip,
 }, async (context) => {
   const broker = (found as { server: Awaited<ReturnType<typeof startMosquitto>> }).server;
@@ -204,11 +204,11 @@ test('panels show what the program knows, and alerts follow faults and their end
     await until('they agree', agree).catch(() => assert.deepEqual(told, [...expected]));
   });
 
-  await context.test('poison, a clock ahead and a gap are told', async () => {
+  await context.test('alerts fire for undecodable messages, a clock ahead and a gap', async () => {
     const client = await connectAsync(broker.url);
-    const poison = `{"v":${' '.repeat(1000)}`;
+    const undecodable = `{"v":${' '.repeat(1000)}`;
     for (let number = 0; number < 200; number++)
-      await client.publishAsync('sensors/poison/x', poison, { qos: 1 });
+      await client.publishAsync('sensors/undecodable/x', undecodable, { qos: 1 });
     // As far ahead as ingest accepts without a mark: the message waits while ingest is not connected.
     const ahead = new Date(Date.now() + 55_000).toISOString();
     await client.publishAsync('sensors/ahead/x', JSON.stringify({ t: ahead, v: 1 }), { qos: 1 });
@@ -223,7 +223,7 @@ test('panels show what the program knows, and alerts follow faults and their end
     );
   });
 
-  await context.test('a queue that overflows is told; its end as well', async () => {
+  await context.test('an alert fires for a queue that overflows, and clears after it', async () => {
     const options = { clientId: 'sleeper', clean: false } as const;
     const sleeper = await connectAsync(broker.url, options);
     await sleeper.subscribeAsync('other/#', { qos: 1 });
@@ -238,7 +238,7 @@ test('panels show what the program knows, and alerts follow faults and their end
     await clears(prometheus, 'TidegaugeBrokerQueueLong');
   });
 
-  await context.test('a store that cannot be written is told; its end as well', async () => {
+  await context.test('an alert fires for a store that cannot be written, and clears after it', async () => {
     await whileLocked(join(directory, 'store.db'), async () => {
       await publish({ port, count: 50 * DEVICES, devices: DEVICES, prefix: 'locked' });
       await fires(prometheus, 'TidegaugeReadingsWaiting', 'TidegaugeStoreErrors', 'TidegaugeSpoolFilling');
@@ -246,7 +246,7 @@ test('panels show what the program knows, and alerts follow faults and their end
     await clears(prometheus, 'TidegaugeReadingsWaiting', 'TidegaugeSpoolFilling');
   });
 
-  await context.test('a replica that is killed is told; its return as well', async () => {
+  await context.test('an alert fires for a killed replica, and clears after its return', async () => {
     await ingest.kill();
     const body = JSON.stringify([{ device: 'a', metric: 'b', v: 1 }]);
     let forwarding = true;
@@ -267,7 +267,7 @@ test('panels show what the program knows, and alerts follow faults and their end
     await clears(prometheus, 'TidegaugeReplicaDown', 'TidegaugeReplicaGone');
   });
 
-  await context.test('a broker that is killed is told; its return as well', async () => {
+  await context.test('an alert fires for a killed broker, and clears after its return', async () => {
     await broker.kill();
     await fires(prometheus, 'TidegaugeMqttDisconnected', 'TidegaugeBrokerUnreachable');
     await broker.restart();

@@ -29,14 +29,14 @@ function load(uid: string): Dashboard {
 }
 
 for (const { uid } of DASHBOARDS) {
-  test(`${uid} keeps the rules of Grafana's linter, but for what .lint excuses`, () => {
+  test(`${uid} follows the rules of Grafana's linter, except those in .lint`, () => {
     assert.deepEqual(
       lint(load(uid!)).filter((finding) => !excused(finding)),
       [],
     );
   });
 
-  test(`${uid} has no two panels in one place or of one name`, () => {
+  test(`${uid} has no two panels with the same place or the same title`, () => {
     const panels = panelsOf(load(uid!));
     const places = panels.map(({ gridPos }) => `${gridPos?.x},${gridPos?.y}`);
     assert.equal(new Set(places).size, panels.length);
@@ -45,7 +45,7 @@ for (const { uid } of DASHBOARDS) {
   });
 }
 
-test('what .lint excuses has a reason, and is still there to be excused', () => {
+test('each exception in .lint has a reason and is needed', () => {
   const findings = DASHBOARDS.flatMap(lint);
   for (const [rule, { reason, entries }] of Object.entries(exclusions)) {
     assert.match(reason, /\.$/, rule);
@@ -58,7 +58,7 @@ test('what .lint excuses has a reason, and is still there to be excused', () => 
   }
 });
 
-test('each rule finds what it is for', () => {
+test('each rule reports its fault', () => {
   type Break = (dashboard: Dashboard, panel: ReturnType<typeof panelsOf>[number]) => void;
   const ask =
     (expr: string): Break =>
@@ -94,7 +94,7 @@ test('each rule finds what it is for', () => {
   }
 });
 
-test('alerts and panels ask no metric of ours that nobody exports', () => {
+test('alerts and panels use only metrics that a service exports', () => {
   const sources = globSync('{services,packages/service}/**/src/*.ts', { cwd: ROOT })
     .map((file) => readFileSync(join(ROOT, file), 'utf8'))
     .join('\n');
@@ -114,11 +114,11 @@ test('alerts and panels ask no metric of ours that nobody exports', () => {
   assert.ok(ours.length > 50);
   for (const metric of ours) {
     const name = metric.replace(/_(bucket|count|sum)$/, '');
-    assert.ok(exported.has(metric) || exported.has(name), `nobody exports ${metric}`);
+    assert.ok(exported.has(metric) || exported.has(name), `no service exports ${metric}`);
   }
 });
 
-test('selectors are told from functions, grouping and numbers', () => {
+test('selectors are distinguished from functions, grouping and numbers', () => {
   const text =
     'histogram_quantile(0.9, sum by (le) (rate(a_bucket{x=~"}{", y="1"}[5m]))) / on (job) b > bool 1e3';
   assert.deepEqual(selectorsOf(text), [

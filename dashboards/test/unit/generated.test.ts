@@ -12,12 +12,12 @@ import { alertsFile } from '../../src/rule-files.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 
 for (const [name, text] of generated()) {
-  test(`${name} is what its source makes: npm run dashboards`, () => {
+  test(`${name} matches its source; npm run dashboards writes it`, () => {
     assert.equal(readFileSync(join(ROOT, name), 'utf8'), text);
   });
 }
 
-test('every alert is proved by one case, and no case is of an alert that is gone', () => {
+test('every alert has one test case, and every case has an alert', () => {
   assert.deepEqual(
     ALERT_CASES.map(({ alert }) => alert).toSorted(),
     alerts()
@@ -26,7 +26,7 @@ test('every alert is proved by one case, and no case is of an alert that is gone
   );
 });
 
-test('every alert is made to fire by a real fault, or not-caused.yml says why it cannot be', () => {
+test('a real fault makes every alert fire, or not-caused.yml has the reason why not', () => {
   const tests = globSync('test/integration/*.test.ts', { cwd: ROOT });
   const source = tests.map((file) => readFileSync(join(ROOT, file), 'utf8')).join();
   const caused = alerts().filter(({ name }) => new RegExp(`'${name}['{]`).test(source));

@@ -12,7 +12,7 @@ test('a panel has data when one of its queries gave a value', () => {
   assert.deepEqual(judge([]), { errors: [], hasData: false });
 });
 
-test('an error of one query is told with its letter, also beside data', () => {
+test('an error of one query is reported with its letter, even if other queries have data', () => {
   const answer = { results: { A: { frames: [frame([1], [2])] }, B: { error: 'bad_data: parse error' } } };
   assert.deepEqual(judge([answer]), { errors: ['B: bad_data: parse error'], hasData: true });
 });

@@ -10,7 +10,7 @@ import { DASHBOARDS } from '../../src/dashboards.ts';
 const STACKS = join(import.meta.dirname, '..', '..', '..', 'stacks');
 const read = (path: string): string => readFileSync(join(STACKS, path), 'utf8');
 
-test('the exporters that tests run are those that the stacks deploy', () => {
+test('tests run the same exporters as the stacks', () => {
   const versions = read('versions.env');
   for (const database of ['postgres', 'mariadb'] as const) {
     const [, version] =
@@ -20,7 +20,7 @@ test('the exporters that tests run are those that the stacks deploy', () => {
   assert.match(read('monitoring/jmx/Dockerfile'), new RegExp(`javaagent:${JMX_AGENT_VERSION}\\n`));
 });
 
-test('Grafana gets every dashboard', () => {
+test('the stack gives Grafana every dashboard', () => {
   const { services } = parse(read('monitoring.yml')) as {
     services: { grafana: { configs: { target: string }[] } };
   };
