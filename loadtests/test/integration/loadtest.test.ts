@@ -49,7 +49,7 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
   [
     'a wrong property file',
     ['records', '--workload', join(folder, 'wrong-file')],
-    /wrong-file: recordcount: "many" is no whole number/,
+    /wrong-file: recordcount: "many" is not a whole number/,
   ],
   [
     'an unknown distribution',

@@ -1,6 +1,6 @@
 import type { Reading } from './reading.ts';
 
-/** Why a payload could not be read: a closed set, for it is a metric label. */
+/** Why a payload could not be decoded. The set is closed, because it is a metric label. */
 export type DecodeReason =
   | 'unknown_topic'
   | 'empty_payload'
@@ -13,14 +13,14 @@ export type DecodeReason =
   | 'unsupported';
 
 /**
- * A payload that cannot be decoded, as data: codecs return it and never throw, since bad bytes are daily
- * business at the edge and not exceptional.
+ * A payload that cannot be decoded. Codecs return this value and do not throw, because bad payloads are a normal
+ * case.
  */
 export class DecodeError {
   readonly reason: DecodeReason;
-  /** One sentence for a person: what was found, where, and what would have been right. */
+  /** One sentence for people: what was found, where, and what is valid. */
   readonly message: string;
-  /** Byte offset or record number where reading stopped, when known: `byte 17`, `record 3 of 5`. */
+  /** Byte offset or record number where decoding stopped, when known: `byte 17`, `record 3 of 5`. */
   readonly position: string | null;
 
   constructor(reason: DecodeReason, message: string, position: string | null = null) {
@@ -29,7 +29,7 @@ export class DecodeError {
     this.position = position;
   }
 
-  /** The same error, with the place where it was met. */
+  /** The same error with a position. */
   at(position: string): DecodeError {
     return new DecodeError(this.reason, this.message, position);
   }
@@ -39,7 +39,7 @@ export class DecodeError {
   }
 }
 
-/** What the topic and the moment already say about the readings in a payload; its names are checked. */
+/** What is known about the readings of a payload from its topic and arrival. The names are valid. */
 export interface DecodeContext {
   /** From the topic; `null` when the payload must name it. */
   readonly device: string | null;
@@ -50,7 +50,12 @@ export interface DecodeContext {
 }
 
 /**
- * Bytes to readings, or the reason why not; all of a payload or nothing. Pure: no I/O, no throw, work and
- * memory linear in the payload.
+ * Decodes a payload to readings or an error; it never returns a part of a payload. Pure: no I/O, no exceptions; time
+ * and memory are linear in the payload.
+ *
+ * @example
+ * const result = formats.auto!(payload, { device: 'site-3/boiler', metric: 'temperature', received: now() });
+ * if (result instanceof DecodeError) console.error(result.reason, result.message);
+ * else for (const { device, metric, time, value } of result) console.log(device, metric, time, value);
  */
 export type Decode = (payload: Uint8Array, context: DecodeContext) => readonly Reading[] | DecodeError;

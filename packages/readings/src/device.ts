@@ -1,10 +1,7 @@
-/** Free attributes: JSON scalars by name. */
+/** Additional attributes: JSON scalars by name. */
 export type Attributes = Readonly<Record<string, string | number | boolean | null>>;
 
-/**
- * A registered device. Registered by hand, by API, or on its first reading (then only `name` is known).
- * In study S2's terms it plays the person: name, year of birth, city.
- */
+/** A registered device. It is registered through the API, or with its first reading (then only `name` is known). */
 export interface Device {
   readonly name: string;
   readonly site: string | null;
@@ -15,7 +12,7 @@ export interface Device {
   readonly attributes: Attributes;
 }
 
-/** A device of which nothing but its name is known. */
+/** A device with a name only. */
 export function unknownDevice(name: string): Device {
   return { name, site: null, city: null, kind: null, year: null, attributes: {} };
 }

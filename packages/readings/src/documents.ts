@@ -1,9 +1,12 @@
 import type { Quality, Reading, ReadingValue } from './reading.ts';
 import { formatTime } from './time.ts';
 
-// The JSON documents that services exchange and the API publishes: shapes only, so that both ends agree.
+// The JSON documents that services exchange and the API publishes, as types only, so that both ends agree.
 
-/** A reading in an HTTP body; times are ISO 8601 with microseconds, `boot` and `seq` only where stamped. */
+/**
+ * A reading in an HTTP body. Times are ISO 8601 with microseconds; `boot` and `seq` are present only when the sensor
+ * sent them.
+ */
 export interface ReadingDocument {
   readonly device: string;
   readonly metric: string;
@@ -28,7 +31,7 @@ export function toReadingDocument(reading: Reading): ReadingDocument {
   };
 }
 
-/** Where every reading that came in is now: received = stored + duplicate + quarantined + spooled + inFlight. */
+/** Counts where every received reading is: received = stored + duplicate + quarantined + spooled + inFlight. */
 export interface ReadingCounts {
   readonly received: number;
   readonly stored: number;
@@ -38,13 +41,13 @@ export interface ReadingCounts {
   readonly inFlight: number;
 }
 
-/** True when every reading received is accounted for. */
+/** Whether every received reading is accounted for. */
 export function isBalanced(counts: ReadingCounts): boolean {
   const { received, stored, duplicate, quarantined, spooled, inFlight } = counts;
   return received === stored + duplicate + quarantined + spooled + inFlight;
 }
 
-/** Median and tail of one pipeline stage in the last while, seconds; null when no reading passed it. */
+/** Median and 99th percentile of one pipeline stage in the last minute, seconds; null when it has no readings. */
 export interface StageDocument {
   readonly count: number;
   readonly p50: number | null;
@@ -53,7 +56,7 @@ export interface StageDocument {
 
 export type Stage = 'travel' | 'queue' | 'store' | 'ack' | 'end_to_end';
 
-/** What one stamping device did not deliver: inclusive ranges of sequence numbers of one boot. */
+/** The missing readings of one device and boot, as inclusive ranges of sequence numbers. */
 export interface GapDocument {
   readonly device: string;
   readonly boot: string;
@@ -61,15 +64,15 @@ export interface GapDocument {
   readonly missing: number;
   /** The highest of the missing ranges. */
   readonly ranges: readonly (readonly [number, number])[];
-  /** Numbers that were missing below what is still followed; they are not in `missing`. */
+  /** Numbers that were missing below the tracked range; they are not in `missing`. */
   readonly givenUp: number;
   readonly duplicates: number;
 }
 
-/** One ingest process's account of itself, `GET /ledger` on its port. */
+/** The ledger of one ingest process: `GET /ledger` on its port. */
 export interface LedgerDocument {
   readonly instance: string;
-  /** When the process began, and its counts with it. */
+  /** When the process started, and its counts from zero. */
   readonly since: string;
   readonly backend: string;
   readonly readings: ReadingCounts;
@@ -77,60 +80,60 @@ export interface LedgerDocument {
   readonly messages: { readonly received: number; readonly retainedSkipped: number };
   readonly mqtt: { readonly connected: boolean; readonly reconnects: number };
   readonly oldestUnstoredSeconds: number;
-  /** What `stages` covers: the last minute, or less soon after the start. */
+  /** The period of `stages`, seconds: the last minute, or less soon after the start. */
   readonly stageSeconds: number;
   readonly stages: Readonly<Record<Stage, StageDocument>>;
-  /** Sequence numbers missing over all stamping devices, and the devices that miss or repeat any. */
+  /** Missing sequence numbers of all devices, and the devices with missing or repeated numbers. */
   readonly gaps: {
     readonly devices: number;
     readonly missing: number;
     readonly duplicates: number;
-    /** Numbers that were missing when their detail was given up to bound memory; some may have come since. */
+    /** Numbers that were missing when their details were dropped to bound memory; some may have arrived since. */
     readonly givenUp: number;
-    /** Readings that were stored, but not compared with others for want of room or detail. */
+    /** Stored readings that could not be checked, because details were dropped or did not fit. */
     readonly unjudged: number;
     readonly list: readonly GapDocument[];
-    /** True when the list was cut to its bound, or some detail was given up or had no room. */
+    /** Whether the list was cut, or details were dropped or did not fit. */
     readonly truncated: boolean;
   };
 }
 
-/** A message that could not be stored, kept for a person to look at. */
+/** A message that could not be stored, kept for inspection. */
 export interface QuarantineDocument {
   /** `<instance>.<number>`. */
   readonly id: string;
   readonly received: string;
-  /** The way by which it came in. */
+  /** How it was received. */
   readonly source: 'mqtt' | 'http';
-  /** The MQTT topic; for HTTP the request line. */
+  /** The MQTT topic. For HTTP it is the method and path, with the names in the query. */
   readonly topic: string;
   readonly reason: string;
   readonly detail: string;
   readonly position: string | null;
   /** Bytes of payload. */
   readonly size: number;
-  /** Readings it stands for in the ledger. */
+  /** The number of readings that it counts as in the ledger. */
   readonly readings: number;
-  /** True in a list where topic and detail are cut: the item itself has them whole. */
+  /** Whether topic and detail are shortened in a list. The item itself has the full texts. */
   readonly shortened?: true;
-  /** Base64; only when one item is asked for. */
+  /** Base64; only in the answer for a single item. */
   readonly payload?: string;
 }
 
-/** What became of a step through quarantine that replays or discards; both have `next`, where to go on. */
+/** The result of one step of a bulk replay or discard. */
 export interface QuarantineStepDocument {
   /** Messages that were tried or discarded. */
   readonly tried: number;
-  /** Those that left quarantine. */
+  /** Messages that were removed from quarantine. */
   readonly removed: number;
-  /** Readings of them that are stored now, and that were stored before. */
+  /** Readings that were stored, and readings that were stored before. */
   readonly stored: number;
   readonly duplicate: number;
-  /** Give it as `cursor` with the same filter; null at the end. */
+  /** The `cursor` of the next step, with the same filter; null at the end. */
   readonly next: string | null;
 }
 
-/** What became of one HTTP delivery: received = stored + duplicate + quarantined. */
+/** The outcome of one HTTP delivery: received = stored + duplicate + quarantined. */
 export interface DeliveryDocument {
   readonly received: number;
   readonly stored: number;
@@ -138,7 +141,9 @@ export interface DeliveryDocument {
   readonly quarantined: number;
 }
 
-/** A line of the live feed: readings just committed, or how many this listener was too slow for. */
+/**
+ * A line of the live feed: readings that were just committed, or the number of readings that this listener missed.
+ */
 export type LiveLine =
   | { readonly id: string; readonly readings: readonly ReadingDocument[] }
   | { readonly id: string; readonly missed: number };

@@ -5,12 +5,15 @@ import { decodePlain } from './codecs/plain.ts';
 import { decodeSenmlJson } from './codecs/senml-json.ts';
 import { decodeText } from './codecs/text.ts';
 
-/** A frozen table without a prototype: names out of a request or a file cannot find `constructor` in it. */
+/**
+ * A frozen table without a prototype, so that a name from a request or a file, such as `constructor`, does not find
+ * an inherited property.
+ */
 function table<T>(entries: Record<string, T>): Readonly<Record<string, T>> {
   return Object.freeze(Object.assign(Object.create(null), entries));
 }
 
-/** Every payload format, by the name routes are configured with. */
+/** Every payload format, by its name in routes. */
 export const formats = table<Decode>({
   auto: decodeAuto,
   plain: decodePlain,
@@ -21,14 +24,14 @@ export const formats = table<Decode>({
 
 export const formatNames: readonly string[] = Object.freeze(Object.keys(formats));
 
-/** The format of each media type, as in an HTTP body's or an MQTT 5 message's content type. */
+/** The format of each media type of an HTTP body or an MQTT 5 content type. */
 export const mediaTypes = table<string>({
   'application/json': 'json',
   'application/senml+json': 'senml-json',
   'text/plain': 'plain',
 });
 
-/** The format of a content type, whose case and parameters (`; charset=utf-8`) do not matter, or `null`. */
+/** The format of a content type, or `null`. Case and parameters (`; charset=utf-8`) are ignored. */
 export function formatOfMediaType(contentType: string): string | null {
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
   return mediaTypes[type] ?? null;

@@ -3,10 +3,13 @@ import { quote } from './quote.ts';
 import { MAX_TEXT_LENGTH, type Reading, type ReadingValue } from './reading.ts';
 import { formatTime, MAX_AHEAD, parseTime, timeQuality } from './time.ts';
 
-/** Most readings one payload may carry: bounds what one message can cost. */
+/** Largest number of readings in one payload. It bounds the cost of one message. */
 export const MAX_READINGS_PER_PAYLOAD = 10_000;
 
-/** The one place where readings are built, so that all have one shape in memory. Arguments are checked. */
+/**
+ * Creates a reading. All readings are created here, so that they have one shape in memory. The arguments must be
+ * valid.
+ */
 export function makeReading(
   device: string,
   metric: string,
@@ -19,7 +22,10 @@ export function makeReading(
   return { device, metric, time, value, received, boot, seq, quality: timeQuality(time, received) };
 }
 
-/** A payload's value as a reading's; `field` is where it was found, `null` when it is the whole payload. */
+/**
+ * Converts a value of a payload to the value of a reading. `field` is its field; `null` when the value is the whole
+ * payload.
+ */
 export function readValue(value: unknown, field: string | null): ReadingValue | DecodeError {
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value;
@@ -36,7 +42,7 @@ export function readValue(value: unknown, field: string | null): ReadingValue | 
   );
 }
 
-/** A text that every backend can keep: bounded, and without what SQL or UTF-8 cannot carry. */
+/** Checks that every backend can store a text: its length, and characters that SQL or UTF-8 cannot represent. */
 export function readText(text: string, field: string | null): string | DecodeError {
   if (text.length > MAX_TEXT_LENGTH) {
     return new DecodeError(
@@ -56,7 +62,7 @@ export function readText(text: string, field: string | null): string | DecodeErr
   return text;
 }
 
-/** A payload's time as microseconds since the epoch, if it can be believed. */
+/** Converts a time of a payload to microseconds since the epoch, if it is plausible. */
 export function readTime(value: unknown, field: string, received: number): number | DecodeError {
   const time = parseTime(value);
   if (time === null) {
@@ -68,12 +74,12 @@ export function readTime(value: unknown, field: string, received: number): numbe
   return timeProblem(time, field, received) ?? time;
 }
 
-/** Why `time` is not believed by a receiver whose clock says `received`, or `null` when it is. */
+/** Why `time` is not plausible at the receive time `received`; `null` when it is. */
 export function timeProblem(time: number, field: string, received: number): DecodeError | null {
   if (time - received <= MAX_AHEAD) return null;
   return new DecodeError(
     'invalid_time',
-    `${label(field)} says ${formatTime(time)}, more than 24 hours ahead of the clock here, ` +
+    `${label(field)} is ${formatTime(time)}, more than 24 hours ahead of the receiver's clock, ` +
       `${formatTime(received)}; set the clock that is wrong`,
   );
 }
@@ -82,12 +88,12 @@ function label(field: string | null): string {
   return field === null ? 'the payload' : quote(field);
 }
 
-/** The place of a record, as a DecodeError gives it. */
+/** The position of a record in a DecodeError. */
 export function recordPosition(index: number, count: number): string {
   return `record ${index + 1} of ${count}`;
 }
 
-/** A payload beyond `MAX_READINGS_PER_PAYLOAD`. */
+/** The error for a payload with more than `MAX_READINGS_PER_PAYLOAD` readings. */
 export function tooManyReadings(count: number): DecodeError {
   return new DecodeError(
     'too_many_readings',

@@ -2,10 +2,10 @@ import { DecodeError } from './codec.ts';
 import { quote } from './quote.ts';
 import { deviceNameProblem, metricNameProblem } from './reading.ts';
 
-// Brokers allow a device to write under its own topic only. So that this holds for what is stored too, a
-// payload can only name devices beneath the topic's.
+// A broker's access rules let a device write under its own topic only. A payload can therefore only name devices
+// below the topic's device, so that the rules also hold for stored readings.
 
-/** The device of a reading, from what the topic (`fromTopic`) and the payload (`named`) call it. */
+/** The device of a reading, from the device of the topic (`fromTopic`) and of the payload (`named`). */
 export function resolveDevice(fromTopic: string | null, named: string | null): string | DecodeError {
   if (named === null) {
     return fromTopic ?? new DecodeError('invalid_name', 'neither the topic nor the payload names a device');
@@ -18,7 +18,7 @@ export function resolveDevice(fromTopic: string | null, named: string | null): s
   return problem === null ? device : new DecodeError('invalid_name', `device ${quote(device)}: ${problem}`);
 }
 
-/** The metric of a reading: the payload's name for it, else the topic's. */
+/** The metric of a reading: that of the payload, or else that of the topic. */
 export function resolveMetric(fromTopic: string | null, named: string | null): string | DecodeError {
   if (named === null) {
     return fromTopic ?? new DecodeError('invalid_name', 'neither the topic nor the payload names a metric');

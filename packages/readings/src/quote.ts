@@ -1,6 +1,9 @@
 const LONGEST = 40;
 
-/** A value out of a payload, short and safe for a message: texts in quotes and cut, structures only named. */
+/**
+ * Formats a value of a payload for a message, short and safe: texts are quoted and truncated, structures are only
+ * named.
+ */
 export function quote(value: unknown): string {
   if (typeof value === 'string') {
     return value.length <= LONGEST ? JSON.stringify(value) : `${JSON.stringify(value.slice(0, LONGEST))}…`;

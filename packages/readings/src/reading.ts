@@ -1,7 +1,9 @@
 /**
- * How far the reading's time can be trusted.
- * `ok`; `skewed`: ahead of the receiver's clock by more than its tolerance;
- * `unsynced`: before the sensor could have had a clock at all (a board that booted without one).
+ * The quality of the reading's time.
+ *
+ * - `ok`: plausible.
+ * - `skewed`: ahead of the receiver's clock by more than its tolerance.
+ * - `unsynced`: before the year 2000, from a board that started without a clock.
  */
 export type Quality = 'ok' | 'skewed' | 'unsynced';
 
@@ -11,36 +13,36 @@ export const QUALITIES: readonly Quality[] = ['ok', 'skewed', 'unsynced'];
 export type ReadingValue = number | string;
 
 /**
- * One measured value. Its identity is (device, metric, time): the same identity with the same value is a
- * duplicate, with another value a correction, and the correction written last wins.
+ * One measured value. Its identity is (device, metric, time). The same identity with the same value is a duplicate,
+ * and with another value a correction. The last written correction is kept.
  */
 export interface Reading {
   /** Path of 1 to 8 segments, `site-3/boiler/probe-7`. */
   readonly device: string;
   /** One word, `temperature`. */
   readonly metric: string;
-  /** Microseconds since the Unix epoch, as the sensor says it; the receive time if it says none. */
+  /** Microseconds since the Unix epoch, from the sensor; the receive time when the sensor sends none. */
   readonly time: number;
   readonly value: ReadingValue;
-  /** Microseconds since the Unix epoch, when ingest got it. */
+  /** Microseconds since the Unix epoch when ingest received it. */
   readonly received: number;
-  /** Identifies one power cycle of the sensor; `null` where the sensor does not stamp. */
+  /** Identifies one power cycle of the sensor; `null` when the sensor does not send it. */
   readonly boot: string | null;
-  /** Counts the readings of one boot, from any start, by one; `null` where the sensor does not stamp. */
+  /** Counts the readings of one boot, by one, from any start; `null` when the sensor does not send it. */
   readonly seq: number | null;
   readonly quality: Quality;
 }
 
-// Never dots alone: names become URL paths, and clients fold `.` and `..` away.
+// Names of dots only are invalid, because names become URL paths and clients remove `.` and `..` there.
 const SEGMENT = /^(?!\.+$)[\p{L}\p{N}_.:@~-]+$/u;
 const MAX_SEGMENTS = 8;
 const MAX_DEVICE_LENGTH = 200;
 const MAX_METRIC_LENGTH = 64;
 
-/** Longest text value, in UTF-16 code units: what every backend can keep without truncation. */
+/** Longest text value, in UTF-16 code units, that every backend can store. */
 export const MAX_TEXT_LENGTH = 4096;
 
-/** Why `name` cannot be a device, or `null` when it can. */
+/** Why `name` is not a valid device name; `null` when it is. */
 export function deviceNameProblem(name: string): string | null {
   if (name.length === 0) return 'a device name cannot be empty';
   if (name.length > MAX_DEVICE_LENGTH) return `a device name has at most ${MAX_DEVICE_LENGTH} characters`;
@@ -54,7 +56,7 @@ export function deviceNameProblem(name: string): string | null {
   return null;
 }
 
-/** Why `name` cannot be a metric, or `null` when it can. */
+/** Why `name` is not a valid metric name; `null` when it is. */
 export function metricNameProblem(name: string): string | null {
   if (name.length === 0) return 'a metric name cannot be empty';
   if (name.length > MAX_METRIC_LENGTH) return `a metric name has at most ${MAX_METRIC_LENGTH} characters`;

@@ -1,15 +1,15 @@
 import type { Quality } from './reading.ts';
 
-/** Largest time a reading can carry: what a double counts exactly in microseconds (June 2255). */
+/** Largest time of a reading: the largest number of microseconds that a double represents exactly (June 2255). */
 export const MAX_TIME = Number.MAX_SAFE_INTEGER;
 
-/** How far ahead of the receiver's clock a reading may be before it is `skewed`, microseconds. */
+/** How far ahead of the receiver's clock a reading is still `ok`, microseconds. */
 export const SKEW_TOLERANCE = 60_000_000;
 
-/** How far ahead of the receiver's clock a time is still believed at all, microseconds: 24 hours. */
+/** How far ahead of the receiver's clock a time is accepted: 24 hours, in microseconds. */
 export const MAX_AHEAD = 86_400_000_000;
 
-/** 2000-01-01: a reading older than this comes from a board that has no clock yet. */
+/** 2000-01-01. An older reading comes from a board that has no clock yet. */
 const FIRST_SYNCED = Date.UTC(2000, 0, 1) * 1000;
 
 // Groups: year, month, day, hour, minute, second, fraction, zone sign, zone hours, zone minutes.
@@ -18,10 +18,10 @@ const ISO_8601 =
 const MAX_ISO_LENGTH = 40;
 
 /**
- * A sensor's time as integer microseconds since the Unix epoch, or `null` when it is none.
- * A number is read by size: below 1e11 seconds (fractions allowed), below 1e14 milliseconds, below 1e17
- * microseconds, else nanoseconds. A string is ISO 8601 date and time with up to nine decimals, of which six
- * are kept; without a zone it is UTC. Nothing before the epoch, nothing beyond `MAX_TIME`.
+ * Converts a sensor's time to integer microseconds since the Unix epoch, or returns `null` when it is invalid. The
+ * size of a number selects its unit: below 1e11 seconds (fractions allowed), below 1e14 milliseconds, below 1e17
+ * microseconds, else nanoseconds. A string is an ISO 8601 date and time with up to nine decimals, of which six are
+ * kept; without a zone it is UTC. Times before the epoch and after `MAX_TIME` are invalid.
  */
 export function parseTime(value: unknown): number | null {
   if (typeof value === 'number') return fromNumber(value);
@@ -59,7 +59,7 @@ function fromIso(text: string): number | null {
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
   if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null;
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  // Date.UTC rolls 30 February over into March, and reads the years 0 to 99 as 1900 to 1999.
+  // Date.UTC changes 30 February to a day in March, and the years 0 to 99 to 1900 to 1999.
   if (new Date(midnight).toISOString().slice(0, 10) !== text.slice(0, 10)) return null;
   const offset = (Number(zoneHour) * 60 + Number(zoneMinute)) * (sign === '-' ? -60 : 60);
   const seconds = midnight / 1000 + Number(hour) * 3600 + Number(minute) * 60 + Number(second) - offset;
@@ -68,15 +68,15 @@ function fromIso(text: string): number | null {
 }
 
 /**
- * How far `time` can be trusted, seen from `received` (both microseconds since the epoch): before the year
- * 2000 the board had no clock yet, and more than `tolerance` ahead its clock is wrong.
+ * The quality of `time` at the receive time `received` (both microseconds since the epoch): before the year 2000 the
+ * board had no clock yet, and more than `tolerance` ahead its clock is wrong.
  */
 export function timeQuality(time: number, received: number, tolerance: number = SKEW_TOLERANCE): Quality {
   if (time < FIRST_SYNCED) return 'unsynced';
   return time - received > tolerance ? 'skewed' : 'ok';
 }
 
-/** Microseconds since the epoch as ISO 8601 UTC with six decimals, `2026-11-21T14:05:08.000250Z`. */
+/** Formats microseconds since the epoch as ISO 8601 UTC with six decimals: `2026-11-21T14:05:08.000250Z`. */
 export function formatTime(time: number): string {
   const milliseconds = Math.floor(time / 1000);
   const micros = time - milliseconds * 1000;
@@ -87,8 +87,8 @@ export function formatTime(time: number): string {
 let monotonicOffset = 0;
 
 /**
- * Now, in microseconds since the epoch: the system clock's milliseconds, refined by the monotonic clock.
- * It follows the system clock when that steps, as it does on boards without a battery once NTP answers.
+ * The current time, microseconds since the epoch: the milliseconds of the system clock, refined by the monotonic
+ * clock. It follows steps of the system clock, for example when NTP first answers on a board without a battery.
  */
 export function now(): number {
   const monotonic = performance.now() * 1000;

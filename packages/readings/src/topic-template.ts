@@ -2,7 +2,7 @@ import { DecodeError } from './codec.ts';
 import { quote } from './quote.ts';
 import { deviceNameProblem, metricNameProblem } from './reading.ts';
 
-/** What a topic says about the readings published to it; `null` for what its template does not name. */
+/** The names that a topic gives to its readings; `null` for names that are not in its template. */
 export interface TopicNames {
   readonly device: string | null;
   readonly metric: string | null;
@@ -10,9 +10,9 @@ export interface TopicNames {
 
 export interface TopicTemplate {
   readonly template: string;
-  /** The MQTT filter to subscribe to; it may let more topics in than match. */
+  /** The MQTT filter to subscribe to. It may match more topics than `match`. */
   readonly filter: string;
-  /** `null`: another route's topic. A DecodeError: this route's topic, but its names cannot be stored. */
+  /** `null` for a topic of another route. A DecodeError for a topic of this route whose names cannot be stored. */
   match(topic: string): TopicNames | DecodeError | null;
 }
 
@@ -21,9 +21,15 @@ const DEVICE_PATH = '{device+}';
 const METRIC = '{metric}';
 
 /**
- * Compiles a topic template such as `sensors/{device+}/{metric}`. Each level is a literal, `{device}` or
- * `{metric}` (one level), `{device+}` (one level or more), or an MQTT wildcard, `+` or a last `#`. As in
- * MQTT, topics that begin with `$` match by literal only. Throws a TypeError on a template that is none.
+ * Compiles a topic template such as `sensors/{device+}/{metric}`. Each level is a literal, `{device}` or `{metric}`
+ * (one level), `{device+}` (one or more levels), or an MQTT wildcard, `+` or a last `#`. As in MQTT, topics that
+ * begin with `$` match literals only.
+ *
+ * @throws {TypeError} when the template is invalid
+ * @example
+ * const route = compileTopicTemplate('sensors/{device+}/{metric}');
+ * route.filter; // 'sensors/#'
+ * route.match('sensors/site-3/boiler/temperature'); // { device: 'site-3/boiler', metric: 'temperature' }
  */
 export function compileTopicTemplate(template: string): TopicTemplate {
   const levels = template.split('/');
@@ -64,7 +70,7 @@ export function compileTopicTemplate(template: string): TopicTemplate {
   return { template, filter, match };
 }
 
-/** True for a level that takes any number of topic levels. */
+/** Whether a level matches any number of topic levels. */
 function isOpen(level: string): boolean {
   return level === DEVICE_PATH || level === '#';
 }
@@ -80,13 +86,12 @@ function checkLevels(template: string, levels: readonly string[]): void {
   };
   if (template === '') fail('it is empty; try sensors/{device+}/{metric}');
   if (Buffer.byteLength(template) > 65_535) fail('a topic has at most 65535 bytes');
-  if (levels[0] === '$share')
-    fail('give the topic without $share/<group>/; the group is a setting of its own');
+  if (levels[0] === '$share') fail('give the topic without $share/<group>/; the group has its own setting');
   if (levels.filter((level) => level === DEVICE || level === DEVICE_PATH).length > 1) {
     fail('it names the device twice');
   }
   if (levels.filter((level) => level === METRIC).length > 1) fail('it names the metric twice');
-  if (levels.filter(isOpen).length > 1) fail('only one level can stand for many, {device+} or #');
+  if (levels.filter(isOpen).length > 1) fail('only one level can match several levels: {device+} or #');
   for (const [i, level] of levels.entries()) {
     if (level === '#' && i < levels.length - 1) fail('# must be its last level');
     if (level === '+' || level === METRIC || level === DEVICE || isOpen(level)) continue;

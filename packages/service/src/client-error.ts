@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { responseOf } from './connections.ts';
 
-// Requests that Node's parser refuses never reach a handler. They are answered here as everything else is.
+// Requests that Node's parser refuses do not reach a handler. They get a problem document, like every other error.
 
 interface Refusal {
   readonly status: string;
@@ -14,7 +14,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: '400 Bad Request',
     title: 'Request too long',
-    detail: 'The URL and the headers are longer than 16 KiB: ask for less in one request.',
+    detail: 'The URL and the headers are longer than 16 KiB: send a shorter request.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: '408 Request Timeout',
@@ -26,13 +26,13 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const MALFORMED: Refusal = {
   status: '400 Bad Request',
   title: 'Bad request',
-  detail: 'This is not an HTTP request that can be read.',
+  detail: 'The request is not valid HTTP.',
 };
 
-/** Answers what the parser refuses with a problem document, and ends its connection. */
+/** Answers requests that the parser refuses with a problem document, and closes their connections. */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Behind a part of an answer, another one would be taken for the rest of it.
+    // After the start of a response, a second response would be read as part of the first one.
     if (error.code === 'ECONNRESET' || !socket.writable || responseOf(socket)?.headersSent) {
       socket.destroy();
       return;
@@ -52,7 +52,7 @@ export function answerClientErrors(server: Server): void {
       'Connection: close',
     ];
     socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
-    // A client that goes on sending and never reads is not waited for.
+    // A client that continues to send and does not read is disconnected.
     setTimeout(() => socket.destroy(), 1000).unref();
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Whom an address counts as: an IPv4 address in both of its forms, and of an IPv6 address the first 64 bits, since
- * one machine can take all addresses behind them.
+ * The client of an address. Both forms of an IPv4 address are one client. Of an IPv6 address the first 64 bits are
+ * the client, because one machine can use all addresses below them.
  */
 export function clientOf(address: string | undefined): string {
   if (address === undefined) return 'unknown';

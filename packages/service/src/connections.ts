@@ -9,21 +9,21 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** Connections of one client. */
   readonly perClient: number;
-  /** Requests that wait behind another one on their connection (pipelining): in total, and of one client. */
+  /** Requests that wait for an earlier one on their connection (pipelining): in total, and of one client. */
   readonly pipelined: number;
   readonly pipelinedPerClient: number;
 }
 
 interface Client {
-  /** By the address and port of the other end, oldest first. */
+  /** By remote address and port, oldest first. */
   readonly sockets: Map<string, Socket>;
   pipelined: number;
 }
 
 /**
- * Bounds what the connections of a server hold, so that no client keeps another one out. At a bound, the client
- * with the most connections gives up its oldest one without a request under way; a new connection is refused
- * only when that client itself has nothing but requests under way.
+ * Bounds the connections of a server, so that no client excludes another one. At a bound, the oldest idle connection
+ * of the client with the most connections is closed. A new connection is refused only when that client itself has
+ * active requests on all its connections.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -39,7 +39,7 @@ export class Connections {
     return this.#sockets;
   }
 
-  /** Takes a new connection in, or destroys it. */
+  /** Adds a new connection, or destroys it. */
   add(socket: Socket): void {
     const name = clientOf(socket.remoteAddress);
     const client = this.#clients.get(name) ?? { sockets: new Map<string, Socket>(), pipelined: 0 };
@@ -58,7 +58,7 @@ export class Connections {
     });
   }
 
-  /** From now on the connection is known by the socket that has its requests. */
+  /** Replaces the TCP socket of a connection by its TLS socket, which has the requests. */
   secured(socket: TLSSocket): void {
     const sockets = this.#clients.get(clientOf(socket.remoteAddress))?.sockets;
     const key = keyOf(socket);
@@ -66,13 +66,13 @@ export class Connections {
   }
 
   /**
-   * Hands requests of one connection to `app` one after the other: Node itself would start all pipelined requests
-   * at once. Too many of them end their connection.
+   * Passes the requests of one connection to `app` one after the other; Node itself would start all pipelined
+   * requests at once. Too many of them close their connection.
    */
   inTurn(app: RequestListener): RequestListener {
     return (request, response) => {
       if (isLost(request)) return;
-      // Node gives a response its socket when all earlier ones of the connection are done.
+      // Node assigns the socket to a response when all earlier responses of the connection are complete.
       if (response.socket === null) this.#wait(request, response, app);
       else app(request, response);
     };
@@ -117,10 +117,10 @@ export class Connections {
   }
 }
 
-/** Ends the client's oldest connection that has no request under way. */
+/** Closes the client's oldest connection without an active request. */
 function dropIdle(client: Client): boolean {
   for (const [key, socket] of client.sockets) {
-    // A request is under way.
+    // A request is active.
     if (responseOf(socket) !== null) continue;
     drop(client, key, socket);
     return true;
@@ -128,7 +128,7 @@ function dropIdle(client: Client): boolean {
   return false;
 }
 
-/** The place is free at once, before the socket's `close`. */
+/** Frees the place at once, before the socket's `close` event. */
 function drop(client: Client, key: string, socket: Socket): void {
   client.sockets.delete(key);
   socket.destroy();
@@ -138,7 +138,10 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** The answer under way on a connection. Node keeps it there; nothing documented says it without a cost per request. */
+/**
+ * The active response of a connection. Node stores it in an internal field; the documented ways cost time for each
+ * request.
+ */
 export function responseOf(socket: Socket): ServerResponse | null {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? null;
 }

@@ -1,18 +1,19 @@
 import { maskUrl } from '@tidegauge/text';
 
-/** Node's codes in words. */
+/** Descriptions of Node's error codes. */
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection was cut',
-  ENOTFOUND: 'there is no host of that name',
-  EAI_AGAIN: 'the name cannot be looked up now',
-  EHOSTUNREACH: 'no way leads to that host',
-  ENETUNREACH: 'no way leads to that network',
-  UND_ERR_SOCKET: 'the connection was cut',
+  ECONNREFUSED: 'no program listens there',
+  ECONNRESET: 'the connection was closed',
+  ENOTFOUND: 'there is no host with this name',
+  EAI_AGAIN: 'the name cannot be resolved now',
+  EHOSTUNREACH: 'there is no route to the host',
+  ENETUNREACH: 'there is no route to the network',
+  UND_ERR_SOCKET: 'the connection was closed',
 };
 
 /**
- * `fetch` whose errors say what for, where and why; its own say "fetch failed".
+ * `fetch` with errors that contain the purpose, the URL and the reason; the errors of `fetch` are only "fetch
+ * failed".
  *
  * @param purpose completes "cannot …": `read the ledger of ingest`
  */
@@ -32,7 +33,7 @@ export async function fetchFor(
 function whyFailed(error: unknown, timeoutMs: number): string {
   const { name, message, cause } = error as Error;
   if (name === 'TimeoutError') return `no answer within ${timeoutMs} ms`;
-  // Where a name has several addresses, the error of each is in a list.
+  // When a name has several addresses, a list has the error of each.
   const { code, errors, message: reason } = (cause ?? {}) as NodeJS.ErrnoException & { errors?: Error[] };
   const words = code === undefined ? undefined : REASONS[code];
   return words === undefined ? reason || errors?.[0]?.message || message : `${words} (${code})`;

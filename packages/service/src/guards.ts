@@ -5,7 +5,7 @@ import { isSafe } from './logins.ts';
 import { Problem } from './problem.ts';
 import { ConfigError } from './program/config-error.ts';
 
-/** On every answer: nothing from elsewhere runs in the page, and the page runs nowhere else. */
+/** Headers of every response: the page loads nothing from other hosts, and no other site embeds it. */
 export const SECURITY_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
@@ -21,7 +21,7 @@ export const securityHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** The host in a Host header, without port and brackets. */
+/** The host of a Host header, without port and brackets. */
 function hostName(header: string): string {
   return header
     .replace(/:\d+$/, '')
@@ -29,12 +29,12 @@ function hostName(header: string): string {
     .toLowerCase();
 }
 
-/** Whether a Host header is one that a server listening there is to answer: on loopback, a local one. */
+/** Whether a server at this address serves a Host header. On loopback, only local names are served. */
 export function isHostServed(listen: string, host: string): boolean {
   return !isLoopback(listen) || isLoopback(hostName(host));
 }
 
-/** Whether a request names one host: of two, a proxy before this server may have gone by the other one. */
+/** Whether a request has at most one Host header. With two, a proxy could have used the other one. */
 export function namesOneHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -45,8 +45,8 @@ export function namesOneHost({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * What a browser on this machine must not be talked into. On loopback, a foreign name that resolves to
- * 127.0.0.1 (DNS rebinding) shows in Host; anywhere, another site's form shows in Origin.
+ * Protects against requests that foreign web pages make through a browser. On loopback, a foreign name that resolves
+ * to 127.0.0.1 (DNS rebinding) is visible in Host. On any address, a form of another site is visible in Origin.
  */
 export function guardBrowsers(listen: string): RequestHandler {
   return (request, _response, next) => {
@@ -58,12 +58,12 @@ export function guardBrowsers(listen: string): RequestHandler {
       throw new Problem(
         421,
         'Misdirected request',
-        `This server is local; it is not ${JSON.stringify(host)}.`,
+        `This server serves local names only, not ${JSON.stringify(host)}.`,
       );
     }
     const { origin } = request.headers;
     if (!isSafe(request.method) && origin !== undefined && originHost(origin) !== host) {
-      throw new Problem(403, 'Forbidden', `Pages of ${origin} may not change anything here.`);
+      throw new Problem(403, 'Forbidden', `Pages of ${origin} may not send requests that change data.`);
     }
     next();
   };
@@ -76,10 +76,10 @@ function originHost(origin: string): string | null {
 const MIN_TOKEN_LENGTH = 16;
 
 /**
- * Refuses to stand open: beyond loopback, a service that can be changed needs a token.
+ * Requires a token for a service that can be changed and listens on other addresses than loopback.
  *
- * @param variable the token's, for the message
- * @throws {ConfigError} when there is none, or one that can be guessed
+ * @param variable the variable of the token, for the message
+ * @throws {ConfigError} when there is no token, or one that is too short
  */
 export function checkToken(listen: string, token: string | null, variable: string): void {
   if (isLoopback(listen)) return;

@@ -1,8 +1,8 @@
-// Preferred numbers, ten to a decade: each bucket is about 25 % wide, so a quantile read from them is
-// within about 12 % of the truth.
+// Ten preferred numbers per decade: each bucket is about 25 % wide, so a quantile is within about 12 % of the exact
+// value.
 const STEPS = [1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.4, 8];
 
-/** The buckets of a histogram: many to answer quantiles, few for a small Prometheus to keep. */
+/** The buckets of a histogram: all of them for quantiles, and a few that are published to Prometheus. */
 export interface Scale {
   readonly bounds: Float64Array;
   /** Indexes of the published bounds: 1, 2 and 5 of each decade. */
@@ -21,12 +21,17 @@ function scale(firstDecade: number, decades: number): Scale {
 
 /** 10 microseconds to 800 seconds. */
 export const SECONDS = scale(-5, 8);
-/** 1 to 80,000 things. */
+/** 1 to 80,000 items. */
 export const COUNTS = scale(0, 5);
 
 /**
- * A histogram for the hot path: one observation is a binary search and three additions, and one call can
- * stand for many equal observations.
+ * A histogram for the hot path: one observation is a binary search and three additions, and one call can count many
+ * equal observations.
+ *
+ * @example
+ * const histogram = new Histogram();
+ * histogram.observe(0.004);
+ * histogram.quantile(0.99); // about 0.004
  */
 export class Histogram {
   readonly #bounds: Float64Array;
@@ -76,12 +81,12 @@ export class Histogram {
     return this.#bounds[this.#bounds.length - 1]!;
   }
 
-  /** A copy of its counts, for `since`. */
+  /** A copy of the counts, for `since`. */
   counts(): Float64Array {
     return this.#counts.slice();
   }
 
-  /** What it observed since its counts were as given: count and quantiles; the sum is not known. */
+  /** The observations since the counts were as given: their number and quantiles. The sum is not available. */
   since(earlier: Float64Array): Pick<Histogram, 'count' | 'quantile'> {
     const recent = new Histogram({ bounds: this.#bounds, published: this.#published });
     for (let index = 0; index < earlier.length; index++) {
@@ -92,7 +97,7 @@ export class Histogram {
     return recent;
   }
 
-  /** Cumulative published buckets, sum and count, as the Prometheus text format wants them. */
+  /** Cumulative published buckets, sum and count, for the Prometheus text format. */
   snapshot(): {
     readonly buckets: readonly (readonly [le: number, count: number])[];
     sum: number;

@@ -12,18 +12,21 @@ import { readPair, TLS_OPTIONS, type Tls, watchPair } from './tls.ts';
 /** A listening HTTP server and how to stop it. */
 export interface HttpServer {
   readonly port: number;
-  /** `http://host:port` or `https://host:port`, with the port that was really taken. */
+  /** `http://host:port` or `https://host:port` with the actual port. */
   readonly url: string;
-  /** Stops accepting, gives requests under way `graceMs`, then cuts what is left (streams never end alone). */
+  /**
+   * Stops accepting connections, waits `graceMs` for active requests, then closes the remaining connections (streams
+   * do not end by themselves).
+   */
   close(graceMs?: number): Promise<void>;
 }
 
-/** What the clients of a server may hold, and how long they may keep it waiting. */
+/** Limits of a server's clients: connections, and waiting times. */
 export interface HttpLimits extends ConnectionLimits {
   /** How long a client may take to send a request's headers, and the whole request, milliseconds. */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How long a body that is not sent, or an answer that is not read, may stand still, milliseconds. */
+  /** How long a request body or a response may make no progress, milliseconds. */
   readonly stallMs: number;
 }
 
@@ -38,17 +41,17 @@ export const HTTP_LIMITS: HttpLimits = {
   stallMs: 20_000,
 };
 
-/** How far Node's own timeouts may be late: it looks at all connections this often. */
+/** Node checks its timeouts at this interval, so they can be late by as much. */
 const CHECK_MS = 1000;
 
 const WARN_EVERY_MS = 10_000;
 
 /**
- * Listens; the limits of clients are set here so that no service forgets them.
+ * Starts an HTTP or HTTPS server with limits for its clients.
  *
- * @param setting names the port in the error: the flag or variable to change when it is taken
- * @param tls HTTPS only, with the certificate of these files; a renewed one is used without a restart
- * @throws {ConfigError} when the port is taken or not permitted, or the certificate cannot be used
+ * @param setting names the port in the error: the flag or variable to change when it is in use
+ * @param tls HTTPS only, with the certificate of these files; a renewed certificate is used without a restart
+ * @throws {ConfigError} when the port is in use or not permitted, or the certificate cannot be used
  */
 export async function listen(
   app: RequestListener,
@@ -77,7 +80,7 @@ export async function listen(
       : createTlsServer({ ...options, ...TLS_OPTIONS, ...pair, handshakeTimeout: headersMs }, turns);
   server.timeout = stallMs;
   server.on('timeout', (socket: Socket) => endStalled(socket, stallMs));
-  // Before Node's own listener, which makes a parser for the connection.
+  // Added before Node's own listener, which creates a parser for the connection.
   server.prependListener('connection', (socket: Socket) => connections.add(socket));
   server.on('secureConnection', (socket: TLSSocket) => connections.secured(socket));
   answerClientErrors(server);
@@ -98,7 +101,7 @@ export async function listen(
   };
 }
 
-/** A connection that cannot be accepted must not end the process. Reported at most once in `WARN_EVERY_MS`. */
+/** Reports a connection that cannot be accepted, at most once in `WARN_EVERY_MS`. It must not end the process. */
 function warn(): (error: Error) => void {
   let warned = Number.NEGATIVE_INFINITY;
   return (error) => {
@@ -108,11 +111,11 @@ function warn(): (error: Error) => void {
   };
 }
 
-/** Nothing moved on the connection for `stallMs`: ends it, unless only this side keeps the client waiting. */
+/** Closes a connection without progress for `stallMs`, unless only the server keeps the client waiting. */
 function endStalled(socket: Socket, stallMs: number): void {
   const response = responseOf(socket);
   if (response === null || socket.writableLength > 0) {
-    // Idle for longer than connections are kept, or its client does not read.
+    // The connection was idle for too long, or its client does not read.
     socket.destroy();
   } else if (response.req.complete) {
     socket.setTimeout(stallMs);
@@ -153,7 +156,7 @@ function close(server: Server, graceMs: number): Promise<void> {
   });
 }
 
-/** True for names and addresses that only this machine reaches; 127.0.0.1.example.org is a name like any other. */
+/** Whether a name or address is only reachable from this machine. 127.0.0.1.example.org is not. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

@@ -7,19 +7,19 @@ import { ConfigError } from './program/config-error.ts';
 
 const POLL_MS = 100;
 
-/** A directory that this process alone may use. */
+/** A directory that only this process may use. */
 export interface DirectoryLock {
   release(): void;
 }
 
 /**
- * Takes a directory for this process, makes it when it is not there. The lock is one of the operating system, on a
- * small SQLite file: it ends with the process, however that ends, so that none is ever left behind.
+ * Locks a directory for this process, and creates the directory if necessary. The lock is a lock of the operating
+ * system on a small SQLite file: it ends with the process, however the process ends.
  *
- * @param name tells locks of one directory apart; the file is `<name>.lock`
- * @param waitMs how long another process may take to end
- * @param setting names what to change in the error
- * @throws {ConfigError} names the process that has it
+ * @param name distinguishes locks of one directory; the file is `<name>.lock`
+ * @param waitMs how long to wait for the end of another process, milliseconds
+ * @param setting the setting to change, for the error
+ * @throws {ConfigError} with the process that has the lock
  */
 export async function lockDirectory(
   directory: string,
@@ -66,7 +66,7 @@ function open(directory: string, path: string, setting: string): DatabaseSync {
   }
 }
 
-/** ` (process 12 on host)`, or nothing where that cannot be read. */
+/** ` (process 12 on host)`, or an empty text when the owner cannot be read. */
 function ownerOf(db: DatabaseSync): string {
   try {
     const row = db.prepare('select text from owner').get() as { text: string } | undefined;

@@ -1,11 +1,11 @@
 const COLOURS: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31' };
-/** What the head of the line says, or what nobody reads on a terminal. */
+/** Fields at the start of the line, and fields that a terminal does not show. */
 const HEAD = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'err']);
-/** A terminal takes these as commands; JSON leaves them as they are. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Control characters, which a terminal would execute; JSON escapes them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
 
-/** An event of the log as a person reads it: `14:05:09.123 WARN ingest: the broker is away (reason=refused)`. */
+/** Formats a log event for a terminal: `14:05:09.123 WARN ingest: the broker is unavailable (reason=refused)`. */
 export function readable(logged: object, colours: boolean): string {
   const event = logged as Record<string, unknown>;
   const time = new Date(String(event.time)).toISOString().slice(11, 23);

@@ -8,9 +8,13 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * Structured logs, an event that an operator would act on each, to standard error: object first, constant message
- * second. A terminal gets readable lines, anything else a line of JSON. Secrets are replaced: what the configuration
- * names as one, passwords in URLs, and anything called so.
+ * Creates a structured logger that writes to standard error: an object first, a constant message second. A terminal
+ * gets readable lines, anything else one line of JSON per event. Secrets are masked: secret settings, passwords in
+ * URLs, and fields with names such as `password`.
+ *
+ * @example
+ * const logger = createLogger('ingest', 'info');
+ * logger.info({ store: 'sqlite' }, 'ingest is ready');
  */
 export function createLogger(name: string, level: LogLevel): Logger {
   return pino(
@@ -28,7 +32,7 @@ export function createLogger(name: string, level: LogLevel): Logger {
   );
 }
 
-/** Every line goes through here, with its message, its errors and what a child logger adds to it. */
+/** Writes every line, after it has masked its message, errors and fields. */
 function destination() {
   const out = pino.destination({ fd: 2, sync: true });
   const { NO_COLOR } = process.env;

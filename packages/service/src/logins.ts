@@ -6,19 +6,19 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { Problem } from './problem.ts';
 
-/** Wrong tokens that a client may send in a row, and after how long it may send one more. */
+/** Wrong tokens that a client may send in a row, and the time after which it may send one more. */
 const BURST = 10;
 const REFILL_MS = 6000;
-/** Clients that are remembered; beyond it the one that was least recently heard of is forgotten. */
+/** Clients that are remembered; then the least recently used one is removed. */
 const MAX_CLIENTS = 10_000;
-/** Lines of the log about failed logins in a minute; what is left out is counted in the next one. */
+/** Log lines about failed logins per minute; the next minute's line has the number of omitted ones. */
 const LOG_LINES = 30;
 const MINUTE_MS = 60_000;
 
 export interface LoginOptions {
-  /** Where there is none, nobody has to log in. */
+  /** With null, no login is needed. */
   readonly token: string | null;
-  /** The token's, for messages. */
+  /** The variable of the token, for messages. */
   readonly variable: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -29,16 +29,16 @@ export interface LoginOptions {
 type Outcome = 'ok' | 'missing' | 'wrong' | 'throttled';
 
 /**
- * Bearer tokens (RFC 6750) of requests that change something. Failed logins are logged, counted, and throttled per
- * client address. A throttled client's token is not looked at, unless that client has logged in before: behind a
- * router or a Swarm's ingress network many clients have one address, and one of them must not lock out the others.
+ * Checks bearer tokens (RFC 6750) of requests that change something. Failed logins are logged, counted, and throttled
+ * per client address. The token of a throttled client is not checked, unless that client has logged in before: behind
+ * a router or a Swarm's ingress network many clients share one address, and one of them must not lock out the others.
  */
 export class Logins {
   readonly #options: LoginOptions;
   readonly #expected: Buffer | null;
   readonly #now: () => number;
   readonly #known = new Recent<true>();
-  /** The moment from which on a client has all of its tries again. */
+  /** The time at which a client has all its attempts again. */
   readonly #failed = new Recent<number>();
   readonly #counts = { missing: 0, wrong: 0, throttled: 0 };
   readonly #log = { from: 0, lines: 0, left: 0 };
@@ -55,12 +55,12 @@ export class Logins {
     );
   }
 
-  /** Whether a request carries the token. A failure is not counted: it is for `guard` to refuse the request. */
+  /** Whether a request has the token. A failure is not counted: `guard` refuses the request. */
   passes(request: IncomingMessage): boolean {
     return this.#outcome(request) === 'ok';
   }
 
-  /** Refuses methods that change something without the token. */
+  /** Refuses requests without the token when their method changes something. */
   readonly guard: RequestHandler = (request, response, next) => {
     if (isSafe(request.method)) return next();
     const outcome = this.#outcome(request);
@@ -74,13 +74,15 @@ export class Logins {
     }
     if (outcome === 'throttled') {
       const retryAfter = Math.max(1, Math.ceil((this.#wait(client) + 1) / 1000));
-      const detail = `Too many wrong tokens came from this address: the next is looked at in ${retryAfter} s.`;
+      const detail = `Too many wrong tokens came from this address: the next one is checked in ${retryAfter} s.`;
       throw new Problem(429, 'Too many failed logins', detail, { retryAfter });
     }
     response.setHeader('WWW-Authenticate', 'Bearer realm="tidegauge"');
     const { variable } = this.#options;
     const detail =
-      outcome === 'missing' ? `This needs Authorization: Bearer <${variable}>.` : 'The token is wrong.';
+      outcome === 'missing'
+        ? `This request needs the header Authorization: Bearer <${variable}>.`
+        : 'The token is wrong.';
     throw new Problem(401, 'Unauthorized', detail);
   };
 
@@ -98,7 +100,7 @@ export class Logins {
     return throttled ? 'throttled' : 'wrong';
   }
 
-  /** Milliseconds until a client may try again; 0 or less: now. */
+  /** Milliseconds until a client may try again; 0 or less means now. */
   #wait(client: string): number {
     const all = this.#failed.get(client);
     return all === undefined ? 0 : all - this.#now() - (BURST - 1) * REFILL_MS;
@@ -125,12 +127,12 @@ export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
-/** Equal lengths for the timing-safe comparison, whatever was sent. */
+/** A hash, because the timing-safe comparison needs equal lengths. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** A map of bounded size that forgets what was least recently set. */
+/** A map of bounded size that removes the entry that was set least recently. */
 class Recent<T> {
   readonly #map = new Map<string, T>();
 

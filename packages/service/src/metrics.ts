@@ -3,25 +3,31 @@ import { Histogram, type Scale, SECONDS } from './histogram.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A value read when Prometheus asks: hot paths keep plain numbers and pay nothing for metrics. */
+/** A value that is read at scrape time, so that hot paths only maintain plain numbers. */
 export interface Sample {
   readonly labels?: Labels;
   readonly value: number;
 }
 
 /**
- * The metrics of one process. Counters and gauges are read from the
- * program's own numbers at scrape time, so what a scrape shows and what the program believes cannot differ.
+ * The metrics of one process. Counters and gauges are read from the program's own numbers at scrape time, so metrics
+ * and program cannot differ.
+ *
+ * @example
+ * const metrics = new Metrics();
+ * let received = 0;
+ * metrics.counter('tidegauge_messages_total', 'Messages received', () => [{ value: received }]);
  */
 export class Metrics {
   readonly registry = new Registry();
 
   constructor() {
-    // Its event-loop monitor wakes the process that often; at the default of 10 ms it is most of an idle service's CPU.
+    // The event-loop monitor wakes the process at this interval. The default of 10 ms causes most of the CPU time of
+    // an idle service.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 500 });
   }
 
-  /** A counter whose samples `read` returns; each must only grow. */
+  /** Registers a counter. `read` returns its samples; each must only grow. */
   counter(
     name: string,
     help: string,
@@ -53,10 +59,10 @@ export class Metrics {
     });
   }
 
-  /** A histogram per combination of labels, each made on first use and kept. */
+  /** Registers a histogram with one child per combination of labels, created on first use. */
   histogram(name: string, help: string, scale: Scale = SECONDS): HistogramMetric {
     const metric = new HistogramMetric(name, help, scale);
-    // The registry asks a metric only for its name and `get()`.
+    // The registry only uses the name and `get()` of a metric.
     this.registry.registerMetric(metric as unknown as Metric<string>);
     return metric;
   }
@@ -67,7 +73,7 @@ export class Metrics {
   }
 }
 
-/** `reset` leaves a metric without labels at 0, though nothing was read. */
+/** After `reset` a metric without labels still has the sample 0, so it is removed. */
 function empty(metric: Counter<string> | Gauge<string>, labelNames: readonly string[]): void {
   metric.reset();
   if (labelNames.length === 0) metric.remove();
@@ -86,13 +92,13 @@ export class HistogramMetric {
     this.#scale = scale;
   }
 
-  /** The histogram of one combination of labels; callers on a hot path keep it. */
+  /** The histogram of one combination of labels. Callers on a hot path keep it. */
   with(labels: Labels): Histogram {
     const known = this.#children.get(JSON.stringify(labels));
     return known?.histogram ?? this.adopt(labels, new Histogram(this.#scale));
   }
 
-  /** Shows a histogram that the program keeps itself. */
+  /** Adds a histogram that the program maintains. */
   adopt(labels: Labels, histogram: Histogram): Histogram {
     this.#children.set(JSON.stringify(labels), { labels, histogram });
     return histogram;

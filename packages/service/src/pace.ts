@@ -2,12 +2,12 @@ import type { RequestListener } from 'node:http';
 import { clientOf } from './clients.ts';
 import { RoundRobin } from './round-robin.ts';
 
-/** Work on requests in one turn of the event loop, milliseconds; what comes beyond waits for the next turn. */
+/** Time for requests in one turn of the event loop, milliseconds; further requests wait for the next turn. */
 const TURN_MS = 10;
 
 /**
- * Spreads requests that arrive at the same moment, on many connections, over several turns of the event loop, so that
- * timers and other clients' answers go on in between; clients take turns. A request that comes alone is not delayed.
+ * Spreads simultaneous requests of many connections over several turns of the event loop, so that timers and other
+ * responses continue; clients take turns. A single request is not delayed.
  */
 export function paced(app: RequestListener): RequestListener {
   const waiting = new RoundRobin<() => void>();

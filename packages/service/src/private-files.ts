@@ -5,16 +5,16 @@ import type { Logger } from './logger.ts';
 const OTHERS = 0o077;
 
 /**
- * Takes what others may do with files of ours away from them: files that an older version has made, or one with
- * another umask. The directory itself may hold more than ours: others who may look into it are reported.
+ * Removes the permissions of other users from the service's files, which an older version or another umask may have
+ * set. The directory can contain other files; if other users can read it, that is logged.
  *
- * @param isOurs by the name of a file in the directory
+ * @param isOurs whether a file of the directory belongs to the service, by its name
  */
 export function keepPrivate(directory: string, isOurs: (name: string) => boolean, logger: Logger): void {
   const { mode, uid } = lstatSync(directory);
   if ((mode & OTHERS) !== 0) {
     const fix = `chmod 700 ${directory}`;
-    logger.warn({ directory, fix }, 'others on this machine may look into the data directory');
+    logger.warn({ directory, fix }, 'other users of this machine can list the data directory');
   }
   const self = process.getuid?.();
   if (self === undefined || (uid !== self && self !== 0)) return;

@@ -1,18 +1,18 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import type { Logger } from './logger.ts';
 
-/** An RFC 9457 problem document; `type` is `about:blank`, so `title` is the status phrase's meaning. */
+/** An RFC 9457 problem document. `type` is `about:blank`. */
 export interface ProblemDetails {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
-  /** Which inputs were wrong, for validation failures. */
+  /** The invalid inputs, for validation errors. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[];
   /** Seconds for `Retry-After`. */
   readonly retryAfter?: number;
 }
 
-/** Thrown by a handler to answer with a problem document. */
+/** An error that is answered with a problem document. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly details: ProblemDetails;
@@ -37,14 +37,14 @@ export function sendProblem(response: Response, instance: string, details: Probl
     .send(JSON.stringify({ type: 'about:blank', ...document, instance }));
 }
 
-/** The last route: nothing is here. */
+/** The last route: answers 404. */
 export const notFound: RequestHandler = (request) => {
   throw new Problem(404, 'Not found', `There is no ${request.method} ${request.path} here.`);
 };
 
 /**
- * Turns whatever a handler threw into a problem document. `translate` knows the service's own errors;
- * what nobody knows is logged with its cause and answered without it.
+ * Answers an error of a handler with a problem document. `translate` converts the service's own errors. An unknown
+ * error is logged with its cause, and answered without it.
  */
 export function problemHandler(
   logger: Logger,
@@ -63,7 +63,7 @@ export function problemHandler(
   };
 }
 
-/** Body parsers throw errors that carry their status; anything else is our own fault. */
+/** Body parsers throw errors with a status; any other error is a defect of the service. */
 function fromHttpError(error: unknown): ProblemDetails {
   const { status, expose, message } = error as { status?: number; expose?: boolean; message?: string };
   if (typeof status === 'number' && status >= 400 && status < 500 && expose) {
@@ -72,6 +72,6 @@ function fromHttpError(error: unknown): ProblemDetails {
   return {
     status: 500,
     title: 'Internal error',
-    detail: 'Something failed here; the log of this service says what.',
+    detail: 'An unexpected error occurred; the log of this service has the details.',
   };
 }

@@ -1,12 +1,12 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
-// Node's parser reads a piece of 64 KiB to its end, also when the connection was destroyed meanwhile: with pipelining
-// that can be 2,500 requests, of some 7 KB each, which live until the event loop closes the connection. Requests of a
-// destroyed connection are all this one, and take no memory.
+// Node's parser reads a chunk of 64 KiB to its end, even when the connection was destroyed meanwhile. With pipelining
+// that can be 2,500 requests of about 7 KB each, which live until the event loop closes the connection. All requests
+// of a destroyed connection are therefore one shared object.
 
-class Nobody extends IncomingMessage {
-  // A body would end more than once.
+class LostRequest extends IncomingMessage {
+  // Prevents the body from ending more than once.
   override push(): boolean {
     return false;
   }
@@ -16,7 +16,7 @@ class Nobody extends IncomingMessage {
   }
 }
 
-class NoAnswer extends ServerResponse {
+class LostResponse extends ServerResponse {
   override on(): this {
     return this;
   }
@@ -30,10 +30,10 @@ class NoAnswer extends ServerResponse {
   }
 }
 
-const NOBODY = new Nobody(new Socket());
-const NO_ANSWER = new NoAnswer(NOBODY);
+const NOBODY = new LostRequest(new Socket());
+const NO_ANSWER = new LostResponse(NOBODY);
 
-/** A request, or `isLost`'s if its connection was destroyed. */
+/** A request, or the shared lost request when its connection was destroyed. */
 export class HttpRequest extends IncomingMessage {
   // biome-ignore lint/correctness/noUnreachableSuper: it returns another object then
   constructor(socket: Socket) {
@@ -52,7 +52,7 @@ export class HttpResponse extends ServerResponse {
   }
 }
 
-/** Whether a request came over a connection that was destroyed already. */
+/** Whether the connection of a request was destroyed before the request was read. */
 export function isLost(request: IncomingMessage): boolean {
   return request === NOBODY;
 }

@@ -1,9 +1,9 @@
-/** Items that have left a queue before it is cut; cutting costs the length of the rest. */
+/** Number of removed items before a queue is compacted; compacting costs the length of the rest. */
 const COMPACT = 64;
 
 /** A queue in which clients take turns: one with many items does not delay the others. */
 export class RoundRobin<T> {
-  /** By client; the one that has waited longest since its last turn is first. */
+  /** By client; the client that has waited longest since its last turn is first. */
   readonly #queues = new Map<string, { readonly items: T[]; next: number }>();
 
   get isEmpty(): boolean {
@@ -16,13 +16,13 @@ export class RoundRobin<T> {
     else queue.items.push(item);
   }
 
-  /** The next item of a client that may have a turn now. */
+  /** Returns the next item of a client that may have a turn. */
   shift(mayHave: (client: string) => boolean = () => true): T | undefined {
     for (const [client, queue] of this.#queues) {
       if (!mayHave(client)) continue;
       const item = queue.items[queue.next++];
       this.#queues.delete(client);
-      // A queue that never becomes empty must not keep what has left it.
+      // A queue that never becomes empty must not keep its removed items.
       if (queue.next >= COMPACT && queue.next * 2 >= queue.items.length) {
         queue.items.splice(0, queue.next);
         queue.next = 0;

@@ -3,7 +3,7 @@ import { redactor } from '@tidegauge/text';
 const known = new Set<string>();
 let current = redactor(known);
 
-/** From now on the logs of this process do not show this text, whatever message it is in. */
+/** Registers a secret, which logs of this process do not show from now on. */
 export function keepSecret(secret: string): void {
   if (known.has(secret)) return;
   known.add(secret);
@@ -11,8 +11,8 @@ export function keepSecret(secret: string): void {
 }
 
 /**
- * A text as it may be logged: without the secrets of this process's configuration, and URLs without passwords. Not for
- * answers to clients: a client could find out a secret by asking which words are hidden.
+ * Masks a text for a log: secrets of the configuration and passwords in URLs. Do not use it for answers to clients: a
+ * client could discover a secret by testing which words are masked.
  */
 export function redact(text: string): string {
   return current(text);

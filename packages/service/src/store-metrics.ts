@@ -1,10 +1,10 @@
 import type { Histogram } from './histogram.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Told of every store call: the operation, how long it took in seconds, and the error code if it failed. */
+/** Called for every store call with the operation, its duration in seconds, and the error code of a failure. */
 export type ObserveStore = (op: string, seconds: number, errorCode: string | null) => void;
 
-/** Registers `tidegauge_store_seconds` and `tidegauge_store_errors_total` and returns what feeds them. */
+/** Registers `tidegauge_store_seconds` and `tidegauge_store_errors_total`. Returns the function that updates them. */
 export function observeStore(metrics: Metrics, backend: string): ObserveStore {
   const seconds = metrics.histogram('tidegauge_store_seconds', 'Duration of store calls');
   const histograms = new Map<string, Histogram>();

@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from './logger.ts';
 import { ConfigError } from './program/config-error.ts';
 
-/** PEM files of a server: its certificate (with those between it and the authority) and its private key. */
+/** PEM files of a server: its certificate chain and its private key. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
@@ -12,13 +12,13 @@ export interface TlsFiles {
 /** What a server needs for HTTPS. */
 export interface Tls {
   readonly files: TlsFiles;
-  /** It gets one line for each renewed certificate, and one for each that cannot be used. */
+  /** Logs each renewed certificate, and each one that cannot be used. */
   readonly logger: Logger;
   /** How often the files are read again. */
   readonly pollMs?: number;
 }
 
-/** Certificate and key as they were read. */
+/** The contents of certificate and key. */
 export interface Pair {
   readonly cert: string;
   readonly key: string;
@@ -33,7 +33,7 @@ export const TLS_OPTIONS = { minVersion: 'TLSv1.2' } as const;
 const POLL_MS = 5000;
 
 /**
- * The TLS files that two settings name; null when neither is set.
+ * The TLS files of two settings; null when neither is set.
  *
  * @throws {ConfigError} when only one is set
  */
@@ -47,9 +47,9 @@ export function tlsFiles(cert: string | null, key: string | null, prefix = 'HTTP
 }
 
 /**
- * Reads certificate and key and checks that they belong together.
+ * Reads certificate and key, and checks that they match.
  *
- * @throws {ConfigError} that names the file and what is wrong with it
+ * @throws {ConfigError} with the file and the problem
  */
 export async function readPair(files: TlsFiles): Promise<Pair> {
   const [cert, key] = await Promise.all([
@@ -78,11 +78,11 @@ async function read(file: string, what: string): Promise<string> {
 }
 
 /**
- * Gives a server the certificate that is in the files whenever they have changed, without a restart. New connections
- * get it; open ones go on. Files that cannot be used, such as a new certificate whose key is not there yet, leave
- * the server with what it has. Returns what ends the watch.
+ * Reloads the certificate of a server when its files change, without a restart. New connections use it; open
+ * connections continue. When the files cannot be used, for example because the new key is not there yet, the server
+ * keeps its certificate. Returns a function that ends the watch.
  *
- * The files are polled: a mounted secret or a link that is switched sends no event that every file system reports.
+ * The files are polled, because not every file system reports changes of mounted secrets and links.
  */
 export function watchPair(server: Server, pair: Pair, { files, logger, pollMs = POLL_MS }: Tls): () => void {
   let current = pair;

@@ -1,19 +1,22 @@
 const MASK = '***';
 const SCHEME = /^([^:]*:)(\/*)/;
-/** Names of options whose value is a secret, also where a driver's URL has them. */
+/** Names of options with a secret value, also those in the URLs of drivers. */
 const SECRET_NAME = /pass|pwd|secret|token|credential|api[-_]?key|mechanismproperties/i;
 const OPTION = /[?&;#]([^=&;#?]*)=([^&]*)/g;
-/** A URL in the midst of a text. It has no spaces, and it goes on up to what encloses it, behind the last @. */
+/** A URL within a text. It has no spaces, and extends after its last @ up to an enclosing character. */
 const URL_IN_TEXT = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/(?:\S{0,4096}@)?[^\s"'<>`]*/gi;
-/** What ends a clause behind a URL (`http://host:80: refused`) is no part of it. */
+/** Punctuation after a URL (`http://host:80: refused`) is not part of it. */
 const PUNCTUATION = /[:.,;]+$/;
 /** Shorter secrets would hide unrelated text: `a` is in every word. */
 const MIN_REDACTED = 4;
 
 /**
- * The URL with its password, and options that look like secrets, replaced by `***`. Takes any text, also a URL that
- * is wrong, and hides too much rather than too little: everything from the user's colon to the last @; and where
- * there is no @, everything behind a colon that no port follows.
+ * Replaces the password of a URL, and options with secret names, by `***`. It accepts any text, also an invalid URL,
+ * and masks too much rather than too little: everything from the user's colon to the last @, and without an @
+ * everything after a colon that is not followed by a port.
+ *
+ * @example
+ * maskUrl('postgres://user:secret@host/db'); // 'postgres://user:***@host/db'
  */
 export function maskUrl(text: string): string {
   const [start, slashes] = startOf(text);
@@ -29,7 +32,7 @@ export function maskUrl(text: string): string {
   return hide(text, hidden);
 }
 
-/** Every URL in a text, such as a driver's error message, masked. */
+/** Masks every URL in a text, such as a driver's error message. */
 export function maskUrls(text: string): string {
   if (!text.includes('://')) return text;
   return text.replace(URL_IN_TEXT, (found) => {
@@ -38,7 +41,7 @@ export function maskUrls(text: string): string {
   });
 }
 
-/** The secrets in a URL, as they are written and decoded: its password, and options that look like secrets. */
+/** Finds the secrets in a URL, as written and decoded: its password, and options with secret names. */
 export function secretsIn(url: string): string[] {
   const found = secretOptions(url).map(({ from, to }) => url.slice(from, to));
   const [start] = startOf(url);
@@ -48,7 +51,7 @@ export function secretsIn(url: string): string[] {
   return [...new Set(found.flatMap((secret) => [secret, decoded(secret)]))];
 }
 
-/** Replaces known secrets wherever they are in a text, as they are and percent-encoded; URLs are masked too. */
+/** Returns a function that replaces known secrets in a text, plain and percent-encoded, and masks URLs. */
 export function redactor(secrets: Iterable<string>): (text: string) => string {
   const known = [...secrets].flatMap((secret) => [secret, encodeURIComponent(secret), encodeURI(secret)]);
   const sought = [...new Set(known)]
@@ -59,20 +62,20 @@ export function redactor(secrets: Iterable<string>): (text: string) => string {
 
 type Range = readonly [from: number, to: number];
 
-/** Where the part behind scheme and slashes begins, and how many slashes there are. */
+/** The offset after scheme and slashes, and the number of slashes. */
 function startOf(text: string): [start: number, slashes: number] {
   const [all = '', , slashes = ''] = SCHEME.exec(text) ?? [];
   return [all.length, slashes.length];
 }
 
-/** Where the values of options are that name a secret. */
+/** The ranges of the values of options with secret names. */
 function secretOptions(text: string): { readonly from: number; readonly to: number }[] {
   return [...text.matchAll(OPTION)]
     .filter(([, name]) => SECRET_NAME.test(decoded(name!)))
     .map(({ 0: all, 1: name, index }) => ({ from: index + name!.length + 2, to: index + all.length }));
 }
 
-/** The first colon that no port follows, or -1: behind it can be a password whose host is missing. */
+/** The first colon that is not followed by a port, or -1. A password whose host is missing can follow it. */
 function oddPort(text: string, start: number): number {
   const hosts = text.slice(start).replace(/[/?#].*$/s, '');
   for (const { index } of hosts.matchAll(/:/g)) {
@@ -83,7 +86,7 @@ function oddPort(text: string, start: number): number {
   return -1;
 }
 
-/** The text with each range, and ranges that touch as one, replaced. */
+/** The text with each range replaced, and adjoining ranges replaced as one. */
 function hide(text: string, ranges: readonly Range[]): string {
   let shown = '';
   let end = 0;

@@ -1,17 +1,17 @@
 // Math.pow and Math.log differ between engines (and processors) in their last bits, and a zipfian draw is rounded
-// down to a whole number: once in some ten thousand draws the streams of Node and k6 would part. So a result that
-// its engine's last bits could decide is computed here, in whole numbers, where all agree.
+// down to a whole number: about once in ten thousand draws the streams of Node and k6 would differ. A result that
+// depends on these last bits is computed here with whole numbers, which are equal on all engines.
 
 const BITS = 100n;
 const ONE = 1n << BITS;
 const LN_2 = logOf(2n, 1n);
 const MANTISSA = 0x20_0000_0000_0000;
-/** Far more than any engine's Math.pow is off by: Go's, in k6, by 1e-14. */
+/** Far more than the error of any engine's Math.pow (Go's, in k6, is 1e-14). */
 const DOUBT = 1e-12;
 
 /**
- * The whole part of a positive number that an engine computed as `approximate`; `exact` is asked for it when
- * that is too near a whole number to be sure.
+ * The whole part of a positive number that an engine computed as `approximate`. `exact` is called when that is too
+ * close to a whole number.
  */
 export function wholePart(approximate: number, exact: () => number): number {
   const whole = Math.floor(approximate);
@@ -78,7 +78,7 @@ function exponential(x: bigint): number {
   return toNumber(sum, Number(halvings) - 100);
 }
 
-/** value * 2^scale, rounded by hand: k6's Number() takes the lowest 64 bits of a BigInt. */
+/** value * 2^scale, rounded here because k6's Number() uses only the lowest 64 bits of a BigInt. */
 function toNumber(value: bigint, scale: number): number {
   const negative = value < 0n;
   let magnitude = negative ? -value : value;

@@ -6,7 +6,7 @@ import { deterministicValue, randomValue } from './values.ts';
 /** Text fields by name, `field0` .. */
 export type Values = Readonly<Record<string, string>>;
 
-/** What a workload writes into fields. */
+/** The field values that a workload writes. */
 export class FieldValues {
   readonly #names: readonly string[];
   readonly #random: Random;
@@ -43,8 +43,8 @@ export class FieldValues {
 }
 
 /**
- * Whether fields that were read are what data integrity demands: all that were asked for, each with the value that
- * follows from its key and name.
+ * Whether the fields that were read are correct: all requested fields are present, each with the value that follows
+ * from its key and name.
  */
 export function isIntact(
   workload: RecordWorkload,

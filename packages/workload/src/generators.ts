@@ -3,7 +3,7 @@ import { hashModulo } from './hash.ts';
 import type { Random } from './random.ts';
 import { Zipfian } from './zipfian.ts';
 
-/** Gives the next number. All are YCSB's generator of that name, draw for draw. */
+/** Returns the next number. Each generator equals YCSB's generator of that name, draw for draw. */
 export type Generator = () => number;
 
 export function constant(value: number): Generator {
@@ -16,7 +16,7 @@ export function uniform(random: Random, low: number, high: number): Generator {
   return () => random.below(interval) + low;
 }
 
-/** From `low` to `high`, both included, the lower the likelier. */
+/** From `low` to `high`, both included; lower numbers are more likely. */
 export function zipfian(random: Random, low: number, high: number): Generator {
   const generator = new Zipfian(random, high - low + 1);
   return () => low + generator.next();
@@ -25,14 +25,14 @@ export function zipfian(random: Random, low: number, high: number): Generator {
 const SCRAMBLED_ITEMS = 10_000_000_000;
 const SCRAMBLED_ZETA = 26.46902820178302;
 
-/** Popularity of 10^10 items, strewn by hash over `low` to `high`, so that many of those are popular. */
+/** The popularity of 10^10 items, distributed by hash over `low` to `high`, so that many of those are popular. */
 export function scrambledZipfian(random: Random, low: number, high: number): Generator {
   const generator = new Zipfian(random, SCRAMBLED_ITEMS + 1, SCRAMBLED_ZETA);
   const items = high - low + 1;
   return () => low + hashModulo(generator.next(), items);
 }
 
-/** Zipfian, counted back from the newest item, which `last` gives. */
+/** Zipfian, counted back from the newest item, which `last` returns. */
 export function skewedLatest(random: Random, last: () => number): Generator {
   const generator = new Zipfian(random, last());
   return () => {

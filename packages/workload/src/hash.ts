@@ -12,8 +12,8 @@ const PRIME_4_HIGH = 0x9ffaac08;
 const PRIME_4_LOW = 0x5635bc91;
 
 /**
- * YCSB's `Utils.fnvhash64` of a whole number below 2^53, passed on as two unsigned halves to `use`. YCSB takes
- * the absolute value, so that the higher half is below 2^31.
+ * YCSB's `Utils.fnvhash64` of a whole number below 2^53, passed to `use` as two unsigned halves. YCSB uses the
+ * absolute value, so the upper half is below 2^31.
  */
 function fnv<T>(value: number, use: (high: number, low: number) => T): T {
   let high = BASIS_HIGH;
@@ -39,7 +39,7 @@ function fnv<T>(value: number, use: (high: number, low: number) => T): T {
   return low === 0 ? use(-high >>> 0, 0) : use(~high >>> 0, -low >>> 0);
 }
 
-/** `fnvhash64(value)` in decimal, as it stands in a key. */
+/** `fnvhash64(value)` in decimal, as in a key. */
 export function hashText(value: number): string {
   return fnv(value, decimal);
 }

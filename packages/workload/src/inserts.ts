@@ -1,9 +1,8 @@
 /**
- * Numbers for records that are inserted during a run, shared among `threads` without a word between them: thread
- * t takes start + t, start + t + threads, ... With one thread this is YCSB's AcknowledgedCounterGenerator. Each
- * thread takes the others to be as far as itself, and where it means a record of another, asks for its own
- * beside it, so that nothing is asked for that is not there, and over all threads records are as popular as
- * in YCSB.
+ * Numbers for records that are inserted during a run, divided among `threads` without communication: thread t uses
+ * start + t, start + t + threads, ... With one thread this is YCSB's AcknowledgedCounterGenerator. Each thread
+ * assumes that the others have made the same progress. Instead of a record of another thread it reads its own record
+ * of the same round, so that it reads only existing records, and over all threads records are as popular as in YCSB.
  */
 export class Inserts {
   readonly #start: number;
@@ -24,17 +23,17 @@ export class Inserts {
     return number;
   }
 
-  /** What has been taken is done, whatever its outcome. */
+  /** Marks the taken numbers as done, whatever the outcome. */
   acknowledge(): void {
     this.#acknowledged = this.#taken;
   }
 
-  /** The highest number that is there. */
+  /** The highest number that exists. */
   last(): number {
     return this.#start - 1 + this.#acknowledged * this.#threads;
   }
 
-  /** The number to ask for, when `number`, at most `last()`, is meant. */
+  /** The number to read instead of `number`, which is at most `last()`. */
   present(number: number): number {
     if (number < this.#start) return number;
     return number - ((number - this.#start) % this.#threads) + this.#thread;

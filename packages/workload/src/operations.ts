@@ -26,25 +26,32 @@ export type RecordOperation =
 export interface StreamOptions {
   /** A whole number; the same seed gives the same stream, here and in k6. */
   readonly seed: number;
-  /** Which of `threads` streams, from 0 on. Default 0 of 1. */
+  /** The number of this stream among `threads`, from 0. Default 0 of 1. */
   readonly thread?: number;
   readonly threads?: number;
 }
 
-/** Operations without end. Asking for the next one says that the one before has ended. */
+/** An endless stream of operations. A call of `next` means that the previous operation has ended. */
 export interface Operations<T> {
   next(): T;
 }
 
 const LOAD_STREAM = -1;
 
-/** The operations of one thread; threads insert different records and leave each other alone. */
+/**
+ * The operations of one thread. Threads insert different records and do not affect each other.
+ *
+ * @example
+ * const workload = parseWorkload(text, { file: 'workloada' });
+ * const stream = operations(workload, { seed: 1 });
+ * const operation = stream.next(); // { type: 'read', key: 'user…', fields: null }
+ */
 export function operations(workload: RecordWorkload, options: StreamOptions): Operations<RecordOperation> {
   const { seed, thread = 0, threads = 1 } = options;
   return recordOperations(workload, seeded(seed, thread, threads), thread, threads);
 }
 
-/** As `operations`, with chance from elsewhere. */
+/** Like `operations`, with a given random source. */
 export function recordOperations(
   workload: RecordWorkload,
   random: Random,
@@ -54,7 +61,7 @@ export function recordOperations(
   return new RecordOperations(workload, random, thread, threads);
 }
 
-/** The records as the load phase stores them: each by its number, whoever loads it and in which order. */
+/** The records of the load phase, by number. They do not depend on the client or the order. */
 export function initialRecords(
   workload: RecordWorkload,
   seed: number,
@@ -116,7 +123,7 @@ class RecordOperations implements Operations<RecordOperation> {
     return this.#workload.writeAllFields ? this.#values.all(key) : this.#values.one(key);
   }
 
-  /** CoreWorkload's keychooser and nextKeynum: numbers of records that are there. */
+  /** CoreWorkload's keychooser and nextKeynum: numbers of existing records. */
   #numbers(random: Random, thread: number, threads: number): generators.Generator {
     const { requestDistribution, insertStart, insertCount, recordCount, operationCount, mix } =
       this.#workload;
@@ -137,7 +144,7 @@ class RecordOperations implements Operations<RecordOperation> {
       case 'sequential':
         return until(there, generators.sequential(insertStart, end, thread, threads));
       case 'zipfian': {
-        // Room for twice the inserts that are to be expected, so that the popular keys stay the same.
+        // Space for twice the expected inserts, so that the popular keys stay the same.
         const expected = Math.trunc(operationCount * mix.insert * 2);
         return until(there, generators.scrambledZipfian(random, insertStart, end + 1 + expected));
       }

@@ -4,10 +4,11 @@ const ESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f
 const BLANK = ' \t\f';
 
 /**
- * Reads a Java property file (java.util.Properties.load): `name=value`, `name: value` or `name value`, comments
- * behind # and !, a backslash before the end of a line, \t \n \r \f \uXXXX. Of equal names the last one counts.
+ * Parses a Java property file (java.util.Properties.load): `name=value`, `name: value` or `name value`, comments
+ * after # and !, a backslash at the end of a line, \t
+ *  \r \f \uXXXX. Of equal names the last one counts.
  *
- * @param file what errors call it
+ * @param file the name of the file in errors
  * @throws {WorkloadError} for a \u without four hexadecimal digits
  */
 export function parseProperties(text: string, file: string): Map<string, string> {
@@ -23,7 +24,7 @@ export function parseProperties(text: string, file: string): Map<string, string>
   return properties;
 }
 
-/** Lines joined where a backslash says so, without comments and blank lines. */
+/** Logical lines, joined after a backslash, without comments and blank lines. */
 function logicalLines(text: string): string[] {
   const lines: string[] = [];
   let open: string | null = null;
@@ -55,7 +56,7 @@ function unescaped(text: string, file: string): string {
   return text.replace(/\\(u[0-9a-fA-F]{4}|.|$)/g, (_whole, code: string) => {
     if (code.length === 5) return String.fromCharCode(Number.parseInt(code.slice(1), 16));
     if (code === 'u') {
-      throw new WorkloadError(`${file}: ${text}: \\u stands before four hexadecimal digits`);
+      throw new WorkloadError(`${file}: ${text}: \\u must be followed by four hexadecimal digits`);
     }
     return ESCAPES[code] ?? code;
   });

@@ -1,4 +1,4 @@
-/** Where all chance comes from. What a workload draws from it, and in which order, is as in YCSB. */
+/** A random source. What a workload draws from it, and in which order, is the same as in YCSB. */
 export interface Random {
   /** Uniform in [0, 1), 53 bits. */
   double(): number;
@@ -8,18 +8,18 @@ export interface Random {
   bits(): number;
 }
 
-/** Chance that can go back to a beginning. */
+/** A random source that can be reset. */
 export interface SeededRandom extends Random {
-  /** Goes to the beginning that the seed and these streams have. */
+  /** Resets to the state of the seed and these streams. */
   restart(...streams: readonly number[]): void;
 }
 
 const WARM_UP = 15;
 
 /**
- * Chance that repeats: the same seed and streams (a thread, the number of a record) give the same draws in
- * every JavaScript engine. Not for secrets. (Chris Doty-Humphrey's sfc32: 32-bit additions, shifts and
- * exclusive-ors only. Variables of a closure, for an interpreter finds them sooner than fields.)
+ * A repeatable random source: the same seed and streams (a thread, the number of a record) give the same draws in
+ * every JavaScript engine. Not for secrets. (Chris Doty-Humphrey's sfc32: 32-bit additions, shifts and exclusive-ors
+ * only. It uses variables of a closure, which an interpreter accesses faster than fields.)
  */
 export function seeded(seed: number, ...streams: readonly number[]): SeededRandom {
   let a = 0;

@@ -30,11 +30,11 @@ export type RecordOperationType = (typeof RECORD_OPERATIONS)[number];
 export interface RecordWorkload {
   readonly kind: 'records';
   readonly table: string;
-  /** Records that the table holds when all are loaded. */
+  /** Number of records of the loaded table. */
   readonly recordCount: number;
-  /** Operations to run; 0: until time is up. */
+  /** Operations to run; 0 means until time is up. */
   readonly operationCount: number;
-  /** The part that this client loads and asks for. */
+  /** The range that this client loads and reads. */
   readonly insertStart: number;
   readonly insertCount: number;
   readonly insertOrder: InsertOrder;
@@ -49,7 +49,7 @@ export interface RecordWorkload {
   };
   readonly readAllFields: boolean;
   readonly writeAllFields: boolean;
-  /** Values follow from key and field, and whoever reads can check them. */
+  /** Whether values follow from key and field, so that a reader can check them. */
   readonly dataIntegrity: boolean;
   /** Shares of the operations; they add up to 1. */
   readonly mix: Readonly<Record<RecordOperationType, number>>;
@@ -61,11 +61,11 @@ export interface RecordWorkload {
     readonly minimum: number;
     readonly maximum: number;
   };
-  /** Properties that mean nothing here. */
+  /** Properties that this package ignores. */
   readonly ignored: readonly string[];
 }
 
-/** Gives the text of a file that a property names, beside the workload's. */
+/** Returns the text of a file that a property names. */
 export type ReadFile = (name: string) => string;
 
 /** The workload that properties describe, with YCSB's names and defaults. */
@@ -184,7 +184,7 @@ function mixOf(settings: Settings): RecordWorkload['mix'] {
   return mix;
 }
 
-/** @throws {WorkloadError} when shares do not add up to 1; YCSB would stretch them to fit. */
+/** @throws {WorkloadError} when shares do not add up to 1; YCSB would scale them */
 export function checkMix(settings: Settings, mix: Readonly<Record<string, number>>): void {
   const shares = Object.entries(mix).filter(([, share]) => share > 0);
   const sum = shares.reduce((total, [, share]) => total + share, 0);

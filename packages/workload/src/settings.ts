@@ -1,6 +1,6 @@
 import { WorkloadError } from './errors.ts';
 
-/** Reads properties by name, each at most once, with one clear line for what is wrong. */
+/** Reads properties by name, each at most once, with one clear line for each mistake. */
 export class Settings {
   readonly #file: string;
   readonly #properties: ReadonlyMap<string, string>;
@@ -11,7 +11,7 @@ export class Settings {
     this.#properties = properties;
   }
 
-  /** Names that are set and mean nothing to this workload, as YCSB files carry settings of other programs. */
+  /** Names that are set and not used by this workload; YCSB files contain settings of other programs. */
   get ignored(): readonly string[] {
     return [...this.#properties.keys()].filter((name) => !this.#read.has(name));
   }
@@ -31,7 +31,7 @@ export class Settings {
     const text = this.text(name, String(fallback));
     const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
     if (value >= low && value <= high) return value;
-    throw this.wrong(name, `${quoted(text)} is no whole number from ${low} to ${high}`, 'give one');
+    throw this.wrong(name, `${quoted(text)} is not a whole number from ${low} to ${high}`, 'set one');
   }
 
   /** A number from `low` to `high`. */
@@ -39,7 +39,7 @@ export class Settings {
     const text = this.text(name, String(fallback));
     const value = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
     if (value >= low && value <= high) return value;
-    throw this.wrong(name, `${quoted(text)} is no number from ${low} to ${high}`, 'give one');
+    throw this.wrong(name, `${quoted(text)} is not a number from ${low} to ${high}`, 'set one');
   }
 
   flag(name: string, fallback: boolean): boolean {
@@ -55,8 +55,8 @@ export class Settings {
     throw this.wrong(name, `${quoted(text)} is unknown`, `use one of ${words.join(', ')}`);
   }
 
-  wrong(name: string, what: string, mend: string): WorkloadError {
-    return new WorkloadError(`${this.#file}: ${name}: ${what}; ${mend}`);
+  wrong(name: string, what: string, fix: string): WorkloadError {
+    return new WorkloadError(`${this.#file}: ${name}: ${what}; ${fix}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts';
 
-// YCSB cuts 32 random bits into six printable characters; here the first two, the next two and the last two come
-// from a table each, for an interpreter pays by the character.
+// YCSB makes six printable characters of 32 random bits. Here three tables have two characters each, because an
+// interpreter takes time for each character.
 const FIRST = pairs(11, (bits) => [bits & 31, (bits >> 5) & 63]);
 const SECOND = pairs(10, (bits) => [bits & 95, (bits >> 5) & 31]);
 const THIRD = pairs(12, (bits) => [bits & 63, (bits >> 5) & 95]);
@@ -25,8 +25,8 @@ export function randomValue(random: Random, length: number): string {
 }
 
 /**
- * The value that a field must have where data integrity is checked: YCSB's buildDeterministicValue. Key and field,
- * then the hash (Java's String.hashCode) of all that stands so far, until `length` is reached.
+ * The value of a field with data integrity: YCSB's buildDeterministicValue. It consists of key and field, then
+ * repeatedly the hash (Java's String.hashCode) of the text so far, up to `length`.
  */
 export function deterministicValue(key: string, field: string, length: number): string {
   let text = `${key}:${field}`;
@@ -40,7 +40,7 @@ export function deterministicValue(key: string, field: string, length: number): 
   return text.slice(0, length);
 }
 
-/** Goes on from the hash of a text to that of the text with `more` behind it. */
+/** The hash of a text with `more` appended, from the hash of the text. */
 function hashOn(hash: number, more: string): number {
   let result = hash;
   for (let index = 0; index < more.length; index += 1) {

@@ -3,19 +3,19 @@ import { type ReadFile, type RecordWorkload, recordWorkload } from './records.ts
 import { Settings } from './settings.ts';
 
 export interface ParseOptions {
-  /** What errors call it. */
+  /** The name of the file in errors. */
   readonly file: string;
-  /** Properties that go before those of the file, as `-p name=value` does in YCSB. */
+  /** Properties that override those of the file, like `-p name=value` in YCSB. */
   readonly overrides?: Readonly<Record<string, string>>;
-  /** Reads the field length histogram; without it there can be none. */
+  /** Reads the field length histogram; without this function histograms are not possible. */
   readonly readFile?: ReadFile;
 }
 
 /**
- * Reads a YCSB property file, with YCSB's names and defaults.
+ * Parses a YCSB property file, with YCSB's names and defaults.
  *
- * @throws {WorkloadError} with one line: file, property, what is wrong, how to mend it. Unlike YCSB, a mix that
- * does not add up to 1 is an error.
+ * @throws {WorkloadError} with one line: file, property, problem and how to fix it. Unlike YCSB, a mix that does not
+ * add up to 1 is an error.
  */
 export function parseWorkload(text: string, options: ParseOptions): RecordWorkload {
   const properties = parseProperties(text, options.file);

@@ -1,4 +1,4 @@
-/** What YCSB's core workload, client and measurements (0.17) read from a property file. */
+/** The properties that YCSB's core workload, client and measurements (0.17) read. */
 export const YCSB_PROPERTIES: readonly string[] = [
   ...['table', 'fieldcount', 'fieldnameprefix', 'fieldlength', 'minfieldlength', 'fieldlengthdistribution'],
   ...['fieldlengthhistogram', 'readallfields', 'readallfieldsbyname', 'writeallfields', 'dataintegrity'],

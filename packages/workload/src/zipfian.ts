@@ -11,8 +11,8 @@ const RIEMANN = -99.4235129777281;
 const SUMMED = 100;
 
 /**
- * The sum of 1 / i^theta for i from 1 to `items`. YCSB adds up all of them, which differs in the thirteenth
- * digit; beyond 100 items this is the formula of Euler and Maclaurin, for every virtual user of k6 asks anew.
+ * The sum of 1 / i^theta for i from 1 to `items`. YCSB adds all terms, which differs in the thirteenth digit. Above
+ * 100 items this uses the Euler-Maclaurin formula, because every virtual user of k6 computes it again.
  */
 export function zeta(items: number): number {
   if (items <= SUMMED) {

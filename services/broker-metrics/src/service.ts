@@ -15,12 +15,12 @@ import type { settings } from './settings.ts';
 const TOPICS = '$SYS/broker/#';
 const RECONNECT_MS = 1000;
 const CONNECT_MS = 5000;
-/** SUBACK's code for no (MQTT 3.1.1, 3.9.3). */
+/** The SUBACK return code for a refused subscription (MQTT 3.1.1, 3.9.3). */
 const REFUSED = 128;
 
 /**
- * Starts the exporter: HTTP at once, the broker as soon as it answers and whenever it comes back. A watcher must
- * not fail with what it watches, so a broker that is away is a metric, not an error.
+ * Starts the exporter. HTTP starts at once; the broker is connected when it answers, and again after each failure. An
+ * unavailable broker is a metric, not an error.
  */
 export async function startBrokerMetrics(config: Config<typeof settings>): Promise<Running> {
   const logger = createLogger('broker-metrics', config.logLevel);
@@ -39,21 +39,25 @@ export async function startBrokerMetrics(config: Config<typeof settings>): Promi
 
   const session = connect(config.broker, options);
   client = session;
-  let said = '';
+  let lastError = '';
   session.on('connect', () => {
-    said = '';
+    lastError = '';
     logger.info({ broker: config.broker }, 'connected to the broker');
     session.subscribe(TOPICS, (error, granted) => {
       if (error === null && granted?.every(({ qos }) => qos < REFUSED)) return;
-      logger.error({ topics: TOPICS, err: error }, 'the broker does not let this user read $SYS: allow it');
+      logger.error(
+        { topics: TOPICS, err: error },
+        'the broker does not allow this user to read $SYS: change its access rules',
+      );
     });
   });
   session.on('message', (topic, payload) => report.take(topic, payload.toString()));
   session.on('close', () => report.clear());
   session.on('error', (error) => {
-    // It tries every second; the same news is told once.
-    if (error.message !== said) logger.warn({ broker: config.broker, err: error }, 'cannot reach the broker');
-    said = error.message;
+    // It retries every second; each error is logged once.
+    if (error.message !== lastError)
+      logger.warn({ broker: config.broker, err: error }, 'cannot reach the broker');
+    lastError = error.message;
   });
   logger.info({ http: http.url, broker: config.broker }, 'broker-metrics is ready');
   return {

@@ -1,18 +1,18 @@
 /**
- * How long each worker has been out of sight. Only time with evidence counts: DNS gave addresses, and at least one
- * known worker answered. A process that slept, a network that was cut and a DNS that was away add nothing.
+ * Counts how long each worker has been absent. Only time with evidence counts: DNS returned addresses, and at least
+ * one known worker answered. Times when the process slept, the network was down or DNS was unavailable do not count.
  */
 export class Absences {
   readonly #longestStep: number;
   #seconds = new Map<number, number>();
   #since: number | null = null;
 
-  /** @param longestStep seconds that one round can add at most */
+  /** @param longestStep seconds that one round adds at most */
   constructor(longestStep: number) {
     this.#longestStep = longestStep;
   }
 
-  /** A round that says nothing of the workers. */
+  /** A round without evidence about the workers. */
   blind(): void {
     this.#since = null;
   }

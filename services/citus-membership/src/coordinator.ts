@@ -3,10 +3,10 @@ import type { Action, Worker } from './decide.ts';
 import { clientConfig, endClient, type Login } from './probe.ts';
 import * as SQL from './sql.ts';
 
-// Metadata of many tables takes a small board a while.
+// On a small board the metadata of many tables takes a while.
 const STATEMENT_MS = 120_000;
 const GRACE_MS = 5000;
-/** object_not_in_prerequisite_state: the first worker of the metadata is only disabled on all nodes at once. */
+/** object_not_in_prerequisite_state: the first worker of the metadata can only be disabled synchronously. */
 const NOT_NOW = '55000';
 
 /** A table that lacks copies of some of its shards. */
@@ -16,7 +16,7 @@ export interface Lacking {
   readonly missing: number;
 }
 
-/** The last rebalance as Citus tells it. */
+/** The last rebalance, as Citus reports it. */
 export interface Job {
   readonly job: string;
   readonly state: string;
@@ -31,7 +31,7 @@ export interface State {
   readonly job: Job | null;
 }
 
-/** One session with the coordinator. Once it fails in any way that is not a statement's own, open another. */
+/** One session with the coordinator. After an error of the session, open another one. */
 export class Coordinator {
   readonly identity: string;
   readonly version: string;
@@ -46,10 +46,11 @@ export class Coordinator {
   }
 
   /**
-   * Logs in, takes the turn and makes our tables.
+   * Logs in, takes the lock and creates the tables of this service.
    *
    * @param workerPort the port of all workers
-   * @throws when it cannot be reached, has no Citus, or another membership holds the turn
+   * @throws when the coordinator cannot be reached, has no Citus extension, or another membership service has the
+   * lock
    */
   static async open(login: Login, host: string, port: number, workerPort: number): Promise<Coordinator> {
     const client = new Client({
@@ -58,16 +59,15 @@ export class Coordinator {
       query_timeout: STATEMENT_MS + GRACE_MS,
       keepAlive: true,
     });
-    // What breaks the session is told by the next statement.
+    // The next statement reports an error of the session.
     client.on('error', () => {});
     try {
       await client.connect();
       const who = await client.query<{ identity: string; citus: string | null }>(SQL.WHO);
       const { identity, citus } = who.rows[0]!;
-      if (citus === null)
-        throw new Error(`database ${login.database} has no citus extension: create it there`);
+      if (citus === null) throw new Error(`database ${login.database} has no citus extension: create it`);
       const turn = await client.query<{ mine: boolean }>(SQL.TAKE_TURN);
-      if (!turn.rows[0]!.mine) throw new Error('another membership is connected: one is enough');
+      if (!turn.rows[0]!.mine) throw new Error('another citus-membership is connected: run only one');
       for (const statement of SQL.PREPARE) await client.query(statement);
       return new Coordinator(client, workerPort, identity, citus);
     } catch (error) {
@@ -76,7 +76,7 @@ export class Coordinator {
     }
   }
 
-  /** Tells Citus by which name and port workers reach the coordinator; resolves to whether that was news. */
+  /** Sets the host and port by which workers reach the coordinator. Returns whether they changed. */
   async setHost(host: string, port: number): Promise<boolean> {
     const { rows } = await this.#client.query<{ host: string; port: number }>(SQL.COORDINATOR_HOST);
     if (rows[0]?.host === host && rows[0].port === port) return false;
@@ -91,7 +91,7 @@ export class Coordinator {
     return { workers: workers.rows, lacking: lacking.rows, job: job.rows[0] ?? null };
   }
 
-  /** Does it whole or not at all. */
+  /** Carries out an action in one transaction. */
   async carryOut(action: Action): Promise<void> {
     switch (action.do) {
       case 'identify':
@@ -128,7 +128,7 @@ export class Coordinator {
     }
   }
 
-  /** Ends the session at once; the server undoes what it was doing. */
+  /** Ends the session at once. The server rolls back its transaction. */
   cut(): void {
     this.#client.connection.stream.destroy();
   }

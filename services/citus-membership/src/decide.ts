@@ -1,24 +1,24 @@
-/** A worker as the coordinator knows it: a row of pg_dist_node, and who it is as far as that is known. */
+/** A worker in the coordinator's metadata (a row of pg_dist_node), with its identity if that is known. */
 export interface Worker {
   readonly id: number;
   readonly group: number;
   readonly address: string;
   readonly active: boolean;
-  /** `system_identifier` of its data directory, or null when it was added by hand and never asked. */
+  /** `system_identifier` of its data directory; null when it was added manually and has not been probed. */
   readonly identity: string | null;
-  /** We disabled it; what a person disabled stays so. */
+  /** Whether this service disabled it. A worker that an administrator disabled stays disabled. */
   readonly disabledByUs: boolean;
   /** Shards of which no other active worker has a copy. */
   readonly onlyCopies: number;
-  /** Seconds without a sighting, counted only while there was evidence; see `Absences`. */
+  /** Seconds of absence, counted only while there was evidence; see `Absences`. */
   readonly absentSeconds: number;
 }
 
-/** What answered at an address that DNS gave, or at which a worker was last. */
+/** A server that answered at an address from DNS, or at the last address of a worker. */
 export interface Sighting {
   readonly address: string;
   readonly identity: string;
-  /** The group that it believes to be: 0 when it never joined a cluster. */
+  /** Its own group id: 0 when it never joined a cluster. */
   readonly group: number;
   /** Why it cannot join yet, such as a missing extension; null when it can. */
   readonly unfit: string | null;
@@ -26,25 +26,25 @@ export interface Sighting {
 
 export interface Scene {
   readonly workers: readonly Worker[];
-  /** Who the coordinator itself is. */
+  /** The identity of the coordinator. */
   readonly coordinator: string;
-  /** Addresses that DNS gave; null when it gave no answer. */
+  /** The addresses from DNS; null when DNS did not answer. */
   readonly resolved: readonly string[] | null;
   readonly sightings: readonly Sighting[];
-  /** Seconds for which DNS has been giving these addresses. */
+  /** Seconds since the addresses from DNS last changed. */
   readonly settledSeconds: number;
 }
 
 export interface Bounds {
   readonly lostAfterSeconds: number;
-  /** The first workers join together once DNS has been quiet for so long, and there are so many. */
+  /** The first workers join together when DNS has not changed for this long and there are `founders` of them. */
   readonly settleSeconds: number;
   readonly founders: number;
 }
 
 export type Action =
   | { readonly do: 'identify'; readonly id: number; readonly identity: string }
-  /** One transaction, in this order: two may trade places, by way of an address that is nobody's. */
+  /** One transaction, in this order. Two workers can exchange addresses by way of a parking address. */
   | { readonly do: 'move'; readonly steps: readonly { readonly id: number; readonly to: string }[] }
   | { readonly do: 'disable'; readonly id: number; readonly address: string }
   | { readonly do: 'activate'; readonly id: number; readonly address: string }
@@ -52,19 +52,19 @@ export type Action =
 
 export interface Decision {
   readonly actions: readonly Action[];
-  /** Addresses that answer and are not taken, each with the reason. */
+  /** Addresses that answer and cannot join yet, with the reason. */
   readonly waiting: ReadonlyMap<string, string>;
 }
 
-/** Where a worker is kept whose address another one has now; reserved never to resolve (RFC 6761, section 6.4). */
+/** The address of a worker whose address belongs to another one now. It never resolves (RFC 6761, section 6.4). */
 export function parking(id: number): string {
   return `worker-${id}.invalid`;
 }
 
 /**
- * What has to be done so that the coordinator finds every worker where it is. Nothing is ever removed: a worker
- * that comes back is known by the identity of its data, wherever it comes back. Without evidence nothing is done:
- * no answer of DNS, and an empty one, say something of DNS and of our own network, not of the workers.
+ * Decides which actions make the coordinator's metadata correct. No worker is ever removed: a worker that returns is
+ * recognised by the identity of its data, at any address. Without evidence there are no actions: a missing or empty
+ * answer of DNS is evidence about DNS and the network, not about the workers.
  */
 export function decide(scene: Scene, bounds: Bounds): Decision {
   const waiting = new Map<string, string>();
@@ -83,7 +83,7 @@ export function decide(scene: Scene, bounds: Bounds): Decision {
   const actions: Action[] = [...identified];
   if (steps.length > 0) actions.push({ do: 'move', steps });
   actions.push(...disabling(settled, present, bounds));
-  // Citus brings metadata to every active worker in one transaction: while one is missing, nobody can join.
+  // Citus copies metadata to every active worker in one transaction, so no worker can join while one is missing.
   const missing = settled.filter((worker) => worker.active && !present(worker));
   const complete = missing.length === 0;
   for (const worker of settled) {
@@ -107,7 +107,7 @@ export function decide(scene: Scene, bounds: Bounds): Decision {
   return { actions, waiting };
 }
 
-/** Leaves out the coordinator, and who answers in several places at once: a copied data directory is nobody. */
+/** Leaves out the coordinator, and identities that answer at several addresses, which are copied data directories. */
 function unambiguous(scene: Scene, waiting: Map<string, string>): Sighting[] {
   const count = new Map<string, number>();
   for (const { identity } of scene.sightings) count.set(identity, (count.get(identity) ?? 0) + 1);
@@ -120,7 +120,7 @@ function unambiguous(scene: Scene, waiting: Map<string, string>): Sighting[] {
   });
 }
 
-/** A worker that was added by hand is known from the first time that it answers as the group it was given. */
+/** Identifies workers that were added manually, when they first answer with their group id. */
 function adopt(
   workers: readonly Worker[],
   sightings: readonly Sighting[],
@@ -141,9 +141,9 @@ function adopt(
 }
 
 /**
- * Brings every worker that was seen to its address, and away from an address where somebody else answers: what is
- * asked of a worker must not go to another one. Whoever stands in the way is parked first, so that no two workers
- * ever have one address, which Citus refuses.
+ * Moves every sighted worker to its address, and away from addresses where another server answers, because statements
+ * for a worker must not reach another one. A worker at a needed address is parked first, so that no two workers have
+ * one address, which Citus refuses.
  */
 function moves(workers: readonly Worker[], sightings: readonly Sighting[]): { id: number; to: string }[] {
   const owner = new Map(workers.map((worker) => [worker.identity, worker.id]));
@@ -155,7 +155,7 @@ function moves(workers: readonly Worker[], sightings: readonly Sighting[]): { id
     const at = identity === null ? undefined : seenAt.get(identity);
     const there = answersAt.get(address);
     if (at !== undefined && at !== address) finals.push({ id, to: at });
-    // One that was never asked gives way only to a worker that is known.
+    // A worker that was never probed is only moved for a known worker.
     else if (at === undefined && there !== undefined && (identity !== null || owner.has(there)))
       displaced.add(id);
   }
@@ -165,10 +165,10 @@ function moves(workers: readonly Worker[], sightings: readonly Sighting[]): { id
 }
 
 /**
- * A worker that is gone for good keeps every write to tables with copies waiting until it is disabled; one with
- * the only copy of a shard cannot be done without. At least half of the active workers must be in sight: when
- * more is gone than that, it is rather us who are cut off. One at a time, since each may make another's copies
- * the only ones.
+ * Decides which lost worker to disable. A lost worker blocks writes to tables with copies until it is disabled; a
+ * worker with the only copy of a shard cannot be disabled. At least half of the active workers must be sighted:
+ * otherwise this process is probably cut off itself. One worker is disabled at a time, because each one can make the
+ * copies of another the only ones.
  */
 function disabling(
   workers: readonly Worker[],
@@ -188,7 +188,7 @@ function disabling(
   return lost === undefined ? [] : [{ do: 'disable', id: lost.id, address: lost.address }];
 }
 
-/** Who is nobody's data yet and fit to join. */
+/** Servers that belong to no cluster and can join. */
 function strangers(
   scene: Scene,
   { founders, settleSeconds }: Bounds,
@@ -201,14 +201,15 @@ function strangers(
   const resolved = new Set(scene.resolved);
   const newcomers = sightings.filter(({ address, identity, group, unfit }) => {
     if (known.has(identity) || !resolved.has(address)) return false;
-    if (unasked.has(address)) waiting.set(address, 'was added by hand and does not answer as that worker');
-    // Joining would have it forget what it holds.
+    if (unasked.has(address)) waiting.set(address, 'was added manually and does not answer as that worker');
+    // Joining would discard its data.
     else if (group !== 0) waiting.set(address, 'holds data of another coordinator, or of this one before');
     else if (unfit !== null) waiting.set(address, unfit);
     else return true;
     return false;
   });
-  // Tables are cut over the workers that are there: the first ones join in one transaction, or the very first has all.
+  // Tables are distributed over the existing workers. The first workers join in one transaction, because otherwise
+  // the first one would get all shards.
   if (workers.length > 0 || (newcomers.length >= founders && scene.settledSeconds >= settleSeconds))
     return newcomers;
   for (const { address } of newcomers)

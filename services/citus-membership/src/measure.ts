@@ -1,12 +1,12 @@
 import type { Metrics, Sample } from '@tidegauge/service';
 import { type Membership, STATES } from './membership.ts';
 
-// As Citus names them (type citus_task_status).
+// The states of Citus (type citus_task_status).
 const TASKS = ['blocked', 'runnable', 'running', 'done', 'error', 'unscheduled', 'cancelled', 'cancelling'];
 
-/** Shows what the membership knows; every label from the start. */
+/** Registers the metrics of the membership. Every label exists from the start. */
 export function measure(membership: Membership, metrics: Metrics): void {
-  metrics.gauge('citus_membership_workers', 'Workers by state, those that wait to join included', states, [
+  metrics.gauge('citus_membership_workers', 'Workers by state, including those that wait to join', states, [
     'state',
   ]);
   metrics.counter(
@@ -17,22 +17,22 @@ export function measure(membership: Membership, metrics: Metrics): void {
   );
   metrics.counter(
     'citus_membership_failures_total',
-    'What failed and is tried again',
+    'Failures, which are retried',
     () => labelled(membership.failures, 'what'),
     ['what'],
   );
-  metrics.gauge('citus_membership_resolved_addresses', 'Addresses in the last answer of DNS', () => [
+  metrics.gauge('citus_membership_resolved_addresses', 'Addresses in the last answer from DNS', () => [
     { value: membership.resolved },
   ]);
-  metrics.gauge('citus_membership_last_resolve_timestamp_seconds', 'When DNS last gave addresses', () =>
-    timestamp(membership.lastResolve),
-  );
   metrics.gauge(
-    'citus_membership_last_round_timestamp_seconds',
-    'When coordinator and workers were last looked at with success',
-    () => timestamp(membership.lastRound),
+    'citus_membership_last_resolve_timestamp_seconds',
+    'Time when DNS last returned addresses',
+    () => timestamp(membership.lastResolve),
   );
-  metrics.gauge('citus_membership_missing_copies', 'Copies of shards to make: rebalance', () => [
+  metrics.gauge('citus_membership_last_round_timestamp_seconds', 'Time of the last successful round', () =>
+    timestamp(membership.lastRound),
+  );
+  metrics.gauge('citus_membership_missing_copies', 'Missing copies of shards: start a rebalance', () => [
     { value: membership.view.lacking.reduce((sum, { missing }) => sum + missing, 0) },
   ]);
   metrics.gauge(

@@ -15,7 +15,7 @@ export interface Options {
   readonly resolve: Resolve;
   readonly intervalSeconds: number;
   readonly bounds: Bounds;
-  /** Rebalance once, as soon as every worker is there. */
+  /** Whether to rebalance once, as soon as every worker answers. */
   readonly rebalance: boolean;
 }
 
@@ -38,34 +38,34 @@ export interface Member {
   readonly address: string;
   readonly identity: string | null;
   readonly state: WorkerState;
-  /** Shards that nobody else has. */
+  /** Shards of which no other worker has a copy. */
   readonly onlyCopies: number;
 }
 
-/** What the last round found. */
+/** The result of the last round. */
 export interface View {
   readonly members: readonly Member[];
-  /** Addresses that answer, or should, and are no workers yet; with the reason. */
+  /** Addresses that are not workers yet, with the reason. */
   readonly waiting: ReadonlyMap<string, string>;
   readonly lacking: readonly Lacking[];
   readonly job: Job | null;
 }
 
 const NOTHING: View = { members: [], waiting: new Map(), lacking: [], job: null };
-// How far rounds are spread: several clusters on one network need not ask at the same moment.
+// Random variation of the interval, so that several clusters on one network do not query at the same time.
 const JITTER = 0.2;
-// A round that waits for time limits is long itself; more than this was sleep.
+// A round with timeouts is long itself; a longer pause means that the process slept.
 const LONGEST_STEP_INTERVALS = 4;
 
 const seconds = (): number => performance.now() / 1000;
 
-/** Keeps the coordinator's list of workers as DNS and the workers themselves have it, round by round. */
+/** Keeps the coordinator's list of workers equal to DNS and to the workers themselves, in rounds. */
 export class Membership {
   readonly rebalance: Rebalance;
   readonly changes = new Map<string, number>(CHANGES.map((change) => [change, 0]));
   readonly failures = new Map<string, number>(FAILURES.map((failure) => [failure, 0]));
   resolved = 0;
-  /** When DNS last gave addresses, and when a round last went well; milliseconds since the epoch. */
+  /** Time when DNS last returned addresses, and of the last successful round; milliseconds since the epoch. */
   lastResolve: number | null = null;
   lastRound: number | null = null;
   view: View = NOTHING;
@@ -85,7 +85,7 @@ export class Membership {
     this.rebalance = new Rebalance(options.login, options.host, options.port, logger);
   }
 
-  /** Works until it is told to stop; no failure ends it. */
+  /** Runs rounds until `signal` is aborted. No failure ends it. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -103,19 +103,19 @@ export class Membership {
     await this.rebalance.stop();
   }
 
-  /** Ends a statement under way by ending its session, so that it is undone. */
+  /** Cancels the current statement by ending its session, so that it is rolled back. */
   cut(): void {
     this.#session?.cut();
   }
 
-  /** One look, and what follows from it. Rejects when the coordinator cannot be asked. */
+  /** Runs one round. Rejects when the coordinator cannot be reached. */
   async round(): Promise<void> {
     const addresses = await this.#addresses();
     const session = await this.#open();
     let state = await session.read();
     const probed = await this.#probe(addresses ?? [], state, session.version);
     const present = sighted(state, probed.sightings);
-    // An answer that names nobody, and one whose addresses are all silent, may well be our own network's.
+    // An empty answer, or one whose addresses are all silent, can be a fault of this network.
     if (addresses === null || addresses.length === 0 || present.size === 0) this.#absences.blind();
     else
       this.#absences.seen(
@@ -147,7 +147,7 @@ export class Membership {
     }
   }
 
-  /** Starts a rebalance; resolves to why it cannot, or null when it began. */
+  /** Starts a rebalance. Returns null, or the reason why it cannot start. */
   startRebalance(): string | null {
     const { members, lacking, job } = this.view;
     if (this.lastRound === null) return 'the coordinator was not reached yet';
@@ -179,11 +179,12 @@ export class Membership {
     const { login, host, port, workerPort } = this.#options;
     const session = await Coordinator.open(login, host, port, workerPort);
     this.#session = session;
-    if (await session.setHost(host, port)) this.#logger.info({ host, port }, 'told Citus its coordinator');
+    if (await session.setHost(host, port))
+      this.#logger.info({ host, port }, 'set the host of the coordinator');
     return session;
   }
 
-  /** Where workers were last is asked too: one that DNS has lost, but that answers, is there. */
+  /** The last addresses of workers are probed too: a worker that is missing in DNS but answers is present. */
   #probe(addresses: readonly string[], { workers }: State, version: string): Promise<Probed> {
     const known = workers.filter(({ id, address }) => address !== parking(id)).map(({ address }) => address);
     return probe(
@@ -194,7 +195,7 @@ export class Membership {
     );
   }
 
-  /** Resolves to whether anything was done. */
+  /** Resolves with whether an action was carried out. */
   async #carryOut(
     session: Coordinator,
     actions: readonly Action[],
@@ -205,7 +206,7 @@ export class Membership {
         await session.carryOut(action);
       } catch (error) {
         this.#fail(action.do, error);
-        // What follows was decided on the ground that this works.
+        // Later actions assume that this one succeeds.
         return true;
       }
       this.#said.delete(action.do);
@@ -233,7 +234,7 @@ export class Membership {
     return { id, address, identity, onlyCopies, state: state() };
   }
 
-  /** Each reason once, when it is new. */
+  /** Logs each reason once, when it is new. */
   #tell(waiting: ReadonlyMap<string, string>): void {
     for (const [address, why] of waiting) {
       if (this.view.waiting.get(address) !== why) this.#logger.warn({ address, why }, 'not a worker yet');
@@ -245,7 +246,7 @@ export class Membership {
     const { message } = error as Error;
     if (this.#said.get(what) === message) return;
     this.#said.set(what, message);
-    this.#logger.warn({ err: error, what }, 'failed, and is tried again');
+    this.#logger.warn({ err: error, what }, 'failed, will be retried');
   }
 
   async #closeSession(): Promise<void> {
@@ -255,7 +256,7 @@ export class Membership {
   }
 }
 
-/** Workers that answered as themselves, wherever. */
+/** Workers that answered with their identity, at any address. */
 function sighted({ workers }: State, sightings: readonly Sighting[]): ReadonlySet<number> {
   const identities = new Set(sightings.map(({ identity }) => identity));
   return new Set(

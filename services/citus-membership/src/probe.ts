@@ -7,7 +7,7 @@ const QUERY_MS = 3000;
 const AT_ONCE = 8;
 const END_MS = 1000;
 
-/** How to log in at a node. */
+/** The login for a node. */
 export interface Login {
   readonly user: string;
   readonly password: string | null;
@@ -16,11 +16,11 @@ export interface Login {
 
 export interface Probed {
   readonly sightings: readonly Sighting[];
-  /** Why an address did not answer as a worker. */
+  /** The reasons why addresses did not answer as workers. */
   readonly failures: ReadonlyMap<string, string>;
 }
 
-/** What `pg` connects with; nothing waits without an end. */
+/** The configuration of `pg`. Every wait has a time limit. */
 export function clientConfig({ user, password, database }: Login, host: string, port: number): ClientConfig {
   return {
     ...{ host, port, user, database, application_name: 'tidegauge-citus-membership' },
@@ -29,7 +29,7 @@ export function clientConfig({ user, password, database }: Login, host: string, 
   };
 }
 
-/** Says goodbye, and does not wait for who is gone without a word. Twice is fine. */
+/** Closes a connection, and does not wait for a server that does not answer. It may be called twice. */
 export async function endClient(client: Client): Promise<void> {
   const late = setTimeout(() => client.connection.stream.destroy(), END_MS);
   await client
@@ -38,7 +38,10 @@ export async function endClient(client: Client): Promise<void> {
     .finally(() => clearTimeout(late));
 }
 
-/** Asks each address who is there, at most 8 at once and 6 s each; a new connection, so that nobody old answers. */
+/**
+ * Reads the identity of the server at each address, at most 8 at a time and 6 s each. It uses new connections, so
+ * that an old server cannot answer.
+ */
 export async function probe(
   addresses: readonly string[],
   port: number,
@@ -58,7 +61,7 @@ export async function probe(
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, ask));
-  // In the order asked, so that the same workers join in the same order.
+  // In the order of the addresses, so that the same workers join in the same order.
   return { sightings: addresses.flatMap((address) => found.get(address) ?? []), failures };
 }
 

@@ -4,15 +4,15 @@ import type { Job, Lacking } from './coordinator.ts';
 import { clientConfig, endClient, type Login } from './probe.ts';
 import { REBALANCE, REPLICATE } from './sql.ts';
 
-/** What a person asked for, from the first copy to Citus's own background job. */
+/** A requested rebalance, from the first copy to Citus's background job. */
 export type Progress =
   | { readonly phase: 'idle' | 'started' }
   | { readonly phase: 'copying'; readonly table: string; readonly tablesLeft: number }
   | { readonly phase: 'failed'; readonly why: string };
 
 /**
- * Makes the copies that shards lack, then has Citus spread shards evenly. Both move data and one of them holds up
- * writes to the shard that is copied, so nothing of it happens unasked.
+ * Creates missing copies of shards, then starts Citus's rebalancer. Both move data, and copying a shard blocks writes
+ * to it, so it only runs on request.
  */
 export class Rebalance {
   readonly #login: Login;
@@ -34,10 +34,10 @@ export class Rebalance {
     return this.#progress;
   }
 
-  /** Begins, unless it is under way; resolves at once to whether it began. */
+  /** Starts, unless it is running. Resolves at once with whether it started. */
   start(lacking: readonly Lacking[], job: Job | null): boolean {
     if (this.#client !== null || job?.state === 'running' || job?.state === 'scheduled') return false;
-    // Copies take as long as they take: no time limits here.
+    // Copies can take long, so there are no time limits here.
     const client = new Client({ ...clientConfig(this.#login, this.#host, this.#port), keepAlive: true });
     client.on('error', () => {});
     this.#client = client;
@@ -48,9 +48,9 @@ export class Rebalance {
     return true;
   }
 
-  /** Leaves copies under way to be undone; moves in the background go on. */
+  /** Cancels copies, which are rolled back; background moves continue. */
   async stop(): Promise<void> {
-    // `end` waits for the statement; a closed socket has the server undo it.
+    // `end` would wait for the statement; after the socket is closed the server rolls it back.
     this.#client?.connection.stream.destroy();
     await this.#running;
   }
@@ -69,7 +69,7 @@ export class Rebalance {
       this.#logger.info({ job }, job === null ? 'shards are spread evenly' : 'shards move in the background');
     } catch (error) {
       this.#progress = { phase: 'failed', why: (error as Error).message };
-      this.#logger.error({ err: error }, 'rebalance failed: mend what it says and ask again');
+      this.#logger.error({ err: error }, 'rebalance failed: fix the cause and start it again');
     } finally {
       await endClient(client);
     }

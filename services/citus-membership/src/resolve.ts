@@ -7,10 +7,10 @@ const TRIES = 2;
 export type Resolve = () => Promise<readonly string[]>;
 
 /**
- * Asks DNS for the IPv4 addresses of a name, which is what a Swarm's overlay gives to tasks; not the resolver of
- * the C library, which has caches and time limits of its own. A name that is not there is an empty answer.
+ * Queries DNS for the IPv4 addresses of a name, which a Swarm's overlay network assigns to tasks. It does not use the
+ * resolver of the C library, which has other caches and time limits. A name that does not exist is an empty answer.
  *
- * @throws when DNS does not answer within 2 × 2 s, or says that it cannot
+ * @throws when DNS does not answer within 2 × 2 s, or reports an error
  */
 export function resolver(name: string, servers: readonly string[] | null): Resolve {
   const dns = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });

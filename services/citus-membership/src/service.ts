@@ -13,13 +13,16 @@ import { Membership } from './membership.ts';
 import { resolver } from './resolve.ts';
 import type { settings } from './settings.ts';
 
-// Rounds that wait for time limits are longer than the interval.
+// Rounds with timeouts are longer than the interval.
 const STALE_SECONDS = 60;
 const DEFAULT_PORT = 5432;
-/** What a round under way gets to end by itself; probes take 6 s. */
+/** Time for the current round to end; probes take 6 s. */
 const LAST_ROUND_MS = 8000;
 
-/** Starts HTTP at once, and rounds that go on whatever fails: coordinator, workers and DNS may all come later. */
+/**
+ * Starts HTTP at once, and rounds that continue after any failure: coordinator, workers and DNS may all become
+ * available later.
+ */
 export async function startCitusMembership(config: Config<typeof settings>): Promise<Running> {
   const { httpListen, httpToken, metricsPort, interval } = config;
   checkToken(httpListen, httpToken, 'HTTP_TOKEN');
@@ -78,7 +81,7 @@ export function readCoordinator(text: string) {
   };
 }
 
-/** Empty where a percent sign is not followed by two hexadecimal digits. */
+/** Returns an empty text when a percent sign is not followed by two hexadecimal digits. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

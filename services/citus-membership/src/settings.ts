@@ -10,55 +10,59 @@ import {
   url,
 } from '@tidegauge/service';
 
-/** Everything that keeps Citus's membership can be told, with its defaults. */
+/** Every setting of citus-membership. */
 export const settings = defineConfig({
   coordinator: {
     kind: url('postgres'),
     required: true,
-    help: 'The coordinator, as postgres://administrator@host:port/database; its host and port are how workers reach it too.',
+    help: 'The coordinator: postgres://administrator@host:port/database. Workers use the same host and port.',
   },
   password: { kind: text(), secret: true, help: "The administrator's password, on every node." },
   workers: {
     kind: text('a name'),
     default: 'tasks.citus_worker',
-    help: 'The name whose addresses are the workers.',
+    help: 'The DNS name whose addresses are the workers.',
   },
   workerPort: { kind: port(), default: '5432', help: 'Port of the workers.' },
   dnsServers: {
     kind: list(text('an address, with or without a port')),
-    help: "DNS servers to ask; without any, the system's.",
+    help: "DNS servers. Default: the system's.",
   },
   interval: {
     kind: duration(0.1, 300),
     default: '5s',
-    help: 'Time between two looks, give or take a fifth.',
+    help: 'Time between two rounds, with a random variation of 20 %.',
   },
   lostAfter: {
     kind: duration(1, 86_400),
     default: '2m',
-    help: 'Time after which a worker that does not answer is disabled, where others have copies of all it holds.',
+    help: 'Time after which a worker that does not answer is disabled, if others have copies of all its shards.',
   },
   settle: {
     kind: duration(0, 3600),
     default: '15s',
-    help: 'The first workers join together once no further one has shown up for so long.',
+    help: 'The first workers join together when no further worker has appeared for this long.',
   },
   founders: {
     kind: integer(1, 512),
     default: '1',
-    help: 'How many workers there must be at first; at least as many as the store has copies.',
+    help: 'Number of workers that must be present before the first ones join; at least the number of copies of the store.',
   },
   rebalance: {
     kind: boolean(),
     default: 'false',
-    help: 'Once after the start: make missing copies and spread shards evenly.',
+    help: 'After the start, create missing copies and distribute shards evenly, once.',
   },
   httpListen: SERVICE_SETTINGS.httpListen,
   httpToken: {
     kind: text(),
     secret: true,
-    help: 'Bearer token that POST /rebalance asks for; needed when listening beyond this machine.',
+    help: 'Bearer token for POST /rebalance. Required when HTTP_LISTEN is not loopback.',
   },
-  metricsPort: { kind: port(), default: '9466', help: 'HTTP port: metrics, health, workers, rebalance.' },
+  metricsPort: {
+    kind: port(),
+    default: '9466',
+    help: 'HTTP port for metrics, health, workers and rebalance.',
+  },
   logLevel: SERVICE_SETTINGS.logLevel,
 });

@@ -6,7 +6,7 @@ import { looksLikeSenml, readSenmlJson } from './senml-json.ts';
 
 const BYTE_ORDER_MARK = 0xef;
 
-/** Tells the format by the first byte that is not white space; each format needs one line here. */
+/** Selects the format by the first byte that is not white space. Each format needs one line here. */
 export const decodeAuto: Decode = (payload, context) => {
   switch (firstByte(payload)) {
     case 0x7b: // {

@@ -1,4 +1,4 @@
-/** Where a text stops being JSON. */
+/** The first syntax error of a JSON text. */
 export interface SyntaxProblem {
   /** Index into the text; its length when the text ends too early. */
   readonly index: number;
@@ -9,8 +9,9 @@ const HEX = /[0-9a-fA-F]/;
 const LITERALS = ['true', 'false', 'null'];
 
 /**
- * Finds the first place where `text` is not JSON (RFC 8259), or `null` when it is. Only for the message:
- * JSON.parse decides, but does not always say where. Keeps its own stack, so that depth cannot overflow it.
+ * Finds the first syntax error of a JSON text (RFC 8259), or returns `null`. It is used for the message only:
+ * JSON.parse decides, but does not always report the position. It uses its own stack, so that deep nesting cannot
+ * overflow the call stack.
  */
 export function findSyntaxProblem(text: string): SyntaxProblem | null {
   const closers: string[] = [];
@@ -107,7 +108,7 @@ export function findSyntaxProblem(text: string): SyntaxProblem | null {
       const bad = scalar();
       if (bad !== null) return bad;
     }
-    // A value has ended: close what ends with it, then go on to the next.
+    // A value has ended: close the arrays and objects that end with it, then continue with the next value.
     for (;;) {
       skipWhiteSpace();
       const closer = closers.at(-1);

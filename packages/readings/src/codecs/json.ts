@@ -18,12 +18,15 @@ const MAX_BOOT_LENGTH = 64;
 
 /** Fields that are never a metric. */
 const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.split(' '));
-/** What the API's documents hold beside a value and ingest says itself: they may come back as they went out. */
+/**
+ * Fields that the API's documents have in addition to a value, and that ingest sets itself. They are ignored, so that
+ * these documents can be sent back.
+ */
 const OURS = new Set(['received', 'quality']);
 
 /**
- * A bare number, boolean or text; an object with `v` (or `value`) and any of `t` (`time`, `ts`, `timestamp`),
- * `boot`, `seq`, `device`, `metric`; an object in which every other field is a metric; an array of such
+ * Decodes JSON: a bare number, boolean or text; an object with `v` (or `value`) and any of `t` (`time`, `ts`,
+ * `timestamp`), `boot`, `seq`, `device`, `metric`; an object in which every other field is a metric; an array of such
  * objects, bare or as `{"readings": [...]}`.
  */
 export const decodeJson: Decode = (payload, context) => {
@@ -31,7 +34,7 @@ export const decodeJson: Decode = (payload, context) => {
   return root instanceof DecodeError ? root : readJson(root, context);
 };
 
-/** `decodeJson` from the parsed value on. */
+/** Like `decodeJson`, from the parsed value. */
 export function readJson(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
   if (typeof root !== 'object' || root === null) return readScalar(root, context);
   if (Array.isArray(root)) return readArray(root, context);
@@ -64,7 +67,10 @@ function readElement(record: unknown, context: DecodeContext, into: Reading[]): 
   return new DecodeError('malformed', `${quote(record)} is not an object such as {"t": ..., "v": ...}`);
 }
 
-/** Readings without a time all have the time of receipt: two of one series in a payload would be one. */
+/**
+ * Checks for several readings of one series without a time: all of them would have the time of receipt, and become
+ * one reading.
+ */
 function overwrites(
   readings: readonly Reading[],
   from: number,
@@ -86,7 +92,7 @@ function overwrites(
   return null;
 }
 
-/** Reads one object, adding its readings to `into`: the hot path of ingest. */
+/** Decodes one object and adds its readings to `into`. It is on the hot path of ingest. */
 function readRecord(
   record: Record<string, unknown>,
   context: DecodeContext,
@@ -174,7 +180,7 @@ function readRecord(
   return null;
 }
 
-/** Identifies the power cycle; sensors count them or draw a random word. */
+/** Reads `boot`, which identifies the power cycle. Sensors use a counter or a random word. */
 function readBoot(boot: unknown): string | null | DecodeError {
   if (boot === null) return null;
   if (typeof boot === 'string' && boot.length > 0 && boot.length <= MAX_BOOT_LENGTH)

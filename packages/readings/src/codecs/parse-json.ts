@@ -3,12 +3,12 @@ import { quote } from '../quote.ts';
 import { findSyntaxProblem } from './json-syntax.ts';
 import { byteOffset, decodeUtf8 } from './utf8.ts';
 
-/** Values that a payload may hold: 10,000 readings with all their fields are far below it. */
+/** Largest number of values in a payload; 10,000 readings with all their fields have far fewer. */
 const MAX_VALUES = 250_000;
-/** A payload of this many bytes holds fewer values than that. */
+/** A payload of at most this many bytes has fewer values than that. */
 const NEVER_TOO_MANY = MAX_VALUES;
 
-/** The JSON value in a payload, or a DecodeError, which no JSON value can be mistaken for. */
+/** Parses the JSON value of a payload. Returns a DecodeError when it is invalid; no JSON value is a DecodeError. */
 export function parseJson(payload: Uint8Array): unknown {
   if (payload.length > NEVER_TOO_MANY && countValues(payload) > MAX_VALUES) {
     return new DecodeError(
@@ -26,8 +26,8 @@ export function parseJson(payload: Uint8Array): unknown {
 }
 
 /**
- * Values in a JSON text, about: what opens or separates them, outside of texts. Parsed, each takes some 50 bytes of
- * memory, however few bytes it has in the payload.
+ * Approximate number of values in a JSON text: the characters outside of strings that start or separate values. A
+ * parsed value takes about 50 bytes of memory, however short it is in the payload.
  */
 function countValues(payload: Uint8Array): number {
   let values = 0;
@@ -53,7 +53,7 @@ function syntaxError(payload: Uint8Array, text: string): DecodeError {
   const { index, expected } = problem;
   if (text.trim() === '') return new DecodeError('empty_payload', 'the payload is white space only');
   const position = `byte ${byteOffset(payload, text, index)}`;
-  // Python and C print these, JSON has no word for them.
+  // Python and C print these words, which JSON does not have.
   const word = /^(?:nan|inf(?:inity)?)\b/i.exec(text.slice(index, index + 9));
   if (word !== null) {
     return new DecodeError(

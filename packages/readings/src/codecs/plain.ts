@@ -4,9 +4,9 @@ import type { Reading } from '../reading.ts';
 import { readScalar } from './scalar.ts';
 import { decodeUtf8 } from './utf8.ts';
 
-// No part of it can match in two ways, so that a long payload costs linear time.
+// The pattern has no ambiguity, so a long payload takes linear time.
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** No double needs more decimals to be written exactly. */
+/** No double needs more digits to be written exactly. */
 const MAX_LENGTH = 1100;
 const SWITCHES = new Map([
   ['true', true],
@@ -16,7 +16,7 @@ const SWITCHES = new Map([
 ]);
 const NO_VALUES = new Set(['nan', 'inf', 'infinity', 'null', 'none']);
 
-/** One decimal number, or true, false, on, off in any case; white space around it does not matter. */
+/** Decodes one decimal number, or true, false, on, off in any case. White space around it is ignored. */
 export const decodePlain: Decode = (payload, context) => {
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError) return text;

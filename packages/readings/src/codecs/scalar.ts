@@ -3,7 +3,7 @@ import { makeReading, readValue } from '../make-reading.ts';
 import { resolveDevice, resolveMetric } from '../naming.ts';
 import type { Reading } from '../reading.ts';
 
-/** A payload that is one bare value: the topic says whose, the moment says when. */
+/** Makes a reading from one bare value: device and metric are from the topic, and the time is the receive time. */
 export function readScalar(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
   const value = readValue(root, null);
   if (value instanceof DecodeError) return value;

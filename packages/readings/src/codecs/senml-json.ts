@@ -18,7 +18,7 @@ export const decodeSenmlJson: Decode = (payload, context) => {
   return root instanceof DecodeError ? root : readSenmlJson(root, context);
 };
 
-/** `decodeSenmlJson` from the parsed value on. */
+/** Like `decodeSenmlJson`, from the parsed value. */
 export function readSenmlJson(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
   if (!Array.isArray(root)) {
     return new DecodeError('malformed', `the payload is ${quote(root)}; a SenML pack is an array of records`);
@@ -31,7 +31,10 @@ export function readSenmlJson(root: unknown, context: DecodeContext): readonly R
   return readPack(root as SenmlRecord[], context);
 }
 
-/** A first record without any name is not valid SenML, so one with a name tells a pack from other JSON. */
+/**
+ * Whether parsed JSON is a SenML pack: the first record of a valid pack always has a name, and other JSON formats
+ * have none there.
+ */
 export function looksLikeSenml(root: unknown): boolean {
   if (!Array.isArray(root)) return false;
   const first: unknown = root[0];
@@ -50,7 +53,7 @@ function recordProblem(record: unknown): DecodeError | null {
       if (!label.endsWith('_')) continue;
       return new DecodeError(
         'unsupported',
-        `${quote(label)} must be understood, says its last "_", and is not`,
+        `${quote(label)} ends with "_", so it must be understood, but it is not supported`,
       );
     }
     if (typeof value !== type || value === Infinity || value === -Infinity) {

@@ -12,7 +12,7 @@ import { quote } from '../quote.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
 import { MAX_TIME } from '../time.ts';
 
-// The SenML data model of RFC 8428, free of its representations: what JSON, and CBOR alike, decode into.
+// The SenML data model of RFC 8428, independent of its representations (JSON, CBOR).
 
 /** One record as sent, by JSON label (RFC 8428 section 4.3), checked for type but not resolved. */
 export interface SenmlRecord {
@@ -45,7 +45,7 @@ interface Resolved {
   readonly sum: number | null;
 }
 
-/** The base fields in force: each holds until a later record sets it anew. */
+/** The current base fields. Each is valid until a later record changes it. */
 interface Base {
   name: string;
   time: number;
@@ -58,7 +58,7 @@ interface Base {
 const VERSION = 10;
 /** Seconds; below it a time is relative to now (RFC 8428 section 4.5.3). */
 const FIRST_ABSOLUTE = 2 ** 28;
-/** Enough for the longest device and metric; bounds what repeating a base name can cost. */
+/** Enough for the longest device and metric. It bounds the cost of repeated base names. */
 const MAX_NAME_LENGTH = 265;
 /** RFC 8428 section 4.5.1. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9:./_-]*$/;
@@ -67,9 +67,9 @@ const VALUES = ['v', 'vs', 'vb', 'vd'] as const;
 const REGULAR = ['n', 'u', ...VALUES, 's', 't', 'ut'] as const;
 
 /**
- * A pack's records to readings, by the rules of RFC 8428. A name is split at its last `:` or `/` into device
- * and metric. A sum becomes the metric `<metric>_sum`. Readings have no unit, so where records of one name
- * differ in unit (as in section 5.1.3), it becomes part of the metric: `<metric>_lat`.
+ * Converts the records of a pack to readings by the rules of RFC 8428. A name is split at its last `:` or `/` into
+ * device and metric. A sum becomes the metric `<metric>_sum`. Readings have no unit, so when records of one name
+ * differ in unit (as in section 5.1.3), the unit becomes part of the metric: `<metric>_lat`.
  */
 export function readPack(
   records: readonly SenmlRecord[],
@@ -203,7 +203,7 @@ function addReadings(
   return null;
 }
 
-/** A unit of the SenML registry as part of a metric: they hold no characters but these that need a change. */
+/** A unit of the SenML registry as part of a metric name. Only these characters must be replaced. */
 function unitWord(unit: string): string {
   return unit.replaceAll('%', 'pct').replaceAll('/', '_per_');
 }

@@ -2,7 +2,7 @@ import { DecodeError } from '../codec.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The payload as text, without its byte order mark if it has one. */
+/** Decodes the payload as UTF-8, without a byte order mark. */
 export function decodeUtf8(payload: Uint8Array): string | DecodeError {
   if (payload.length === 0) return new DecodeError('empty_payload', 'the payload has no bytes');
   try {
@@ -12,12 +12,12 @@ export function decodeUtf8(payload: Uint8Array): string | DecodeError {
   }
 }
 
-/** Offset in `payload` of the character at `index` of its decoded `text`. */
+/** The byte offset in `payload` of the character at `index` of its decoded `text`. */
 export function byteOffset(payload: Uint8Array, text: string, index: number): number {
   return payload.length - Buffer.byteLength(text.slice(index));
 }
 
-/** Decodes leniently, then looks for the first replacement character that the payload does not itself hold. */
+/** Decodes with replacement characters, and finds the first one that is not in the payload itself. */
 function firstInvalidByte(payload: Uint8Array): number {
   const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString('utf8');
   let byte = 0;

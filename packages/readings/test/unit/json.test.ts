@@ -181,7 +181,7 @@ describe('a JSON payload', () => {
     assert.equal(decode('json', { t: SECONDS + 86_400, v: 1 })[0]?.quality, 'skewed');
     const ahead = refuse('json', { t: SECONDS + 86_401, v: 1 });
     assert.equal(ahead.reason, 'invalid_time');
-    assert.match(ahead.message, /^"t" says 2026-11-22T12:00:01\.000000Z, more than 24 hours ahead/);
+    assert.match(ahead.message, /^"t" is 2026-11-22T12:00:01\.000000Z, more than 24 hours ahead/);
     assert.equal(decode('json', { t: 17, v: 1 })[0]?.quality, 'unsynced');
   });
 

@@ -87,7 +87,7 @@ describe('a topic template', () => {
     const refused: [string, RegExp][] = [
       ['', /empty; try sensors/],
       ['a/#/b', /# must be its last level/],
-      ['{device+}/#', /only one level can stand for many/],
+      ['{device+}/#', /only one level can match several levels/],
       ['{device}/{device+}', /names the device twice/],
       ['{metric}/{metric}', /names the metric twice/],
       ['a/{sensor}', /level "\{sensor\}" is neither/],

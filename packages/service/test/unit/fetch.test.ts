@@ -20,8 +20,8 @@ test('an error says what for, where and why, and no password', async (context) =
   await new Promise((resolve) => server.close(resolve));
   const gone = fetchFor('read the ledger', `http://127.0.0.1:${port}/ledger?token=abc`, { timeoutMs: 5000 });
   await assert.rejects(gone, {
-    message: `cannot read the ledger at http://127.0.0.1:${port}/ledger?token=***: nothing listens there (ECONNREFUSED)`,
+    message: `cannot read the ledger at http://127.0.0.1:${port}/ledger?token=***: no program listens there (ECONNREFUSED)`,
   });
   const several = fetchFor('read the ledger', `http://localhost:${port}/`, { timeoutMs: 5000 });
-  await assert.rejects(several, /cannot read the ledger at http:\/\/localhost:\d+\/: nothing listens there/);
+  await assert.rejects(several, /cannot read the ledger at http:\/\/localhost:\d+\/: no program listens there/);
 });

@@ -15,15 +15,15 @@ function message(text: string, readFile?: (name: string) => string): string {
   return assert.fail(`accepted: ${text}`);
 }
 
-test('a wrong property is one line that names file and property, and says how to mend it', () => {
-  const numbers = 'is no whole number from';
+test('an invalid property is one line with the file, the property and how to fix it', () => {
+  const numbers = 'is not a whole number from';
   const cases: [text: string, message: RegExp | string][] = [
-    ['recordcount=many', `w.properties: recordcount: "many" ${numbers} 0 to 2147483647; give one`],
-    ['recordcount=-1', `w.properties: recordcount: "-1" ${numbers} 0 to 2147483647; give one`],
-    ['recordcount=4000000000', /recordcount: "4000000000" is no whole number/],
-    ['fieldlength=1.5', /fieldlength: "1.5" is no whole number/],
-    ['readproportion=half', 'w.properties: readproportion: "half" is no number from 0 to 1; give one'],
-    ['readproportion=1.5', /readproportion: "1.5" is no number from 0 to 1/],
+    ['recordcount=many', `w.properties: recordcount: "many" ${numbers} 0 to 2147483647; set one`],
+    ['recordcount=-1', `w.properties: recordcount: "-1" ${numbers} 0 to 2147483647; set one`],
+    ['recordcount=4000000000', /recordcount: "4000000000" is not a whole number/],
+    ['fieldlength=1.5', /fieldlength: "1.5" is not a whole number/],
+    ['readproportion=half', 'w.properties: readproportion: "half" is not a number from 0 to 1; set one'],
+    ['readproportion=1.5', /readproportion: "1.5" is not a number from 0 to 1/],
     ['readallfields=yes', 'w.properties: readallfields: "yes" is neither true nor false; give one of them'],
     [
       'requestdistribution=zipfain',
@@ -42,12 +42,12 @@ test('a wrong property is one line that names file and property, and says how to
         ' = 0.95; let the shares add up to 1',
     ],
     ['readproportion=0\nupdateproportion=0', /= 0; let the shares add up to 1$/],
-    [`${MIX}recordcount=10\ninsertstart=10`, /insertstart: "10" is no whole number from 0 to 9/],
+    [`${MIX}recordcount=10\ninsertstart=10`, /insertstart: "10" is not a whole number from 0 to 9/],
     [
       `${MIX}recordcount=10\ninsertstart=5\ninsertcount=6`,
       /insertcount: .* beyond recordcount 10; lower one/,
     ],
-    [`${MIX}minscanlength=9\nmaxscanlength=8`, /minscanlength: "9" is no whole number from 1 to 8/],
+    [`${MIX}minscanlength=9\nmaxscanlength=8`, /minscanlength: "9" is not a whole number from 1 to 8/],
     [`${MIX}dataintegrity=true\nfieldlengthdistribution=uniform`, /fieldlengthdistribution: uniform lengths/],
     [
       `${MIX}recordcount=3\nrequestdistribution=hotspot`,
@@ -55,7 +55,7 @@ test('a wrong property is one line that names file and property, and says how to
     ],
     [`${MIX}fieldnameprefix=f`, /fieldnameprefix: tables have field0/],
     [`${MIX}fieldlengthdistribution=histogram`, /fieldlengthhistogram: hist.txt cannot be read here/],
-    ['a=\\u12', /\\u stands before four hexadecimal digits$/],
+    ['a=\\u12', /\\u must be followed by four hexadecimal digits$/],
   ];
   for (const [text, expected] of cases) {
     const found = message(text);

@@ -21,7 +21,7 @@ const skip = 'skip' in started ? started.skip : false;
 const broker = 'server' in started ? started.server : null;
 after(() => broker?.stop());
 
-/** Samples by name, once `done` says so of them. */
+/** The samples by name, as soon as `done` returns true. */
 async function until(
   { url }: ServiceProcess,
   done: (samples: ReadonlyMap<string, number>) => boolean,
@@ -36,7 +36,7 @@ async function until(
   }
 }
 
-test('what mosquitto says of itself is scraped: every signal, and what it dropped', {
+test('every value that mosquitto reports is exported, including dropped messages', {
   skip,
 }, async (context) => {
   const exporter = await startServiceProcess(
@@ -65,11 +65,11 @@ test('what mosquitto says of itself is scraped: every signal, and what it droppe
   assert.ok(samples.get('mosquitto_stored_messages')! >= QUEUE);
   assert.equal(samples.get('mosquitto_clients_disconnected'), 1);
   const missing = SIGNALS.filter(({ name }) => !samples.has(name) && !OPTIONAL.has(name));
-  assert.deepEqual(missing, [], 'mosquitto said all of it');
+  assert.deepEqual(missing, [], 'mosquitto reported every value');
   assert.equal((await fetch(`${exporter.url}/readyz`)).status, 200);
 });
 
-test('a broker that goes away is a metric, and its return as well', { skip }, async (context) => {
+test('a broker that stops is a metric, and so is its return', { skip }, async (context) => {
   const exporter = await startServiceProcess(
     'broker-metrics',
     { BROKER: broker!.url, METRICS_PORT: '0' },
@@ -85,7 +85,7 @@ test('a broker that goes away is a metric, and its return as well', { skip }, as
   await until(exporter, (found) => found.get('mosquitto_up') === 1 && found.has('mosquitto_uptime_seconds'));
 });
 
-test('it starts before its broker, and stops while it waits', async () => {
+test('the exporter starts before its broker, and stops while it waits', async () => {
   const exporter = await startServiceProcess(
     'broker-metrics',
     { BROKER: 'mqtt://127.0.0.1:9', METRICS_PORT: '0' },

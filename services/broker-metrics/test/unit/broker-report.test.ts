@@ -9,7 +9,7 @@ async function lines(report: BrokerReport): Promise<string[]> {
   return (await metrics.text()).split('\n').filter((line) => line.startsWith('mosquitto_'));
 }
 
-test('what the broker says becomes samples, with and without a unit', async () => {
+test('values of the broker become samples, with and without a unit', async () => {
   const report = new BrokerReport();
   report.take('$SYS/broker/uptime', '1234 seconds');
   report.take('$SYS/broker/publish/messages/dropped', '7');
@@ -22,7 +22,7 @@ test('what the broker says becomes samples, with and without a unit', async () =
   );
 });
 
-test('nothing is shown that the broker has not said, or said before it went away', async () => {
+test('values that the broker has not reported, or reported before it became unavailable, are absent', async () => {
   const report = new BrokerReport();
   assert.deepEqual(await lines(report), ['mosquitto_up 1']);
   report.take('$SYS/broker/uptime', '5 seconds');

@@ -255,7 +255,7 @@ test('the first workers join together, when there are enough and no more show up
   ]);
 });
 
-test('whoever must not join is told why', () => {
+test('a server that must not join has a reason', () => {
   const workers = [worker(1), worker(2, { identity: null })];
   const sightings = [
     seen('10.0.0.1', 'data-1', 1),
@@ -269,7 +269,7 @@ test('whoever must not join is told why', () => {
   const { actions, waiting } = decide(scene(workers, sightings), BOUNDS);
   assert.deepEqual(actions, []);
   assert.deepEqual(Object.fromEntries(waiting), {
-    '10.0.0.2': 'was added by hand and does not answer as that worker',
+    '10.0.0.2': 'was added manually and does not answer as that worker',
     '10.0.0.3': 'holds data of another coordinator, or of this one before',
     '10.0.0.4': 'has no citus extension in database tidegauge',
     '10.0.0.5': 'answers at several addresses with the same data',
