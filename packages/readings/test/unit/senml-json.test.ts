@@ -231,7 +231,10 @@ describe('a SenML pack', () => {
       { n: 'd/b', v: 1, must_: 1 },
     ]);
     assert.equal(error.reason, 'unsupported');
-    assert.equal(`${error}`, '"must_" ends with "_", so it must be understood, but it is not supported (at record 2 of 2)');
+    assert.equal(
+      `${error}`,
+      '"must_" ends with "_", so it must be understood, but it is not supported (at record 2 of 2)',
+    );
   });
 
   it('is refused when its version is above 10, none, or changes', () => {

@@ -23,5 +23,8 @@ test('an error says what for, where and why, and no password', async (context) =
     message: `cannot read the ledger at http://127.0.0.1:${port}/ledger?token=***: no program listens there (ECONNREFUSED)`,
   });
   const several = fetchFor('read the ledger', `http://localhost:${port}/`, { timeoutMs: 5000 });
-  await assert.rejects(several, /cannot read the ledger at http:\/\/localhost:\d+\/: no program listens there/);
+  await assert.rejects(
+    several,
+    /cannot read the ledger at http:\/\/localhost:\d+\/: no program listens there/,
+  );
 });
