@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { isLoopback, lockDirectory, type Running } from '@tidegauge/service';
 import { createStore } from '@tidegauge/storage';
-import { type Child, startChild } from '../../../scripts/child.ts';
 import { NODE, NODE_FLAGS, PYTHON, setUpPython } from '../../../scripts/setup.js';
 import { announcement } from './announcement.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from './child-environments.ts';
 import { openBroker } from './open-broker.ts';
 import { requireSecrets, type Settings } from './settings.ts';
+import { type Child, startChild } from './start-child.ts';
 import { waitUntilStored } from './wait-until-stored.ts';
 
 const START_SECONDS = 60;
