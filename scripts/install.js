@@ -1,5 +1,5 @@
 // Installs what the project needs on this machine; every other script does it too, when it has to.
-import { setUpNode, setUpPython } from './setup.js';
+import { setUpAnalysis, setUpNode } from './setup.js';
 
 setUpNode();
-setUpPython();
+setUpAnalysis();

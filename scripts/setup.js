@@ -13,6 +13,8 @@ export const NODE_FLAGS = ['--max-semi-space-size=8'];
 /** With types stripped and code compiled once, a service starts faster and 25 MB smaller. */
 export const NODE_ENVIRONMENT = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'tidegauge') };
 export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
+/** Folders of the Python packages. */
+export const PYTHON_PACKAGES = ['sensors-sim', 'loadtests/analysis'];
 
 /** Installs Node 24 and the packages, unless the lock file is the one last installed. */
 export function setUpNode() {
@@ -33,6 +35,17 @@ export function setUpPython() {
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
     command(PYTHON, [...pip, '-r', 'sensors-sim/requirements-dev.txt']);
     command(PYTHON, [...pip, '--no-deps', '-e', 'sensors-sim']);
+  });
+}
+
+/** Adds the statistics of experiments to `.venv`, unless what they are made from has not changed. */
+export function setUpAnalysis() {
+  setUpPython();
+  const sources = ['loadtests/analysis/pyproject.toml', 'loadtests/analysis/requirements.txt'];
+  once(join(ROOT, '.venv', '.tidegauge-analysis'), sources, 'the statistics of experiments', () => {
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    command(PYTHON, [...pip, '--require-hashes', '-r', 'loadtests/analysis/requirements.txt']);
+    command(PYTHON, [...pip, '--no-deps', '-e', 'loadtests/analysis']);
   });
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { didYouMean } from '@tidegauge/text';
-import { ROOT, setUpPython } from './setup.js';
+import { ROOT, setUpAnalysis, setUpPython } from './setup.js';
 import { summarize, type TestRecord } from './test-run/records.ts';
 import { endJobs, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
@@ -80,7 +80,8 @@ try {
 
 // Inherited by every test: see `mayInstall` in the lab.
 process.env.TIDEGAUGE_INSTALL = values.install ? 'yes' : 'no';
-setUpPython();
+if (suites.includes('analysis')) setUpAnalysis();
+else setUpPython();
 if (values.install && suites.includes('python')) {
   // The simulator's tests use it; without it they fail under CI=true and are skipped elsewhere.
   await findProgram('mosquitto', 'mosquitto').catch(() => null);
@@ -110,7 +111,7 @@ async function work(queue: Job[]): Promise<void> {
   for (let job = queue.shift(); job !== undefined; job = queue.shift() ?? others.shift()) {
     const result = await runJob(job, { names: values.names ?? null });
     // Tests that a shared file registers belong to the file that runs them.
-    const [only] = job.files.length === 1 ? job.files : [];
+    const [only] = job.files.length === 1 && SUITES[job.suite]?.folder === undefined ? job.files : [];
     records.push(...result.records.map((record) => (only ? { ...record, file: join(ROOT, only) } : record)));
     problems.push(...result.problems);
     const count = (outcome: TestRecord['outcome']): number =>

@@ -2,12 +2,17 @@
 
 import json
 import os
+import pathlib
 import typing
 
 import pytest
 
+root = pathlib.Path()
 
-ROOT = os.path.join(os.getcwd(), "sensors-sim")
+
+def pytest_configure(config: pytest.Config) -> None:
+    global root
+    root = config.rootpath
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -22,7 +27,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _, _, name = report.nodeid.partition("::")
     record = {
         "name": name,
-        "file": os.path.join(ROOT, report.location[0]),
+        "file": str(root / report.location[0]),
         "ms": report.duration * 1000,
         "outcome": report.outcome,
         "reason": reason,

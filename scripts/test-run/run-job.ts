@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { commandOf, processesWith } from '@tidegauge/lab/processes';
 import { NODE, NODE_ENVIRONMENT, PYTHON, ROOT } from '../setup.js';
 import { parseRecords, type TestRecord } from './records.ts';
-import type { Job } from './suites.ts';
+import { type Job, SUITES } from './suites.ts';
 
 /** Marks every process of a job, so that none is left behind. */
 const MARK = 'TIDEGAUGE_TEST_JOB';
@@ -89,9 +89,9 @@ export async function runJob(job: Job, options: { readonly names: string | null 
 }
 
 function commandFor(job: Job, recordsFile: string, names: string | null): [string, string[]] {
-  if (job.suite === 'python') {
+  if (SUITES[job.suite]?.folder !== undefined) {
     const chosen = names === null ? [] : ['-k', names];
-    return [PYTHON, ['-m', 'pytest', '-q', '-p', 'pytest_records', ...chosen, 'sensors-sim']];
+    return [PYTHON, ['-m', 'pytest', '-q', '-p', 'pytest_records', ...chosen, ...job.files]];
   }
   const reporter = [
     `--test-reporter=${HERE}node-reporter.ts`,

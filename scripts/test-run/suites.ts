@@ -5,7 +5,7 @@ export interface Job {
   readonly suite: string;
   /** What the runner prints. */
   readonly name: string;
-  /** Paths relative to the root; none for Python. */
+  /** Paths relative to the root; of Python, the folder of a package. */
   readonly files: readonly string[];
 }
 
@@ -16,6 +16,8 @@ export interface Suite {
   readonly exclude?: readonly string[];
   /** The most files of one process. Files that share a process save its start; the default is one. */
   readonly filesPerProcess?: number;
+  /** Of a suite in Python: the folder of its package. */
+  readonly folder?: string;
 }
 
 const inEach = (path: string): string[] => [
@@ -31,7 +33,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: inEach('unit/**/*.test.ts'),
     filesPerProcess: 30,
   },
-  python: { summary: 'the simulated sensors (pytest)', files: [] },
+  python: { summary: 'the simulated sensors (pytest)', files: [], folder: 'sensors-sim' },
+  analysis: { summary: 'the statistics of experiments (pytest)', files: [], folder: 'loadtests/analysis' },
   embedded: {
     summary: 'SQLite and JSON stores, and the whole pipeline on the embedded broker',
     files: [EMBEDDED_STORES, ...inEach('embedded/**/*.test.ts')],
@@ -66,10 +69,10 @@ export function jobsOf(suites: readonly string[], patterns: readonly string[], r
     patterns.length === 0 || globbed.has(file) || patterns.some((pattern) => file.includes(pattern));
   const taken = new Set<string>();
   const jobs: Job[] = [];
-  for (const [suite, { files, exclude = [], filesPerProcess = 1 }] of Object.entries(SUITES)) {
+  for (const [suite, { files, exclude = [], filesPerProcess = 1, folder }] of Object.entries(SUITES)) {
     if (!suites.includes(suite)) continue;
-    if (suite === 'python') {
-      if (patterns.length === 0) jobs.push({ suite, name: 'python', files: [] });
+    if (folder !== undefined) {
+      if (patterns.length === 0) jobs.push({ suite, name: suite, files: [folder] });
       continue;
     }
     const found = globSync([...files], { cwd: root, exclude: [...exclude] }).toSorted();
