@@ -129,7 +129,7 @@ export class Log {
 
   /**
    * Appends complete lines in one write. The owner does not get them by `line`. Returns null if the file was
-   * sealed or deleted first: then refresh and append again. Call it directly after `refresh(true)`.
+   * sealed or deleted first: then refresh and append again. Call it directly after `refresh`, when the file exists.
    */
   async append(lines: string): Promise<Landing | null> {
     if (this.#seal !== null) return null;
@@ -202,17 +202,24 @@ export class Log {
     await this.refresh(true);
   }
 
-  /** Deletes the file. Returns what `count` returns at that moment, or null if there was no file. */
+  /**
+   * Deletes the file. Returns what `count` returns at that moment, or null if there was no file. It never creates
+   * the next generation of a file that another process has dropped: that one would remain, empty.
+   */
   async drop<T>(count: () => T): Promise<T | null> {
-    await this.refresh(false);
-    if (!this.exists) return null;
-    await this.refresh(true);
-    const result = await this.#sealAs('dropped', count);
-    if (result !== null) {
-      await removeFile(this.#path());
-      await syncFolder(this.#folder);
+    for (;;) {
+      await this.refresh(false);
+      if (!this.exists) return null;
+      // Another process has started to compact the file: the next generation must be dropped.
+      if (this.#seal !== null) await this.#moveOn(true);
+      else {
+        const result = await this.#sealAs('dropped', count);
+        if (result === null) continue;
+        await removeFile(this.#path());
+        await syncFolder(this.#folder);
+        return result;
+      }
     }
-    return result;
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { appendFile, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { collect, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
 import { createStore, openStore, type Store, StoreError } from '../../src/index.ts';
 import { JsonBackend } from '../../src/json/backend.ts';
@@ -391,4 +392,14 @@ describe('json errors', () => {
     const error = await rejection(createStore(`json:${folder}?memory=1`), 'MISCONFIGURED');
     assert.match(error.hint ?? '', /memoryMiB/);
   });
+});
+
+test('stores that drop one table at nearly the same moment leave no file of it', async () => {
+  const all = [await open(), await open(), await open(), await open()];
+  const soon = (): Promise<void> => delay(Math.random() * 3);
+  for (let round = 0; round < 200; round++) {
+    await Promise.all(all.map((store) => store.records.createTable('table', 2)));
+    await Promise.all(all.map((store) => soon().then(() => store.records.dropTable('table'))));
+    assert.deepEqual(await readdir(join(folder, 'data', 'records')), []);
+  }
 });
