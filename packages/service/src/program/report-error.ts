@@ -15,7 +15,7 @@ const UNAVAILABLE = /^(E[A-Z0-9]+|UND_ERR_[A-Z_]+|ERR_INVALID_URL)$/;
 const MAX_CAUSES = 8;
 
 /**
- * One line for bad input and for an unavailable server, with the causes that the message does not contain yet, and
+ * One line for bad input and for an unavailable server: the causes that the message does not contain yet, and then
  * the error's hint where it has one. A stack trace for a programming error.
  */
 export function reportError(error: unknown): ErrorReport {
@@ -25,7 +25,7 @@ export function reportError(error: unknown): ErrorReport {
   const exitCode = code === 'MISCONFIGURED' ? EXIT.BAD_USAGE : EXIT.FAILED;
   if (isBug(error)) return { text: error.stack ?? error.message, exitCode };
   const text = causesOf(error).reduce((line, { message }) => join(line, message), '') || error.name;
-  return { text: typeof hint === 'string' ? `${text}\n${hint}` : text, exitCode };
+  return { text: typeof hint === 'string' ? `${text}: ${hint}` : text, exitCode };
 }
 
 function isBug(error: Error): boolean {

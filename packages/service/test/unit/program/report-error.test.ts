@@ -14,7 +14,7 @@ test('a store that is misconfigured has exit code 2 and its hint', () => {
     hint: 'update this',
   });
   assert.deepEqual(reportError(error), {
-    text: 'the schema is newer\nupdate this',
+    text: 'the schema is newer: update this',
     exitCode: EXIT.BAD_USAGE,
   });
 });
