@@ -5,42 +5,42 @@ import type { YcsbRecord } from '@tidegauge/storage';
 import type { Response } from 'express';
 import { Turns } from './turns.ts';
 
-/** Memory of one part of a list, about: what is read, serialised and written at once. */
+/** Approximate memory of one part of a list, bytes. A part is read, serialised and written at once. */
 const PART_BYTES = 32 * 1024;
-/** What a list that is longer than one part holds until it is sent: a part, a page of the store, a full connection. */
+/** Memory reserved for a list of several parts, bytes: a part, a page of the store, buffers of the connection. */
 const STREAM_BYTES = 8 * PART_BYTES;
-/** A list ends here, and its `next` goes on. */
+/** Approximate size at which a page of a list ends, bytes. Its `next` continues the list. */
 const LIST_BYTES = 4 * 1024 * 1024;
-/** A list that its client reads more slowly is cut. */
+/** Longest time for sending a list, milliseconds. Then the connection is closed. */
 const LIST_MS = 120_000;
 
 export interface AnswerLimits {
-  /** Reads of lists at once. */
+  /** Largest number of concurrent reads for lists. */
   readonly reads: number;
-  /** Memory of answers larger than one part that are under way: in total, and of one client. */
+  /** Memory for answers that are larger than one part and not yet sent, bytes: in total, and of one client. */
   readonly bytes: number;
   readonly clientBytes: number;
 }
 
-/** For an API with 128 MiB. */
+/** For a process with 128 MiB of memory. */
 const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20, clientBytes: 4 * 2 ** 20 };
 
 export interface List<T> {
   /** The list's name in the answer. */
   readonly name: string;
-  /** In order; read as far as the answer goes. One item beyond `limit` tells that there is a next page. */
+  /** In order, read only as far as the answer needs. An item beyond `limit` means that there is a next page. */
   readonly items: AsyncIterable<T>;
   readonly limit: number;
-  /** Memory of an item, about, bytes. */
+  /** Approximate memory of an item, bytes. */
   sizeOf(item: T): number;
   toDocument(item: T): unknown;
-  /** The cursor behind an item; without it the list has no pages, and is sent whole or not at all. */
+  /** The cursor of the position after an item. Without it the list has no pages: it is sent completely or refused. */
   readonly next?: (last: T) => string;
 }
 
 /**
- * Sends answers within a bounded memory, whatever the size of what is stored and however slow a client reads: lists
- * in parts, read as they are sent, and only so many large answers at once.
+ * Sends answers within bounded memory, for any size of stored data and any speed of clients. Lists are read and sent in
+ * parts, and the memory of large answers that are being sent is limited.
  */
 export class Answers {
   readonly #limits: AnswerLimits;
@@ -64,15 +64,15 @@ export class Answers {
   }
 
   /**
-   * Takes memory for an answer of `bytes` until it is sent. Small answers need none.
+   * Reserves memory for an answer of `bytes` until the response closes. Answers of up to one part need none.
    *
-   * @throws {Problem} 503 when too many large answers are under way
+   * @throws {Problem} 503 when too many large answers are being sent
    */
   reserve(response: ServerResponse, bytes: number): void {
     if (!this.fits(response, bytes)) throw busy();
   }
 
-  /** The same, as an answer. */
+  /** Like `reserve`, but returns false when the memory is not available. */
   fits(response: ServerResponse, bytes: number): boolean {
     return bytes <= PART_BYTES || this.#take(response, bytes);
   }
@@ -107,7 +107,7 @@ export class Answers {
   #take(response: ServerResponse, bytes: number): boolean {
     const client = clientOf(response.req.socket.remoteAddress);
     const own = this.#clients.get(client) ?? 0;
-    // One that is larger than the bound can go when it is alone.
+    // An answer that is larger than the limit is sent when it is the only one.
     if (own > 0 && own + bytes > this.#limits.clientBytes) return false;
     if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.bytes) return false;
     this.#bytes += bytes;
@@ -122,7 +122,7 @@ export class Answers {
   }
 }
 
-/** A list in parts. */
+/** Reads a list in parts. */
 class Parts<T> {
   readonly #list: List<T>;
   readonly #items: AsyncIterator<T>;
@@ -131,7 +131,7 @@ class Parts<T> {
   #bytes = 0;
   /** The last item read. */
   last: T | null = null;
-  /** Whether there is an item behind the last one. */
+  /** Whether there is an item after the last one. */
   more = true;
 
   constructor(list: List<T>) {
@@ -171,7 +171,7 @@ class Parts<T> {
   }
 }
 
-/** Resolves when the connection takes more, or is gone. */
+/** Resolves when the connection accepts more data or has closed. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -184,16 +184,17 @@ function drained(response: ServerResponse): Promise<void> {
 }
 
 function busy(): Problem {
-  const detail = 'Too many large answers are under way: ask again later, or for less.';
+  const detail = 'Too many large answers are being sent. Send the request again later, or request less.';
   return new Problem(503, 'Too many large answers at once', detail, { retryAfter: 1 });
 }
 
-/** An object with a few short fields and texts of up to two bytes per character. */
+/** Approximate memory of a reading, bytes: an object with short fields, and texts of up to two bytes per character. */
 export function sizeOfReading({ device, metric, value, boot }: Reading): number {
   const text = typeof value === 'string' ? value.length : 0;
   return 200 + 2 * (device.length + metric.length + text + (boot?.length ?? 0));
 }
 
+/** Approximate memory of a record, bytes. */
 export function sizeOfRecord({ key, fields }: YcsbRecord): number {
   let size = 200 + 2 * key.length;
   for (const value of Object.values(fields)) size += 50 + 2 * value.length;

@@ -31,9 +31,9 @@ import { quarantineHandlers } from './routes/quarantine.ts';
 import { readingHandlers } from './routes/readings.ts';
 import { recordHandlers } from './routes/records.ts';
 
-/** A device with all its attributes; larger bodies are mistakes. */
+/** Largest body of a request for a device, bytes. A device with all its attributes fits. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
-/** Bodies held at once, and of one client: what the 128 MiB of the API on a board with 1 GB of memory can spare. */
+/** Memory for request bodies, bytes. They fit an API with 128 MiB. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;
 
 export interface AppDependencies {
@@ -49,12 +49,12 @@ export interface AppDependencies {
 }
 
 export interface App {
-  /** The listener for an HTTP server. It does not listen itself. */
+  /** The request listener for an HTTP server. The caller starts the server. */
   readonly handler: RequestListener;
   readonly live: LiveHub;
 }
 
-/** Builds the API and the live page. Its store and ingest client stay the caller's to close. */
+/** Builds the API and the live page. The caller closes the store and the ingest client. */
 export function createApp(dependencies: AppDependencies): App {
   const { store, ingest, logger, metrics, config } = dependencies;
   const document = readOpenApi();
@@ -69,7 +69,7 @@ export function createApp(dependencies: AppDependencies): App {
 
   const app = express();
   app.disable('x-powered-by');
-  // Answers are as fresh as the store; hashing each for an ETag would cost more than it saves.
+  // No ETag: answers change with the store, and hashing each of them would cost more than it saves.
   app.disable('etag');
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
   const logins = new Logins({ token: config.apiToken, variable: 'API_TOKEN', logger, metrics });
@@ -89,7 +89,7 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(guardBrowsers(config.httpListen), logins.guard);
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
   const budget = byteBudget(bodyBytes, bodyBytes / 2);
-  // Not inflated: the budget counts the bytes that are sent, and ingest receives them unchanged.
+  // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
   const sent = { type: () => true, limit: config.bodyLimit, inflate: false };
   const readers = {
     readings: [budget, express.raw(sent)],
@@ -107,14 +107,14 @@ export function createApp(dependencies: AppDependencies): App {
   };
   app.use(dispatch(operations, handlers, readers));
   app.use(pageRoutes(document));
-  // Without ingest the API still answers what is stored, so only the store decides.
+  // Without ingest the API can still read the store, so readiness depends on the store only.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));
   app.use(notFound);
   app.use(problemHandler(logger, translate));
   return { handler: lane.handler, live };
 }
 
-/** Why the store cannot answer, in the words that clients may read: a driver's message has hosts and statements. */
+/** Why the store is not ready, or null. Clients may read the text: it has no hosts or statements of a driver. */
 async function storeProblem(store: Store): Promise<string | null> {
   try {
     await store.health();

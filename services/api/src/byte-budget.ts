@@ -1,7 +1,7 @@
 import { clientOf, Problem, sendProblem } from '@tidegauge/service';
 import type { Request, RequestHandler, Response } from 'express';
 
-/** An upload that brought nothing for so long gives way to others. */
+/** An upload without new bytes for this long can be ended to free its memory for others, milliseconds. */
 const STALE_MS = 1000;
 
 interface Upload {
@@ -9,14 +9,14 @@ interface Upload {
   readonly request: Request;
   readonly response: Response;
   bytes: number;
-  /** When its last bytes came. */
+  /** Time of its last bytes, from `performance.now()`. */
   at: number;
 }
 
 /**
- * Bounds the bytes of bodies held at once, in total and for one client, whatever the number of connections: a body
- * counts with the bytes that have come, until its request is answered. At a bound, the upload that stands still
- * for longest is given up; when none stands still, the new bytes are refused.
+ * Limits the bytes of request bodies in memory, in total and for each client, for any number of connections. A body
+ * counts with the bytes received so far, until its response closes. At a limit, the upload that has stalled for longest
+ * is ended with 408. When none has stalled, the upload that needs more memory is ended with 503.
  */
 export function byteBudget(totalBytes: number, clientBytes: number): RequestHandler {
   const uploads = new Set<Upload>();
@@ -30,7 +30,7 @@ export function byteBudget(totalBytes: number, clientBytes: number): RequestHand
     if (left > 0) clients.set(upload.client, left);
     else clients.delete(upload.client);
   };
-  /** Gives up stale uploads, of this client if its own bound is reached, until `bytes` more fit. */
+  /** Ends stale uploads until `bytes` more fit; only uploads of this client when its own limit is reached. */
   const makeRoom = (client: string, bytes: number): boolean => {
     for (;;) {
       const own = (clients.get(client) ?? 0) + bytes > clientBytes;
@@ -44,7 +44,7 @@ export function byteBudget(totalBytes: number, clientBytes: number): RequestHand
       }
       if (stalest === null) return false;
       leave(stalest);
-      giveUp(stalest, 408, 'Request timeout', 'The body stood still while others needed its memory.');
+      giveUp(stalest, 408, 'Request timeout', 'The upload stalled while other uploads needed its memory.');
     }
   };
 
@@ -59,7 +59,7 @@ export function byteBudget(totalBytes: number, clientBytes: number): RequestHand
     uploads.add(upload);
     clients.set(client, clients.get(client) ?? 0);
     response.once('close', () => leave(upload));
-    // Before the body parser's own listener; bytes flow from the next turn of the event loop on.
+    // Added before the body parser's own listener: data arrive from the next turn of the event loop on.
     request.on('data', (part: Buffer) => {
       if (!uploads.has(upload)) return;
       upload.at = performance.now();
@@ -77,10 +77,10 @@ export function byteBudget(totalBytes: number, clientBytes: number): RequestHand
 }
 
 function busy(held: number): string {
-  return `Bodies of ${held} bytes are under way, and there is no room for more now. Send it again later.`;
+  return `Request bodies of ${held} bytes are in memory, and more do not fit now. Send the request again later.`;
 }
 
-/** Answers before the body is there, and ends the connection, since the rest of the body is not read. */
+/** Answers before the body is complete, and closes the connection, because the rest of the body is not read. */
 function giveUp({ request, response }: Upload, status: number, title: string, detail: string): void {
   request.pause();
   if (response.headersSent) {

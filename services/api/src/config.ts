@@ -13,7 +13,7 @@ import {
 } from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
 
-/** Everything the API can be told, with its defaults. */
+/** The settings of the API, with their defaults. */
 export const API_SCHEMA = defineConfig({
   store: {
     kind: url(...STORE_SCHEMES),
@@ -29,7 +29,7 @@ export const API_SCHEMA = defineConfig({
   ingestToken: {
     kind: text('a text of at least 16 characters'),
     secret: true,
-    help: 'Bearer token that ingest asks for before it changes anything: its HTTP_TOKEN.',
+    help: 'Bearer token that ingest requires for requests that change something: its HTTP_TOKEN.',
   },
   httpListen: {
     kind: text('an address of this machine'),

@@ -4,27 +4,31 @@ import { invalid } from './parameters.ts';
 const SIGNATURE_BYTES = 16;
 
 /**
- * Places in lists, opaque to clients. A cursor is signed together with the query that it belongs to, so that a damaged
- * one, a forged one, or one of another query is refused. The key comes from the API token, which all replicas have and
- * which a restart does not change; nothing is kept between pages. Without a token only this machine reaches the API,
- * and the signature only finds damage: so a position is checked as any other input is.
+ * Writes and reads cursors: positions in lists, opaque to clients. A cursor is signed together with its query, so that
+ * a damaged cursor, a forged one, or one of another query is refused. The key is derived from the API token, which is
+ * the same on all replicas and after a restart. Nothing is stored between pages. Without a token only this machine reaches
+ * the API, and the key is public, so the signature detects damage only. For this reason each position is also checked
+ * like any other input.
  */
 export class Cursors {
   readonly #key: Buffer;
 
-  /** @param token the API's; a cursor that was made with another one is refused */
+  /** @param token the API token; a cursor that was signed with another token is refused */
   constructor(token: string | null) {
-    // Slow on purpose: everybody who may read gets cursors, and nobody should find a weak token by trying.
+    // Slow on purpose: anyone who may read receives cursors, and could otherwise find a weak token by trial.
     this.#key = token === null ? Buffer.from('tidegauge') : scryptSync(token, 'tidegauge cursors', 32);
   }
 
+  /** The cursor for a position in the list of a query. */
   write(query: readonly unknown[], position: readonly unknown[]): string {
     const body = Buffer.from(JSON.stringify(position));
     return Buffer.concat([this.#signature(query, body), body]).toString('base64url');
   }
 
   /**
-   * @param isPosition tells a position of this list from any other value
+   * The position that a cursor contains.
+   *
+   * @param isPosition whether a value is a position of this list
    * @throws {Problem} 400 when the cursor is not one that `write` made for this query
    */
   read<T>(query: readonly unknown[], cursor: string, isPosition: (value: unknown) => value is T): T {
@@ -33,7 +37,7 @@ export class Cursors {
     const signature = bytes.subarray(0, SIGNATURE_BYTES);
     const isSigned =
       signature.length === SIGNATURE_BYTES && timingSafeEqual(signature, this.#signature(query, body));
-    // Comparing the text too refuses what base64 would forgive.
+    // The base64 decoder ignores invalid characters, so the text is compared too.
     if (isSigned && bytes.toString('base64url') === cursor) {
       const position = parse(body);
       if (isPosition(position)) return position;

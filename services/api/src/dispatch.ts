@@ -5,22 +5,22 @@ import type { OperationTable } from './operation-table.ts';
 /** A request for an operation, checked against the OpenAPI document. */
 export interface Call extends Parameters {
   readonly request: Request;
-  /** As the body's reader leaves it; undefined when the operation has no body. */
+  /** The `request.body` that the body readers set; undefined when the operation has no body. */
   readonly body: unknown;
 }
 
 export type Handler = (call: Call, response: Response) => Promise<void> | void;
 
-/** What answers an operation, by `operationId`. */
+/** The handlers of the operations, by `operationId`. */
 export type Handlers = Readonly<Record<string, Handler>>;
 
-/** Middleware that reads a body into `request.body`, by the tag of the operation. */
+/** Middleware that reads the body into `request.body`, by the tag of the operation. */
 export type BodyReaders = Readonly<Record<string, readonly RequestHandler[]>>;
 
 /**
- * Answers the operations of the OpenAPI document: finds the operation, checks the parameters, reads the body, checks it,
- * and calls the handler. A body that a reader leaves as bytes is not checked. Other requests go to the next middleware,
- * and so do operations without a handler.
+ * Answers the operations of the OpenAPI document: finds the operation, reads the body, checks the parameters and the
+ * body, and calls the handler. A body that a reader leaves as bytes is not checked. Other requests go to the next
+ * middleware, and so do operations without a handler.
  *
  * @throws {TypeError} when a handler's operation is not in the document, or there is no reader for its body
  */
@@ -52,7 +52,7 @@ export function dispatch(table: OperationTable, handlers: Handlers, readers: Bod
   };
 }
 
-/** Runs the readers without a pause between them: the first one starts the flow of the body. */
+/** Calls each reader as soon as the previous one is done, because the first one starts the flow of the body. */
 function readBody(readers: readonly RequestHandler[], request: Request, response: Response): Promise<void> {
   return new Promise((resolve, reject) => {
     const run = (index: number): void => {

@@ -4,8 +4,9 @@ import type { RequestHandler } from 'express';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * Observes `tidegauge_http_request_seconds`. The route is `locals.route`, such as `/v1/devices/{name}`, and never the path,
- * which would make a series for each device. A live stream is left out, because it lasts as long as its client stays.
+ * Observes `tidegauge_http_request_seconds`. The route is `locals.route`, such as `/v1/devices/{name}`, and never the
+ * path, which would make a series for each device. A live stream is not observed, because it lasts as long as its
+ * client stays.
  */
 export function httpMetrics(seconds: HistogramMetric): RequestHandler {
   return (request, response, next) => {

@@ -13,24 +13,25 @@ import type {
 import type { ProblemDetails } from '@tidegauge/service';
 
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** Longest line of the live feed; ingest bounds what a line holds far below. */
+/** Longest accepted line of the live feed. The lines of ingest are far shorter. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 /**
- * What the live feeds of all replicas may bring, bytes of JSON: some 17,000 numbers a second. To read more would take a
- * board's processor from requests. A feed that is not read says how many readings it left out.
+ * How much the API reads of the live feeds of all replicas together, bytes of JSON: about 17,000 numbers a second.
+ * Reading more would take processor time from requests. When a feed is not read, ingest omits readings and sends their
+ * number.
  */
 const LIVE_BYTES_PER_SECOND = 4 * 1024 * 1024;
-/** How much of that may come at once after a quiet time, milliseconds. */
+/** After a pause, the API reads as much at once as this time allows, milliseconds. */
 const LIVE_BURST_MS = 250;
 const RESOLVE_EVERY_MS = 5000;
-/** How long ingest may work on one step through its quarantine, which comes on top of the usual timeout. */
+/** Time for one step through the quarantine of ingest, in addition to the usual timeout, milliseconds. */
 const STEP_MS = 5000;
 
 /** Ingest answered with a problem, or did not answer. */
 export class IngestError extends Error {
   override readonly name = 'IngestError';
   readonly details: ProblemDetails;
-  /** True when nothing was sent: another replica may be asked. */
+  /** True when nothing was sent, so that the request may go to another replica. */
   readonly refused: boolean;
 
   constructor(details: ProblemDetails, refused = false, options?: ErrorOptions) {
@@ -49,7 +50,7 @@ export interface QuarantinePage {
 
 export interface QuarantineFilter {
   readonly reason?: string | undefined;
-  /** Name of an ingest process: the others have nothing that matches. */
+  /** Name of an ingest process. Only its messages match. */
   readonly instance?: string | undefined;
 }
 
@@ -60,7 +61,7 @@ export interface QuarantineQuery extends QuarantineFilter {
 
 export interface QuarantineStep extends QuarantineFilter {
   readonly limit: number;
-  /** Messages received later are left alone. */
+  /** Messages received later are left out. */
   readonly until?: string | undefined;
   readonly cursor?: string | undefined;
 }
@@ -71,13 +72,13 @@ export interface Unreachable {
   readonly reason: string;
 }
 
-/** What the replicas said; one that is down is named and does not fail the others. */
+/** The answers of the replicas. A replica that does not answer is in `unreachable`, and the others still count. */
 export interface Answers<T> {
   readonly answers: readonly { readonly url: string; readonly value: T }[];
   readonly unreachable: readonly Unreachable[];
 }
 
-/** HTTP bodies as they came, for the way in. */
+/** The body of an HTTP request with readings, forwarded to ingest unchanged. */
 export interface Delivery {
   readonly body: Uint8Array;
   readonly contentType: string;
@@ -86,34 +87,34 @@ export interface Delivery {
 }
 
 export interface IngestClientOptions {
-  /** Base URLs; a host that begins with `tasks.` (Swarm) stands for every address it resolves to. */
+  /** Base URLs. A host that begins with `tasks.` (Docker Swarm) stands for every address that it resolves to. */
   readonly urls: readonly string[];
-  /** Bound on one call, milliseconds. */
+  /** Timeout of one call, milliseconds. */
   readonly timeoutMs: number;
-  /** Shown with every request that changes something. */
+  /** Sent with every request that is not a GET. */
   readonly token?: string;
-  /** The live feed counts as dead when not even a heart-beat (every 15 s) came for this long. */
+  /** A live feed fails when it sends nothing for this long, milliseconds. Ingest sends a heartbeat every 15 s. */
   readonly silenceMs?: number;
-  /** What the live feeds may bring together, bytes; 4 MiB when left out. */
+  /** How much is read of all live feeds together, bytes per second. Default: 4 MiB. */
   readonly liveBytesPerSecond?: number;
-  /** Addresses of a host name; the system's resolver when left out. */
+  /** Resolves a host name to addresses. Default: the resolver of the system. */
   readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
 }
 
-/** The API's only way to the ingest processes: a client of their HTTP port, replicas merged. */
+/** A client of the HTTP ports of the ingest processes. It merges the answers of the replicas. */
 export class IngestClient {
   readonly #options: IngestClientOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, maxFreeSockets: 8, timeout: 60_000 });
   readonly #resolved = new Map<string, { readonly at: number; readonly urls: readonly string[] }>();
   #turn = 0;
-  /** When the live feeds may go on, in the time of `performance.now()`. */
+  /** The time at which the live feeds may be read again, from `performance.now()`. */
   #liveAt = 0;
 
   constructor(options: IngestClientOptions) {
     this.#options = options;
   }
 
-  /** Base URLs of the replicas there are now, sorted. */
+  /** Base URLs of the current replicas, sorted. */
   async targets(): Promise<readonly string[]> {
     const groups = await Promise.all(this.#options.urls.map((url) => this.#expand(url)));
     return [...new Set(groups.flat())].sort();
@@ -155,7 +156,11 @@ export class IngestClient {
     return this.#json(url, 'POST', path, undefined, undefined, patienceMs);
   }
 
-  /** Hands a body to the replicas in turn, to the next one when a connection is refused. @throws {IngestError} */
+  /**
+   * Sends a body to one replica; replicas take turns. When a connection is refused, the body goes to the next replica.
+   *
+   * @throws {IngestError}
+   */
   async deliver(delivery: Delivery): Promise<DeliveryDocument> {
     const { body, contentType, device, metric } = delivery;
     const targets = await this.targets();
@@ -173,15 +178,15 @@ export class IngestClient {
     throw last;
   }
 
-  /** One replica's live feed until it ends, fails or falls silent. @throws {IngestError} */
+  /** The lines of one replica's live feed, until it ends, fails or sends nothing for too long. @throws {IngestError} */
   async *live(url: string, signal: AbortSignal): AsyncGenerator<LiveLine> {
     const response = await this.#send(url, 'GET', '/live', signal);
     response.setTimeout(this.#options.silenceMs ?? 40_000, () => {
-      response.destroy(unreachable(url, 'the live feed fell silent'));
+      response.destroy(unreachable(url, 'the live feed sent nothing for too long'));
     });
     if (response.statusCode !== 200) throw await problemOf(url, response);
     const decoder = new StringDecoder('utf8');
-    // Not joined before the line is complete: that would copy a long line once for each of its pieces.
+    // Joined when the line is complete. Joining them earlier would copy a long line once for each of its pieces.
     let pieces: string[] = [];
     let length = 0;
     try {
@@ -203,7 +208,7 @@ export class IngestClient {
     }
   }
 
-  /** Waits until the live feeds may bring more. What comes meanwhile waits in the connections, which slow their senders. */
+  /** Waits until more of the live feeds may be read. Unread data stay in the connections, which slows the senders. */
   async #pace(bytes: number, signal: AbortSignal): Promise<void> {
     const rate = this.#options.liveBytesPerSecond ?? LIVE_BYTES_PER_SECOND;
     const now = performance.now();
@@ -211,7 +216,7 @@ export class IngestClient {
     if (this.#liveAt > now) await sleep(this.#liveAt - now, undefined, { signal, ref: false });
   }
 
-  /** Lets go of idle connections. */
+  /** Closes the connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -226,7 +231,7 @@ export class IngestClient {
     const urls = await resolve(url.hostname).then(
       (found) =>
         found.map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${url.port}`),
-      // A resolver that fails says nothing about replicas that answered a moment ago.
+      // When the resolver fails, the replicas that it found before may still answer.
       () => known?.urls ?? [url.origin],
     );
     this.#resolved.set(base, { at: performance.now(), urls });
@@ -247,7 +252,7 @@ export class IngestClient {
     return { answers, unreachable };
   }
 
-  /** An item lives on one replica, and only that one knows it: the first that does answers. */
+  /** Calls the replicas one after the other until one has the item. Only one replica has it; the others answer 404. */
   async #askOwner<T>(ask: (url: string) => Promise<T>): Promise<T> {
     let missing: unknown = null;
     let failed: unknown = null;
@@ -310,7 +315,7 @@ export class IngestClient {
   }
 }
 
-/** What ingest says is checked as what anybody says is: a wrong URL can lead to any server. */
+/** Checks a line like any other input: with a wrong URL, it can come from any server. */
 function readLine(url: string, text: string): LiveLine {
   const line = parseJson(text);
   if (isObject(line) && typeof line.id === 'string') {
@@ -363,7 +368,7 @@ async function readText(url: string, response: IncomingMessage): Promise<string>
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Ingest's own problem document, passed on; the client asked for what ingest refused. */
+/** The error for a refused request. A problem document of ingest is passed on to the client. */
 async function problemOf(url: string, response: IncomingMessage): Promise<IngestError> {
   const status = response.statusCode!;
   const text = await readText(url, response);
@@ -375,7 +380,7 @@ async function problemOf(url: string, response: IncomingMessage): Promise<Ingest
       return new IngestError({ status, title, detail, ...more });
     }
   } catch {
-    // Not a problem document: a proxy's page, say. What follows is all there is to tell.
+    // Not a problem document, for example the page of a proxy. Only the status is known.
   }
   return new IngestError({
     status: status === 404 ? 404 : 502,

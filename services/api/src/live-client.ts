@@ -4,22 +4,22 @@ import type { LiveFilter } from './live-event.ts';
 import type { LiveEntry, LivePosition, LiveRing } from './live-ring.ts';
 
 /**
- * One server-sent event stream: a cursor into the ring, moved on only as fast as the connection takes it.
- * While the connection is full nothing is kept for it but its position; when the ring has gone on past
- * that, the client gets a `gap` and continues with the oldest entry there is.
+ * One stream of server-sent events: a position in the ring that advances only as fast as the connection accepts data.
+ * While the connection is full, only its position is kept. When the ring has dropped the entry at that position, the
+ * client receives a `gap` and continues with the oldest entry.
  */
 export class LiveClient {
-  /** Whom its connection belongs to. */
+  /** The client that the connection belongs to, from `clientOf`. */
   readonly owner: string;
   readonly #response: ServerResponse;
   readonly #ring: LiveRing;
   readonly #filter: LiveFilter;
   readonly #onReady: () => void;
   #position: LivePosition;
-  /** When the connection stopped taking data, milliseconds; null while it takes. */
+  /** Since when the connection accepts no data, from `performance.now()`; null while it accepts data. */
   #fullSince: number | null = null;
 
-  /** @param onReady called when a connection that was full takes data again */
+  /** @param onReady called when a connection that was full accepts data again */
   constructor(
     response: ServerResponse,
     ring: LiveRing,
@@ -35,14 +35,14 @@ export class LiveClient {
     this.#onReady = () => onReady(this);
   }
 
-  /** Whether its connection takes no data now; `onReady` says when it does again. */
+  /** Whether the connection accepts no data now. `onReady` is called when it does again. */
   get isFull(): boolean {
     return this.#fullSince !== null;
   }
 
   /**
-   * Sends what there is, until the end of the ring or until the connection is full, but at most `most` events; returns
-   * whether there may be more to send.
+   * Sends entries until the end of the ring, until the connection is full, or until `most` entries are done. Returns
+   * true in the last case: there may be more to send.
    */
   pump(most = Number.POSITIVE_INFINITY): boolean {
     for (let sent = 0; this.#fullSince === null && !this.#response.writableEnded; ) {
@@ -62,15 +62,15 @@ export class LiveClient {
     return false;
   }
 
-  /** Says how many readings were missed, null if nobody knows, and goes on at `position`. */
+  /** Sends the number of missed readings, null if it is unknown, and continues at `position`. */
   sendGap(missed: number | null, position: LivePosition): void {
     this.#position = position;
     this.#write(gapEvent(this.#ring, position, missed));
   }
 
   /**
-   * A comment to keep the connection open, and the position, so that a client whose filter lets little
-   * through does not fall behind in `Last-Event-ID`. A connection that takes nothing for `patienceMs` is cut.
+   * Sends a comment, which keeps the connection open, and the position. The position keeps `Last-Event-ID` current for
+   * a client whose filter matches few readings. A connection that accepts no data for `patienceMs` is closed.
    */
   beat(patienceMs: number): void {
     if (this.#fullSince === null) {
@@ -84,7 +84,7 @@ export class LiveClient {
     this.#response.end();
   }
 
-  /** Ends it at once, whether its connection takes data or not. */
+  /** Closes the connection at once, even when it accepts no data. */
   cut(): void {
     this.#response.destroy();
   }

@@ -1,6 +1,6 @@
 import type { ReadingDocument } from '@tidegauge/readings';
 
-/** What a client wants to see: one device with everything beneath it, one metric; null is all. */
+/** The readings that a client receives: of one device and everything below it, of one metric. Null matches all. */
 export interface LiveFilter {
   readonly device: string | null;
   readonly metric: string | null;
@@ -9,12 +9,12 @@ export interface LiveFilter {
 interface Part {
   readonly device: string;
   readonly metric: string;
-  /** Where the reading's JSON ends in the event. */
+  /** Where the reading's JSON ends in the event, bytes. */
   readonly end: number;
 }
 
 const TAIL = ']}\n\n';
-/** Memory that a reading takes beside its JSON and its names, about. */
+/** Approximate memory of a reading without its JSON and its names, bytes. */
 const PART_BYTES = 128;
 
 /** A reading as JSON, serialised once for all streams. */
@@ -22,7 +22,7 @@ export interface SerialisedReading {
   readonly device: string;
   readonly metric: string;
   readonly json: string;
-  /** Length of the JSON in UTF-8. */
+  /** Length of the JSON in UTF-8, bytes. */
   readonly length: number;
 }
 
@@ -32,19 +32,19 @@ export function serialise(reading: ReadingDocument): SerialisedReading {
   return { device, metric, json, length: Buffer.byteLength(json) };
 }
 
-/** Memory that a reading takes in an event, about. */
+/** Approximate memory of a reading in an event, bytes. */
 export function sizeOf({ device, metric, length }: SerialisedReading): number {
   return PART_BYTES + 2 * (device.length + metric.length) + length;
 }
 
 /**
- * Readings as one server-sent event. All streams without a filter share its bytes, however slow they are; a filter
- * copies what it lets through.
+ * Readings as one server-sent event. All streams without a filter share its bytes. A filter that matches only some of
+ * the readings makes a copy of them.
  */
 export class LiveEvent {
   readonly #bytes: Buffer;
   readonly #parts: readonly Part[];
-  /** Where the first reading begins. */
+  /** Where the first reading begins, bytes. */
   readonly #start: number;
 
   constructor(id: string, readings: readonly SerialisedReading[]) {
@@ -58,7 +58,7 @@ export class LiveEvent {
     this.#bytes = Buffer.from(head + readings.map(({ json }) => json).join(',') + TAIL);
   }
 
-  /** The event with the readings that a filter lets through; null when there are none. */
+  /** The event with the readings that match a filter; null when there are none. */
   select(filter: LiveFilter): Buffer | null {
     if (filter.device === null && filter.metric === null) return this.#bytes;
     const chosen: Buffer[] = [this.#bytes.subarray(0, this.#start)];
@@ -79,7 +79,7 @@ export class LiveEvent {
   }
 }
 
-/** True for the device of the filter itself and for everything beneath it. */
+/** The device of a filter matches itself and everything below it. */
 function matches({ device, metric }: LiveFilter, reading: Part): boolean {
   if (metric !== null && reading.metric !== metric) return false;
   return device === null || reading.device === device || reading.device.startsWith(`${device}/`);

@@ -8,32 +8,32 @@ import { type LiveContent, LiveRing } from './live-ring.ts';
 
 export interface LiveHubOptions {
   readonly maxClients: number;
-  /** Readings kept for clients that are slow or come back. */
+  /** Recent readings that are kept for clients that are slow or reconnect. */
   readonly ringReadings: number;
-  /** Memory that those may take, bytes. */
+  /** Largest memory of these readings, bytes. */
   readonly ringBytes?: number;
-  /** Between comments that keep connections open, milliseconds. */
+  /** Time between the comments that keep connections open, milliseconds. */
   readonly heartBeatMs?: number;
-  /** How long ingest is still followed after the last client left, for one that comes back, milliseconds. */
+  /** How long the feeds stay open after the last client left, so that it can reconnect, milliseconds. */
   readonly lingerMs?: number;
 }
 
 const RESOLVE_EVERY_MS = 5000;
 const MAX_BACK_OFF_MS = 5000;
 const PATIENCE_MS = 60_000;
-/** So many clients are sent to at once; more would hold the event loop. */
+/** Up to this number, all clients receive an event at once. With more, this would block the event loop. */
 const FEW_CLIENTS = 10;
-/** How long events are sent before other work has its turn. */
+/** How long events are sent before the event loop does other work, milliseconds. */
 const TURN_MS = 5;
 const RING_BYTES = 8 * 2 ** 20;
 
 /**
- * Hands the live feed of all ingest processes to many clients.
+ * Sends the live feeds of all ingest processes to many clients.
  *
  * idle --first client--> following --last client left--> lingering --client--> following
- * lingering --lingerMs--> idle (feeds let go, ring emptied: its ids mean nothing any more)
+ * lingering --lingerMs--> idle (the feeds are closed; the ring is replaced, so its ids are no longer valid)
  *
- * Nothing is subscribed, and no timer runs, while idle.
+ * While idle, no feed is open and no timer runs.
  */
 export class LiveHub {
   readonly #ingest: IngestClient;
@@ -41,7 +41,7 @@ export class LiveHub {
   readonly #options: Required<LiveHubOptions>;
   readonly #clients = new Set<LiveClient>();
   #ring: LiveRing;
-  /** Clients that may not have all of the ring, when there are many; addresses take turns. */
+  /** The clients that may not have received all of the ring, when there are many. Addresses take turns. */
   readonly #waiting = new RoundRobin<LiveClient>();
   readonly #behind = new Set<LiveClient>();
   #pumping = false;
@@ -64,7 +64,7 @@ export class LiveHub {
     return this.#clients.size;
   }
 
-  /** True while anything of ours runs or is subscribed. */
+  /** True while a feed is open or a timer runs. */
   get active(): boolean {
     return this.#following !== null || this.#beat !== null || this.#linger !== null;
   }
@@ -72,18 +72,18 @@ export class LiveHub {
   /**
    * Turns a response into a live stream until its client leaves.
    *
-   * @param lastEventId where the client was; it goes on behind that, or is told the gap
-   * @throws {Problem} 503 when there are as many streams as there may be, and no client has clearly more than this one
+   * @param lastEventId the last event that the client received: the stream continues after it, or begins with a gap
+   * @throws {Problem} 503 at the maximum of streams, when no client has at least two streams more than this one
    */
   join(response: ServerResponse, filter: LiveFilter, lastEventId: string | null): void {
     if (!this.#makeRoom(clientOf(response.req.socket.remoteAddress))) {
-      const detail = `${this.#clients.size} clients follow the live feed, and there is no room for more (LIVE_CLIENTS).`;
+      const detail = `${this.#clients.size} clients follow the live feed, which is the maximum (LIVE_CLIENTS).`;
       throw new Problem(503, 'Too many live clients', detail, { retryAfter: 10 });
     }
     response.writeHead(200, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
-      // Tells nginx not to collect events before passing them on.
+      // With this header nginx passes events on at once.
       'X-Accel-Buffering': 'no',
     });
     response.write('retry: 2000\n\n');
@@ -98,7 +98,7 @@ export class LiveHub {
     this.#send(client);
   }
 
-  /** Ends all streams and lets go of the feeds. */
+  /** Ends all streams and closes the feeds. */
   close(): void {
     for (const client of this.#clients) client.end();
     this.#clients.clear();
@@ -109,7 +109,10 @@ export class LiveHub {
     return new LiveRing(this.#options.ringReadings, this.#options.ringBytes);
   }
 
-  /** When all places are taken, the client with the most streams loses its oldest one to a client with at least two fewer. */
+  /**
+   * Whether there is room for another stream. At the maximum, the client with the most streams loses its oldest one to
+   * a client that has at least two fewer.
+   */
   #makeRoom(owner: string): boolean {
     if (this.#clients.size < this.#options.maxClients) return true;
     const byOwner = Map.groupBy(this.#clients, (client) => client.owner);
@@ -148,7 +151,7 @@ export class LiveHub {
     void this.#followReplicas(this.#following.signal);
   }
 
-  /** Keeps one feed per replica; replicas come and go with the name that stands for them. */
+  /** Keeps one feed open per replica. The names of ingest are resolved at intervals to find the current replicas. */
   async #followReplicas(signal: AbortSignal): Promise<void> {
     const feeds = new Map<string, AbortController>();
     signal.addEventListener('abort', () => {
@@ -175,7 +178,7 @@ export class LiveHub {
     }
   }
 
-  /** Follows one replica; what it committed between two connections is a gap of unknown size. */
+  /** Follows one replica. The readings that it commits between two connections are a gap of unknown size. */
   async #followReplica(url: string, signal: AbortSignal): Promise<void> {
     let backOff = 250;
     let lost = false;
@@ -204,13 +207,13 @@ export class LiveHub {
     for (const client of this.#clients) this.#send(client);
   }
 
-  /** Sends a client what it lacks: at once when there are few, else in its turn. */
+  /** Sends a client the entries that it has not received: at once when there are few clients, otherwise in its turn. */
   #send(client: LiveClient): void {
     if (this.#clients.size <= FEW_CLIENTS) {
       client.pump();
       return;
     }
-    // One that waits already keeps its place, however fast the feed is.
+    // A client that already waits keeps its place in the queue.
     if (client.isFull || this.#behind.has(client)) return;
     this.#behind.add(client);
     this.#waiting.push(client.owner, client);
@@ -219,7 +222,7 @@ export class LiveHub {
     setImmediate(() => this.#pump());
   }
 
-  /** Sends an event to each client in turn, with turns of the event loop in between. */
+  /** Sends an entry to each waiting client in turn. After TURN_MS, the next turn of the event loop continues. */
   #pump(): void {
     const started = performance.now();
     while (performance.now() - started <= TURN_MS) {

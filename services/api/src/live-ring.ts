@@ -6,24 +6,24 @@ import { LiveEvent, type SerialisedReading, serialise, sizeOf } from './live-eve
 export interface LiveEntry {
   /** Position in the feed. */
   readonly index: number;
-  /** Readings of the feed up to the end of this entry, those missed included. */
+  /** Number of readings in the feed up to the end of this entry, including missed ones. */
   readonly total: number;
   readonly content: LiveEvent | LiveGap;
-  /** Memory it takes, about. */
+  /** Approximate memory, bytes. */
   readonly bytes: number;
 }
 
 const ENTRY_BYTES = 200;
 const DROPPED: LiveEntry = { index: -1, total: -1, content: { missed: null }, bytes: 0 };
 
-/** How many readings nobody got; null where that is unknown. */
+/** Number of readings that are missing in the feed; null when it is unknown. */
 export interface LiveGap {
   readonly missed: number | null;
 }
 
 export type LiveContent = { readonly readings: readonly ReadingDocument[] } | LiveGap;
 
-/** A place in the feed: the next entry to send, and the readings that went before it. */
+/** A position in the feed: the index of the next entry to send, and the number of readings before it. */
 export interface LivePosition {
   readonly index: number;
   readonly total: number;
@@ -33,21 +33,21 @@ const MAX_EVENT_READINGS = 500;
 const MAX_EVENT_BYTES = 64 * 1024;
 
 /**
- * The recent past of the live feed, bounded in readings and in bytes of memory. Positions only grow; one that has fallen off the
- * end can still say how many readings it missed, since every entry knows the running total.
+ * The recent entries of the live feed, bounded in readings and in bytes of memory. Positions only grow. For a position
+ * whose entry was dropped, the number of missed readings is still known, because each position has a running total.
  */
 export class LiveRing {
   readonly #capacity: number;
   readonly #maxBytes: number;
-  /** Tells the ids of this ring from those of a process before it. */
+  /** Distinguishes the ids of this ring from those of earlier rings and processes. */
   readonly #epoch = randomBytes(5).toString('hex');
   #entries: LiveEntry[] = [];
-  /** Entries before this one in `#entries` are gone; cut off now and then, so that dropping is cheap. */
+  /** Index of the oldest entry in `#entries`. Dropped entries before it are removed in groups, which is cheaper. */
   #head = 0;
   #end: LivePosition = { index: 0, total: 0 };
   #oldest: LivePosition = { index: 0, total: 0 };
 
-  /** Memory that the entries take, about. */
+  /** Approximate memory of the entries, bytes. */
   #bytes = 0;
 
   constructor(capacity: number, maxBytes: number) {
@@ -67,7 +67,7 @@ export class LiveRing {
     return this.#end;
   }
 
-  /** Adds a line of ingest's feed, long ones in pieces; drops the oldest beyond the capacity. */
+  /** Adds a line of ingest's feed; a long line becomes several entries. Drops the oldest beyond the capacity. */
   append(content: LiveContent): void {
     if ('missed' in content) {
       this.#add(() => content, content.missed ?? 0, ENTRY_BYTES);
@@ -93,7 +93,7 @@ export class LiveRing {
     return `${this.#epoch}-${index}-${total}`;
   }
 
-  /** Where a client goes on that got everything up to `id`; null when the id is not of this ring. */
+  /** The position after the event `id`; null when the id is not from this ring. */
   locate(id: string): LivePosition | null {
     const match = /^([0-9a-f]+)-(\d{1,15})-(\d{1,15})$/.exec(id);
     if (match === null || match[1] !== this.#epoch) return null;
@@ -115,7 +115,7 @@ export class LiveRing {
 
   #drop(): void {
     const { index, total, bytes } = this.#entries[this.#head]!;
-    // Free at once, though the array is cut later.
+    // The content is released at once; the array is shortened later.
     this.#entries[this.#head++] = DROPPED;
     this.#bytes -= bytes;
     this.#oldest = { index: index + 1, total };
@@ -126,7 +126,7 @@ export class LiveRing {
   }
 }
 
-/** Cuts a line into events that one write to a connection can take. */
+/** Splits a line into events of limited size. */
 function* pieces(
   readings: readonly ReadingDocument[],
 ): Generator<{ readonly readings: readonly SerialisedReading[]; readonly bytes: number }> {

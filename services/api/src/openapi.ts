@@ -49,7 +49,7 @@ export function readOpenApi(): OpenApiDocument {
 /**
  * The document with every `$ref` replaced by what it refers to. References must be local and must not be recursive.
  *
- * @throws {TypeError} when a reference leads nowhere
+ * @throws {TypeError} when a reference has no target
  */
 export function resolveReferences(document: OpenApiDocument): OpenApiDocument {
   const resolved = new Map<unknown, unknown>();

@@ -11,7 +11,7 @@ interface Path {
   readonly operations: ReadonlyMap<string, Operation>;
 }
 
-/** An operation that a request is for, and what the request gives it. */
+/** The operation that a request is for, with the path parameters and the query of the request. */
 export interface Match {
   readonly operation: Operation;
   readonly params: Record<string, string>;
@@ -67,7 +67,7 @@ export class OperationTable {
     const given = partsOf(path);
     const found = this.#paths.get(given.length)?.find(({ parts }) => matches(parts, given));
     if (found === undefined) return null;
-    // Databases treat it as the end of a text or as an error.
+    // Databases treat U+0000 as the end of a text or as an error.
     if (url.includes('%00')) throw badUrl('The URL contains %00 (U+0000), which no name or value can have.');
     const operation = found.operations.get(method === 'HEAD' && path !== '/v1/live' ? 'GET' : method);
     if (operation === undefined) {

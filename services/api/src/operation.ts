@@ -16,7 +16,7 @@ const OPTIONS = { strict: true, allowUnionTypes: true, verbose: true } as const;
 const PARAMETERS = new Ajv2020({ ...OPTIONS, coerceTypes: true });
 const BODIES = new Ajv2020(OPTIONS);
 
-/** Query parameters by name. The properties of an object parameter (`style: form`, `explode: true`) are parameters too. */
+/** A query parameter. The properties of an object parameter (`style: form`, `explode: true`) are parameters too. */
 interface QueryParameter {
   readonly parameter: Parameter;
   /** Name of the object parameter that this one is a property of. */
@@ -156,7 +156,7 @@ function invalid(errors: readonly Mistake[]): Problem {
   return new Problem(400, 'Invalid request', detail, { errors });
 }
 
-/** The parameters of one place as the properties of an object. */
+/** The parameters of one location (path, query or header) as the properties of an object. */
 function fields(parameters: readonly Parameter[], place: Parameter['in']): Schema {
   const here = parameters.filter((each) => each.in === place);
   const nameOf = ({ name }: Parameter) => (place === 'header' ? name.toLowerCase() : name);

@@ -11,13 +11,13 @@ const UPLOT = directoryOf(import.meta.resolve('uplot/dist/uPlot.min.css'));
 const SWAGGER_UI = directoryOf(import.meta.resolve('swagger-ui-dist/swagger-ui.css'));
 const SWAGGER_UI_FILES = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js']);
 
-/** Swagger UI sets styles inline and has its icons in its style sheet. Scripts are from this server only, as everywhere. */
+/** Swagger UI sets styles inline and has its icons in its style sheet. Scripts must be from this server. */
 const DOCS_POLICY = `${SECURITY_HEADERS['Content-Security-Policy']}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`;
 
 /** The live page at `/`, the API reference at `/docs`, and the OpenAPI document. */
 export function pageRoutes(document: OpenApiDocument): Router {
   const router = Router();
-  // A request for data must not look for a file first, so the names of the files are read once.
+  // The names of the files are read once, so that requests for data need no search in the file system.
   const entries = readdirSync(PUBLIC, { withFileTypes: true }).filter((entry) => entry.isFile());
   const files = new Set(['/', ...entries.map(({ name }) => `/${name}`)]);
   const page = express.static(PUBLIC, { index: 'index.html', setHeaders: asPage });

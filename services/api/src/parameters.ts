@@ -2,7 +2,7 @@ import { deviceNameProblem, MAX_TIME, metricNameProblem, parseTime } from '@tide
 import { Problem } from '@tidegauge/service';
 import type { Parameters } from './operation.ts';
 
-// Requests are checked against the OpenAPI document first (operation.ts). These functions check what a schema cannot express.
+// Requests are checked against the OpenAPI document first (operation.ts). These functions check what a schema cannot.
 
 /** A 400 that names the input. */
 export function invalid(path: string, message: string): Problem {
@@ -44,8 +44,8 @@ export function time(text: string | undefined, path: string): number | undefined
 const UNITS: Readonly<Record<string, number>> = { ms: 1e3, s: 1e6, m: 60e6, h: 3600e6, d: 86_400e6 };
 
 /**
- * `5m` as microseconds; the validator has checked the form. A bucket that is longer than all of time is as long as
- * that: buckets begin at the epoch, so there is one.
+ * The length of a bucket, such as `5m`, in microseconds. The validator has checked the form. The result is at most
+ * MAX_TIME: buckets begin at the epoch, so one bucket of this length contains every time.
  */
 export function bucketLength(text: string): number {
   const [, number, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text)!;
@@ -54,7 +54,7 @@ export function bucketLength(text: string): number {
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-/** Without the keys that are undefined: the store's optional fields are absent or set. */
+/** A copy without undefined fields: the optional fields of the store's queries are absent or have a value. */
 export function defined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -5,13 +5,13 @@ import { IngestError } from './ingest-client.ts';
 interface Answer {
   readonly status: number;
   readonly title: string;
-  /** Said in place of what a driver says, which names hosts and statements; the log has that. */
+  /** Replaces the message of a driver, which can contain hosts and statements. The log has that message. */
   readonly detail: string;
   /** Seconds. */
   readonly retryAfter?: number;
 }
 
-/** What each store error means to a client of the API; the only place where codes become status numbers. */
+/** The answer for each code of a store error. Only this table maps codes to HTTP statuses. */
 export const STORE_ANSWERS: Readonly<Record<StoreErrorCode, Answer>> = {
   UNAVAILABLE: {
     status: 503,
@@ -22,7 +22,7 @@ export const STORE_ANSWERS: Readonly<Record<StoreErrorCode, Answer>> = {
   OVERLOADED: {
     status: 503,
     title: 'Store overloaded',
-    detail: 'The store has too much to do: ask again, and for less.',
+    detail: 'The store is overloaded. Send the request again later, or request less.',
     retryAfter: 1,
   },
   TIMEOUT: {
@@ -33,7 +33,7 @@ export const STORE_ANSWERS: Readonly<Record<StoreErrorCode, Answer>> = {
   UNEXPECTED: {
     status: 500,
     title: 'Unexpected error of the store',
-    detail: 'The log of this service says what.',
+    detail: 'The log of this service has the details.',
   },
   REJECTED: {
     status: 422,
@@ -43,7 +43,7 @@ export const STORE_ANSWERS: Readonly<Record<StoreErrorCode, Answer>> = {
   MISCONFIGURED: {
     status: 500,
     title: 'Store misconfigured',
-    detail: 'The store is not set up for this; the log of this service says what is wrong.',
+    detail: 'The store is not set up for this; the log of this service has the details.',
   },
   NOT_SUPPORTED: {
     status: 501,
@@ -58,7 +58,7 @@ export const STORE_ANSWERS: Readonly<Record<StoreErrorCode, Answer>> = {
   CLOSED: { status: 503, title: 'Stopping', detail: 'This service stops.', retryAfter: 5 },
 };
 
-/** The API's own kinds of errors as problem documents; null for what it does not know. */
+/** Problem documents for errors of the store, of ingest and of the body readers; null for other errors. */
 export function translate(error: unknown): ProblemDetails | null {
   if (error instanceof StoreError) {
     const answer = error instanceof MissingTable ? MISSING : STORE_ANSWERS[error.code];
@@ -75,7 +75,7 @@ function hintOf({ hint }: StoreError): string {
   return hint === null ? '' : ` ${hint}`;
 }
 
-/** Backends put what a driver says into the message and the driver's error into `cause`. */
+/** Whether the message is a driver's. Backends put the driver's text into the message and its error into `cause`. */
 function isOfDriver({ cause }: StoreError): boolean {
   return cause !== undefined && !(cause instanceof StoreError);
 }

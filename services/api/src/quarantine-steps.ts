@@ -1,22 +1,22 @@
 import { type IngestClient, IngestError, type QuarantineStep, type Unreachable } from './ingest-client.ts';
 
-/** Where a walk goes on: instances are walked one after the other, in the order of their addresses. */
+/** Where the next request continues. Instances are processed one after the other, in the order of their addresses. */
 export type Position = readonly [url: string, after: string | null];
 
-/** No further instance is asked after this time, so that a request ends soon. */
+/** After this time no further instance is called, so that a request ends soon. */
 const ENOUGH_MS = 5000;
 
-/** What one request did, summed over the instances that it came to. */
+/** The results of one request, summed over the instances that it called. */
 export interface Stepped {
   readonly sum: { tried: number; removed: number; stored: number; duplicate: number };
-  /** Where the next request goes on; null when all instances are done. */
+  /** Where the next request continues; null when all instances are done. */
   readonly next: Position | null;
   readonly unreachable: readonly Unreachable[];
 }
 
 /**
- * Replays or discards up to `limit` messages. An instance that is down is named and left out. One that cannot go
- * on ends the request: what was done before is reported, and the next request begins with that instance.
+ * Replays or discards up to `limit` messages. An instance that refuses connections is reported and skipped. When an
+ * instance fails later, the request ends. It reports what was done before, and the next request begins with that one.
  *
  * @throws {IngestError} when nothing was done
  */

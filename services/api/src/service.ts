@@ -19,7 +19,7 @@ import { IngestClient } from './ingest-client.ts';
 
 const LOOPBACK = '127.0.0.1';
 
-/** A running API; `url` is where the live page is. */
+/** A running API. `url` is the address of the live page. */
 export interface RunningApi extends Running {
   readonly url: string;
 }
@@ -77,7 +77,7 @@ export async function startApi(
   };
 }
 
-/** The app for clients of this machine: a foreign name in Host would be a web page's way in (DNS rebinding). */
+/** The app for clients on this machine. A foreign name in Host is refused: a web page may send it (DNS rebinding). */
 function local(app: RequestListener): RequestListener {
   return (request, response) => {
     if (isHostServed(LOOPBACK, request.headers.host ?? '')) app(request, response);

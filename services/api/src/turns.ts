@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { clientOf, RoundRobin } from '@tidegauge/service';
 
 /**
- * Turns of the event loop between reads that follow each other. Node accepts one connection in each, so that a new
- * client would wait for one read per connection that others have opened before it.
+ * Turns of the event loop between reads that follow each other. Node accepts one connection per turn. Without the
+ * pause, a new client would wait for one read per connection that others have opened before it.
  */
 const PAUSE_TURNS = 8;
 
@@ -13,9 +13,9 @@ interface Waiting {
 }
 
 /**
- * Lets a bounded number of reads run at once, since each holds part of what it reads in memory. No client has all
- * places, and clients that wait take turns. What waits is bounded by the connections there may be: each has one request
- * under way.
+ * Limits the number of concurrent reads, because each holds part of its result in memory. One client cannot use all of
+ * them when more than one is allowed, and clients that wait take turns. The limit of connections bounds the number of
+ * waiting reads: each connection has one request in progress.
  */
 export class Turns {
   readonly #most: number;
@@ -29,7 +29,7 @@ export class Turns {
     this.#clientMost = Math.max(1, most - 1);
   }
 
-  /** Resolves to what `read` gives; to null when the client leaves before its turn. */
+  /** Resolves to the result of `read`, or to null when the client leaves before its turn. */
   async run<T>(response: ServerResponse, read: () => Promise<T>): Promise<T | null> {
     const client = clientOf(response.req.socket.remoteAddress);
     if (this.#all < this.#most && this.#mayRun(client)) this.#begin(client);

@@ -11,7 +11,7 @@ interface ListParameters extends DeviceFilter {
   readonly cursor: string;
 }
 
-/** Devices that one call of the store gives; each can have 16 KiB of attributes. */
+/** Devices that one call of the store returns. Each can have 16 KiB of attributes. */
 const PAGE_DEVICES = 50;
 
 export function deviceHandlers(store: Store, cursors: Cursors, answers: Answers): Handlers {
@@ -69,7 +69,7 @@ function isPosition(value: unknown): value is readonly [name: string] {
   return Array.isArray(value) && typeof value[0] === 'string' && deviceNameProblem(value[0]) === null;
 }
 
-/** In pages of the store, each a bounded number of attributes. */
+/** Reads the devices in pages of the store, so that the memory of their attributes is bounded. */
 async function* devicesOf(
   store: Store,
   filter: Omit<DeviceQuery, 'limit'>,

@@ -2,7 +2,7 @@ import { isBalanced, type LedgerDocument, type Stage, type StageDocument } from 
 import type { Handlers } from '../dispatch.ts';
 import type { Answers, IngestClient } from '../ingest-client.ts';
 
-/** Gap lists are bounded per instance; this bounds them together. */
+/** Largest number of gaps in the merged list. Each instance also has its own limit. */
 const MAX_GAPS = 1000;
 
 export function ledgerHandlers(ingest: IngestClient): Handlers {
@@ -14,8 +14,8 @@ export function ledgerHandlers(ingest: IngestClient): Handlers {
 }
 
 /**
- * One account out of several: counts add up, delays are the worst of any instance. Quantiles of several
- * instances cannot be merged exactly, and the slowest is the one to look at.
+ * Merges the ledgers of all instances. Counts are added. Each delay is the longest of any instance, because quantiles
+ * of several instances cannot be merged exactly, and the slowest instance is the one to examine.
  */
 export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) {
   const instances = answers.map(({ value }) => value);

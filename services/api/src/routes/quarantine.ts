@@ -43,7 +43,7 @@ export function quarantineHandlers(ingest: IngestClient, cursors: Cursors): Hand
       const { limit = 100, reason, instance, cursor } = queryOf<ListParameters>(call);
       const key = ['quarantine', reason, instance];
       const position = cursor === undefined ? null : cursors.read(key, cursor, isPosition);
-      // First pages of all: they say how many there are, and hold what an instance not begun yet starts with.
+      // The first page of every instance. They have the counts, and the items of instances that are not begun yet.
       const { answers, unreachable } = await ingest.quarantines({ limit, reason, instance });
       const items: QuarantineDocument[] = [];
       let next: string | null = null;

@@ -14,9 +14,9 @@ import type { Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { bucketLength, defined, device, invalid, metric, queryOf, time } from '../parameters.ts';
 
-/** Buckets one answer can hold; fewer than the store would compute, for the answer is built in memory. */
+/** Largest number of buckets in an answer. It is below the limit of the store, because they are held in memory. */
 const MAX_BUCKETS = 10_000;
-/** Memory of a bucket and its document. */
+/** Approximate memory of a bucket and its document, bytes. */
 const BUCKET_BYTES = 300;
 
 interface RangeParameters {
@@ -63,7 +63,7 @@ export function readingHandlers(
         query.cursor === undefined ? undefined : positionOf(cursors.read(key, query.cursor, isPosition));
       await answers.list(response, {
         name: 'readings',
-        // One beyond the page tells whether there is a next one.
+        // One more than the page, to find whether there is a next page.
         items: store.readings.range(defined({ ...range, after, limit: limit + 1 })),
         limit,
         sizeOf: sizeOfReading,
@@ -121,12 +121,12 @@ export function readingHandlers(
   };
 }
 
-/** One call of the store, made when the answer's turn has come. */
+/** One call of the store, made when the answer reads its first item. */
 async function* bucketsOf(store: Store, query: AggregateQuery): AsyncGenerator<Bucket> {
   yield* await store.readings.aggregate(query);
 }
 
-/** As many readings at a time as one device can have, so that only part of the answer is held. */
+/** Reads as many readings at a time as one device can have, so that only part of the answer is in memory. */
 async function* latestOf(store: Store, devices: readonly string[]): AsyncGenerator<Reading> {
   for (let rest = [...new Set(devices)].sort(compareText); rest.length > 0; ) {
     const page = await store.readings.latest(rest, MAX_METRICS_READ + 1);
@@ -135,7 +135,7 @@ async function* latestOf(store: Store, devices: readonly string[]): AsyncGenerat
       yield* page;
       return;
     }
-    // The last device may have more, so it comes again.
+    // The last device may have more readings, so the next page begins with it.
     const whole = page.filter(({ device }) => device !== last);
     if (whole.length === 0)
       throw invalid('/query/device', `${last} has more than ${MAX_METRICS_READ} metrics`);

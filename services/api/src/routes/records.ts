@@ -17,10 +17,10 @@ interface ScanParameters {
   readonly fields: readonly string[];
 }
 
-/** YCSB's operations. */
+/** The operations of YCSB. */
 export function recordHandlers(store: Store, lane: RecordLane, answers: Answers): Handlers {
   const { records } = store;
-  /** Memory of the largest record seen, by table. */
+  /** Approximate memory of the largest record that was read, by table, bytes. */
   const largest = new Map<string, number>();
   /** The result of the store: the lane's, if it has called the store for this request. */
   const result = <T>({ request }: Call, callStore: () => Promise<T>): Promise<T> =>
@@ -73,13 +73,13 @@ export function recordHandlers(store: Store, lane: RecordLane, answers: Answers)
   };
 }
 
-/** Records of a first page, while nothing is known of their table, and of any page. */
+/** Records per page: in the first page of a table whose record size is unknown, and at most. */
 const PAGE = { first: 4, most: 500 };
-/** Memory that a page may take, if its records are as large as the largest that was seen in the table. */
+/** Largest memory of a page, bytes, if all its records are as large as the largest record read from the table. */
 const PAGE_BYTES = 512 * 1024;
 const MAX_TABLES = 100;
 
-/** A scan in pages that are small where records are large. */
+/** Scans a table in pages. The larger the records, the fewer are in a page. */
 async function* scanned(
   records: RecordStore,
   largest: Map<string, number>,
@@ -95,7 +95,7 @@ async function* scanned(
       : Math.max(1, Math.min(PAGE.most, Math.floor(PAGE_BYTES / known)));
   };
   let from = start;
-  // Pages go on with the last record of the one before, which is left out.
+  // Each page begins with the last record of the previous page, which is not sent again.
   for (let left = count, again = 0; left > 0; again = 1) {
     const asked = Math.min(left, size()) + again;
     const page = await records.scan(table, from, asked, fields);
