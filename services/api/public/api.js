@@ -1,4 +1,4 @@
-// The HTTP API, and the server's clock: ages must not depend on the clock of a phone.
+// Requests to the HTTP API, and the server's clock: ages must not depend on the clock of the visitor's device.
 
 const TIMEOUT_MS = 15_000;
 let clockOffset = 0;
@@ -9,7 +9,7 @@ export function serverNow() {
   return Date.now() + clockOffset;
 }
 
-/** Why a request failed, in words for a person; `status` and `title` are the server's, where it answered. */
+/** Why a request failed, for the visitor. `status` and `title` are the server's, or 0 and empty without an answer. */
 export class RequestError extends Error {
   constructor(message, status = 0, title = '') {
     super(message);
@@ -53,7 +53,7 @@ async function request(method, path, parameters) {
   throw new RequestError(message, response.status, body?.title);
 }
 
-/** `Date` has whole seconds: believe it only where the clocks differ by more than that can explain. */
+/** `Date` has whole seconds, so a difference of up to 2.5 s is ignored: rounding and the transfer can cause it. */
 function learnClock(header) {
   const difference = Date.parse(header ?? '') - Date.now();
   if (Number.isFinite(difference)) clockOffset = Math.abs(difference) > 2500 ? difference : 0;

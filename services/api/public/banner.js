@@ -1,10 +1,10 @@
-// What is wrong at present, in one line at the foot of the page.
+// Shows a current problem in one line at the bottom of the page.
 
 import { $, setText } from './dom.js';
 
 const complaints = new Map();
 
-/** Shows what is wrong with something; null when it is well again. The oldest complaint is the one shown. */
+/** Sets the problem of a part of the page, or removes it with null. The oldest problem is shown. */
 export function complain(about, message) {
   if (message === null) complaints.delete(about);
   else complaints.set(about, message);

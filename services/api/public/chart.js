@@ -1,11 +1,11 @@
-// A card with one metric's chart. uPlot draws on a canvas; its colours are the page's.
+// A card with the chart of one metric. uPlot draws on a canvas, in the colours of the page.
 
 import { serverNow } from './api.js';
 import { element, said, setText } from './dom.js';
 import { age, measure, moment, ticks } from './format.js';
 import { Series } from './series.js';
 
-// A classic script: uPlot's module is three times the size of its minified script.
+// From a classic script: the module of uPlot is three times the size of its minified script.
 const { uPlot } = globalThis;
 
 export class Chart {
@@ -15,7 +15,7 @@ export class Chart {
   #latest = null;
   #hovered = null;
   #dirty = true;
-  /** What there is to say instead of a chart. */
+  /** The text to show in place of a chart, or null. */
   #state = 'Reading the history…';
   #value = element('b');
   #when = element('span');
@@ -37,7 +37,7 @@ export class Chart {
         'header',
         {},
         element('h3', {}, metric),
-        // A screen reader hears one phrase: "21.5, measured 3 min ago".
+        // A screen reader reads one phrase: "21.5, measured 3 min ago".
         element('p', { class: 'reading' }, this.#value, said(', measured '), this.#when),
       ),
       this.#box,
@@ -63,13 +63,13 @@ export class Chart {
     this.#dirty = true;
   }
 
-  /** Why there is no history. */
+  /** Shows why there is no history. */
   fail(message) {
     this.#state = message;
     this.#dirty = true;
   }
 
-  /** Draws what has changed; the window of time moves on by itself. */
+  /** Draws the chart when its data have changed or the time shown has moved enough. */
   paint() {
     this.#paintReading();
     const now = serverNow() / 1000;
@@ -86,7 +86,7 @@ export class Chart {
     this.#plot?.setScale('x', { min: now - this.#range.seconds, max: now });
   }
 
-  /** Draws anew, in the colours that hold now. */
+  /** Draws the chart again, in the current colours. */
   recolour() {
     this.#plot?.destroy();
     this.#plot = null;
@@ -187,33 +187,33 @@ export class Chart {
   }
 }
 
-/** Room above and below, and around a line that does not move. */
+/** The range of the y axis: space above and below the values, also when all values are equal. */
 function padded(_plot, low, high) {
   if (low === null || high === null) return [0, 1];
   const room = (high - low) * 0.08 || Math.abs(high) * 0.05 || 1;
   return [low - room, high + room];
 }
 
-/** Left and right of what is drawn, and least gap between labels of the time axis. CSS pixels. */
+/** Space at the left and right of the plot, and the smallest gap between labels of the time axis. CSS pixels. */
 const Y_AXIS = 52;
 const RIGHT_PADDING = 18;
 const LABEL_GAP = 14;
 
-/** Steps of the time axis, seconds: those a clock has. */
+/** Steps of the time axis: round numbers of seconds, minutes, hours and days. Seconds. */
 const STEPS = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800];
 
 const seconds = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 
-/** Measures texts in a font, in CSS pixels. */
+/** A function that measures the width of a text in a font, CSS pixels. */
 function ruler(font) {
   const context = document.createElement('canvas').getContext('2d');
   context.font = font;
   return (text) => context.measureText(text).width;
 }
 
-/** Leaves out labels that would be cut off at the right, or run into those of the other axis at the left. */
+/** Omits labels that would be cut off at the right, or overlap the labels of the y axis at the left. */
 function whole(plot, values, labels, widthOf) {
   const { min, max } = plot.scales.x;
   const room = plot.width - Y_AXIS - RIGHT_PADDING;
@@ -224,7 +224,7 @@ function whole(plot, values, labels, widthOf) {
   });
 }
 
-/** Clock times as fine as the steps are; dates where the ticks are a day apart. */
+/** Labels of the time axis: times with or without seconds, depending on the step, or dates for steps of days. */
 function times(values) {
   const step = values.length > 1 ? values[1] - values[0] : 60;
   const format = step < 60 ? seconds : step < 86_400 ? hours : days;

@@ -1,17 +1,17 @@
-// Questions that must be answered before something goes on.
+// Modal dialogs for confirmations and for the token.
 
 import { element } from './dom.js';
 
 /**
- * Asks before something that cannot be undone.
+ * Requests a confirmation before a change that cannot be undone.
  *
- * @returns true when the person confirms it with `action`
+ * @returns true when the visitor confirms it with `action`
  */
 export async function confirm({ title, text, action }) {
   return (await ask({ title, text, action, className: 'danger' })) !== null;
 }
 
-/** @returns the token that the person gives, or null */
+/** @returns the token that the visitor enters, or null */
 export async function askToken(why) {
   const field = element('input', {
     class: 'field',
@@ -21,7 +21,7 @@ export async function askToken(why) {
     required: '',
   });
   const label = element('label', { class: 'labelled' }, 'Token', field);
-  const text = `${why} It is the API_TOKEN of this server. The page forgets it when it is closed.`;
+  const text = `${why} It is the API_TOKEN of this server. The page keeps it until it is closed.`;
   const answer = await ask({ title: 'This needs the token', text, action: 'Continue', label });
   return answer === null || field.value === '' ? null : field.value;
 }
@@ -53,7 +53,7 @@ function ask({ title, text, action, label = '', className = '' }) {
       resolve(answer);
     });
     dialog.showModal();
-    // What is asked about must not happen because of a key pressed too often.
+    // The focus is on Cancel, so that pressing Enter once too often does not confirm the change.
     if (label === '') cancel.focus();
   });
 }

@@ -1,4 +1,4 @@
-// The little that the modules share about the DOM. Whatever came from a sensor goes in as text.
+// DOM functions for all modules. Values from sensors are inserted as text only.
 
 export function $(id) {
   return document.getElementById(id);
@@ -12,12 +12,12 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Words for a screen reader only. Their spaces are kept, so that they do not run into their neighbours. */
+/** Words for a screen reader only. Spaces become no-break spaces, so that they separate the words beside them. */
 export function said(words) {
   return element('span', { class: 'hidden' }, words.replaceAll(' ', '\u00a0'));
 }
 
-/** Sets a text only when it differs, so that nothing is laid out again for nothing. */
+/** Sets a text only when it differs, to prevent unnecessary layout work. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -1,10 +1,10 @@
-// The live feed. EventSource comes back by itself after a cut, with Last-Event-ID; where the server refuses
-// (too many clients) it gives up, and we start anew after a while.
+// The live feed. EventSource reconnects after a lost connection, with Last-Event-ID. When the server refuses the stream
+// (too many clients), EventSource stops, and this module opens a new one later.
 
 const RETRY_MS = 5000;
 
 /**
- * Follows /v1/live for as long as the page lives.
+ * Follows /v1/live until the page is closed.
  * `on.readings(list)`, `on.gap()`, `on.state('live' | 'lost')`.
  */
 export function follow(on) {

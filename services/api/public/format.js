@@ -1,4 +1,4 @@
-// Numbers and times in words and figures, in the reader's locale.
+// Formats numbers and times in the visitor's locale.
 
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const decimals = [0, 1, 2, 3].map(
@@ -7,12 +7,12 @@ const decimals = [0, 1, 2, 3].map(
 );
 const significant = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4, notation: 'scientific' });
 
-/** A count, grouped. */
+/** A count with group separators. */
 export function count(value) {
   return whole.format(value);
 }
 
-/** A text without its middle when it is long: names differ at their end most of all. */
+/** Cuts the middle out of a long text, because names differ mostly at their ends. */
 export function middleCut(text, most) {
   if (text.length <= most) return text;
   const half = Math.floor((most - 1) / 2);
@@ -21,7 +21,7 @@ export function middleCut(text, most) {
 
 const MAX_TEXT = 100;
 
-/** A measured value: three or four figures that matter, or the text itself, cut when it is long. */
+/** A measured value: a number with about four significant digits, or a text, cut when it is long. */
 export function measure(value) {
   if (typeof value !== 'number') return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
   const size = Math.abs(value);
@@ -65,19 +65,19 @@ const dated = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 });
 
-/** A moment, with its date unless it is of the last 24 hours. */
+/** A time in milliseconds since the epoch, with its date unless it is within 24 hours of `now`. */
 export function moment(milliseconds, now) {
   return (Math.abs(now - milliseconds) < 86_400_000 ? clock : dated).format(milliseconds);
 }
 
 const HOUSEKEEPING = /^(?:battery|voltage|rssi|snr|signal|uptime|heap|memory)/i;
 
-/** Order of metrics: what is measured first, how the board is doing last. */
+/** Order of metrics: measured quantities first, the state of the sensor's board last. */
 export function byInterest(a, b) {
   return Number(HOUSEKEEPING.test(a)) - Number(HOUSEKEEPING.test(b)) || collator.compare(a, b);
 }
 
-/** Axis labels: as many decimals as tell neighbouring ticks apart. */
+/** Axis labels, with as many decimals as are needed to distinguish neighbouring ticks. */
 export function ticks(values) {
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
   const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));

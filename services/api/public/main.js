@@ -1,4 +1,4 @@
-// Wires the page. Readings change data at once and the document four times a second at most.
+// Connects the parts of the page. Readings change the data at once, and the document at most four times a second.
 
 import { serverNow } from './api.js';
 import { complain } from './banner.js';
@@ -22,17 +22,17 @@ import { addGap, addLive, initSensorView, paintSensor, show } from './sensor-vie
 const PAINT_MS = 250;
 const POLL_MS = 2000;
 const RELOAD_MS = 300_000;
-/** Below this much of the charts in the window, a sensor that was selected is brought into view. Pixels. */
+/** When less of the charts is visible, selecting a sensor scrolls to them. Pixels. */
 const LEAST_IN_VIEW = 240;
 
 const narrow = matchMedia('(max-width: 56rem)');
-/** The sensor that the address names, the one on show, and the last one on show. */
+/** The sensor in the address, the one that is shown, and the last one that was shown. */
 let named = null;
 let shown = null;
 let last = null;
 let beats = 0;
 
-/** #/ sensors, #/pipeline, #/sensor/<name>: the views of a phone; a wide window shows all at once. */
+/** The views of a narrow window: #/ (sensors), #/pipeline, #/sensor/<name>. A wide window shows all of them. */
 function route() {
   const [, view = '', ...segments] = location.hash.split('/');
   named = view === 'sensor' ? segments.map(decoded).join('/') : null;
@@ -46,12 +46,12 @@ function route() {
   openWanted();
   if (!narrow.matches || before === after) return;
   scrollTo(0, 0);
-  // What had the focus is hidden now.
+  // The element that had the focus is hidden now.
   if (after === 'sensor') $('charts').focus({ preventScroll: true });
   if (after === 'sensors' && last !== null) focusRow(last);
 }
 
-/** A segment of the address; one that is badly encoded stands for itself. */
+/** A segment of the address, decoded; unchanged when its encoding is invalid. */
 function decoded(segment) {
   try {
     return decodeURIComponent(segment);
@@ -60,7 +60,7 @@ function decoded(segment) {
   }
 }
 
-/** Shows the sensor that is named. A wide window always has room for one: the last shown, or the first. */
+/** Shows the sensor in the address. Without one, a wide window shows the last sensor that was shown, or the first. */
 function openWanted() {
   const isLoading = document.body.dataset.loading !== undefined;
   const wanted = named ?? (narrow.matches || isLoading ? null : (last ?? firstListed()));
@@ -72,7 +72,7 @@ function openWanted() {
   document.title = wanted === null ? 'Tidegauge' : `${wanted} – Tidegauge`;
 }
 
-/** A selection that changes nothing on the screen would look like nothing happened. */
+/** Scrolls to the charts when they are not visible, so that a selection has a visible effect. */
 function reveal() {
   if (narrow.matches || shown === null) return;
   const { top } = $('charts').getBoundingClientRect();
@@ -115,7 +115,7 @@ async function reload() {
     again = POLL_MS;
     complain('sensors', error.message);
   }
-  // What stands below the charts is shown with them, in its place.
+  // The parts below the charts are shown together with them, so that they do not move.
   delete document.body.dataset.loading;
   paint();
   setTimeout(reload, again);
@@ -138,7 +138,7 @@ addEventListener('hashchange', () => {
 narrow.addEventListener('change', route);
 document.addEventListener('visibilitychange', paint);
 document.querySelector('.skip').addEventListener('click', (event) => {
-  // The address names a sensor, so it cannot name a place in the page too.
+  // The fragment of the address is a sensor, so it cannot also be a position in the page.
   event.preventDefault();
   $('charts').focus();
 });

@@ -1,4 +1,4 @@
-// The sites on a plane: those whose devices have the attributes `lat` and `lon`, in degrees. No tiles, no network.
+// A map of the sites whose devices have the attributes `lat` and `lon`, in degrees. It uses no map tiles.
 
 import { $, setText, svg } from './dom.js';
 import { middleCut } from './format.js';
@@ -6,23 +6,23 @@ import { sensors } from './model.js';
 
 const WIDTH = 100;
 const MARGIN = 8;
-/** A map of one site, or of sites in one yard, still shows some ground around them, degrees. */
+/** Smallest width of the map, degrees. It shows some area around a single site. */
 const LEAST_SPAN = 0.01;
 const MOST_SITES = 500;
-/** Characters of a label: half of the map has room for them. */
+/** Longest label, characters. It fits into half of the map. */
 const LABEL_LENGTH = 20;
-/** Of a mark, and of its label; in the units of the drawing. */
+/** Sizes of a mark and of its label, in units of the drawing. */
 const RADIUS = 1.6;
 const LABEL_OFFSET = 2.6;
 const LETTER_WIDTH = 1.9;
-/** A site none of whose sensors was heard this long is drawn as quiet, seconds; as in the list. */
+/** A site is drawn as quiet when no sensor of it has reported for this long, seconds. The list uses the same time. */
 const QUIET_AFTER = 300;
 
 let drawn = '';
 
 /**
- * Where sites stand on a drawing 100 wide: `{height, places: [{...site, x, y}]}`, north up, a degree as long
- * eastwards as it is at their middle. Pure; `sites` is not empty.
+ * Positions of the sites on a drawing 100 wide: `{height, places: [{...site, x, y}]}`. North is up. The scale of the
+ * longitude is that of the middle latitude. Pure function; `sites` must not be empty.
  */
 export function project(sites) {
   const middle = (from, to) => (from + to) / 2;
@@ -40,7 +40,7 @@ export function project(sites) {
   return { height, places };
 }
 
-/** Sites by position: their sensors, and when any of them was heard last. */
+/** Sites by position, with the number of their sensors and the time of the last report. */
 export function sitesOf(all) {
   const sites = new Map();
   for (const { name, site, attributes, seen } of all) {
@@ -58,14 +58,14 @@ export function sitesOf(all) {
   return [...sites.values()];
 }
 
-/** Draws what is known now; the card is there once a device says where it stands. */
+/** Draws the map. Its card is visible when a device has a position. */
 export function paintMap(now) {
   const sites = sitesOf(sensors.values());
   $('map-card').hidden = sites.length === 0;
   if (sites.length === 0) return;
   const { height, places } = project(sites);
   const marked = sideLabels(places).map((place) => ({ ...place, heard: heardOf(place, now) }));
-  // A mark that is drawn anew loses its focus, and a click on it.
+  // A mark that is drawn again loses the focus and a click on it, so the map is drawn only when it has changed.
   const known = JSON.stringify(marked.map(({ seen: _, ...place }) => place));
   if (known === drawn) return;
   drawn = known;
@@ -80,8 +80,8 @@ function heardOf({ seen }, now) {
 }
 
 /**
- * Gives each place the side of its label: `left`, `right`, or null where it would cover another label or mark.
- * Pure. The mark's title has the whole name.
+ * Gives each place the side of its label: `left`, `right`, or null when it would cover another label or mark on both
+ * sides. The mark's title has the complete name. Pure function.
  */
 export function sideLabels(places) {
   const taken = places.map(({ x, y }) => box(x - RADIUS, x + RADIUS, y));
@@ -133,7 +133,7 @@ function range(values) {
   return [Math.min(...values), Math.max(...values)];
 }
 
-/** Attributes may come as text. */
+/** A number of degrees up to `most`, or null. Attributes may be texts. */
 function degrees(value, most) {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Math.abs(number) <= most ? number : null;

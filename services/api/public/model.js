@@ -1,9 +1,9 @@
-// What the page knows about the sensors: bounded, and free of the DOM.
+// The page's data about the sensors. Their size is bounded, and this module does not use the DOM.
 
 import { get } from './api.js';
 import { byInterest } from './format.js';
 
-/** Sensors listed; a page of more helps nobody. */
+/** Largest number of sensors in the list. */
 const MAX_SENSORS = 2000;
 const MAX_METRICS = 40;
 export const SPARK_POINTS = 32;
@@ -13,7 +13,7 @@ const LATEST_AT_ONCE = 200;
 export const sensors = new Map();
 
 let full = false;
-/** 'loading', 'ready', or 'failed' with the error: nothing can be said about sensors before they were read. */
+/** 'loading', 'ready', or 'failed' with the error. */
 const progress = { state: 'loading', error: null };
 
 /** True when there are sensors that the page does not list. */
@@ -37,7 +37,7 @@ export async function load() {
   }
 }
 
-/** Why sensors and charts cannot be shown, as a sentence that says what is to be expected. */
+/** Why sensors and charts cannot be shown, and whether the page tries again. */
 export function explain({ status, title, message }) {
   if (/^Store (?:unavailable|overloaded|did not)/.test(title))
     return `The store is unavailable. This page tries again by itself. (${message})`;
@@ -64,14 +64,14 @@ async function readAll() {
   }
 }
 
-/** Takes a reading in; the sensor it is of, or null when there is no room for it. */
+/** Adds a reading. Returns its sensor, or null when the limit of sensors or metrics is reached. */
 export function learn(reading) {
   const sensor = sensorNamed(reading.device);
   if (sensor === null) return null;
   const time = Date.parse(reading.time);
   const known = sensor.metrics.get(reading.metric);
   if (known === undefined && sensor.metrics.size >= MAX_METRICS) return null;
-  // A late reading fills the chart; it does not make the latest value older.
+  // A late reading is added to the chart, but does not replace a newer latest value.
   if (known === undefined || time >= known.time)
     sensor.metrics.set(reading.metric, { value: reading.value, time });
   sensor.seen = Math.max(sensor.seen, Date.parse(reading.received));
@@ -79,7 +79,7 @@ export function learn(reading) {
   return sensor;
 }
 
-/** Gives a spark its past: the newest readings of its metric. Once per sensor. */
+/** Fills a sparkline with the newest readings of its metric. Once per sensor and metric. */
 export async function seedSpark(sensor) {
   const { name: device, sparkMetric: metric } = sensor;
   if (metric === null || sensor.seeded === metric) return;
@@ -89,7 +89,7 @@ export async function seedSpark(sensor) {
   if (sensor.sparkMetric === metric) sensor.spark = values.reverse();
 }
 
-/** The spark shows the numeric metric of most interest; another one that turns up takes its place. */
+/** The sparkline shows the numeric metric of most interest. A metric of more interest replaces it. */
 function addToSpark(sensor, { metric, value }) {
   if (sensor.sparkMetric === null || byInterest(metric, sensor.sparkMetric) < 0) {
     sensor.sparkMetric = metric;

@@ -1,4 +1,4 @@
-// The ledger, the stages, gaps and quarantine: one poll feeds them all.
+// The ledger, the stages, the gaps and the quarantine. All of them are updated from one request for the ledger.
 
 import { get, serverNow } from './api.js';
 import { $, element, setText } from './dom.js';
@@ -23,9 +23,9 @@ const STAGES = [
 /** The scale of the stage bars, seconds: 0.01 ms to 10 s in equal decades. */
 const SHORTEST = 1e-5;
 const DECADES = 6;
-/** Ingest measures delays up to this; a longer one counts as this. Seconds. */
+/** The longest delay that ingest measures. It reports longer ones as this. Seconds. */
 const LONGEST = 800;
-/** Seconds. */
+/** A reading that is not stored after this time is reported. Seconds. */
 const WAITING_AFTER = 2;
 const MAX_GAP_ROWS = 12;
 
@@ -53,7 +53,7 @@ export function initPipeline() {
   initQuarantine();
 }
 
-/** Reads the ledger and shows it. Throws, with a message for people, when ingest cannot be asked. */
+/** Reads the ledger and shows it. @throws {RequestError} when ingest does not answer */
 export async function refreshPipeline() {
   const ledger = await get('/v1/ledger');
   const { readings, gaps } = ledger;
@@ -70,7 +70,7 @@ export async function refreshPipeline() {
   return ledger;
 }
 
-/** Ingest could not be asked: what is shown is old. */
+/** Shows that ingest does not answer and the figures are out of date. */
 export function forgetBalance() {
   before = null;
   $('balance').dataset.balanced = 'unknown';
@@ -86,7 +86,7 @@ function showBalance({ balanced, unreachable }) {
   mark.title = balanced ? 'Every reading that came in is accounted for' : 'Some readings are unaccounted for';
 }
 
-/** What waits a moment is on its way; longer, the store is away or too slow. */
+/** A short wait is normal. A longer one means that the store is unavailable or too slow. */
 function showWaiting(seconds) {
   const waits = seconds >= WAITING_AFTER;
   $('waiting').hidden = !waits;
@@ -97,7 +97,7 @@ function showRate(received) {
   const now = performance.now();
   if (before !== null && now > before.at && received >= before.received) {
     const measured = ((received - before.received) / (now - before.at)) * 1000;
-    // A sum since the start, read every two seconds: half of the old value takes the jitter out.
+    // The mean of the new and the old rate reduces the jitter.
     perSecond = perSecond === null ? measured : perSecond / 2 + measured / 2;
     setText($('rate'), rate(perSecond));
   } else {
@@ -106,7 +106,7 @@ function showRate(received) {
   before = { at: now, received };
 }
 
-/** The figures are of the last minute, or of less soon after the start. */
+/** The figures are of the last minute, or of the time since the start if that is shorter. */
 function showStages({ stages: figures, stageSeconds }) {
   for (const [key, show] of stages) show(figures[key]);
   const span = stageSeconds >= 60 ? 'last minute' : `last ${Math.max(1, Math.floor(stageSeconds))} s`;
@@ -117,7 +117,7 @@ function showStages({ stages: figures, stageSeconds }) {
 function stageRow(key, label, meaning) {
   const median = element('b', {}, '–');
   const tail = element('span', {}, '–');
-  // Those who see the page have the key above for what the two are.
+  // For a screen reader. The legend above the stages explains the two figures for others.
   const spoken = element('span', { class: 'hidden' });
   const bar = element('i', { hidden: '' });
   const track = element('div', { class: 'track', 'aria-hidden': 'true' }, bar);
@@ -127,7 +127,7 @@ function stageRow(key, label, meaning) {
     setText(spoken, `median ${delay(p50)}, 99th percentile ${delay(p99)}`);
     bar.hidden = p50 === null;
     track.dataset.beyond = String(p99 !== null && p99 > SHORTEST * 10 ** DECADES);
-    // The bar has a least width, which it keeps at the end of the axis too.
+    // The bar keeps its smallest width at the end of the axis too.
     bar.style.left = `min(${place(p50) * 100}%, 100% - 0.5rem)`;
     bar.style.right = `${(1 - place(p99)) * 100}%`;
   });
@@ -149,13 +149,13 @@ function delay(seconds) {
   return seconds !== null && seconds >= LONGEST ? `over ${duration(LONGEST)}` : duration(seconds);
 }
 
-/** 0 to 1 on the logarithmic scale. */
+/** Position on the logarithmic scale, 0 to 1. */
 function place(seconds) {
   if (seconds === null) return 0;
   return Math.min(1, Math.max(0, Math.log10(seconds / SHORTEST) / DECADES));
 }
 
-/** Counts begin when ingest starts; of several processes, those that began earlier count from further back. */
+/** Since when the counts are. With several ingest processes this is the latest start; the others started earlier. */
 function beginning({ since, instances }) {
   return `since ${moment(Date.parse(since), serverNow())}${instances.length === 1 ? '' : ' or earlier'}`;
 }
@@ -187,7 +187,7 @@ function showGaps({ devices, missing, list, truncated }, since) {
   replaceIfChanged($('gaps'), rows);
 }
 
-/** `3 missing (7–9)`, and how many were missing where the detail is no longer kept. */
+/** `3 missing (7–9)`, and the number of missing readings whose details are no longer kept. */
 function lackOf(gap) {
   const words = [];
   if (gap.missing > 0) words.push(`${count(gap.missing)} missing (${ranges(gap)})`);

@@ -1,4 +1,4 @@
-// Messages that could not be stored: to look at, to replay and to discard.
+// The list of messages that could not be stored. They can be read, replayed and discarded.
 
 import { get, send, serverNow, useToken } from './api.js';
 import { askToken, confirm } from './dialog.js';
@@ -6,17 +6,17 @@ import { $, element, said, setText } from './dom.js';
 import { count, middleCut, moment } from './format.js';
 
 const PAGE = 10;
-/** Items that stay on show when the list is read again, at most. */
+/** Largest number of items that stay in the list when it is read again. */
 const MOST_KEPT = 100;
 const PAYLOAD_SHOWN = 2000;
-/** Longer topics are shown in part here; an item that is opened shows all of it. */
+/** Longer topics are shown in part. The item's tooltip has the complete topic. */
 const TOPIC_SHOWN = 300;
 
-/** Rows by id of the item, so that an item that is open stays open when the list is read again. */
+/** Rows by id of the item. They are reused, so that an open item stays open when the list is read again. */
 let rows = new Map();
 let quarantined = -1;
 let next = null;
-/** What a bulk change applies to: what was there when the list was read. */
+/** The messages that a bulk change applies to: those that were there when the list was read. */
 let listed = { matching: 0, until: null };
 let isRunning = false;
 let isStopped = false;
@@ -32,7 +32,7 @@ export function initQuarantine() {
   });
 }
 
-/** Reads the list again when the ledger says that messages have come. @throws {RequestError} */
+/** Reads the list again when the number of messages in the ledger has changed. @throws {RequestError} */
 export async function refreshQuarantine({ readings, instances }) {
   const names = instances.map(({ instance }) => instance).sort();
   $('quarantine-instance').parentElement.hidden = names.length < 2;
@@ -45,7 +45,7 @@ export async function refreshQuarantine({ readings, instances }) {
 async function reread() {
   const page = await read(Math.min(MOST_KEPT, Math.max(PAGE, rows.size)));
   const until = Math.max(serverNow(), ...page.items.map(({ received }) => Date.parse(received)));
-  // A millisecond more, because the times of messages are finer.
+  // One millisecond more, because the times of messages have microseconds.
   listed = { matching: page.total, until: new Date(until + 1).toISOString() };
   const known = rows;
   rows = new Map(page.items.map((item) => [item.id, known.get(item.id) ?? rowOf(item)]));
@@ -64,7 +64,7 @@ function read(limit, cursor) {
   return get('/v1/quarantine', { ...filter(), limit, cursor });
 }
 
-/** The filter as parameters; what is not chosen is left out. */
+/** The filter as parameters; undefined where nothing is chosen. */
 function filter() {
   return {
     reason: $('quarantine-reason').value || undefined,
@@ -98,7 +98,7 @@ function enable() {
   $('quarantine-stop').hidden = !isRunning;
 }
 
-/** The choices of a list, the first of which stands for all; what is chosen stays. */
+/** Sets the options of a list. The first one is "all", and the current choice stays. */
 function offer(list, values, labelOf) {
   const { value: chosen } = list;
   const offered = chosen === '' || values.includes(chosen) ? values : [...values, chosen];
@@ -120,7 +120,7 @@ function words(reason) {
   return reason.replaceAll('_', ' ');
 }
 
-/** Rows that stay are not moved, so that the focus stays where it is. */
+/** Shows the rows. Rows that stay are not moved, so that the focus stays where it is. */
 function showRows() {
   const list = $('quarantine');
   const wanted = rows.size === 0 ? [element('li', { class: 'none' }, noneWords())] : [...rows.values()];
@@ -219,7 +219,7 @@ async function discardOne(id, topic) {
   say('The message was discarded.');
 }
 
-/** Replays or discards all that the filter matches, in steps that the server bounds. */
+/** Replays or discards all messages that the filter matches, in steps that the server bounds. */
 async function changeAll(verb) {
   const { matching, until } = listed;
   const what = matching === 1 ? 'message' : 'messages';
@@ -269,7 +269,7 @@ function readings(number) {
   return `${count(number)} ${number === 1 ? 'reading' : 'readings'}`;
 }
 
-/** A request that changes something; asks for the token where the server wants one. */
+/** A request that changes something. When the server requires a token, the visitor is prompted for it. */
 async function change(method, path, parameters) {
   for (;;) {
     try {
@@ -283,7 +283,7 @@ async function change(method, path, parameters) {
   }
 }
 
-/** What a button started may fail; the words go where its result would stand. */
+/** Runs the work of a button. When it fails, the error is shown in place of the result. */
 async function attempt(work) {
   try {
     await work();

@@ -1,4 +1,4 @@
-// The list of sensors, grouped by site. Rows are made once and changed in place, and only those on screen.
+// The list of sensors, grouped by site. Rows are created once. Only visible rows are updated.
 
 import { serverNow } from './api.js';
 import { $, element, said, setText, svg } from './dom.js';
@@ -7,11 +7,11 @@ import { explain, isCut, readingState, SPARK_POINTS, seedSpark, sensors } from '
 
 const SPARK_WIDTH = 72;
 const SPARK_HEIGHT = 20;
-/** A sensor that was heard this long ago is called quiet, seconds. */
+/** A sensor that has not reported for this long is quiet, seconds. */
 const QUIET_AFTER = 300;
-/** Metrics whose values stand in a row; the charts show all. */
+/** Number of metrics whose values are in a row. The charts show more. */
 const METRICS_SHOWN = 3;
-/** Names with more characters are set smaller, since they take several lines. */
+/** Names with more characters have a smaller font, because they take several lines. */
 const LONG_NAME = 40;
 
 const rows = new Map();
@@ -34,35 +34,35 @@ const watcher = new IntersectionObserver(
   { rootMargin: '100px' },
 );
 
-/** Where a sensor's charts are. */
+/** The link to a sensor's charts. */
 export function hrefOf(name) {
   return `#/sensor/${name.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** `onChosen` is called when a sensor was clicked, also when it was chosen before. */
+/** `onChosen` is called when a sensor is clicked, also when it is already selected. */
 export function initSensorList(onChosen) {
   $('search').addEventListener('input', arrange);
   $('sensor-list').addEventListener('click', ({ target }) => {
-    // After the address has changed.
+    // Called after the address has changed.
     if (target.closest('.row') !== null) setTimeout(onChosen);
   });
   $('sensor-list').addEventListener('keydown', moveFocus);
   $('search').addEventListener('keydown', moveFocus);
 }
 
-/** A sensor has reported. */
+/** Marks a sensor for an update, because it has reported. */
 export function touch(sensor) {
   dirty.add(sensor.name);
 }
 
-/** The sensor whose charts are shown. */
+/** Marks the sensor whose charts are shown. */
 export function select(name) {
   rows.get(current)?.link.removeAttribute('aria-current');
   current = name;
   rows.get(current)?.link.setAttribute('aria-current', 'true');
 }
 
-/** Puts the focus on a sensor's row, and the row in view. */
+/** Puts the focus on a sensor's row, which scrolls to it. */
 export function focusRow(name) {
   rows.get(name)?.link.focus();
 }
@@ -72,7 +72,7 @@ export function firstListed() {
   return $('sensor-list').querySelector('.row')?.dataset.name ?? null;
 }
 
-/** Brings the list up to date: its order when sensors came, values where something was reported. */
+/** Updates the list: its order when sensors were added, and the rows of sensors that have reported. */
 export function paintList() {
   if (contents() !== listed) arrange();
   for (const name of dirty) {
@@ -82,7 +82,7 @@ export function paintList() {
   }
 }
 
-/** Fills the sparks on screen from history, one after the other: a long list must not flood the server. */
+/** Fills the visible sparklines from history, one after the other, to limit the load of the server. */
 export async function seedVisible() {
   if (seeding) return;
   seeding = true;
@@ -93,17 +93,17 @@ export async function seedVisible() {
       dirty.add(name);
     }
   } catch {
-    // A spark without a past grows as readings come; what is wrong shows elsewhere.
+    // A sparkline without history grows as readings arrive. Other parts of the page show the error.
   }
   seeding = false;
 }
 
-/** Ages grow without any reading. */
+/** Updates the ages of visible rows, which change without readings. */
 export function paintAges() {
   for (const name of visible) paintAge(sensors.get(name), rows.get(name));
 }
 
-/** What the list depends on besides the words searched for. */
+/** A text that changes when the list must be built again; it does not include the search words. */
 function contents() {
   const { state, error } = readingState();
   return sensors.size > 0 ? `${sensors.size}` : `${state} ${error?.message}`;
@@ -182,7 +182,7 @@ function rowOf(sensor) {
   row.link.append(named, row.heard, row.age, row.values, row.spark);
   if (name === current) row.link.setAttribute('aria-current', 'true');
   rows.set(name, row);
-  // At once, so that a row has its height from the start.
+  // Painted at once, so that a row has its height from the start.
   paintRow(sensor, row);
   watcher.observe(row.link);
   dirty.add(name);
@@ -218,7 +218,7 @@ function paintAge(sensor, row) {
   const seconds = (serverNow() - sensor.seen) / 1000;
   const heard = sensor.seen === 0 ? 'never' : age(seconds);
   setText(row.age, heard);
-  // Whole phrases for a screen reader: "probe-1, heard 5 s ago, temperature 21.5".
+  // Complete phrases for a screen reader: "probe-1, heard 5 s ago, temperature 21.5".
   setText(row.heard, `, heard ${/^\d/.test(heard) ? `${heard} ago` : heard}`);
   row.link.dataset.quiet = String(seconds > QUIET_AFTER);
 }
@@ -238,7 +238,7 @@ function sparkPoints(values) {
     .join(' ');
 }
 
-/** Up and down walk through the list; from the search box, down enters it. */
+/** The up and down arrow keys move the focus through the list and the search box above it. */
 function moveFocus(event) {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
   const links = [...$('sensor-list').querySelectorAll('.row')];

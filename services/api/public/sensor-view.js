@@ -8,9 +8,9 @@ import { byInterest } from './format.js';
 import { explain, readingState, sensors } from './model.js';
 import { RANGES } from './series.js';
 
-/** History is read again now and then: live readings alone cannot know of corrections and backfills. */
+/** History is read again at this interval, because live readings do not replace what they correct. */
 const REFRESH_MS = 60_000;
-/** While readings are missed all the time (a feed too fast to follow), history is read this often. */
+/** While readings are missed constantly (the feed is too fast), history is read at this interval. */
 const GAP_REFRESH_MS = 3000;
 const MAX_CHARTS = 12;
 
@@ -36,7 +36,7 @@ export function initSensorView() {
   });
 }
 
-/** Shows a sensor, even one that nobody has heard of yet; null shows none. */
+/** Shows a sensor, even one that has not reported yet; null shows none. */
 export function show(name) {
   if (name === shown) return;
   shown = name;
@@ -44,14 +44,14 @@ export function show(name) {
   rebuild();
 }
 
-/** Takes in a live reading if it is of the sensor shown. */
+/** Adds a live reading if it is from the sensor that is shown. */
 export function addLive(reading) {
   if (reading.device !== shown) return;
   const chart = charts.get(reading.metric) ?? addChart(reading.metric);
   chart?.add(Date.parse(reading.time), reading.value);
 }
 
-/** Readings were missed: the charts have holes until history is read again. */
+/** Readings were missed, so history is read again soon to fill the charts. */
 export function addGap() {
   nextRefresh = Math.min(nextRefresh, Math.max(performance.now(), lastRefresh + GAP_REFRESH_MS));
 }
@@ -125,7 +125,7 @@ async function refresh() {
           bucket,
           fn: 'min,max,sum',
         });
-        // The reader may have gone on to another sensor meanwhile.
+        // Another sensor may be shown by now.
         if (charts.get(metric) === chart) chart.history(buckets);
       } catch (error) {
         failure = explain(error);

@@ -1,6 +1,6 @@
-// One metric over the time shown, in buckets: history from the server, live readings added to it here.
+// One metric over the time shown, in buckets: history from the server, and live readings that are added to it.
 
-/** Ranges of time, with the bucket that makes two to four hundred points of each. Seconds. */
+/** Ranges of time, each with a bucket length that gives about 240 to 360 points. Seconds. */
 export const RANGES = [
   { label: '5 min', words: '5 minutes', seconds: 300, bucket: 1 },
   { label: '1 h', words: 'hour', seconds: 3600, bucket: 15 },
@@ -18,7 +18,7 @@ export class Series {
     this.#range = range;
   }
 
-  /** Takes the server's buckets in place of what was here. */
+  /** Replaces all buckets with those of the server. */
   replace(buckets) {
     this.#buckets.clear();
     for (const { time, count, min, max, sum } of buckets) {
@@ -61,7 +61,7 @@ function push(columns, ...row) {
   for (const [index, column] of columns.entries()) column.push(row[index]);
 }
 
-/** A line is broken where the sensor was silent four times as long as it mostly is at the longest. */
+/** The line breaks at pauses above this: four times the usual pause (90th percentile, at least a bucket). Seconds. */
 function breakLength(starts, bucket) {
   const steps = starts.slice(1).map((start, index) => start - starts[index]);
   steps.sort((a, b) => a - b);

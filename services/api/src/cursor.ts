@@ -6,9 +6,9 @@ const SIGNATURE_BYTES = 16;
 /**
  * Writes and reads cursors: positions in lists, opaque to clients. A cursor is signed together with its query, so that
  * a damaged cursor, a forged one, or one of another query is refused. The key is derived from the API token, which is
- * the same on all replicas and after a restart. Nothing is stored between pages. Without a token only this machine reaches
- * the API, and the key is public, so the signature detects damage only. For this reason each position is also checked
- * like any other input.
+ * the same on all replicas and after a restart. Nothing is stored between pages. Without a token only this machine
+ * reaches the API, and the key is public, so the signature detects damage only. For this reason each position is also
+ * checked like any other input.
  */
 export class Cursors {
   readonly #key: Buffer;
