@@ -24,7 +24,7 @@ interface Answer {
 /** Fails when an answer has a status, a media type or a body that the OpenAPI document does not describe. */
 export function checkAnswer(method: string, { pathname, search }: URL, answer: Answer): void {
   const operation = operationOf(method, pathname + search);
-  // Files of the pages, and requests that are refused before an operation is found.
+  // Null for files of the pages, and for requests that are refused before an operation is found.
   if (operation === null) return;
   const where = `${method} ${pathname}: ${answer.status}`;
   const described = operation.responses[answer.status] ?? operation.responses.default;

@@ -8,22 +8,22 @@ import { limitMemory, type MemoryLimit } from './memory-limit.ts';
 const WATCH = fileURLToPath(new URL('./watch-event-loop.js', import.meta.url));
 const READY_MS = 60_000;
 
-/** The API as it runs on a board. */
+/** The API as a process with limited memory, as on a board. */
 export interface LimitedApi {
   readonly port: number;
   readonly limit: MemoryLimit['kind'];
-  /** Whether it runs still. */
+  /** Whether the process still runs. */
   readonly alive: boolean;
-  /** Memory that it has taken at most, bytes. */
+  /** Peak memory, bytes. */
   peak(): number;
-  /** Processor time that it has taken so far, milliseconds; the kernel counts in steps of 10. */
+  /** Processor time used so far, milliseconds, in steps of 10. */
   spent(): number;
-  /** Processor time for which the event loop was held at most since the last call, milliseconds. */
+  /** Longest processor time of one turn of the event loop since the last call, milliseconds. */
   held(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts the API as a process of its own with a bounded memory. */
+/** Starts the API as a separate process with limited memory. */
 export async function startLimitedApi(
   bytes: number,
   env: Readonly<Record<string, string>>,
@@ -56,7 +56,7 @@ export async function startLimitedApi(
     spent: () => processorTime(child.pid!),
     async held() {
       child.send('how long?');
-      // The service may have told something else before.
+      // The service may have sent other messages before.
       for (;;) {
         const [message] = (await once(child, 'message')) as [{ mostMs?: number }];
         if (message.mostMs !== undefined) return message.mostMs;

@@ -9,7 +9,7 @@ export const PROBE = 'site-1/boiler/probe-1';
 export const SILO = 'site-2/silo/level-2';
 export const ATTACK = '<img src=x onerror=window.attacked=1>';
 
-/** A reading of this moment: the page shows the last minutes. */
+/** A reading with a recent time, because the page shows the last minutes. */
 export function fresh(device: string, metric: string, value: number | string, secondsAgo = 0): Reading {
   const time = now() - secondsAgo * 1e6;
   return reading(0, { device, metric, value, time, received: time });
@@ -34,12 +34,12 @@ export async function startInstallation(t: TestContext): Promise<Api> {
   return api;
 }
 
-/** Opens the page, looks at it, and closes it; afterwards the console must have been silent. */
+/** Opens the page, runs `look`, and closes it. Fails when the console had warnings or errors. */
 export async function visit(
   api: Api,
   options: ChromiumOptions & {
     readonly hash?: string;
-    /** Complaints of the console that the test causes itself. */
+    /** Console messages that the test causes itself. */
     readonly expect?: RegExp;
     /** Runs in the page before its own scripts. */
     readonly script?: string;
@@ -51,14 +51,14 @@ export async function visit(
   try {
     const page = await browser.context.newPage();
     page.on('console', (message) => {
-      // What a test that goes offline asked for.
+      // Expected in tests that go offline.
       if (message.text().includes('ERR_INTERNET_DISCONNECTED')) return;
       if (options.expect?.test(message.text())) return;
       if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
     });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {
-      if (!request.url().startsWith(api.url)) complaints.push(`asked ${request.url()}`);
+      if (!request.url().startsWith(api.url)) complaints.push(`requested ${request.url()}`);
     });
     if (options.script !== undefined) await page.addInitScript(options.script);
     await page.goto(`${api.url}/${options.hash ?? ''}`);
@@ -73,10 +73,10 @@ export function textOf(page: Page, selector: string): Promise<string> {
   return page.locator(selector).innerText();
 }
 
-/** Pixels of a chart's canvas that are in the colour of its line. */
+/** Number of pixels of a chart's canvas that have the colour of its line. */
 export function inkIn(page: Page, metric: string): Promise<number> {
   return page.evaluate((metric: string) => {
-    // Runs in the page, whose globals this program does not know.
+    // Runs in the page, whose globals have no types here.
     // biome-ignore lint/suspicious/noExplicitAny: see above
     const { document, getComputedStyle } = globalThis as any;
     const canvas = document.querySelector(`.chart[data-metric="${metric}"] canvas`);

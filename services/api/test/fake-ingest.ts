@@ -17,8 +17,8 @@ import type { Store } from '@tidegauge/storage';
 type Item = QuarantineDocument & { readonly payload: string };
 
 /**
- * Speaks ingest's HTTP port as the API knows it, over the same store: one process's worth of ledger,
- * quarantine and live feed that a test can steer. The real one is tried end to end elsewhere.
+ * Serves the parts of ingest's HTTP interface that the API uses, over the same store: a ledger, a quarantine and a live
+ * feed that a test controls. Other tests run the real ingest end to end.
  */
 export class FakeIngest {
   readonly instance: string;
@@ -39,7 +39,7 @@ export class FakeIngest {
   connected = true;
   /** Whether a quarantined message can be stored when it is replayed. */
   isCured: (item: QuarantineDocument) => boolean = () => false;
-  /** Messages in one step of a bulk change, at most. */
+  /** Largest number of messages in one step of a bulk change. */
   stepItems = 1000;
   stageSeconds = 60;
   /** Median and tail of a stage, seconds, in place of the usual ones. */
@@ -68,12 +68,12 @@ export class FakeIngest {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Live connections of the API. */
+  /** Number of open live connections of the API. */
   get listeners(): number {
     return this.#listeners.size;
   }
 
-  /** Stores readings as ingest would, counts them and says so to whoever listens. */
+  /** Stores readings like ingest, counts them, and sends them to the live connections. */
   async commit(readings: readonly Reading[]): Promise<void> {
     const { stored, duplicate } = await this.#store.readings.write(readings);
     await this.#store.devices.register([...new Set(readings.map((reading) => reading.device))]);
@@ -107,7 +107,7 @@ export class FakeIngest {
     for (const listener of this.#listeners) listener.write(`${JSON.stringify(line)}\n`);
   }
 
-  /** The same, only to those who have read what was sent before, as ingest does. */
+  /** Like `say`, but only to connections that have read all previous lines, as ingest does. */
   offer(line: LiveLine): void {
     const text = `${JSON.stringify(line)}\n`;
     for (const listener of this.#listeners) if (!listener.writableNeedDrain) listener.write(text);
@@ -222,7 +222,7 @@ export class FakeIngest {
     return [null, this.instance].includes(search.get('instance'));
   }
 
-  /** Oldest first, `stepItems` at a time; what `isCured` says can be stored now. */
+  /** Oldest first, `stepItems` at a time. Messages for which `isCured` is true can be stored now. */
   #step(response: ServerResponse, verb: string, search: URLSearchParams): void {
     const after = Number(search.get('cursor') ?? 0);
     const most = Math.min(Number(search.get('limit')), this.stepItems);

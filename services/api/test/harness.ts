@@ -17,11 +17,11 @@ export interface Api {
   /** The store's SQLite file. */
   readonly file: string;
   readonly store: Store;
-  /** Cuts the API off from its store; ingest keeps it. */
+  /** Makes the store unavailable for the API, but not for ingest. */
   readonly outage: Outage;
   readonly ingest: FakeIngest;
   readonly live: LiveHub;
-  /** Sends a request. It fails when the answer is not as the OpenAPI document describes it. */
+  /** Sends a request. Fails when the answer does not match the OpenAPI document. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
@@ -33,21 +33,21 @@ export interface CallOptions {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   readonly body: any;
 }
 
 export interface ApiOptions {
   readonly config?: Partial<AppDependencies['config']>;
   readonly live?: AppDependencies['live'];
-  /** Base URLs in place of the fake ingest's. */
+  /** Base URLs of ingest. Default: the fake ingest. */
   readonly ingest?: readonly string[];
   readonly timeoutMs?: number;
-  /** In place of a SQLite file of its own. */
+  /** The store. Default: a new SQLite file. */
   readonly storeUrl?: string | null;
 }
 
-/** The app over a real store, SQLite unless a URL is given, on a port of its own, gone when the test ends. */
+/** Starts the app over a real store, SQLite unless a URL is given, on a free port. It stops when the test ends. */
 export async function startApi(t: TestContext, options: ApiOptions = {}): Promise<Api> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-api-'));
   const file = join(directory, 'test.db');
@@ -56,7 +56,7 @@ export async function startApi(t: TestContext, options: ApiOptions = {}): Promis
   const client = new IngestClient({
     urls: options.ingest ?? [ingest.url],
     timeoutMs: options.timeoutMs ?? 5000,
-    // Tests of large feeds need not wait.
+    // No limit, so that tests of large feeds are fast.
     liveBytesPerSecond: Number.POSITIVE_INFINITY,
   });
   const outage = new Outage(store);
@@ -130,7 +130,7 @@ export function reading(second: number, more: Partial<Reading> = {}): Reading {
   };
 }
 
-/** Resolves when the condition holds; fails after ten seconds with what was waited for. */
+/** Resolves when the condition is true. Fails after ten seconds, with `what` in the message. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await condition())) {

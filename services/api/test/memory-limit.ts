@@ -1,17 +1,20 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
-/** A bound on the memory of a process, and what it has taken at most. */
+/** A limit for the memory of a process, and its peak. */
 export interface MemoryLimit {
-  /** `cgroup`: the kernel enforces the limit, page cache and socket buffers included. `rss`: somebody has to look. */
+  /**
+   * `cgroup`: the kernel enforces the limit, including page cache and socket buffers. `rss`: nothing enforces it, and
+   * the test compares the peak with it.
+   */
   readonly kind: 'cgroup' | 'rss';
-  /** A shell command that the process is started with. */
+  /** The shell command that starts the process. */
   readonly command: string;
-  /** Bytes at most so far. */
+  /** Peak memory so far, bytes. */
   peak(pid: number): number;
   remove(): void;
 }
 
-/** A memory cgroup of its own where this user may make one, else what the process says of itself. */
+/** Creates a separate memory cgroup when this user has the permission. Otherwise reads the memory from /proc. */
 export function limitMemory(bytes: number): MemoryLimit {
   const folder = `/sys/fs/cgroup/memory/tidegauge-test-${process.pid}`;
   try {
@@ -28,7 +31,7 @@ export function limitMemory(bytes: number): MemoryLimit {
   };
 }
 
-/** Memory that is not a file's, which the kernel could take back. */
+/** The peak of anonymous memory. Memory of files is not counted, because the kernel can reclaim it. */
 function anonymousPeak(): (pid: number) => number {
   let peak = 0;
   return (pid) => {

@@ -1,6 +1,6 @@
 import { type Store, StoreError } from '@tidegauge/storage';
 
-/** A real store that can be cut off: while `cut` is true its calls fail as those of a store that is down. */
+/** A real store that can be made unavailable: while `cut` is true, its calls fail like those of a stopped store. */
 export class Outage {
   cut = false;
   readonly store: Store;

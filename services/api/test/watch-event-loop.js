@@ -1,5 +1,5 @@
-// Loaded into the API under test: tells its parent how long the event loop was held at most, as processor time of this
-// thread, so that what other processes do on the machine does not count.
+// Loaded into the API under test. Sends the longest turn of the event loop to the parent process, as processor time of
+// this thread, so that the load of other processes is not counted.
 const spent = () => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -13,20 +13,20 @@ import { type LimitedApi, startLimitedApi } from '../api-process.ts';
 import { FakeIngest } from '../fake-ingest.ts';
 import { reading } from '../harness.ts';
 
-// What one client can do to the API within the memory of a board with 1 GB (API_MEMORY in stacks/profiles/1gb.env),
-// while another client asks for one reading again and again. The store is SQLite, whose work is done in the API's thread.
+// One client attacks the API, which has the memory of a board with 1 GB (API_MEMORY in stacks/profiles/1gb.env), while
+// another client reads one reading repeatedly. The store is SQLite, which works in the thread of the API.
 
 const API_MEMORY = 128 * 2 ** 20;
-/** Processor time; the machine may do other work, and a slow one takes longer for each step. */
+/** Longest processor time of one turn of the event loop, milliseconds. Elapsed time would include other processes. */
 const HELD_MS = 50;
-/** How long the honest client waits for an answer at most, on a machine that does other work. */
+/** Longest wait of the honest client for an answer, on a machine with other load, milliseconds. */
 const PROMPT_MS = 5000;
 const ATTACKER = '127.0.0.1';
 const TEXT = 'text';
 const WIDE = 'wide';
 const LEGACY = 'legacy';
 
-describe('one client cannot take the API from the others', () => {
+describe('one client cannot block the API for others', () => {
   let folder: string;
   let store: Store;
   let ingest: FakeIngest;
@@ -46,7 +46,7 @@ describe('one client cannot take the API from the others', () => {
       STORE: `sqlite:${join(folder, 'test.db')}`,
       INGEST: ingest.url,
     });
-    // Compiled and warm, as after the first minute of a service.
+    // The code is compiled and caches are filled, as after the first minute of a service.
     for (let n = 0; n < 50; n += 1) await ask('/v1/readings?device=honest&limit=1', 'honest');
     await api.held();
   });
@@ -96,7 +96,7 @@ describe('one client cannot take the API from the others', () => {
     });
   }
 
-  /** An attack, and beside it the honest client; afterwards the API must have kept all its promises. */
+  /** Runs an attack and the honest client at the same time. Then checks the limits of memory and time. */
   function attack(name: string, work: () => Promise<void>, seconds = 2): void {
     test(name, async () => {
       let over = false;
@@ -125,7 +125,7 @@ describe('one client cannot take the API from the others', () => {
       const found = `${asked} answers, slowest ${slowest.toFixed(0)} ms; loop held ${held.toFixed(0)} ms; ${(peak / 2 ** 20).toFixed(0)} MiB (${api.limit})`;
       process.stderr.write(`${name}: ${found}\n`);
       assert.ok(api.alive);
-      // In a cgroup the peak includes what the kernel takes back when it is needed; beyond the limit it kills.
+      // In a cgroup the peak includes memory that the kernel can reclaim, and the kernel enforces the limit.
       assert.ok(api.limit === 'cgroup' || peak < API_MEMORY, found);
       assert.ok(slowest < PROMPT_MS, found);
       assert.ok(asked > 5, found);
@@ -166,7 +166,7 @@ describe('one client cannot take the API from the others', () => {
     while (!text.endsWith('{"status":"ok"}')) await sleep(20);
   });
 
-  attack('64 uploads that stand still before their last byte', async () => {
+  attack('64 uploads that stall before their last byte', async () => {
     const size = 2 ** 20;
     for (let n = 0; n < 64; n += 1) {
       open().write(
@@ -203,7 +203,7 @@ describe('one client cannot take the API from the others', () => {
     while (!text.startsWith('HTTP/1.1 200 ')) await sleep(20);
   });
 
-  // The streams stall one after the other, each at its own place in the feed.
+  // The streams stall one after the other, each at a different position in the feed.
   attack(
     '100 live streams that read nothing, in a flood of large texts',
     async () => {
@@ -229,7 +229,7 @@ describe('one client cannot take the API from the others', () => {
       );
       try {
         await sleep(4000);
-        // Those that stall take nothing from the stream that reads, at any time.
+        // The stalled streams must not slow the stream that reads.
         const before = events;
         while (events < before + 10) await sleep(20);
       } finally {
@@ -270,7 +270,7 @@ describe('one client cannot take the API from the others', () => {
   });
 });
 
-/** Large texts, many metrics, many numbers, large devices and records. */
+/** Stores large texts, many metrics, many numbers, and large devices and records. */
 async function fill(store: Store, file: string): Promise<void> {
   const text = '\u{4e00}'.repeat(4096);
   for (let start = 0; start < 2000; start += 250) {
@@ -301,7 +301,7 @@ async function fill(store: Store, file: string): Promise<void> {
         attributes,
       });
   }
-  // As an earlier version would have stored them.
+  // More metrics than allowed, as an earlier version could store them.
   const db = new DatabaseSync(file);
   db.exec(`
     begin;

@@ -8,7 +8,7 @@ const TOKEN = 'a-long-and-random-token';
 const DELIVER = '#operations-readings-deliverReadings';
 const INSERT = '#operations-records-insertRecord';
 
-/** Waits until an operation shows the schema of its body with these words in it. */
+/** Waits until the schema of an operation's body is shown and contains these words. */
 async function checkBodySchema(page: Page, operation: string, words: readonly string[]): Promise<void> {
   const body = `${operation} .opblock-section-request-body`;
   await page.click(`${body} .tab li:last-child button`);
@@ -17,7 +17,7 @@ async function checkBodySchema(page: Page, operation: string, words: readonly st
   }
 }
 
-test('the reference shows every operation and the schemas of bodies, and its requests stay on this server', async (t) => {
+test('the reference shows every operation and all schemas of bodies, and uses this server only', async (t) => {
   const api = await startApi(t);
   const paths: Record<string, Record<string, { operationId?: string }>> = (
     await api.call('GET', '/openapi.json')

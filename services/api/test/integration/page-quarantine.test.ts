@@ -21,7 +21,7 @@ function refuseMany(api: Api, malformed: number, invalid: number): void {
     api.ingest.refuse(`sensors/probe-${n}/y`, 'invalid_time', 'too late', 'y');
 }
 
-test('one message is replayed; it stays when it fails again, and can be discarded after a question', async (t) => {
+test('a message is replayed, stays when it fails again, and is discarded after a confirmation', async (t) => {
   const api = await startInstallation(t);
   await visit(api, { viewport: WIDE }, async (page) => {
     const items = page.locator('#quarantine li[data-id]');
@@ -38,7 +38,7 @@ test('one message is replayed; it stays when it fails again, and can be discarde
     await until('the question to go', async () => (await page.locator('dialog').count()) === 0);
     assert.equal(api.ingest.quarantine.length, 1);
     await items.getByRole('button', { name: /^Discard/ }).click();
-    // What a person presses too often must not discard anything.
+    // A key that is pressed once too often must not discard anything.
     await page.keyboard.press('Enter');
     await until('the question to go', async () => (await page.locator('dialog').count()) === 0);
     assert.equal(api.ingest.quarantine.length, 1);
@@ -80,7 +80,7 @@ test('many messages are replayed and discarded by reason, with counts, at every 
       await until('the list', async () => (await page.locator('#quarantine li[data-id]').count()) === 1);
       await page.locator('#quarantine-reason').selectOption('');
       await button(page, 'Discard all 16…').click();
-      // What comes while the question stands is not part of it.
+      // A message that arrives while the dialog is open is not discarded.
       await new Promise((resolve) => setTimeout(resolve, 5));
       api.ingest.refuse('sensors/late/x', 'malformed', 'no number', 'x');
       assert.match(await textOf(page, 'dialog'), /cannot be undone/);
@@ -96,7 +96,7 @@ test('many messages are replayed and discarded by reason, with counts, at every 
   }
 });
 
-test('a change asks for the token, once, and says when it is wrong', async (t) => {
+test('a change requires the token once, and a wrong token is reported', async (t) => {
   const api = await startApi(t, { config: { apiToken: TOKEN } });
   refuseMany(api, 2, 0);
   api.ingest.isCured = () => true;
@@ -121,7 +121,7 @@ test('a change asks for the token, once, and says when it is wrong', async (t) =
     await button(page, 'Replay all 1').click();
     await until('the second result', async () => /^1 replayed/.test(await said(page)));
     assert.equal(api.ingest.quarantine.length, 0);
-    // Nowhere but in memory.
+    // The token is in memory only.
     assert.equal(
       await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
       '[{},{},""]',
@@ -129,7 +129,7 @@ test('a change asks for the token, once, and says when it is wrong', async (t) =
   });
 });
 
-test('an item that is read stays open and in place while others come', async (t) => {
+test('an open item stays open and in place while others arrive', async (t) => {
   const api = await startApi(t);
   refuseMany(api, 12, 0);
   await visit(api, { viewport: WIDE }, async (page) => {
@@ -147,7 +147,7 @@ test('an item that is read stays open and in place while others come', async (t)
   });
 });
 
-test('replay that cannot go on says why, and what was done before', async (t) => {
+test('a replay that fails midway reports the reason and the work done before', async (t) => {
   const api = await startApi(t);
   refuseMany(api, 10, 0);
   api.ingest.isCured = () => true;
@@ -155,7 +155,7 @@ test('replay that cannot go on says why, and what was done before', async (t) =>
   let steps = 0;
   api.ingest.intercept = ({ method, url }, response) => {
     if (method !== 'POST' || !url!.startsWith('/quarantine/replay') || ++steps === 1) return false;
-    const problem = { title: 'Cannot store now', detail: 'the store is away' };
+    const problem = { title: 'Cannot store now', detail: 'the store is unavailable' };
     response.writeHead(503, { 'Content-Type': 'application/problem+json' }).end(JSON.stringify(problem));
     return true;
   };
@@ -163,7 +163,7 @@ test('replay that cannot go on says why, and what was done before', async (t) =>
     await until('the list', async () => (await page.locator('#quarantine li[data-id]').count()) === 10);
     await button(page, 'Replay all 10').click();
     await until('the result', async () =>
-      /^4 replayed \(4 readings stored\)\. the store is away/.test(await said(page)),
+      /^4 replayed \(4 readings stored\)\. the store is unavailable/.test(await said(page)),
     );
     await until('the rest', async () => /^6 messages kept$/.test(await textOf(page, '#quarantine-sum')));
     assert.equal(await button(page, 'Replay all 6').isEnabled(), true);

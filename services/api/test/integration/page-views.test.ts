@@ -18,7 +18,7 @@ function isInView(page: Page, selector: string): Promise<boolean> {
   );
 }
 
-test('a window that is made narrow and wide again shows a sensor', async (t) => {
+test('a window shows a sensor after it was made narrow and wide again', async (t) => {
   const api = await startInstallation(t);
   await visit(api, { viewport: WIDE }, async (page) => {
     await until('the first sensor', async () => (await textOf(page, '#sensor-title')) === PROBE);
@@ -27,7 +27,7 @@ test('a window that is made narrow and wide again shows a sensor', async (t) => 
     await page.setViewportSize(WIDE);
     await until('the sensor again', async () => (await textOf(page, '#sensor-title')) === PROBE);
     await until('its chart', async () => (await inkIn(page, 'temperature')) > 100);
-    // The one that was chosen last, not the first of the list.
+    // The sensor that was selected last, not the first of the list.
     await page.locator(`.row[data-name="${SILO}"]`).click();
     await page.setViewportSize(NARROW);
     await page.getByRole('link', { name: 'Back to the sensors' }).click();
@@ -42,7 +42,7 @@ test('a window that is made narrow and wide again shows a sensor', async (t) => 
   });
 });
 
-test('a sensor that is selected comes into view, also when it was selected before', async (t) => {
+test('a selected sensor is scrolled into view, also when it was selected before', async (t) => {
   const api = await startInstallation(t);
   for (let n = 0; n < 30; n++) api.ingest.refuse(`sensors/x/${n}`, 'malformed', 'no number', 'x');
   await visit(api, { viewport: { width: 1366, height: 600 } }, async (page) => {
@@ -57,12 +57,12 @@ test('a sensor that is selected comes into view, also when it was selected befor
       await until('the title', async () => (await textOf(page, '#sensor-title')) === name);
       await until('the title in view', () => isInView(page, '#sensor-title'));
     }
-    // Said to those who do not see it.
+    // Screen readers announce the change.
     assert.equal(await page.locator('#sensor-title').getAttribute('aria-live'), 'polite');
   });
 });
 
-test('on a phone the sensor takes the focus, and back leads to its place in the list', async (t) => {
+test('on a phone the sensor receives the focus, and Back returns to its row in the list', async (t) => {
   const api = await startApi(t);
   const names = Array.from({ length: 60 }, (_, n) => `site-1/probe-${n}`);
   await api.ingest.commit(names.map((name) => fresh(name, 'temperature', 20)));
@@ -78,7 +78,7 @@ test('on a phone the sensor takes the focus, and back leads to its place in the 
   });
 });
 
-test('while the store is unavailable the page says so, claims nothing else, and recovers', async (t) => {
+test('the page shows that the store is unavailable, makes no other claim, and recovers', async (t) => {
   const api = await startInstallation(t);
   api.outage.cut = true;
   for (const hash of ['', `#/sensor/${PROBE}`]) {
@@ -104,7 +104,7 @@ test('while the store is unavailable the page says so, claims nothing else, and 
   }
 });
 
-test('a store that goes away later is named where a chart would be, and the chart comes back', async (t) => {
+test('a store that fails later is reported in place of the chart, and the chart returns', async (t) => {
   const api = await startInstallation(t);
   await visit(api, { viewport: WIDE, expect: FAILED_REQUEST }, async (page) => {
     await until('the chart', async () => (await inkIn(page, 'temperature')) > 100);
@@ -117,7 +117,7 @@ test('a store that goes away later is named where a chart would be, and the char
   });
 });
 
-test('no sensor at all, and an address that is no sensor, are said as what they are', async (t) => {
+test('the page explains that there is no sensor, and that an address has no readings', async (t) => {
   const api = await startApi(t);
   await visit(api, { viewport: WIDE }, async (page) => {
     await until('the advice', async () =>

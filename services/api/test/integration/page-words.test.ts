@@ -9,7 +9,7 @@ const test = await testWith('chromium', () => findProgram('chromium', 'chromium'
 
 const WIDE = { width: 1366, height: 900 };
 
-/** What Chromium tells a screen reader about an element: its name, from the attributes or the content. */
+/** The accessible name of an element in Chromium, from its attributes or its content. */
 async function accessibleName(page: Page, selector: string): Promise<string> {
   const session = await page.context().newCDPSession(page);
   try {
@@ -25,7 +25,7 @@ async function accessibleName(page: Page, selector: string): Promise<string> {
   }
 }
 
-/** The text of an element as a screen reader goes through it: its text nodes that are exposed, in order. */
+/** The text of an element for a screen reader: its exposed text nodes, in order. */
 async function spokenText(page: Page, selector: string): Promise<string> {
   const session = await page.context().newCDPSession(page);
   try {
@@ -43,7 +43,7 @@ async function spokenText(page: Page, selector: string): Promise<string> {
   }
 }
 
-test('a screen reader hears values, ages and names as separate words', async (t) => {
+test('a screen reader receives values, ages and names as separate words', async (t) => {
   const api = await startInstallation(t);
   await api.ingest.commit([fresh('site-3/door', 'open', 1, 60), fresh('site-3/door', 'count', 1, 11 * 60)]);
   await visit(api, { viewport: WIDE, hash: '#/sensor/site-3/door' }, async (page) => {
@@ -68,7 +68,7 @@ test('a screen reader hears values, ages and names as separate words', async (t)
   });
 });
 
-test('names that differ anywhere read differently, in every place and at every width', async (t) => {
+test('names that differ are shown differently, in every part of the page and at every width', async (t) => {
   const api = await startApi(t);
   const long = 'pumping-station-of-the-eastern-quarter-'.repeat(2);
   const names = ['begin', 'end'].map((word) => `site-1/${long}${word}/${long}sensor`);
@@ -109,7 +109,7 @@ test('names that differ anywhere read differently, in every place and at every w
   }
 });
 
-test('what has no room is shown in part, and says so', async (t) => {
+test('content that does not fit is cut visibly', async (t) => {
   const api = await startApi(t);
   const site = `the-${'very-'.repeat(20)}long-site`;
   for (const [name, lon] of [
@@ -148,7 +148,7 @@ test('what has no room is shown in part, and says so', async (t) => {
   });
 });
 
-/** Fails unless each element shows all of its text, and no two the same. */
+/** Fails unless each element shows all of its text, and the first two texts differ. */
 async function differ(page: Page, selector: string): Promise<void> {
   const elements = await page.locator(selector).all();
   assert.equal(elements.length, 2, selector);
@@ -162,9 +162,9 @@ async function differ(page: Page, selector: string): Promise<void> {
   }
 }
 
-test('no label of a time axis leaves its chart, at any moment and in any clock', async (t) => {
+test('every label of a time axis is within its chart, at any time and in any time format', async (t) => {
   const api = await startInstallation(t);
-  // Notes each text that is drawn on a canvas, with how far it reaches beyond the edges.
+  // Records each text that is drawn on a canvas, with its left and right edges.
   const script = `
     globalThis.drawn = [];
     const { fillText } = CanvasRenderingContext2D.prototype;
@@ -179,10 +179,10 @@ test('no label of a time axis leaves its chart, at any moment and in any clock',
   for (const width of [800, 390]) {
     await visit(
       api,
-      // A clock of twelve hours has the longest labels.
+      // Times with 12 hours have the longest labels.
       { viewport: { width, height: 844 }, hash: `#/sensor/${PROBE}`, script, locale: 'en-US' },
       async (page) => {
-        // The server's clock would put the page's right again.
+        // Without the Date header the page keeps its own clock.
         await page.route('**/v1/**', async (route) => {
           if (route.request().url().includes('/v1/live')) return route.continue();
           const response = await route.fetch();
@@ -220,9 +220,9 @@ test('no label of a time axis leaves its chart, at any moment and in any clock',
   }
 });
 
-test('a delay beyond the axis of the stages ends at its edge and is named', async (t) => {
+test('a delay beyond the axis of the stages ends at the edge and is marked', async (t) => {
   const api = await startInstallation(t);
-  // What one reading of three days ago makes of a quiet hour.
+  // The delays after a reading that is three days old.
   api.ingest.stages = { travel: [700, 800], end_to_end: [0.004, 800], store: [12, 95] };
   for (const width of [1366, 390]) {
     await visit(api, { viewport: { width, height: 844 }, hash: '#/pipeline' }, async (page) => {
@@ -247,7 +247,7 @@ test('a delay beyond the axis of the stages ends at its edge and is named', asyn
   }
 });
 
-test('counts that restart with ingest say since when they count', async (t) => {
+test('counts that restart with ingest are shown with their start time', async (t) => {
   const api = await startInstallation(t);
   api.ingest.gaps = {
     devices: 1,
@@ -262,7 +262,7 @@ test('counts that restart with ingest say since when they count', async (t) => {
     await until('the ledger', async () => (await textOf(page, '#balance')) === '✓ Balanced');
     assert.match(await textOf(page, '#ledger-since'), /^since .*21 Nov.*\d\d:\d\d/);
     assert.match(await textOf(page, '#gaps-sum'), /since .*21 Nov/);
-    // The stages are of a recent window, and say so.
+    // The stages show that they are of a recent time window.
     assert.equal(await textOf(page, '#stages-span'), 'in the last minute');
     api.ingest.stageSeconds = 7.9;
     await until('a shorter window', async () => (await textOf(page, '#stages-span')) === 'in the last 7 s');

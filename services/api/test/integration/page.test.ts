@@ -32,7 +32,7 @@ test('the charts of the first sensor draw history and grow with live readings', 
   await visit(api, {}, async (page) => {
     await until('the line', async () => (await inkIn(page, 'temperature')) > 100);
     assert.equal(await textOf(page, '#sensor-title'), PROBE);
-    // What is measured comes before how the board is doing.
+    // Measured quantities come before the state of the board.
     assert.deepEqual(await page.locator('.chart h3').allInnerTexts(), ['temperature', 'battery']);
     const label = page.locator('.chart[data-metric="temperature"] .plot');
     await until('the feed', () => api.ingest.listeners === 1);
@@ -52,7 +52,7 @@ test('the charts of the first sensor draw history and grow with live readings', 
   });
 });
 
-test('the ledger shows that it adds up, and when it does not', async (t) => {
+test('the ledger shows whether it is balanced', async (t) => {
   const api = await startInstallation(t);
   await visit(api, {}, async (page) => {
     await until('the balance', async () => (await textOf(page, '#balance')) === '✓ Balanced');
@@ -66,7 +66,7 @@ test('the ledger shows that it adds up, and when it does not', async (t) => {
   });
 });
 
-test('quarantine shows reason and payload, and what a sensor sent stays text', async (t) => {
+test('quarantine shows the reason and the payload, and data from a sensor stay text', async (t) => {
   const api = await startInstallation(t);
   await api.store.devices.put({
     name: 'x',
@@ -89,7 +89,7 @@ test('quarantine shows reason and payload, and what a sensor sent stays text', a
   });
 });
 
-test('the banner says that the feed is cut, and goes when it is back', async (t) => {
+test('the banner reports a lost feed, and disappears when the feed is back', async (t) => {
   const api = await startInstallation(t);
   await visit(api, {}, async (page) => {
     await until('the state', async () => (await textOf(page, '#state')) === 'Live');
@@ -104,7 +104,7 @@ test('the banner says that the feed is cut, and goes when it is back', async (t)
   });
 });
 
-test('on a phone one view at a time fits 390 pixels, and back leads back', async (t) => {
+test('on a phone one view at a time fits 390 pixels, and Back returns to the list', async (t) => {
   const api = await startInstallation(t);
   await api.ingest.commit([fresh(`long/${'name-'.repeat(30)}/x`, 'm'.repeat(60), 'text '.repeat(200))]);
   await visit(api, { viewport: { width: 390, height: 844 } }, async (page) => {
@@ -129,7 +129,7 @@ test('on a phone one view at a time fits 390 pixels, and back leads back', async
   });
 });
 
-test('the keyboard alone finds a sensor and opens its charts', async (t) => {
+test('a sensor is found and its charts are opened with the keyboard only', async (t) => {
   const api = await startInstallation(t);
   await visit(api, {}, async (page) => {
     await until('the list', async () => (await page.locator('.row').count()) === 2);
@@ -144,7 +144,7 @@ test('the keyboard alone finds a sensor and opens its charts', async (t) => {
   });
 });
 
-test('dark and light follow the system, with text that can be read on its ground', async (t) => {
+test('dark and light follow the system, and text has enough contrast', async (t) => {
   const api = await startInstallation(t);
   for (const colorScheme of ['light', 'dark'] as const) {
     await visit(api, { colorScheme }, async (page) => {
@@ -183,7 +183,7 @@ function luminance(rgb: readonly number[]): number {
   return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
 }
 
-test('nothing jumps while the page loads, and a flood of readings does not repaint it faster', async (t) => {
+test('the layout is stable while the page loads, and many readings do not repaint it more often', async (t) => {
   const api = await startInstallation(t);
   await visit(api, {}, async (page) => {
     await page.evaluate(`
@@ -209,7 +209,7 @@ test('nothing jumps while the page loads, and a flood of readings does not repai
   });
 });
 
-test('sites that say where they are stand on a map, north up, and lead to their sensors', async (t) => {
+test('sites with a position are on a map with north up, and link to their sensors', async (t) => {
   const api = await startInstallation(t);
   await visit(api, {}, async (page) => {
     await until('the sensors', async () => (await page.locator('.row').count()) === 2);

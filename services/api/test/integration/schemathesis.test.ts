@@ -11,17 +11,17 @@ import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { startApi } from '../harness.ts';
 
-// Schemathesis holds the API to its OpenAPI document: with requests that the document allows and with others, all
-// checks. SCHEMATHESIS_EXAMPLES=500 makes it look longer, and for something else each time.
+// Schemathesis compares the API with its OpenAPI document, with valid and invalid requests and all checks.
+// SCHEMATHESIS_EXAMPLES=500 runs more requests, with a different seed each time.
 
 const FOLDER = fileURLToPath(new URL('../schemathesis/', import.meta.url));
 const EXAMPLES = process.env.SCHEMATHESIS_EXAMPLES ?? '';
-/** In CI the same requests every time, so that a failure is of the change that is tested. */
+/** The default: the same requests every time, so that a failure comes from the tested change. */
 const FEW = ['--max-examples=8', '--seed=1', '--no-shrink'];
-/** The live stream does not end; live.test.ts is its test. */
+/** The live stream does not end. It is tested in live.test.ts. */
 const OPTIONS = ['--exclude-path=/v1/live', '--checks=all', '--continue-on-failure', '--no-color'];
 
-/** A store and how it ends; null stands for the harness's own SQLite file. */
+/** A store for the API. The URL null means the SQLite file of the harness. */
 interface Started {
   readonly url: string | null;
   stop(): Promise<void>;
@@ -56,7 +56,7 @@ for (const [name, start] of Object.entries(STORES)) {
       ...examples,
     ]);
     assert.equal(status, 0, output);
-    // It ran, and on every operation.
+    // Schemathesis tested every operation.
     const { paths } = JSON.parse(await (await fetch(`${api.url}/openapi.json`)).text());
     const count = Object.values<object>(paths).flatMap((item) =>
       Object.keys(item).filter((key) => key !== 'parameters'),
@@ -65,14 +65,14 @@ for (const [name, start] of Object.entries(STORES)) {
   });
 }
 
-/** Schemathesis in a virtual environment of its own, every file of it held to its hash. */
+/** Installs Schemathesis in a separate virtual environment, and checks the hash of every file. */
 async function install(): Promise<string> {
   const requirements = join(FOLDER, 'requirements.txt');
   const hash = createHash('sha256')
     .update(await readFile(requirements))
     .digest('hex')
     .slice(0, 12);
-  // Its scripts name the place that it was built in; python itself finds its packages wherever it stands.
+  // The scripts contain the path of the build directory, so `python -m` is used: it works in any directory.
   const folder = await buildOnce(`schemathesis/${hash}`, async (directory) => {
     await command('python3', ['-m', 'venv', '--copies', directory]);
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--require-hashes'];
@@ -87,7 +87,7 @@ async function command(program: string, args: readonly string[]): Promise<void> 
 }
 
 function run(python: string, folder: string, args: readonly string[]) {
-  // In a folder of its own, since it keeps what it found for the next run.
+  // In a new folder, because Schemathesis stores its findings for the next run.
   return spawned(python, ['-m', 'schemathesis.cli', ...args], {
     cwd: folder,
     env: { ...process.env, SCHEMATHESIS_HOOKS: join(FOLDER, 'hooks.py'), COLUMNS: '200' },

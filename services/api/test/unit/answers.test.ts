@@ -61,7 +61,7 @@ async function serve(
 
 const next = (last: string) => `behind ${last.split(' ')[0]}`;
 
-test('a list is sent in parts, ends at its limit or its bytes, and says how it goes on', async (t) => {
+test('a list is sent in parts, ends at its limit or its size, and has a cursor for the rest', async (t) => {
   for (const [count, limit, got, cursor] of [
     [0, 10, 0, null],
     [3, 10, 3, null],
@@ -80,12 +80,12 @@ test('a list is sent in parts, ends at its limit or its bytes, and says how it g
   }
 });
 
-test('a list without pages is sent whole, whatever its size', async (t) => {
+test('a list without pages is sent completely, for any size', async (t) => {
   const { get } = await serve(t, 1000, {}, {});
   assert.equal((await get()).body.texts.length, 1000);
 });
 
-test('clients that do not read make pages shorter, and only for a while take the place of whole lists', async (t) => {
+test('clients that do not read shorten pages, and block complete lists only until they leave', async (t) => {
   const limits = { bytes: 512 * 1024, clientBytes: 512 * 1024 };
   const paged = await serve(t, 1000, limits, { next });
   for (let n = 0; n < 10; n += 1) paged.stuck('127.0.0.2');
@@ -104,7 +104,7 @@ test('clients that do not read make pages shorter, and only for a while take the
   await until('room', async () => (await whole.get()).status === 200);
 });
 
-test('an error before the first part is a problem document, and one behind it cuts the answer', async (t) => {
+test('an error before the first part is a problem document, and a later one breaks off the answer', async (t) => {
   const fails = (at: number) =>
     (async function* () {
       for (let n = 0; n < at; n += 1) yield 'x'.repeat(10_000);
@@ -116,7 +116,7 @@ test('an error before the first part is a problem document, and one behind it cu
   await assert.rejects(late.get());
 });
 
-test('turns go round the clients, and a client that left takes none', async () => {
+test('clients take turns, and a client that left has no turn', async () => {
   const turns = new Turns(1);
   const log: string[] = [];
   const ask = (client: string, name: string, destroyed = false) => {
@@ -140,7 +140,7 @@ test('turns go round the clients, and a client that left takes none', async () =
   assert.equal(await ask('c', 'c1'), 'c1');
 });
 
-test('pages of large texts follow each other without loss, and so do latest, devices and records', async (t) => {
+test('pages of large texts, latest readings, devices and records are complete', async (t) => {
   const api = await startApi(t, { config: { bodyLimit: 2 ** 20 } });
   const text = '\u{4e00}'.repeat(4096);
   for (let start = 0; start < 1200; start += 100) {

@@ -7,7 +7,7 @@ import express from 'express';
 import { byteBudget } from '../../src/byte-budget.ts';
 import { until } from '../harness.ts';
 
-test('bodies beyond the budget wait their turn with 503, and there is room again after an answer', async (t) => {
+test('bodies beyond the budget are answered with 503 until an answer frees memory', async (t) => {
   const answers: (() => void)[] = [];
   const app = express();
   app.post('/', byteBudget(1000, 800), express.raw({ type: () => true }), (_request, response) => {
@@ -31,7 +31,7 @@ test('bodies beyond the budget wait their turn with 503, and there is room again
   assert.equal((await third).status, 200);
 });
 
-test('uploads that stand still keep nobody out, and one client cannot hold all there is', async (t) => {
+test('stalled uploads do not block others, and one client cannot use all of the memory', async (t) => {
   const app = express();
   const parse = express.raw({ type: () => true });
   app.post('/', byteBudget(4000, 2000), parse, ({ body }, response) => void response.send(`${body.length}`));
@@ -56,7 +56,7 @@ test('uploads that stand still keep nobody out, and one client cannot hold all t
   await sleep(20);
   const second = upload('127.0.0.1', 1000, 900);
   await sleep(20);
-  // Within a second both may still go on, so the client's own new body has to wait, and another client's not.
+  // Within a second both uploads may continue, so a new body of this client is refused, and one of another is not.
   const third = upload('127.0.0.1', 500, 500);
   const other = upload('127.0.0.2', 500, 500);
   await until('both answers', () => /\r\n\r\n/.test(third.text) && /\r\n\r\n/.test(other.text));

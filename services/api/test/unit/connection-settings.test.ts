@@ -8,7 +8,7 @@ import { startApi } from '../../src/service.ts';
 
 const SENT = 'GET /v1/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** How many of so many live streams of one client are answered. */
+/** Opens live streams as one client. Returns how many of them are answered. */
 async function answered(settings: Readonly<Record<string, string>>, streams: number): Promise<number> {
   const config = loadConfig(API_SCHEMA, [], { STORE: 'sqlite::memory:', HTTP_PORT: '0', ...settings });
   const api = await startApi(config, createLogger('api', 'silent'));

@@ -4,7 +4,7 @@ import { startApi } from '../harness.ts';
 
 const NAME = 'site-3/boiler/probe-7';
 
-test('a device is created, replaced, changed and forgotten, its slashes raw or escaped', async (t) => {
+test('a device is created, replaced, changed and deleted, with raw or escaped slashes', async (t) => {
   const api = await startApi(t);
   const raw = `/v1/devices/${NAME}`;
   const escaped = `/v1/devices/${encodeURIComponent(NAME)}`;
@@ -37,7 +37,7 @@ test('a device is created, replaced, changed and forgotten, its slashes raw or e
   }
 });
 
-test('names beyond ASCII and with escapes in them arrive as they are', async (t) => {
+test('names with other characters than ASCII or with escapes arrive unchanged', async (t) => {
   const api = await startApi(t);
   const name = 'pläne/tür:1@~';
   await api.call('PUT', `/v1/devices/${name.split('/').map(encodeURIComponent).join('/')}`, { body: {} });
@@ -69,7 +69,7 @@ test('devices are listed by name, filtered and in pages', async (t) => {
   assert.equal((await api.call('GET', `/v1/devices?year=2000&limit=3&cursor=${body.next}`)).status, 400);
 });
 
-test('update some changes all that match, and needs a filter', async (t) => {
+test('an update with a filter changes all devices that match, and the filter is required', async (t) => {
   const api = await startApi(t);
   for (const [name, year] of [
     ['a', 1991],
@@ -87,7 +87,7 @@ test('update some changes all that match, and needs a filter', async (t) => {
   assert.equal(all.body.errors[0].path, '/query');
 });
 
-test('a body that is not a device is refused with what is wrong', async (t) => {
+test('a body that is not a device is refused with the reason', async (t) => {
   const api = await startApi(t);
   const cases: [unknown, string][] = [
     [{ year: 'old' }, '/body/year'],

@@ -12,13 +12,13 @@ function find(method: string, url: string): [id: string, params: Readonly<Record
   return found === null ? null : [found.operation.id, found.params];
 }
 
-test('a fixed path goes before a path with a parameter', () => {
+test('a fixed path has priority over a path with a parameter', () => {
   assert.deepEqual(find('POST', '/v1/quarantine/replay'), ['replayQuarantine', {}]);
   assert.throws(() => find('GET', '/v1/quarantine/replay'), /not a method of \/v1\/quarantine\/replay/);
   assert.deepEqual(find('GET', '/v1/quarantine/a.1'), ['getQuarantineItem', { id: 'a.1' }]);
 });
 
-test('a device may have slashes, a slash at the end is ignored, and a parameter is not empty', () => {
+test('a device name can have slashes, a final slash is ignored, and a parameter is not empty', () => {
   assert.deepEqual(find('GET', '/v1/devices/'), ['listDevices', {}]);
   assert.deepEqual(find('GET', '/v1/devices/a/b%2Fc?x=1'), ['getDevice', { name: 'a/b/c' }]);
   assert.deepEqual(find('HEAD', '/v1/records/t/'), ['scanRecords', { table: 't' }]);
@@ -26,18 +26,18 @@ test('a device may have slashes, a slash at the end is ignored, and a parameter 
   assert.equal(find('GET', '/v1/nothing'), null);
 });
 
-test('a handler for an operation that is not in the document is an error of the program', () => {
+test('a handler for an operation that is not in the document is a programming error', () => {
   assert.throws(() => dispatch(TABLE, { deleteEverything: () => {} }, {}), /no operation deleteEverything/);
   assert.throws(() => dispatch(TABLE, { putDevice: () => {} }, {}), /no reader for the body of putDevice/);
 });
 
-test('a reference that leads nowhere is an error of the program', () => {
+test('a reference without a target is a programming error', () => {
   const schema = { $ref: '#/components/schemas/Nothing' };
   const broken = { openapi: '3.1.0', paths: { '/a': { get: { schema } } } };
   assert.throws(() => resolveReferences(broken as never), /no #\/components\/schemas\/Nothing/);
 });
 
-test('a refused request says what is wrong and what to send instead', async (t) => {
+test('the answer to a refused request names the mistake and what to send instead', async (t) => {
   const api = await startApi(t, { config: { bodyLimit: 2048 } });
   const json = { 'Content-Type': 'application/json' };
   const xml = { 'Content-Type': 'application/xml' };

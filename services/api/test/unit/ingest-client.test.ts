@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { IngestClient } from '../../src/ingest-client.ts';
 
-test('a name that begins with tasks. stands for all its addresses, any other for itself', async () => {
+test('a name that begins with tasks. means all its addresses, and any other name is used as it is', async () => {
   const asked: string[] = [];
   const client = new IngestClient({
     urls: ['http://tasks.ingest:9464', 'http://localhost:9464/'],
@@ -23,7 +23,7 @@ test('a name that begins with tasks. stands for all its addresses, any other for
   assert.deepEqual(asked, ['tasks.ingest'], 'addresses are kept for a while');
 });
 
-test('a resolver that fails leaves the name itself, which then says what is wrong', async () => {
+test('when the resolver fails, the name itself is used, so that the error contains it', async () => {
   const client = new IngestClient({
     urls: ['http://tasks.invalid:9464'],
     timeoutMs: 2000,
@@ -33,7 +33,7 @@ test('a resolver that fails leaves the name itself, which then says what is wron
   await assert.rejects(client.ledgers(), /tasks\.invalid/);
 });
 
-test('the live feeds of all replicas bring only so many bytes a second', async (t) => {
+test('the live feeds of all replicas are read at a limited rate', async (t) => {
   const line = `${JSON.stringify({ id: 'x'.repeat(1000), missed: 1 })}\n`;
   const server = createServer((_request, response) => {
     const write = () => {
@@ -58,7 +58,7 @@ test('the live feeds of all replicas bring only so many bytes a second', async (
   };
   await Promise.allSettled([follow(), follow()]);
   assert.ok(bytes > 2 ** 20);
-  // A quarter of a second's worth may come at once.
+  // The first quarter of a second is not delayed.
   const ms = performance.now() - started;
   assert.ok(ms > 600, `${bytes} bytes in ${ms} ms`);
 });

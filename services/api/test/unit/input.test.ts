@@ -6,7 +6,7 @@ import { Cursors } from '../../src/cursor.ts';
 import { IngestClient } from '../../src/ingest-client.ts';
 import { type Answer, type Api, reading, startApi } from '../harness.ts';
 
-/** What comes back for bytes that no HTTP client would send. */
+/** The answer to bytes that no HTTP client would send. */
 function raw(api: Api, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1', () => socket.write(request));
@@ -18,7 +18,7 @@ function raw(api: Api, request: string): Promise<string> {
   });
 }
 
-/** One clear error, without a word of a driver or of this code. */
+/** Checks for a problem document whose text does not come from a driver or from this code. */
 function assertRefused(answer: Answer, what: string, status = 400): void {
   assert.equal(answer.status, status, `${what}: ${JSON.stringify(answer.body)}`);
   assert.match(answer.headers.get('Content-Type')!, /^application\/problem\+json/, what);
@@ -41,7 +41,7 @@ test('a bucket of any length is answered', async (t) => {
   assert.equal((await api.call('GET', wide)).body.buckets[0].count, 1);
 });
 
-test('a forged cursor is refused, whatever is in it', async (t) => {
+test('a forged cursor is refused, for any content', async (t) => {
   const api = await startApi(t, { config: { apiToken: 'a-long-and-random-token' } });
   const rows = Array.from({ length: 5 }, (_, second) => reading(second));
   await api.ingest.commit(rows);
@@ -76,7 +76,7 @@ test('a forged cursor is refused, whatever is in it', async (t) => {
     assert.equal((await api.call('GET', `${list}&cursor=${next}`)).status, 200, list);
     for (const body of bodies) {
       for (const key of [...keys, []]) {
-        // As version 0.1.0 made it, and with what an attacker may try for a signature.
+        // The format of version 0.1.0, and signatures that an attacker may try.
         const digest = createHash('sha256').update(JSON.stringify(key)).update('\0').update(body).digest();
         for (const length of [9, 16, 32]) {
           const forged = Buffer.concat([digest.subarray(0, length), Buffer.from(body)]).toString('base64url');
@@ -84,7 +84,7 @@ test('a forged cursor is refused, whatever is in it', async (t) => {
         }
       }
     }
-    // Every bit of a good one counts.
+    // A change in any byte makes the cursor invalid.
     const bytes = Buffer.from(next, 'base64url');
     for (let at = 0; at < bytes.length; at += 1) {
       const changed = Buffer.from(bytes);
@@ -99,7 +99,7 @@ test('a forged cursor is refused, whatever is in it', async (t) => {
 
 const isAny = (_value: unknown): _value is unknown => true;
 
-test('a cursor is good on another replica and after a restart, and with no other secret', () => {
+test('a cursor is valid on other replicas and after a restart, but not with another secret', () => {
   const secret = 'a-long-and-random-token';
   const cursor = new Cursors(secret).write(['a'], [1, 'b']);
   assert.deepEqual(new Cursors(secret).read(['a'], cursor, isAny), [1, 'b']);
@@ -111,7 +111,7 @@ test('a cursor is good on another replica and after a restart, and with no other
   assert.throws(() => new Cursors(secret).read(['b'], cursor, isAny), /cursor/);
 });
 
-test('NUL is refused before any store sees it', async (t) => {
+test('U+0000 is refused before it reaches a store', async (t) => {
   const api = await startApi(t);
   await api.call('PUT', '/v1/records/usertable', { body: { fieldCount: 1 } });
   const asked: string[] = [];
@@ -155,7 +155,7 @@ test('NUL is refused before any store sees it', async (t) => {
   }
 });
 
-test('a request with two Host headers, or with none, is refused on every way', async (t) => {
+test('a request with two Host headers, or with none, is refused on every code path', async (t) => {
   const api = await startApi(t);
   await api.call('PUT', '/v1/records/usertable', { body: { fieldCount: 1 } });
   await api.call('PUT', '/v1/records/usertable/k', { body: { fields: { field0: 'a' } } });
@@ -176,7 +176,7 @@ test('a request with two Host headers, or with none, is refused on every way', a
   }
 });
 
-test('what the HTTP parser refuses is a problem document too', async (t) => {
+test('a request that the HTTP parser refuses is answered with a problem document', async (t) => {
   const api = await startApi(t);
   const names = Array.from({ length: 200 }, (_, index) => `device=${'a'.repeat(190)}${index}`).join('&');
   const long = await raw(
@@ -189,14 +189,14 @@ test('what the HTTP parser refuses is a problem document too', async (t) => {
   assert.match(bad, /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json/);
 });
 
-test('an empty start is the beginning', async (t) => {
+test('an empty start means the beginning', async (t) => {
   const api = await startApi(t);
   await api.call('PUT', '/v1/records/usertable', { body: { fieldCount: 1 } });
   assert.equal((await api.call('GET', '/v1/records/usertable?start=')).status, 200);
   assert.equal((await api.call('GET', '/v1/records/usertable?start=&count=1')).status, 200);
 });
 
-test('a feed that sends anything but readings is an error of that feed', async (t) => {
+test('a feed that sends something other than readings fails', async (t) => {
   const lines = [
     'null',
     '5',
@@ -230,7 +230,7 @@ test('a feed that sends anything but readings is an error of that feed', async (
   }
 });
 
-test('a URL of ingest that cannot be read fails requests and ends no live client', async (t) => {
+test('with an invalid URL of ingest, requests fail and live clients stay connected', async (t) => {
   const api = await startApi(t, { ingest: ['http://ingest:94640'] });
   const abort = new AbortController();
   const live = await fetch(`${api.url}/v1/live`, { signal: abort.signal });

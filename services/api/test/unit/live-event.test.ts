@@ -11,7 +11,7 @@ const documents = ['a', 'b/x', 'b', 'b/y', 'bb'].map((device, n) =>
 );
 const event = new LiveEvent('id-1', documents.map(serialise));
 
-test('a filter lets its readings through, byte for byte', () => {
+test('a filter selects its readings without changing a byte', () => {
   const filters = ['a', 'b', 'b/x', 'bb', 'none', null].flatMap((device) =>
     ['even', 'odd', 'none', null].map((metric) => ({ device, metric })),
   );
@@ -28,7 +28,7 @@ test('a filter lets its readings through, byte for byte', () => {
   }
 });
 
-test('streams that let everything through share one copy', () => {
+test('streams without a filter, or whose filter matches everything, share one copy', () => {
   const all = event.select({ device: null, metric: null });
   assert.equal(event.select({ device: null, metric: null }), all);
   const same = new LiveEvent('id-2', [documents[1]!, documents[2]!, documents[3]!].map(serialise));

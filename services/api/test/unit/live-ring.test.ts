@@ -7,7 +7,7 @@ import { reading } from '../harness.ts';
 
 const document = (second: number, value: number | string) => toReadingDocument(reading(second, { value }));
 
-test('the ring is bounded in bytes, whatever the readings hold, and says what it left out', () => {
+test('the ring is bounded in bytes for readings of any size, and counts what it dropped', () => {
   const ring = new LiveRing(20_000, 2 ** 20);
   for (let line = 0; line < 200; line += 1) {
     ring.append({ readings: Array.from({ length: 100 }, (_, n) => document(n, '\u{4e00}'.repeat(4096))) });
@@ -24,7 +24,7 @@ test('the ring is bounded in bytes, whatever the readings hold, and says what it
   assert.equal(ring.at(ring.oldest.index - 1), undefined);
 });
 
-test('numbers fill the ring up to its count, one entry for hundreds of them', () => {
+test('numbers fill the ring up to its limit of readings, with hundreds of them in one entry', () => {
   const ring = new LiveRing(20_000, 8 * 2 ** 20);
   for (let line = 0; line < 50; line += 1) {
     ring.append({ readings: Array.from({ length: 500 }, (_, n) => document(n, n)) });

@@ -11,7 +11,7 @@ interface Event {
   readonly data: any;
 }
 
-/** A client that reads server-sent events as they come. */
+/** A client that reads server-sent events. */
 async function listen(t: TestContext, api: Api, query = '', lastEventId?: string) {
   const leaving = new AbortController();
   t.after(() => leaving.abort());
@@ -59,7 +59,7 @@ async function listening(t: TestContext, api: Api, query = '', lastEventId?: str
   return client;
 }
 
-test('readings arrive as events with ids, in the order of their commits', async (t) => {
+test('readings arrive as events with ids, in commit order', async (t) => {
   const api = await startApi(t);
   const client = await listening(t, api);
   assert.equal(client.response.headers.get('Content-Type'), 'text/event-stream');
@@ -72,7 +72,7 @@ test('readings arrive as events with ids, in the order of their commits', async 
   assert.equal(client.events[0]!.data.readings[0].time, '2026-11-21T00:00:01.000000Z');
 });
 
-test('a device filter lets the device and everything beneath it through, and not its namesakes', async (t) => {
+test('a device filter selects the device and everything below it, but not names with the same prefix', async (t) => {
   const api = await startApi(t);
   const device = await listening(t, api, '?device=site-3/boiler');
   const metric = await listen(t, api, '?metric=humidity');
@@ -88,7 +88,7 @@ test('a device filter lets the device and everything beneath it through, and not
   assert.deepEqual(both.readings(), [11]);
 });
 
-test('a client that comes back goes on behind its last event', async (t) => {
+test('a client that reconnects continues after its last event', async (t) => {
   const api = await startApi(t);
   const stays = await listening(t, api);
   const first = await listen(t, api);
@@ -105,7 +105,7 @@ test('a client that comes back goes on behind its last event', async (t) => {
   assert.ok(second.events.every(({ event }) => event === 'readings'));
 });
 
-test('one that comes back too late is told how many readings it missed', async (t) => {
+test('a client that reconnects too late receives the number of missed readings', async (t) => {
   const api = await startApi(t, { config: { liveRing: 100 } });
   const stays = await listening(t, api);
   const first = await listen(t, api);
@@ -122,7 +122,7 @@ test('one that comes back too late is told how many readings it missed', async (
   assert.equal(second.readings()[0], 201);
 });
 
-test('an id of another process, or nonsense, is a gap of unknown size', async (t) => {
+test('an id of another process, or an invalid one, gives a gap of unknown size', async (t) => {
   const api = await startApi(t);
   for (const id of ['0123456789-1-1', 'nonsense']) {
     const client = await listen(t, api, '', id);
@@ -132,7 +132,7 @@ test('an id of another process, or nonsense, is a gap of unknown size', async (t
   }
 });
 
-test('a client that does not read costs its position only, and is told what it missed when it reads on', async (t) => {
+test('for a client that does not read only a position is kept, and later it receives a gap', async (t) => {
   const api = await startApi(t, { config: { liveRing: 2000 } });
   const keeps = await listening(t, api);
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
@@ -172,7 +172,7 @@ function count(events: readonly Event[]): number {
   return events.reduce((sum, { data }) => sum + (data.readings?.length ?? 0), 0);
 }
 
-test('readings that ingest skipped, and those of a lost connection, are gaps for everybody', async (t) => {
+test('readings that ingest skipped, and those of a lost connection, are gaps for all clients', async (t) => {
   const api = await startApi(t);
   const client = await listening(t, api);
   api.ingest.say({ id: '1', missed: 42 });
@@ -187,7 +187,7 @@ test('readings that ingest skipped, and those of a lost connection, are gaps for
   assert.deepEqual(client.readings(), [5]);
 });
 
-test('comments keep the connection open and carry the position past a filter', async (t) => {
+test('comments keep the connection open and update the position for every filter', async (t) => {
   const api = await startApi(t, { live: { heartBeatMs: 20 } });
   const all = await listening(t, api);
   const quiet = await listen(t, api, '?device=elsewhere');
@@ -198,7 +198,7 @@ test('comments keep the connection open and carry the position past a filter', a
   assert.equal(quiet.events.length, 0);
 });
 
-test('beyond the bound a client gets 503 and when to come back', async (t) => {
+test('beyond the maximum a client receives 503 and a time to retry', async (t) => {
   const api = await startApi(t, { config: { liveClients: 2 } });
   const [first] = [await listening(t, api), await listen(t, api)];
   const third = await listen(t, api);
@@ -210,7 +210,7 @@ test('beyond the bound a client gets 503 and when to come back', async (t) => {
   assert.equal((await listen(t, api)).response.status, 200);
 });
 
-test('one address that takes all places gives them up to others', async (t) => {
+test('an address with all streams loses some of them to other clients', async (t) => {
   const api = await startApi(t, { config: { liveClients: 4 } });
   const greedy = [await listening(t, api)];
   for (let n = 1; n < 4; n += 1) greedy.push(await listen(t, api));
@@ -237,7 +237,7 @@ test('one address that takes all places gives them up to others', async (t) => {
   assert.ok(greedy.slice(0, 2).every((client) => client.readings().length === 0));
 });
 
-test('when the last client has left, no timer runs and ingest is let go', async (t) => {
+test('when the last client has left, no timer runs and the feed is closed', async (t) => {
   const api = await startApi(t, { live: { lingerMs: 30 } });
   const clients = [await listening(t, api), await listen(t, api)];
   assert.equal(api.live.active, true);
@@ -249,7 +249,7 @@ test('when the last client has left, no timer runs and ingest is let go', async 
   await until('the feed to work again', () => again.readings().length === 1);
 });
 
-test('a stream among many that cannot keep up gets its share of a feed that never pauses', async (t) => {
+test('one stream receives its share of a constant feed, although many others are too slow', async (t) => {
   const api = await startApi(t, { config: { liveClients: 100 } });
   await listening(t, api);
   const join = (from: string, query = '') => {

@@ -9,7 +9,7 @@ const at = (site: string, lat: unknown, lon: unknown, seen = 0) => ({
   seen,
 });
 
-test('sensors at one place are one site, heard when the last of them was', () => {
+test('sensors at one position are one site, with the time of the latest report', () => {
   const sites = sitesOf([at('a', 38.7, -9.1, 5), at('a', 38.7, -9.1, 9), at('b', '41.15', '-8.6')]);
   assert.deepEqual(
     sites.map(({ site, count, seen }) => ({ site, count, seen })),
@@ -20,7 +20,7 @@ test('sensors at one place are one site, heard when the last of them was', () =>
   );
 });
 
-test('what is no position on Earth is left out', () => {
+test('values that are not a position on Earth are left out', () => {
   const odd = [
     at('a', 91, 0),
     at('b', 0, 181),
@@ -31,7 +31,7 @@ test('what is no position on Earth is left out', () => {
   assert.deepEqual(sitesOf([...odd, { name: 'f', site: 'f', attributes: {}, seen: 0 }]), []);
 });
 
-test('every place is on the drawing, north up and east right, one place in its middle', () => {
+test('every place is on the drawing, north up and east right, and a single place in its middle', () => {
   const { height, places } = project([
     { lat: 38.7, lon: -9.1 },
     { lat: 41.15, lon: -8.6 },
@@ -43,12 +43,12 @@ test('every place is on the drawing, north up and east right, one place in its m
   assert.deepEqual([alone.places[0]!.x, alone.places[0]!.y], [50, alone.height / 2]);
 });
 
-test('labels cover neither each other nor another mark; one without room is left out', () => {
+test('labels do not cover each other or a mark, and a label that does not fit is left out', () => {
   const place = (site: string, x: number, y: number) => ({ site, x, y });
   const sides = (places: ReturnType<typeof place>[]) =>
     sideLabels(places).map((labelled: { side: string | null }) => labelled.side);
   assert.deepEqual(sides([place('west', 20, 10), place('east', 80, 10)]), ['right', 'left']);
-  // Beside each other: each label goes to the side that is free.
+  // Two marks side by side: each label is on the free side.
   assert.deepEqual(sides([place('site-1', 48, 10), place('site-3', 53, 10)]), ['left', 'right']);
   assert.deepEqual(sides([place('a', 45, 10), place('b', 50, 10), place('c', 55, 10)]), [
     'left',

@@ -39,14 +39,14 @@ test('every operation has a description, an example of its answer, and its error
   assert.equal(ids.size, operations().length);
 });
 
-test('the document that is served is the one that requests are checked against', async (t) => {
+test('the served document is the one that requests are checked against', async (t) => {
   const api = await startApi(t);
   const served = await api.call('GET', '/openapi.json');
   assert.deepEqual(served.body, readOpenApi());
   assert.equal(served.body.openapi, '3.1.0');
 });
 
-test('every store error has one answer, with a time to retry where a retry helps', () => {
+test('every store error has one answer, with a time to retry when a retry can succeed', () => {
   const expected: Record<StoreErrorCode, number> = {
     UNAVAILABLE: 503,
     OVERLOADED: 503,
@@ -68,7 +68,7 @@ test('every store error has one answer, with a time to retry where a retry helps
   assert.equal(translate(new Error('no idea')), null);
 });
 
-test('what a driver says of hosts, users and statements is not passed on', () => {
+test('hosts, users and statements in a message of a driver are not passed on', () => {
   const cause = new Error('password authentication failed for user "gauge"');
   for (const code of Object.keys(STORE_ERROR_CODES) as StoreErrorCode[]) {
     const error = new StoreError(code, `postgres db:5432/gauge: ${cause.message}`, {
@@ -78,7 +78,7 @@ test('what a driver says of hosts, users and statements is not passed on', () =>
     const { detail } = translate(error)!;
     assert.doesNotMatch(detail, /gauge|5432|password/, code);
     assert.match(detail, /\w.*do it like this/, code);
-    // Said by a backend itself, of a call that failed with another StoreError.
+    // A message of the backend itself, for a call that failed with another StoreError.
     const own = translate(new StoreError(code, 'table t lacks a field', { cause: error }))!;
     assert.match(own.detail, /table t lacks a field/);
     assert.doesNotMatch(own.detail, /gauge|5432/);

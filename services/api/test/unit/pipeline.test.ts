@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { FakeIngest } from '../fake-ingest.ts';
 import { reading, startApi, until } from '../harness.ts';
 
-/** An address where nothing listens. */
+/** An address with a port that is not open. */
 async function deadUrl(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -14,7 +14,7 @@ async function deadUrl(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-test('the ledger adds up the instances and says what each said', async (t) => {
+test('the ledger has the sums over all instances and the ledger of each', async (t) => {
   const main = await startApi(t);
   const other = await FakeIngest.start(main.store, 'ingest-2');
   t.after(() => other.stop());
@@ -42,7 +42,7 @@ test('the ledger adds up the instances and says what each said', async (t) => {
   ]);
 });
 
-test('an instance that does not add up unbalances the whole, even when the sums agree', async (t) => {
+test('one unbalanced instance makes the ledger unbalanced, even when the sums are equal', async (t) => {
   const main = await startApi(t);
   const other = await FakeIngest.start(main.store, 'ingest-2');
   t.after(() => other.stop());
@@ -52,7 +52,7 @@ test('an instance that does not add up unbalances the whole, even when the sums 
   assert.equal((await api.call('GET', '/v1/ledger')).body.balanced, false);
 });
 
-test('a replica that is down is named and the others still answer', async (t) => {
+test('a replica that is down is reported, and the others still answer', async (t) => {
   const main = await startApi(t);
   const dead = await deadUrl();
   const api = await startApi(t, { ingest: [main.ingest.url, dead] });
@@ -70,7 +70,7 @@ test('a replica that is down is named and the others still answer', async (t) =>
   }
 });
 
-test('with no ingest process at all the answer is 503 with the address and when to retry', async (t) => {
+test('without any ingest process the answer is 503 with the address and a time to retry', async (t) => {
   const api = await startApi(t, { ingest: [await deadUrl()] });
   for (const [method, path] of [
     ['GET', '/v1/ledger'],
@@ -85,7 +85,7 @@ test('with no ingest process at all the answer is 503 with the address and when 
   }
 });
 
-test('an ingest process that does not answer in time is a 504, and its refusals are passed on', async (t) => {
+test('an ingest process that does not answer in time gives 504, and its refusals are passed on', async (t) => {
   const api = await startApi(t, { timeoutMs: 100 });
   api.ingest.intercept = () => true;
   const late = await api.call('GET', '/v1/quarantine/ingest-1.1');
@@ -132,7 +132,7 @@ test('quarantine is listed over all instances, page by page, without payloads', 
   assert.equal(some.body.total, 1);
 });
 
-test('an item is found on whichever instance has it, replayed and discarded', async (t) => {
+test('an item is found on the instance that has it, replayed and discarded', async (t) => {
   const main = await startApi(t);
   const other = await FakeIngest.start(main.store, 'ingest-2');
   t.after(() => other.stop());
@@ -152,7 +152,7 @@ test('an item is found on whichever instance has it, replayed and discarded', as
   }
 });
 
-test('ready follows the store, alive does not', async (t) => {
+test('readiness depends on the store, liveness does not', async (t) => {
   const api = await startApi(t);
   assert.deepEqual((await api.call('GET', '/readyz')).body, { status: 'ok' });
   await api.store.close();
@@ -162,7 +162,7 @@ test('ready follows the store, alive does not', async (t) => {
   assert.equal((await api.call('GET', '/healthz')).status, 200);
 });
 
-test('requests are counted by route template, and never by path', async (t) => {
+test('requests are counted by route, not by path', async (t) => {
   const api = await startApi(t);
   await api.call('GET', '/v1/devices/site-3/boiler/probe-7');
   await api.call('GET', '/v1/readings?device=secret-device');

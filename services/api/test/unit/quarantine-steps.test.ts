@@ -21,7 +21,7 @@ async function startTwo(t: TestContext) {
 
 type Api = Awaited<ReturnType<typeof startApi>>;
 
-/** Sends the request until `next` is null; the sums of the counts. */
+/** Repeats the request until `next` is null. Returns the sums of the counts. */
 async function walk(api: Api, path: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = { requests: 0 };
   let cursor: string | null = '';
@@ -38,7 +38,7 @@ async function walk(api: Api, path: string): Promise<Record<string, number>> {
   return sums;
 }
 
-test('the messages of all instances are replayed in steps; what fails again stays', async (t) => {
+test('the messages of all instances are replayed in steps, and those that fail again stay', async (t) => {
   const { api, ingests } = await startTwo(t);
   for (const ingest of ingests)
     ingest.isCured = ({ reason, topic }) => reason === 'malformed' && topic !== 'sensors/4/x';
@@ -51,7 +51,7 @@ test('the messages of all instances are replayed in steps; what fails again stay
   assert.equal(body.total, 8);
 });
 
-test('a filter by reason, instance and time leaves the others alone', async (t) => {
+test('a filter by reason, instance and time does not change other messages', async (t) => {
   const { api, ingests } = await startTwo(t);
   const one = await walk(api, '/v1/quarantine/discard?reason=malformed&instance=ingest-2');
   assert.equal(one.discarded, 30);
@@ -71,12 +71,12 @@ test('a filter by reason, instance and time leaves the others alone', async (t) 
   );
 });
 
-test('an instance that is down is named, and one that cannot go on loses nothing', async (t) => {
+test('an instance that is down is reported, and one that fails midway loses nothing', async (t) => {
   const { api, ingests } = await startTwo(t);
   const [first, second] = ingests.toSorted((a, b) => (a.url < b.url ? -1 : 1));
   second!.intercept = ({ method }, response) => {
     if (method !== 'POST') return false;
-    const problem = { title: 'Cannot store now', detail: 'the store is away' };
+    const problem = { title: 'Cannot store now', detail: 'the store is unavailable' };
     response.writeHead(503, { 'Content-Type': 'application/problem+json' }).end(JSON.stringify(problem));
     return true;
   };
@@ -86,7 +86,7 @@ test('an instance that is down is named, and one that cannot go on loses nothing
   assert.equal(body.tried, 33);
   const refused = await api.call('POST', `/v1/quarantine/replay?cursor=${body.next}`);
   assert.equal(refused.status, 503);
-  assert.match(refused.body.detail, /the store is away/);
+  assert.match(refused.body.detail, /the store is unavailable/);
   second!.intercept = () => false;
   second!.stepItems = 1000;
   const rest = await api.call('POST', `/v1/quarantine/replay?cursor=${body.next}`);
@@ -98,7 +98,7 @@ test('an instance that is down is named, and one that cannot go on loses nothing
   assert.equal(without.unreachable[0].instance, url);
 });
 
-test('changes need the token, and parameters that make no sense are named', async (t) => {
+test('changes need the token, and invalid parameters are reported', async (t) => {
   const { api } = await startTwo(t);
   for (const [query, name] of [
     ['limit=0', /limit/],

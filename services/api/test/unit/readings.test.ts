@@ -13,7 +13,7 @@ function assertProblem(answer: Answer, status: number, detail: RegExp): void {
   assert.match(answer.body.detail, detail);
 }
 
-test('readings come newest first, with microseconds, and boot and seq where stamped', async (t) => {
+test('readings are listed newest first, with microseconds, and with boot and seq if present', async (t) => {
   const api = await startApi(t);
   const stamped = reading(2, { time: reading(2).time + 250, boot: '5f0c', seq: 7 });
   await api.store.readings.write([reading(1), stamped]);
@@ -44,7 +44,7 @@ test('readings come newest first, with microseconds, and boot and seq where stam
   });
 });
 
-test('pages follow each other without loss or overlap in both orders, metrics of one time included', async (t) => {
+test('pages have no loss or overlap in both orders, also for metrics with the same time', async (t) => {
   const api = await startApi(t);
   const metrics = ['a', 'b', 'c'];
   const written = [1, 2, 3, 4, 5].flatMap((second) => metrics.map((metric) => reading(second, { metric })));
@@ -70,7 +70,7 @@ test('a page that ends exactly with the readings has no next', async (t) => {
   assert.equal(body.next, null);
 });
 
-test('from and to take ISO 8601 and numbers of any unit, to being exclusive', async (t) => {
+test('from and to can be ISO 8601 or numbers of any unit, and to is exclusive', async (t) => {
   const api = await startApi(t);
   await api.store.readings.write([1, 2, 3, 4].map((second) => reading(second)));
   const start = Date.UTC(2026, 10, 21) / 1000;
@@ -91,7 +91,7 @@ test('from and to take ISO 8601 and numbers of any unit, to being exclusive', as
   }
 });
 
-test('a cursor that was changed, or belongs to another query, is a 400', async (t) => {
+test('a cursor that was changed or belongs to another query gives 400', async (t) => {
   const api = await startApi(t);
   await api.store.readings.write([1, 2, 3].map((second) => reading(second)));
   const { body } = await api.call('GET', `/v1/readings?${DEVICE}&limit=1`);
@@ -110,7 +110,7 @@ test('a cursor that was changed, or belongs to another query, is a 400', async (
   }
 });
 
-test('what is wrong with a query is named by path', async (t) => {
+test('mistakes in a query are reported with their path', async (t) => {
   const api = await startApi(t);
   const cases: [string, string, RegExp][] = [
     ['/v1/readings', '/query/device', /required/],
@@ -141,7 +141,7 @@ test('what is wrong with a query is named by path', async (t) => {
   }
 });
 
-test('latest gives the newest of each metric of each device, and nothing for a device without', async (t) => {
+test('latest returns the newest reading of each metric of each device, if there is one', async (t) => {
   const api = await startApi(t);
   await api.store.readings.write([
     reading(1),
@@ -164,14 +164,14 @@ test('latest gives the newest of each metric of each device, and nothing for a d
   );
 });
 
-test('latest takes 200 devices and refuses one more', async (t) => {
+test('latest accepts 200 devices and refuses 201', async (t) => {
   const api = await startApi(t);
   const names = (count: number) => Array.from({ length: count }, (_, index) => `device=d${index}`).join('&');
   assert.equal((await api.call('GET', `/v1/readings/latest?${names(200)}`)).status, 200);
   assertProblem(await api.call('GET', `/v1/readings/latest?${names(201)}`), 400, /200 items/);
 });
 
-test('aggregate answers with the figures asked for, and always the count', async (t) => {
+test('aggregate returns the requested figures, and always the count', async (t) => {
   const api = await startApi(t);
   await api.store.readings.write([1, 2, 61, 62, 63].map((second) => reading(second)));
   const query = `${DEVICE}&metric=temperature&from=2026-11-21T00:00:00Z&to=2026-11-21T00:05:00Z&bucket=1m`;
@@ -184,7 +184,7 @@ test('aggregate answers with the figures asked for, and always the count', async
   assert.deepEqual(Object.keys(all.body.buckets[0]), ['time', 'count', 'min', 'max', 'mean', 'sum']);
 });
 
-test('a delivery goes to ingest as the bytes it came as, and its counts come back', async (t) => {
+test('a delivery is forwarded to ingest unchanged, and the counts are returned', async (t) => {
   const api = await startApi(t);
   const good = await api.call('POST', '/v1/readings?device=site-3/a&metric=level', {
     body: '21.50',
@@ -204,7 +204,7 @@ test('a delivery goes to ingest as the bytes it came as, and its counts come bac
   assert.equal(second!.body.toString(), '{ "t": oops');
 });
 
-test('a delivery that is too big or of another type goes nowhere', async (t) => {
+test('a delivery that is too large or of another type is not forwarded', async (t) => {
   const api = await startApi(t);
   const headers = { 'Content-Type': 'application/json' };
   assertProblem(
@@ -221,7 +221,7 @@ test('a delivery that is too big or of another type goes nowhere', async (t) => 
   assert.equal(api.ingest.delivered.length, 0);
 });
 
-test('an empty body is for ingest to judge, like an empty MQTT payload', async (t) => {
+test('an empty body is forwarded to ingest, like an empty MQTT payload', async (t) => {
   const api = await startApi(t);
   await api.call('POST', '/v1/readings?device=a', { headers: { 'Content-Type': 'text/plain' } });
   assert.equal(api.ingest.delivered[0]!.body.length, 0);

@@ -33,7 +33,7 @@ test('a record is inserted, read, updated and deleted', async (t) => {
   }
 });
 
-test('inserting a key that is there is a conflict and changes nothing', async (t) => {
+test('inserting a key that exists is a conflict and changes nothing', async (t) => {
   const api = await withTable(t);
   await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'first' } } });
   const again = await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'second' } } });
@@ -41,7 +41,7 @@ test('inserting a key that is there is a conflict and changes nothing', async (t
   assert.equal((await api.call('GET', `${TABLE}/k`)).body.fields.field0, 'first');
 });
 
-test('a scan gives records from its start on, in order of keys', async (t) => {
+test('a scan returns records from its start, in the order of keys', async (t) => {
   const api = await withTable(t);
   for (const key of ['c', 'a', 'b', 'd']) {
     await api.store.records.insert('usertable', key, { field0: key, field1: '1', field2: '2' });
@@ -57,7 +57,7 @@ test('a scan gives records from its start on, in order of keys', async (t) => {
   assert.deepEqual((await api.call('GET', `${TABLE}?start=e`)).body, { records: [] });
 });
 
-test('keys of any text arrive as they are', async (t) => {
+test('keys with any text arrive unchanged', async (t) => {
   const api = await withTable(t);
   for (const key of ['a/b', '50 %', 'ü?#&=+', '.x', 'x'.repeat(200)]) {
     const path = `${TABLE}/${encodeURIComponent(key)}`;
@@ -68,7 +68,7 @@ test('keys of any text arrive as they are', async (t) => {
   }
 });
 
-test('what is no record, field, table or count is refused with what is wrong', async (t) => {
+test('an invalid record, field, table or count is refused with the reason', async (t) => {
   const api = await withTable(t);
   const cases: [method: string, path: string, body: unknown, pointer: string][] = [
     ['PUT', `${TABLE}/k`, { fields: {} }, '/body/fields'],
@@ -101,7 +101,7 @@ test('what is no record, field, table or count is refused with what is wrong', a
   assert.equal(nul.body.errors[0].path, '/body/fields/field0');
 });
 
-test('a body beyond the limit is refused, and records that are read reserve none', async (t) => {
+test('a body beyond the limit is refused, and reading records needs no body budget', async (t) => {
   const api = await startApi(t, { config: { bodyLimit: 2048 } });
   await api.call('PUT', TABLE, { body: { fieldCount: 1 } });
   const large = await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'x'.repeat(2048) } } });
@@ -110,7 +110,7 @@ test('a body beyond the limit is refused, and records that are read reserve none
   assert.deepEqual([...new Set(reads.map(({ status }) => status))], [404]);
 });
 
-test('listening openly, writing a record needs the token and reading does not', async (t) => {
+test('beyond loopback, writing a record needs the token and reading does not', async (t) => {
   const token = 'a-long-and-random-token';
   const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: token } });
   for (const [method, path] of [
@@ -132,7 +132,7 @@ test('listening openly, writing a record needs the token and reading does not', 
   assert.equal((await api.call('PATCH', `${TABLE}/k`, { body, headers })).status, 204);
 });
 
-test('dropping a table takes its records, and a table that is there stays as it is', async (t) => {
+test('dropping a table deletes its records, and creating an existing table changes nothing', async (t) => {
   const api = await withTable(t);
   await api.call('PUT', `${TABLE}/k`, { body: { fields: { field0: 'a' } } });
   assert.equal((await api.call('PUT', TABLE, { body: { fieldCount: 3 } })).status, 204);
@@ -142,7 +142,7 @@ test('dropping a table takes its records, and a table that is there stays as it 
   assert.equal((await api.call('DELETE', TABLE)).status, 204);
 });
 
-test('a table of another program is not reached, and stays', async (t) => {
+test('a table of another program cannot be used or dropped', async (t) => {
   const api = await startApi(t);
   const db = new DatabaseSync(api.file, { timeout: 5000 });
   t.after(() => db.close());
@@ -156,7 +156,7 @@ test('a table of another program is not reached, and stays', async (t) => {
     ['PUT', '/v1/records/orders/1', fields],
     ['PATCH', '/v1/records/orders/1', fields],
     ['DELETE', '/v1/records/orders/1'],
-    // SQLite takes it for orders.
+    // The same table for SQLite, which ignores case.
     ['DELETE', '/v1/records/ORDERS'],
   ] as const) {
     const answer = await api.call(method, path, { body });

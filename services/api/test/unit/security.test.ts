@@ -14,7 +14,7 @@ function status(api: Api, method: string, path: string, headers: Record<string, 
   });
 }
 
-test('on loopback only local names are served, so that no foreign name can be pointed here', async (t) => {
+test('on loopback only local host names are served, to prevent DNS rebinding', async (t) => {
   const api = await startApi(t);
   for (const host of ['localhost:8080', '127.0.0.1', '[::1]:8080', 'LOCALHOST']) {
     assert.equal(await status(api, 'GET', '/healthz', { Host: host }), 200, host);
@@ -29,7 +29,7 @@ test('on loopback only local names are served, so that no foreign name can be po
   }
 });
 
-test('the page of another site can change nothing, our own page can', async (t) => {
+test('a page of another site can change nothing, and the live page can', async (t) => {
   const api = await startApi(t);
   await api.store.devices.register(['a']);
   const { host } = new URL(api.url);
@@ -39,7 +39,7 @@ test('the page of another site can change nothing, our own page can', async (t) 
   assert.equal(await status(api, 'DELETE', '/v1/devices/a', { Host: host, Origin: `http://${host}` }), 204);
 });
 
-test('listening openly, what changes something needs the token, and reading does not', async (t) => {
+test('beyond loopback, a change needs the token and reading does not', async (t) => {
   const token = 'a-long-and-random-token';
   const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: token } });
   assert.equal(await status(api, 'GET', '/v1/devices', { Host: 'gauge.example' }), 200);
@@ -52,7 +52,7 @@ test('listening openly, what changes something needs the token, and reading does
   assert.equal(answer.status, 404);
 });
 
-test('every answer, the page, an error or a stream, keeps foreign code out and does not say what serves it', async (t) => {
+test('every answer has headers against foreign code, and none that names the server', async (t) => {
   const api = await startApi(t);
   for (const path of [
     '/',
@@ -69,7 +69,7 @@ test('every answer, the page, an error or a stream, keeps foreign code out and d
   }
 });
 
-test('the reference at /docs may set inline styles, and runs scripts of this server only', async (t) => {
+test('the reference at /docs can use inline styles, and runs scripts of this server only', async (t) => {
   const api = await startApi(t);
   const { headers } = await api.call('GET', '/docs');
   const policy = headers.get('Content-Security-Policy')!;
@@ -77,7 +77,7 @@ test('the reference at /docs may set inline styles, and runs scripts of this ser
   assert.doesNotMatch(policy, /script-src|unsafe-eval|https?:/);
 });
 
-test('what is outside the page’s folder is not served', async (t) => {
+test('files outside the page’s folder are not served', async (t) => {
   const api = await startApi(t);
   for (const path of [
     '/../src/app.ts',
@@ -93,7 +93,7 @@ test('what is outside the page’s folder is not served', async (t) => {
   }
 });
 
-test('methods a path does not have are a 405 that names those it has, HEAD is answered', async (t) => {
+test('other methods of a path get 405 with the allowed ones, and HEAD is answered', async (t) => {
   const api = await startApi(t);
   const answer = await api.call('PUT', '/v1/readings', { body: {} });
   assert.equal(answer.status, 405);

@@ -11,7 +11,7 @@ import { makeCertificate } from '../../../../packages/service/test/certificates.
 import { API_SCHEMA } from '../../src/config.ts';
 import { startApi } from '../../src/service.ts';
 
-test('with a certificate the API speaks HTTPS, and plain HTTP on its loopback port only', async (t) => {
+test('with a certificate the API serves HTTPS, and plain HTTP on its loopback port only', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-api-tls-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const { cert, key } = makeCertificate(folder, 'api');
@@ -46,7 +46,7 @@ test('with a certificate the API speaks HTTPS, and plain HTTP on its loopback po
       getPlain(options, (response) => resolve(response.resume().statusCode)).on('error', reject);
     });
     assert.equal(foreign, 421);
-    // Another address of this machine, where the plain port is not.
+    // The plain port is not open on another address of this machine.
     await assert.rejects(fetch(`http://127.0.0.2:${plainPort}/healthz`));
   } finally {
     await api.stop();
