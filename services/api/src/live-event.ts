@@ -79,7 +79,7 @@ export class LiveEvent {
   }
 }
 
-/** The device of a filter matches itself and everything below it. */
+/** Whether a reading matches a filter. The filter's device matches itself and everything below it. */
 function matches({ device, metric }: LiveFilter, reading: Part): boolean {
   if (metric !== null && reading.metric !== metric) return false;
   return device === null || reading.device === device || reading.device.startsWith(`${device}/`);

@@ -15,7 +15,7 @@ export interface Stepped {
 }
 
 /**
- * Replays or discards up to `limit` messages. An instance that refuses connections is reported and skipped. When an
+ * Replays or discards up to `limit` messages. An instance that cannot be reached is reported and skipped. When an
  * instance fails later, the request ends. It reports what was done before, and the next request begins with that one.
  *
  * @throws {IngestError} when nothing was done

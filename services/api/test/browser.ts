@@ -34,7 +34,7 @@ export async function startInstallation(t: TestContext): Promise<Api> {
   return api;
 }
 
-/** Opens the page, runs `look`, and closes it. Fails when the console had warnings or errors. */
+/** Opens the page, runs `look`, and closes it. Fails when the page reports errors or sends requests elsewhere. */
 export async function visit(
   api: Api,
   options: ChromiumOptions & {
