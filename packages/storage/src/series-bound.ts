@@ -4,20 +4,24 @@ import { cachedBytes, MAX_CACHED_BYTES } from './cached-bytes.ts';
 import { StoreError } from './errors.ts';
 
 /**
- * The metrics of a device are read from the store only after this process has seen this many. Most devices have
- * fewer.
+ * The names of a device's stored metrics are loaded only when this process has seen more metrics of it than this. Most
+ * devices have fewer. Up to this number, metrics are admitted without a check against the store.
  */
 const ASK_FROM = 16;
 
 interface Device {
   readonly metrics: Set<string>;
-  /** Whether `metrics` contains the metrics that are in the store. */
+  /** Whether the names of the stored metrics were loaded into `metrics`: at most `MAX_METRICS_READ` of them. */
   complete: boolean;
 }
 
 /**
- * Bounds the number of metrics of a device, because a read of all metrics reads each of them. Metrics that are in
- * the store already can still be written.
+ * Bounds the number of metrics of a device to `MAX_METRICS`, because a read of all metrics reads each of them.
+ *
+ * A device can have more stored metrics than the bound: version 0.1.0 had no bound, and several processes can exceed it
+ * together. At most `MAX_METRICS_READ` names are loaded, in any order. If the device has no more than that, all of its
+ * stored metrics can still be written. If it has more, a stored metric whose name was not loaded is refused, unless
+ * this process admitted it before it loaded the names.
  */
 export class SeriesBound {
   readonly #stored: (device: string, limit: number) => Promise<readonly string[]>;
