@@ -1,7 +1,7 @@
 import { type Int64, Messages, type Method } from './codec.ts';
 import type { RegionSpecifier, ServerName } from './messages.ts';
 
-// Fields of admin.proto, as far as they are set or read here.
+// The fields of admin.proto that this client sets or reads.
 
 export interface TableNameMessage {
   readonly namespace: Buffer;
@@ -25,7 +25,7 @@ export interface TableMessage {
   readonly columnFamilies: readonly FamilyMessage[];
 }
 
-/** Lets the master tell a request that is made again from another one. */
+/** Identifies a request, so that the master can recognize a repeated one. */
 export interface Nonce {
   readonly nonceGroup: Int64;
   readonly nonce: Int64;
@@ -35,7 +35,7 @@ export interface ProcedureStarted {
   readonly procId: Int64;
 }
 
-/** A call that starts a procedure on the master; its nonce is added when it is made. */
+/** A call that starts a procedure on the master. Its nonce is added when the call is made. */
 export type ProcedureMethod<Request> = Method<Request & Nonce, ProcedureStarted>;
 
 export const PROCEDURE_STATES = { notFound: 0, running: 1, finished: 2 } as const;
@@ -49,7 +49,7 @@ export interface ProcedureResult {
 
 /** ClusterStatus.proto, Option. */
 export const SERVERS_NAME = 10;
-/** HBase.proto, RegionSpecifierType: what the master wants regions named by. */
+/** HBase.proto, RegionSpecifierType: the master requires encoded names of regions. */
 export const ENCODED_REGION_NAME = 2;
 
 interface EncodedRegion {
@@ -65,7 +65,7 @@ const messages = new Messages('messages.proto', 'admin.proto');
 
 const MASTER = 'MasterService';
 
-/** Names of calls and of their messages are not always alike, nor always in upper case. */
+/** `request` and `response` are for calls whose messages have other names than the call. */
 function method<Request, Response>(
   name: string,
   request = name,
@@ -133,7 +133,7 @@ export const MASTER_METHODS = {
   procedureResult: method<ProcedureStarted, ProcedureResult>('getProcedureResult', 'GetProcedureResult'),
 } as const;
 
-/** Of a region server. */
+/** A call of a region server. */
 export const flushRegion = messages.method<{ readonly region: RegionSpecifier }, object>(
   'AdminService',
   'FlushRegion',

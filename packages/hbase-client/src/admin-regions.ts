@@ -10,20 +10,20 @@ import { Retry } from './retry.ts';
 import type { ServerAddress } from './servers.ts';
 import { readTableName, shortTableName } from './table-name.ts';
 
-/** A region of a table as hbase:meta had it. */
+/** A region of a table, as read from hbase:meta. */
 export interface RegionLocation {
   readonly table: string;
-  /** As HBase prints it. */
+  /** The name in the form that HBase prints. */
   readonly name: string;
-  /** The last part of its name, by which the master, its log and folders know it. */
+  /** The last part of the name. The master, its log and the directories use it. */
   readonly encodedName: string;
-  /** When it was made, milliseconds; regions of one start key are told apart by it. */
+  /** When the region was created, in milliseconds. It distinguishes regions with the same start key. */
   readonly id: number;
-  /** First key; empty: from the first of the table. */
+  /** The first key. Empty: the start of the table. */
   readonly start: Buffer;
-  /** First key behind it; empty: to the last of the table. */
+  /** The first key after the region. Empty: the end of the table. */
   readonly end: Buffer;
-  /** Who serves it; null while nobody does. */
+  /** The server that has the region, or null while no server has it. */
   readonly server: ServerAddress | null;
   /** `OPEN`, `OPENING`, `CLOSED` and so on: RegionState.State. */
   readonly state: string;
@@ -89,11 +89,11 @@ export async function moveRegion(
     region: specifyEncoded(region),
     ...(server === null ? {} : { destServerName: await findServer(cluster, server, deadline) }),
   };
-  // Made again, it finds the region there.
+  // The call may be repeated: a region that is already at the server stays there.
   await cluster.callMaster(MASTER_METHODS.moveRegion, request, deadline, true);
 }
 
-/** Has every region write what it holds in memory to files. */
+/** Writes the memory of every region of the table to files. */
 export async function flushTable(cluster: Cluster, table: string, deadline: Deadline): Promise<void> {
   const retry = new Retry(deadline, cluster.pauses, false);
   const flushed = new Set<string>();
@@ -106,7 +106,7 @@ export async function flushTable(cluster: Cluster, table: string, deadline: Dead
     }
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure === undefined) return;
-    // A region that is not where it was may be two by now, or closed for good: they are listed again.
+    // A region that moved may have been split or closed since, so the regions are listed again.
     if (!(await isEnabled(cluster, table, deadline))) {
       throw new HBaseError('TABLE_DISABLED', `table ${table} is disabled`, { hint: 'enable the table' });
     }
@@ -126,19 +126,19 @@ async function findServer(cluster: Cluster, server: ServerAddress, deadline: Dea
   const found = live.find(({ hostName, port }) => hostName === server.host && port === server.port);
   if (found !== undefined) return found;
   const names = live.map(({ hostName, port }) => `${hostName}:${port}`).join(', ');
-  throw new HBaseError('REJECTED', `${server.host}:${server.port} is no region server that lives`, {
-    hint: `they are ${names}`,
+  throw new HBaseError('REJECTED', `${server.host}:${server.port} is not a running region server`, {
+    hint: `the running region servers are ${names}`,
   });
 }
 
 async function readRegions(cluster: Cluster, table: string, deadline: Deadline): Promise<MetaRow[]> {
   const rows = await cluster.locations.all(shortTableName(table), deadline);
-  // A table has at least one.
+  // A table has at least one region.
   if (rows.length > 0) return rows;
   throw new HBaseError('TABLE_NOT_FOUND', `there is no table ${table}`, { hint: 'create the table' });
 }
 
-/** A region's name is `table,start,id.encoded.`, and the start may be any bytes. */
+/** A region's name is `table,start,id.encoded.`. The start can contain any bytes. */
 function toLocation({ table, name, start, end, region, state }: MetaRow): RegionLocation {
   const [, id = '0', encodedName = ''] = /,(\d+)\.([0-9a-f]{32})\.$/.exec(name.toString('latin1')) ?? [];
   const server = region?.server ?? null;

@@ -32,22 +32,22 @@ const LONGEST_MS = 2 ** 31 - 1;
 export interface CreateTableOptions extends CallTimeout {
   /** Column families by name. */
   readonly families: Readonly<Record<string, FamilyOptions>>;
-  /** Where regions begin, but for the first: n keys make a table of n + 1 regions. */
+  /** The start keys of all regions except the first: n keys create a table of n + 1 regions. */
   readonly splitKeys?: readonly Bytes[];
-  /** Attributes of the table, by names of the caller's own. HBase keeps them and gives them no meaning. */
+  /** Attributes of the table, with names that the caller chooses. HBase stores them and does not interpret them. */
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-/** A table as it is. */
+/** The current description of a table. */
 export interface TableDescription {
   readonly families: readonly Family[];
-  /** All its attributes, HBase's own among them. */
+  /** All its attributes, including those of HBase. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
 /**
- * Tables, regions and namespaces. A call resolves when what it asks for is done, not when the master has taken it;
- * when another master takes over, the call goes on with that one.
+ * Operations on tables, regions and namespaces. A call resolves when the operation is complete, not when the master has
+ * accepted it. When another master takes over, the call continues with that one.
  */
 export class Admin {
   readonly #cluster: Cluster;
@@ -64,7 +64,7 @@ export class Admin {
     await this.#carryOut(`create namespace ${namespace}`, MASTER_METHODS.createNamespace, request, deadline);
   }
 
-  /** An empty one. @throws {HBaseError} NAMESPACE_NOT_FOUND */
+  /** Drops an empty namespace. @throws {HBaseError} NAMESPACE_NOT_FOUND */
   async dropNamespace(namespace: string, options?: CallTimeout): Promise<void> {
     requireNamespace(namespace);
     const request = { namespaceName: namespace };
@@ -76,7 +76,7 @@ export class Admin {
     return [...(await this.#ask(MASTER_METHODS.listNamespaces, {}, this.#deadline(options))).namespaceName];
   }
 
-  /** Resolves when all regions are served. @throws {HBaseError} TABLE_EXISTS, NAMESPACE_NOT_FOUND */
+  /** Resolves when every region has a server. @throws {HBaseError} TABLE_EXISTS, NAMESPACE_NOT_FOUND */
   async createTable(table: string, options: CreateTableOptions): Promise<void> {
     const columnFamilies = Object.entries(options.families).map(([name, how]) => alteredFamily(name, how));
     if (columnFamilies.length === 0) throw new TypeError('a table has at least one column family');
@@ -96,7 +96,7 @@ export class Admin {
     );
   }
 
-  /** Names of tables, HBase's own not among them. */
+  /** Names of tables, without the tables of HBase itself. */
   async tables(options: CallTimeout & { readonly namespace?: string } = {}): Promise<string[]> {
     const { namespace } = options;
     const request = namespace === undefined ? {} : { namespace };
@@ -129,7 +129,7 @@ export class Admin {
     return this.#change('enable', table, MASTER_METHODS.enableTable, {}, this.#deadline(options));
   }
 
-  /** Empties a disabled table, which is enabled then. @throws {HBaseError} TABLE_NOT_FOUND, TABLE_ENABLED */
+  /** Deletes all rows of a disabled table, and enables it. @throws {HBaseError} TABLE_NOT_FOUND, TABLE_ENABLED */
   truncateTable(
     table: string,
     options: CallTimeout & { /** Default true. */ readonly keepSplits?: boolean } = {},
@@ -138,7 +138,7 @@ export class Admin {
     return this.#change('truncate', table, MASTER_METHODS.truncateTable, request, this.#deadline(options));
   }
 
-  /** A disabled one. @throws {HBaseError} TABLE_NOT_FOUND, TABLE_ENABLED */
+  /** Drops a disabled table. @throws {HBaseError} TABLE_NOT_FOUND, TABLE_ENABLED */
   dropTable(table: string, options?: CallTimeout): Promise<void> {
     return this.#change('drop', table, MASTER_METHODS.deleteTable, {}, this.#deadline(options));
   }
@@ -154,14 +154,14 @@ export class Admin {
     return (await this.#describe(table, this.#deadline(options))).columnFamilies.map(readFamily);
   }
 
-  /** @throws {HBaseError} TABLE_NOT_FOUND, or REJECTED when it is there. */
+  /** @throws {HBaseError} TABLE_NOT_FOUND, or REJECTED when the family exists. */
   addFamily(table: string, family: string, how: FamilyOptions, options?: CallTimeout): Promise<void> {
     const request = { columnFamilies: alteredFamily(family, how) };
     const verb = `add family ${family} to`;
     return this.#change(verb, table, MASTER_METHODS.addColumn, request, this.#deadline(options));
   }
 
-  /** Changes what `how` names and leaves the rest. @throws {HBaseError} TABLE_NOT_FOUND, FAMILY_NOT_FOUND */
+  /** Changes the options in `how`, and keeps the others. @throws {HBaseError} TABLE_NOT_FOUND, FAMILY_NOT_FOUND */
   async alterFamily(table: string, family: string, how: FamilyOptions, options?: CallTimeout): Promise<void> {
     const deadline = this.#deadline(options);
     const request = {
@@ -170,35 +170,35 @@ export class Admin {
     await this.#change(`alter family ${family} of`, table, MASTER_METHODS.modifyColumn, request, deadline);
   }
 
-  /** With all that is in it. @throws {HBaseError} TABLE_NOT_FOUND, FAMILY_NOT_FOUND */
+  /** Drops a column family and its cells. @throws {HBaseError} TABLE_NOT_FOUND, FAMILY_NOT_FOUND */
   async dropFamily(table: string, family: string, options?: CallTimeout): Promise<void> {
     const deadline = this.#deadline(options);
     const request = { columnName: (await this.#family(table, family, deadline)).name };
     await this.#change(`drop family ${family} of`, table, MASTER_METHODS.deleteColumn, request, deadline);
   }
 
-  /** In the order of keys, fresh from hbase:meta. @throws {HBaseError} TABLE_NOT_FOUND */
+  /** Regions in key order, read from hbase:meta. @throws {HBaseError} TABLE_NOT_FOUND */
   regions(table: string, options?: CallTimeout): Promise<RegionLocation[]> {
     return listRegions(this.#cluster, table, this.#deadline(options));
   }
 
-  /** Region servers that live. */
+  /** The region servers that are running. */
   async servers(options?: CallTimeout): Promise<ServerAddress[]> {
     const servers = await listServers(this.#cluster, this.#deadline(options));
     return servers.map(({ hostName, port }) => ({ host: hostName, port }));
   }
 
-  /** Cuts a region in two: at a key, or where half of its data is. */
+  /** Splits a region in two, at a key or in the middle of its data. */
   splitRegion(region: RegionLocation, at: Bytes | null = null, options?: CallTimeout): Promise<void> {
     return splitRegion(this.#cluster, region, at, this.#deadline(options));
   }
 
-  /** Makes neighbours one region. */
+  /** Merges adjacent regions into one. */
   mergeRegions(regions: readonly RegionLocation[], options?: CallTimeout): Promise<void> {
     return mergeRegions(this.#cluster, regions, this.#deadline(options));
   }
 
-  /** Has one of `servers()` serve a region, or whichever the master picks. */
+  /** Moves a region to one of `servers()`, or to a server that the master selects. */
   moveRegion(
     region: RegionLocation,
     server: ServerAddress | null = null,
@@ -207,18 +207,18 @@ export class Admin {
     return moveRegion(this.#cluster, region, server, this.#deadline(options));
   }
 
-  /** Has the master spread regions over servers now; false when it does not: it is off, or regions are moving. */
+  /** Runs the balancer now. Resolves to false if it did not run: it is off, or regions are moving. */
   async balance(options?: CallTimeout): Promise<boolean> {
     return (await this.#ask(MASTER_METHODS.balance, {}, this.#deadline(options))).balancerRan;
   }
 
-  /** Turns spreading by itself on or off, when what is under way is done; resolves to what it was. */
+  /** Turns the balancer on or off after a run in progress. Resolves to the previous state. */
   async setBalancer(on: boolean, options?: CallTimeout): Promise<boolean> {
     const request = { on, synchronous: true };
     return (await this.#ask(MASTER_METHODS.setBalancer, request, this.#deadline(options))).prevBalanceValue;
   }
 
-  /** Has what a table's regions hold in memory written to files. @throws {HBaseError} TABLE_NOT_FOUND */
+  /** Writes the memory of a table's regions to files. @throws {HBaseError} TABLE_NOT_FOUND */
   flush(table: string, options?: CallTimeout): Promise<void> {
     return flushTable(this.#cluster, table, this.#deadline(options));
   }
@@ -260,7 +260,7 @@ export class Admin {
     return carryOut(this.#cluster, what, method, request, deadline);
   }
 
-  /** All that is asked may be asked again. */
+  /** For calls that change nothing, so that they can be repeated. */
   #ask<Request, Response>(
     method: Method<Request, Response>,
     request: Request,

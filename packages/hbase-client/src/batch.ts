@@ -10,7 +10,7 @@ import { expected, Retry } from './retry.ts';
 import { readResult } from './row.ts';
 import { serverOf } from './single.ts';
 
-/** A call carries at most so many operations, and cells of so many bytes (or one operation alone). */
+/** The most operations, and the most bytes of cells, of one call. A larger operation is sent alone. */
 const MAX_OPERATIONS = 2000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -18,7 +18,7 @@ interface Item {
   readonly index: number;
   readonly prepared: Prepared;
   readonly nonce: Int64 | null;
-  /** The first server that may have carried it out without saying so. */
+  /** The first server that may have applied the operation without an acknowledgement. */
   taker: string | null;
   maybeApplied: boolean;
   failure: HBaseError | null;
@@ -37,8 +37,8 @@ interface Load {
 }
 
 /**
- * Carries out operations in calls to all servers at the same time, those on one row in their order; those that failed
- * and may succeed again and again, until the deadline. Answers stand where their operations do.
+ * Applies operations in calls to all servers at the same time. Operations on one row are applied in their order. An
+ * operation that failed and may still succeed is retried until the deadline. Answers have the order of the operations.
  */
 export async function runBatch(
   caller: Caller,
@@ -63,7 +63,7 @@ export async function runBatch(
     };
     const servers = await group(caller, table, left, deadline, fail);
     const calls = [...servers.values()].map(async (loads) => {
-      // One after the other: operations on one row may be in several.
+      // One after the other, because operations on one row can be in several calls.
       for (const load of loads) await send(caller, load, nonces.group, deadline, answers, fail);
     });
     await Promise.all(calls);
@@ -75,7 +75,7 @@ export async function runBatch(
       }
       break;
     }
-    // In their order, for those on one row.
+    // In their order, because several can be on one row.
     left = failed.sort((a, b) => a.index - b.index);
   }
   return answers;
@@ -94,7 +94,7 @@ async function group(
   for (const item of items) {
     const { row } = item.prepared;
     let region = caller.locations.known(table, row);
-    // After one failure nothing is looked up any more, which may take long each time.
+    // No look-up after a failed one, because each can take long.
     if (region === undefined && notFound === null) {
       try {
         region = await caller.locations.locate(table, row, 'at', deadline);

@@ -8,22 +8,22 @@ import type { Region } from './region.ts';
 import type { Pauses } from './retry.ts';
 import type { Servers } from './servers.ts';
 
-/** What calls on rows need of a cluster. */
+/** The part of a cluster that calls on rows use. */
 export interface Caller {
   readonly servers: Servers;
   readonly locations: Locations;
   readonly pauses: Pauses;
-  /** `ms` from now, or `overall` if that is sooner. */
+  /** A deadline `ms` from now, or `overall` if that is earlier. */
   deadline(ms: number, overall?: Deadline): Deadline;
-  /** One try at the server that has a region, which ends within the time that one try may take. */
+  /** One attempt at the server that has a region. It ends within `tryTimeoutMs`. */
   callRegion<Request, Response>(
     region: Region,
     method: Method<Request, Response>,
     request: Request,
     options: { readonly deadline: Deadline; readonly cells?: Buffer | null },
   ): Promise<Answer<Response>>;
-  /** Forgets where a region was when a failure says that it may be elsewhere. */
+  /** Removes the cached location of a region if the error shows that the region may have moved. */
   lost(region: Region, error: unknown): void;
-  /** An exception that came as part of an answer. */
+  /** The error for an exception that was part of an answer. */
   refusal(exception: NameBytesPair, region: Region, what: string): HBaseError;
 }

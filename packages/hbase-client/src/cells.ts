@@ -1,6 +1,6 @@
 import { HBaseError } from './errors.ts';
 
-/** What takes bytes takes text as well, as UTF-8. */
+/** Bytes, or text, which is encoded as UTF-8. */
 export type Bytes = string | Uint8Array;
 
 export const EMPTY = Buffer.alloc(0);
@@ -24,22 +24,22 @@ export interface RawCell {
   readonly row: Buffer;
   readonly family: Buffer;
   readonly qualifier: Buffer;
-  /** Milliseconds since the epoch by convention; null: when it arrives. */
+  /** Milliseconds since the epoch by convention. Null: the time when the server receives the cell. */
   readonly timestamp: number | null;
   readonly type: number;
   readonly value: Buffer;
 }
 
 // KeyValue: int key length, int value length, key, value; the key: short row length, row, byte family length,
-// family, qualifier, long timestamp, byte type (org.apache.hadoop.hbase.KeyValue). KeyValueCodec puts an int with
-// the length of all that before it.
+// family, qualifier, long timestamp, byte type (org.apache.hadoop.hbase.KeyValue). KeyValueCodec writes an int with
+// the total length before it.
 const CODEC_OVERHEAD = 4;
 const LENGTHS = 8;
 const KEY_OVERHEAD = 2 + 1 + 8 + 1;
 const MAX_ROW = 32_767;
 const MAX_FAMILY = 127;
 
-/** @throws {TypeError} when the row or the family is longer than a KeyValue can say. */
+/** @throws {TypeError} if the row or the family is too long for a KeyValue. */
 export function cellSize(cell: RawCell): number {
   if (cell.row.length > MAX_ROW) throw new TypeError(`a row key has at most ${MAX_ROW} bytes`);
   if (cell.family.length > MAX_FAMILY) throw new TypeError(`a column family has at most ${MAX_FAMILY} bytes`);
@@ -48,7 +48,7 @@ export function cellSize(cell: RawCell): number {
   return CODEC_OVERHEAD + LENGTHS + key + value.length;
 }
 
-/** Writes a cell at `offset`; returns where it ends. */
+/** Writes a cell at `offset`. Returns the offset of its end. */
 export function writeCell(cell: RawCell, target: Buffer, offset: number): number {
   const { row, family, qualifier, timestamp, type, value } = cell;
   const keyLength = KEY_OVERHEAD + row.length + family.length + qualifier.length;
@@ -67,7 +67,7 @@ export function writeCell(cell: RawCell, target: Buffer, offset: number): number
   return at + value.length;
 }
 
-/** Null is HConstants.LATEST_TIMESTAMP, the largest long: the server puts its clock. */
+/** Null is HConstants.LATEST_TIMESTAMP, the largest long: the server sets its own time. */
 function writeTimestamp(timestamp: number | null, target: Buffer, offset: number): number {
   if (timestamp === null) {
     const at = target.writeUInt32BE(0x7fff_ffff, offset);
@@ -87,10 +87,10 @@ export function encodeCells(cells: readonly RawCell[]): Buffer {
   return block;
 }
 
-/** A cell that was read. Its parts are views of the answer they came in: copy what you keep for long. */
+/** A cell that was read. Its parts are views of the server's answer: copy them if you keep them for long. */
 export class Cell {
   readonly #block: Buffer;
-  /** Where its key begins. */
+  /** The offset of the key. */
   readonly #key: number;
   readonly #keyLength: number;
   readonly #valueLength: number;
@@ -127,7 +127,7 @@ export class Cell {
     return this.#block.subarray(start, start + this.#valueLength);
   }
 
-  /** Whether it is in this column, without making views. */
+  /** Whether the cell is in this column. Creates no views. */
   isIn(family: Buffer, qualifier: Buffer): boolean {
     const start = this.#familyStart;
     const end = start + this.#block.readInt8(start - 1);
@@ -147,7 +147,7 @@ export class Cell {
     return this.#key + 2 + this.#rowLength + 1;
   }
 
-  /** Where timestamp and type begin. */
+  /** The offset of the timestamp and the type. */
   get #tail(): number {
     return this.#key + this.#keyLength - 9;
   }
@@ -162,7 +162,7 @@ export class CellReader {
     this.#block = block;
   }
 
-  /** @throws {HBaseError} PROTOCOL when the block ends before, which a sound server's never does. */
+  /** @throws {HBaseError} PROTOCOL if the block ends too early, which is an error of the server. */
   take(count: number): Cell[] {
     const cells: Cell[] = [];
     for (let index = 0; index < count; index += 1) {

@@ -4,23 +4,23 @@ import { type HBaseClientOptions, readOptions } from './options.ts';
 import { Table } from './table.ts';
 
 /**
- * A client of one HBase cluster. Connections are made as they are needed and shared by all calls; nothing is kept
- * outside of it.
+ * A client of one HBase cluster. Connections are opened when they are needed, and all calls share them. A client has no
+ * global state.
  */
 export class HBaseClient {
-  /** Tables, regions and namespaces. */
+  /** Operations on tables, regions and namespaces. */
   readonly admin: Admin;
   readonly #cluster: Cluster;
 
-  /** No I/O. @throws {TypeError} for an option that cannot be. */
+  /** Does no I/O. @throws {TypeError} for an invalid option. */
   constructor(options: HBaseClientOptions) {
     this.#cluster = new Cluster(readOptions(options));
     this.admin = new Admin(this.#cluster);
   }
 
   /**
-   * Finds the cluster and reads hbase:meta, within `connectTimeoutMs`. Not needed before other calls, but says early
-   * and by name what is wrong.
+   * Finds the cluster and reads hbase:meta, within `connectTimeoutMs`. Other calls do not require it. It reports
+   * early which server cannot be reached.
    */
   open(): Promise<void> {
     return this.#cluster.open();
@@ -30,7 +30,7 @@ export class HBaseClient {
     return new Table(this.#cluster, name);
   }
 
-  /** Ends all connections and timers at once; calls under way fail. Twice is fine. */
+  /** Ends all connections and timers at once. Calls in progress fail. It can be called more than once. */
   close(): void {
     this.#cluster.close();
   }

@@ -14,17 +14,17 @@ import { Pauses, Retry } from './retry.ts';
 import { metaPlan, scanRows } from './scanner.ts';
 import { type ServerAddress, Servers } from './servers.ts';
 
-/** HConstants.HIGH_QOS: calls on hbase:meta have handlers of their own. */
+/** HConstants.HIGH_QOS: calls on hbase:meta have their own handlers. */
 const META_PRIORITY = 200;
 
-/** Everything that calls on one cluster share: connections, locations, pauses. */
+/** The connections, locations and pauses that all calls on one cluster share. */
 export class Cluster implements Caller {
   readonly settings: Settings;
   readonly servers: Servers;
   readonly locations: Locations;
   readonly pauses = new Pauses();
   readonly registry: Registry;
-  /** Marks calls that must not be carried out twice as this client's. */
+  /** The group of this client's nonces, for calls that must not be applied twice. */
   readonly nonceGroup: Int64 = randomInt64();
   readonly nonces = { group: this.nonceGroup, next: randomInt64 };
   #master: ServerAddress | null = null;
@@ -42,7 +42,7 @@ export class Cluster implements Caller {
     );
   }
 
-  /** Reads hbase:meta once. What a second try would not mend at once fails at once. */
+  /** Reads hbase:meta once. A failure to find its server is not retried. */
   async open(): Promise<void> {
     const deadline = Deadline.after(this.settings.connectTimeoutMs);
     await this.registry.metaServer(deadline);
@@ -86,8 +86,8 @@ export class Cluster implements Caller {
   }
 
   /**
-   * Calls the active master, whoever that is by then, until the deadline; so a call that changes something carries a
-   * nonce, or may be made twice. `isWrite`: it does, and without an answer its outcome is unknown.
+   * Calls the active master, and retries until the deadline, also at a new master. A call that changes something must
+   * have a nonce or be safe to repeat. With `isWrite`, the outcome of a call without an answer is unknown.
    */
   async callMaster<Request, Response>(
     method: Method<Request, Response>,

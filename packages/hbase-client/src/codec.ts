@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 import protobuf from 'protobufjs';
 
-/** A 64-bit number as the protobuf library has it; opaque here but for `toNumber`. */
+/** A 64-bit number of the protobuf library. Only `toNumber` and `fromBigInt` convert it. */
 export interface Int64 {
   readonly low: number;
   readonly high: number;
 }
 
-/** One protobuf message type: bytes from and to plain objects with camel-case fields. */
+/** One protobuf message type: converts plain objects with camel-case fields to bytes and back. */
 export interface Codec<T> {
   readonly name: string;
   encode(message: T): Buffer;
   decode(bytes: Uint8Array): T;
-  /** Appends the message behind its length, as RPC frames have it. */
+  /** Appends the length of the message and the message, as in RPC frames. */
   encodeDelimited(message: T, writer: protobuf.Writer): void;
-  /** The message at the reader's position, which moves behind it. */
+  /** Reads the message at the reader's position, and moves the position to its end. */
   decodeDelimited(reader: protobuf.Reader): T;
 }
 
-/** A call that a server answers: `service` is what a connection is opened for. */
+/** A call that a server answers. A connection is for one `service`. */
 export interface Method<Request, Response> {
   readonly service: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface Method<Request, Response> {
 export class Messages {
   readonly #root: protobuf.Root;
 
-  /** @param files read in order; later ones may use messages of earlier ones. */
+  /** @param files are read in order. A file can use the messages of earlier files. */
   constructor(...files: readonly string[]) {
     this.#root = new protobuf.Root();
     for (const file of files) {
@@ -39,7 +39,7 @@ export class Messages {
     this.#root.resolveAll();
   }
 
-  /** The type is the caller's word: it describes the fields it sets and reads. */
+  /** `T` is not checked: it describes the fields that the caller sets and reads. */
   codec<T>(name: string): Codec<T> {
     const type = this.#root.lookupType(`hbase.pb.${name}`);
     return {
@@ -51,7 +51,7 @@ export class Messages {
     };
   }
 
-  /** A method whose messages are named after it, as all of HBase's are. */
+  /** A method whose messages are called `<name>Request` and `<name>Response`. */
   method<Request, Response>(service: string, name: string): Method<Request, Response> {
     return {
       service,

@@ -13,39 +13,39 @@ const { Reader, Writer } = protobuf;
 const PREAMBLE = Buffer.from([0x48, 0x42, 0x61, 0x73, 0, 80]);
 const CELL_CODEC = 'org.apache.hadoop.hbase.codec.KeyValueCodec';
 const MAX_ID = 0x7fff_ffff;
-/** Deadlines are looked at so often. */
+/** The interval between checks of deadlines. */
 const SWEEP_MS = 20;
-/** Requests up to this size are copied into one buffer rather than written as parts. */
+/** Cell blocks up to this size are copied into one buffer with the request. Larger ones are written separately. */
 const COPY_BYTES = 16 * 1024;
 
 export interface ConnectionOptions {
   readonly host: string;
   readonly port: number;
-  /** What the server is to answer as: `ClientService`, `MasterService`, `AdminService`, `ClientMetaService`. */
+  /** The service of the server: `ClientService`, `MasterService`, `AdminService`, `ClientMetaService`. */
   readonly service: string;
   readonly user: string;
   readonly connectTimeoutMs: number;
-  /** Calls that await an answer at the same time; more wait here. */
+  /** The most calls that await an answer at the same time. More calls wait in this process. */
   readonly maxInFlight: number;
-  /** Calls that may wait here; more are OVERLOADED. */
+  /** The most calls that wait in this process. More calls are OVERLOADED. */
   readonly maxWaiting: number;
-  /** Told once, when the connection is of no more use. */
+  /** Called once, when the connection is closed. */
   readonly onClose: (connection: Connection) => void;
 }
 
 export interface CallOptions {
   readonly deadline: Deadline;
-  /** A cell block to send behind the request. */
+  /** A cell block to send after the request. */
   readonly cells?: Buffer | null;
-  /** HConstants: 0 normal, 100 for hbase:meta and what else must not wait behind others. */
+  /** HConstants: 0 is normal. Calls with a high priority, such as those on hbase:meta, have their own handlers. */
   readonly priority?: number;
-  /** For messages: which region the call is for. */
+  /** The region of the call, for messages. */
   readonly region?: string;
 }
 
 export interface Answer<Response> {
   readonly message: Response;
-  /** The cell block that came behind it; empty where there is none. */
+  /** The cell block after the message. Empty if there is none. */
   readonly cells: Buffer;
 }
 
@@ -53,7 +53,7 @@ interface Call {
   readonly method: Method<unknown, unknown>;
   readonly request: unknown;
   readonly options: CallOptions;
-  /** When it was written, or null while it waits. */
+  /** When the request was written, or null while it waits. */
   sent: number | null;
   readonly resolve: (answer: Answer<never>) => void;
   readonly reject: (error: HBaseError) => void;
@@ -62,8 +62,8 @@ interface Call {
 const NO_CELLS = Buffer.alloc(0);
 
 /**
- * One TCP connection to one service of one server, with many calls in flight. It connects on its first call; when
- * it ends, however, every call fails, and it is of no more use.
+ * One TCP connection to one service of one server, with many calls in flight. It connects on its first call. When it
+ * ends, every call fails, and it cannot be used again.
  */
 export class Connection {
   /** `host:port`. */
@@ -85,7 +85,7 @@ export class Connection {
     this.address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   }
 
-  /** Rejects with HBaseError; `maybeApplied` says whether the server may have seen the request. */
+  /** Rejects with HBaseError. `maybeApplied` is true if the server may have received the request. */
   call<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
@@ -105,7 +105,7 @@ export class Connection {
     });
   }
 
-  /** Ends it at once; calls under way fail. */
+  /** Ends the connection at once. Calls in progress fail. */
   close(error: HBaseError = this.#lost('was closed here', true)): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
@@ -140,7 +140,7 @@ export class Connection {
         this.#lastHeard = performance.now();
         for (const frame of reader.push(chunk)) this.#receive(frame);
       } catch (cause) {
-        const message = `${this.address} does not speak as HBase does: ${describe(cause)}`;
+        const message = `${this.address} does not use the HBase protocol: ${describe(cause)}`;
         this.close(
           new HBaseError('PROTOCOL', message, {
             host: this.address,
@@ -162,7 +162,7 @@ export class Connection {
       userInfo: { effectiveUser: this.#options.user },
       serviceName: this.#options.service,
       cellBlockCodecClass: CELL_CODEC,
-      // Servers shape some answers by the client's version; this is what they are read as here.
+      // Some answers depend on the client's version. This client reads the answers of this version.
       versionInfo: {
         ...{ version: '2.6.1', url: '', revision: '', user: '', date: '', srcChecksum: '' },
         ...{ versionMajor: 2, versionMinor: 6 },
@@ -224,7 +224,7 @@ export class Connection {
     if (!copied) this.#write(cells);
   }
 
-  /** What is written in one turn of the event loop leaves as one. */
+  /** Everything that is written in one turn of the event loop is sent together. */
   #write(bytes: Buffer): void {
     if (this.#output.length === 0) process.nextTick(() => this.#flush());
     this.#output.push(bytes);
@@ -245,13 +245,13 @@ export class Connection {
     const call = this.#inFlight.get(header.callId);
     if (header.exception !== null) {
       const error = this.#refusal(header.exception, call);
-      // Without a call (its id is -1 then) the connection itself is refused.
+      // Without a call (the id is -1), the server refuses the connection.
       if (header.callId > MAX_ID) this.close(error);
       this.#inFlight.delete(header.callId);
       call?.reject(error);
       return;
     }
-    // Given up meanwhile.
+    // The call has passed its deadline.
     if (call === undefined) return;
     this.#inFlight.delete(header.callId);
     try {
@@ -261,7 +261,7 @@ export class Connection {
       const cells = length === 0 ? NO_CELLS : frame.subarray(reader.pos, reader.pos + length);
       call.resolve({ message: message as never, cells });
     } catch (cause) {
-      const message = `${this.address} answers ${call.method.name} with what cannot be read: ${describe(cause)}`;
+      const message = `${this.address} answers ${call.method.name} with an unreadable message: ${describe(cause)}`;
       call.reject(new HBaseError('PROTOCOL', message, { host: this.address, cause, maybeApplied: true }));
     }
   }
@@ -277,7 +277,7 @@ export class Connection {
     return fromRemote({ name, trace, doNotRetry, overloaded }, { host: this.address, what, ...region(call) });
   }
 
-  /** Ends calls whose deadline has passed, and the connection if nothing at all came since one of them left. */
+  /** Ends calls past their deadline. Closes the connection if nothing was received since such a call was sent. */
   #sweep(): void {
     const now = performance.now();
     let silent = false;
@@ -331,7 +331,7 @@ function region(call: Call | undefined): { readonly region?: string } {
   return call?.options.region === undefined ? {} : { region: call.options.region };
 }
 
-/** The same failure for a call that never left. */
+/** The same failure for a call that was not sent. */
 function unsent(error: HBaseError): HBaseError {
   if (!error.maybeApplied) return error;
   const { code, message, cause, hint, host, remedy } = error;

@@ -1,6 +1,6 @@
-/** The moment by which a call has to have ended, on the monotonic clock. */
+/** The time by which a call must end, on the monotonic clock. */
 export class Deadline {
-  /** Milliseconds, as `performance.now()` counts them. */
+  /** Milliseconds on the clock of `performance.now()`. */
   readonly at: number;
 
   constructor(at: number) {
@@ -11,7 +11,7 @@ export class Deadline {
     return new Deadline(performance.now() + ms);
   }
 
-  /** Milliseconds left; negative when it has passed. */
+  /** Milliseconds left. Negative after the deadline. */
   get left(): number {
     return this.at - performance.now();
   }
@@ -20,14 +20,14 @@ export class Deadline {
     return this.left <= 0;
   }
 
-  /** This one, or `ms` from now if that is sooner. */
+  /** This deadline, or `ms` from now if that is earlier. */
   within(ms: number): Deadline {
     const at = performance.now() + ms;
     return at < this.at ? new Deadline(at) : this;
   }
 }
 
-/** Resolves to true when the promise has settled, however it did, or to false at the deadline. */
+/** Resolves to true when the promise is fulfilled or rejected, or to false at the deadline. */
 export async function settled(promise: Promise<unknown>, deadline: Deadline): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

@@ -1,43 +1,43 @@
-/** What a failed call means to its caller; all but the last seven may pass if it is made again. */
+/** The meaning of a failed call. */
 export const HBASE_ERROR_CODES = {
   UNREACHABLE: 'no connection to ZooKeeper, the master or a region server',
-  UNAVAILABLE: 'the region, the server or the master could not answer until the deadline',
-  OVERLOADED: 'a server or this client has more to do than its queues hold: slow down',
-  TIMEOUT: 'no answer until the deadline; nothing was changed',
-  OUTCOME_UNKNOWN: 'the call may or may not have changed something: no answer came',
-  PROTOCOL: 'the other side sent what HBase does not send',
-  TABLE_NOT_FOUND: 'there is no such table',
-  TABLE_EXISTS: 'there is such a table already',
+  UNAVAILABLE: 'the region, the server or the master could not answer by the deadline',
+  OVERLOADED: 'a queue of a server or of this client is full: send fewer calls',
+  TIMEOUT: 'no answer by the deadline; nothing was changed',
+  OUTCOME_UNKNOWN: 'no answer came: the call may or may not have changed something',
+  PROTOCOL: 'the server sent data that is not valid in the HBase protocol',
+  TABLE_NOT_FOUND: 'the table does not exist',
+  TABLE_EXISTS: 'the table already exists',
   TABLE_DISABLED: 'the table is disabled',
   TABLE_ENABLED: 'the table is enabled: disable it first',
   FAMILY_NOT_FOUND: 'the table has no such column family',
-  NAMESPACE_NOT_FOUND: 'there is no such namespace',
-  NAMESPACE_EXISTS: 'there is such a namespace already',
-  ACCESS_DENIED: 'the user may not do this',
-  REJECTED: 'the server refuses the call for good',
-  UNSUPPORTED_SERVER: 'the server is no HBase 2.4 or later',
-  CLOSED: 'the client is closed: a mistake of the caller',
+  NAMESPACE_NOT_FOUND: 'the namespace does not exist',
+  NAMESPACE_EXISTS: 'the namespace already exists',
+  ACCESS_DENIED: 'the user does not have the right to do this',
+  REJECTED: 'the server refuses the call, and a retry does not help',
+  UNSUPPORTED_SERVER: 'the server is not HBase 2.4 or later',
+  CLOSED: 'the client is closed',
 } as const;
 
 export type HBaseErrorCode = keyof typeof HBASE_ERROR_CODES;
 
-/** What the client does about a failure while the deadline allows: nothing, ask where the region is now, or wait. */
+/** How the client handles a failure before the deadline: no retry, a new look-up of the region, or a longer pause. */
 export type Remedy = 'none' | 'relocate' | 'wait';
 
 export interface HBaseErrorOptions {
   readonly cause?: unknown;
-  /** How to mend it, as one sentence. */
+  /** How to fix the problem, as one sentence. */
   readonly hint?: string;
   /** `host:port` of the server that failed. */
   readonly host?: string;
-  /** Name of the region asked for, as HBase prints it. */
+  /** The name of the region, in the form that HBase prints. */
   readonly region?: string;
-  /** The server's exception, by its Java class. */
+  /** The Java class of the server's exception. */
   readonly exception?: string;
   readonly remedy?: Remedy;
-  /** False when the request surely changed nothing. */
+  /** False if it is certain that the request changed nothing. */
   readonly maybeApplied?: boolean;
-  /** Of a batch: which of its actions failed, and how. */
+  /** The operations of a batch that failed, with their errors. */
   readonly failures?: readonly BatchFailure[];
 }
 
@@ -46,7 +46,7 @@ export interface BatchFailure {
   readonly error: HBaseError;
 }
 
-/** The only error this client rejects with; wrong argument types are TypeErrors. */
+/** The only error with which a call of this client rejects, except a TypeError for a wrong argument. */
 export class HBaseError extends Error {
   override readonly name = 'HBaseError';
   readonly code: HBaseErrorCode;

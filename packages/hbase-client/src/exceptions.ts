@@ -10,8 +10,8 @@ const FOREIGN: Meaning = ['UNSUPPORTED_SERVER', 'none', 'HBase 2.4 or later with
 const DENIED: Meaning = ['ACCESS_DENIED', 'none', 'grant the user the right that the message names'];
 
 /**
- * What HBase 2.4 to 2.6 throws at clients, by class name behind `org.apache.hadoop.hbase.`. Part of an answer to a
- * batch carries the class alone, so that those which HBase marks as not to be tried again have to be known here.
+ * The exceptions that HBase 2.4 to 2.6 sends to clients, by class name after `org.apache.hadoop.hbase.`. An exception
+ * within the answer to a batch has no `doNotRetry` mark, so the classes that must not be retried are listed here.
  */
 export const MEANINGS: Readonly<Record<string, Meaning>> = {
   NotServingRegionException: MOVED,
@@ -81,13 +81,13 @@ const PREFIX = 'org.apache.hadoop.hbase.';
 export interface RemoteException {
   /** Java class. */
   readonly name: string;
-  /** As Java prints it: class and message, then lines of calls. */
+  /** The stack trace as Java prints it: class and message, then lines of calls. */
   readonly trace: string;
   readonly doNotRetry: boolean;
   readonly overloaded: boolean;
 }
 
-/** An exception that came from a server, as our error. */
+/** Converts an exception of a server to an HBaseError. */
 export function fromRemote(
   remote: RemoteException,
   where: { readonly host: string; readonly region?: string; readonly what: string },
@@ -101,7 +101,7 @@ export function fromRemote(
     ...(region === undefined ? {} : { region }),
     exception: remote.name,
     remedy,
-    // Such as a log that could not be synced: then the change may be there or not.
+    // For example, the log could not be synced: the change may have been applied.
     maybeApplied: known === undefined && !remote.doNotRetry,
     ...(hint === undefined ? {} : { hint }),
   });
@@ -109,7 +109,7 @@ export function fromRemote(
 
 function otherMeaning({ doNotRetry, overloaded }: RemoteException): Meaning {
   if (overloaded) return BUSY;
-  // What else a server throws without the mark is an IOException, which HBase's own client tries again as well.
+  // Other exceptions without the mark are IOExceptions, which HBase's own client retries too.
   return doNotRetry ? REFUSED : MOVED;
 }
 

@@ -9,29 +9,29 @@ const BLOCK_ENCODINGS = ['NONE', 'PREFIX', 'DIFF', 'FAST_DIFF', 'ROW_INDEX_V1'] 
 const FOREVER = 2 ** 31 - 1;
 const MOST_VERSIONS = 2 ** 31 - 1;
 
-/** How a column family is stored; what is left out stays as it is, or as HBase has it by default. */
+/** How a column family is stored. An option that is left out keeps its value, or has HBase's default. */
 export interface FamilyOptions {
-  /** Versions kept of a cell. HBase's default: 1. */
+  /** The number of versions of a cell that are kept. HBase's default: 1. */
   readonly maxVersions?: number;
-  /** Seconds after which cells go; null: never, the default. */
+  /** Seconds after which cells are deleted. Null, the default: never. */
   readonly ttlSeconds?: number | null;
-  /** The servers must have the library. Default `NONE`; `GZ` is always there. */
+  /** The servers must have the library. `GZ` is always available. Default `NONE`. */
   readonly compression?: (typeof COMPRESSIONS)[number];
   /** Default `ROW`. */
   readonly bloomFilter?: (typeof BLOOM_FILTERS)[number];
-  /** How keys that are alike share bytes within a block. Default `NONE`. */
+  /** How similar keys share bytes within a block. Default `NONE`. */
   readonly blockEncoding?: (typeof BLOCK_ENCODINGS)[number];
 }
 
-/** A column family as it is. */
+/** The current description of a column family. */
 export type Family = Required<FamilyOptions> & {
   readonly name: string;
-  /** All its attributes, by HBase's names for them. */
+  /** All its attributes, with the names that HBase uses. */
   readonly attributes: Readonly<Record<string, string>>;
 };
 
 /**
- * The family with the options laid over what it has now. @throws {TypeError} naming the option that is wrong.
+ * Applies the options to the current family. @throws {TypeError} with the name of the wrong option.
  */
 export function alteredFamily(name: string, options: FamilyOptions, now?: FamilyMessage): FamilyMessage {
   if (!/^[^:\p{Cc}]+$/u.test(name) || name.startsWith('.')) {
@@ -61,7 +61,7 @@ export function readFamily(message: FamilyMessage): Family {
   };
 }
 
-/** By the names of ColumnFamilyDescriptorBuilder. */
+/** Attributes with the names of ColumnFamilyDescriptorBuilder. */
 function attributesOf(options: FamilyOptions): Record<string, string> {
   const { maxVersions, ttlSeconds, compression, bloomFilter, blockEncoding } = options;
   const attributes: Record<string, string> = {};

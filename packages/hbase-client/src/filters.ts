@@ -1,7 +1,7 @@
 import { type Bytes, toBytes } from './cells.ts';
 import { type ComparatorMessage, type FilterMessage, messages } from './messages.ts';
 
-/** How a stored value compares with a given one: `less` is true where the stored one is less. */
+/** Compares a stored value with a given one. `less`: the stored value is less than the given one. */
 export const COMPARISONS = {
   less: 0,
   lessOrEqual: 1,
@@ -15,7 +15,7 @@ export type Comparison = keyof typeof COMPARISONS;
 
 const PACKAGE = 'org.apache.hadoop.hbase.filter.';
 
-/** A filter that servers apply; made by `filters`. */
+/** A filter that servers apply. `filters` creates it. */
 export interface Filter extends FilterMessage {}
 
 const PrefixFilter = messages.codec<{ prefix: Buffer }>('PrefixFilter');
@@ -30,10 +30,10 @@ const BinaryComparator = messages.codec<{ comparable: { value?: Buffer } }>('Bin
 const [ALL, ONE] = [1, 2];
 
 export const filters = {
-  /** Rows whose key begins so. Give a start row too: the servers read what comes before it otherwise. */
+  /** Rows whose key has this prefix. Set `start` too: otherwise the servers read all rows before the prefix. */
   prefix: (prefix: Bytes) => make('PrefixFilter', PrefixFilter.encode({ prefix: toBytes(prefix) })),
 
-  /** Cells whose qualifier begins so. */
+  /** Cells whose qualifier has this prefix. */
   columnPrefix: (prefix: Bytes) =>
     make('ColumnPrefixFilter', ColumnPrefixFilter.encode({ prefix: toBytes(prefix) })),
 
@@ -47,7 +47,7 @@ export const filters = {
       }),
     ),
 
-  /** Rows whose column compares so with a value; rows without the column too, if `orMissing` says so. */
+  /** Rows whose column compares as given with a value. With `orMissing`, also rows without the column. */
   columnValue(
     family: Bytes,
     qualifier: Bytes,
@@ -66,7 +66,7 @@ export const filters = {
     return make('SingleColumnValueFilter', bytes);
   },
 
-  /** At most so many rows of each region: use `limit` to bound a scan as a whole. */
+  /** At most this number of rows of each region. Use `limit` to bound the whole scan. */
   page: (rows: number) => make('PageFilter', PageFilter.encode({ pageSize: rows })),
 
   /** The first cell of each row: for counting rows. */
@@ -75,16 +75,16 @@ export const filters = {
   /** Cells without their values. */
   keyOnly: () => make('KeyOnlyFilter', KeyOnlyFilter.encode({ lenAsVal: false })),
 
-  /** What every one of them lets pass. */
+  /** Cells and rows that pass all of the filters. */
   all: (...parts: readonly Filter[]) =>
     make('FilterList', FilterList.encode({ operator: ALL!, filters: parts })),
 
-  /** What any of them lets pass. */
+  /** Cells and rows that pass at least one of the filters. */
   any: (...parts: readonly Filter[]) =>
     make('FilterList', FilterList.encode({ operator: ONE!, filters: parts })),
 } as const;
 
-/** Compares with these bytes; with none, as `null` does in a condition. */
+/** Compares with these bytes. Null is for a condition on an absent column. */
 export function binaryComparator(value: Buffer | null): ComparatorMessage {
   const comparable = value === null ? {} : { value };
   return {

@@ -1,16 +1,16 @@
 import { HBaseError } from './errors.ts';
 
-/** No answer is larger: the server's own bound on requests (hbase.ipc.max.request.size) is this, too. */
+/** The largest answer. It equals the server's bound on requests (hbase.ipc.max.request.size). */
 const MAX_FRAME = 256 * 1024 * 1024;
 
-/** Cuts a stream into frames behind 4-byte lengths. A frame that came in one chunk is a view of it. */
+/** Splits a stream into frames. Each has a length of 4 bytes before it. A frame within one chunk is a view of it. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #length = 0;
 
   /**
-   * The frames that end within this chunk.
-   * @throws {HBaseError} PROTOCOL for a length that no server of HBase sends.
+   * Returns the frames that end within this chunk.
+   * @throws {HBaseError} PROTOCOL for a length that HBase does not send.
    */
   *push(chunk: Buffer): Generator<Buffer> {
     this.#chunks.push(chunk);
@@ -20,7 +20,7 @@ export class FrameReader {
       if (this.#chunks[0]!.length < 4) this.#join();
       const size = this.#chunks[0]!.readInt32BE(0);
       if (size < 0 || size > MAX_FRAME) {
-        throw new HBaseError('PROTOCOL', `it sent a frame of ${size} bytes, as no HBase does`);
+        throw new HBaseError('PROTOCOL', `it sent a frame of ${size} bytes, which is not valid`);
       }
       const end = 4 + size;
       if (this.#length < end) return;

@@ -7,7 +7,7 @@ import { RegionIndex } from './region-index.ts';
 import type { Registry } from './registry.ts';
 import type { Row } from './row.ts';
 
-/** Scans hbase:meta; what it does about failures is its own. */
+/** Scans hbase:meta. It retries failures itself. */
 export type ScanMeta = (
   range: {
     readonly start: Buffer;
@@ -18,21 +18,21 @@ export type ScanMeta = (
   deadline: Deadline,
 ) => AsyncIterable<Row>;
 
-/** Which region is meant: the one that has the row, or the one with the rows before it (all rows: empty). */
+/** `at`: the region that contains the row. `before`: the region with the rows before it, or the last if it is empty. */
 export type Side = 'at' | 'before';
 
-/** A look-up brings regions before the one asked for along, as hbase.client.locate.prefetch.limit has it. */
+/** A look-up also reads regions before the requested one. The number is hbase.client.locate.prefetch.limit. */
 const PREFETCH = 10;
-/** Ids of regions are milliseconds: these come behind and before all of one start key. */
+/** Ids of regions are milliseconds. These sort after and before all ids of one start key. */
 const LAST_ID = '99999999999999';
 const FIRST_ID = '00000000000000';
 
-/** Where regions are, as far as it has been asked. Failures tell it what it no longer knows. */
+/** A cache of the locations of regions. A caller removes a location after a failure. */
 export class Locations {
   readonly #registry: Registry;
   readonly #scanMeta: ScanMeta;
   readonly #tables = new Map<string, RegionIndex>();
-  /** The last look-up of each table: the next waits for it, and mostly finds its answer there. */
+  /** The current look-up of each table. The next one waits for it, because it usually finds the same regions. */
   readonly #lookUps = new Map<string, Promise<unknown>>();
   #meta: Region | null = null;
   #findingMeta: Promise<Region> | null = null;
@@ -43,14 +43,15 @@ export class Locations {
   }
 
   /**
-   * @throws {HBaseError} TABLE_NOT_FOUND or TABLE_DISABLED for good; UNAVAILABLE while no server has the region.
+   * @throws {HBaseError} TABLE_NOT_FOUND or TABLE_DISABLED, which are final, or UNAVAILABLE while no server has the
+   * region.
    */
   async locate(table: string, row: Buffer, side: Side, deadline: Deadline): Promise<Region> {
     if (table === META_TABLE) return this.#locateMeta(deadline);
     const known = this.#tables.get(table)?.find(row, side);
     if (known !== undefined) return known;
     for (let other = this.#lookUps.get(table); other !== undefined; other = this.#lookUps.get(table)) {
-      // Its deadline is not ours.
+      // The other look-up has another deadline.
       if (!(await settled(other, deadline))) throw tooLate(table);
       const found = this.#tables.get(table)?.find(row, side);
       if (found !== undefined) return found;
@@ -64,19 +65,19 @@ export class Locations {
     }
   }
 
-  /** Where the region with a row is, if that is known without asking. */
+  /** The region that contains a row, if its location is cached. */
   known(table: string, row: Buffer): Region | undefined {
     return table === META_TABLE ? (this.#meta ?? undefined) : this.#tables.get(table)?.find(row, 'at');
   }
 
-  /** All regions of a table in the order of keys, fresh from hbase:meta; those that are nowhere have no server. */
+  /** All regions of a table in key order, read from hbase:meta. `region` is null if no server has the region. */
   async all(table: string, deadline: Deadline): Promise<MetaRow[]> {
     if (table === META_TABLE) {
       const region = await this.#locateMeta(deadline);
       return [{ ...region, isOffline: false, replica: 0, state: 'OPEN', region }];
     }
     const rows: MetaRow[] = [];
-    // No table's name has a space: this comes behind all of its regions and before the next table's.
+    // A table name has no space, so this key sorts after all regions of the table and before those of the next one.
     const [start, stop] = [metaKey(table, EMPTY, ''), metaKey(`${table} `, EMPTY, '')];
     for await (const row of this.#scanMeta({ start, stop, reversed: false, limit: Infinity }, deadline)) {
       const found = readMetaRow(row);
@@ -87,7 +88,7 @@ export class Locations {
     return rows;
   }
 
-  /** To be asked for again. */
+  /** Removes a region, so that the next call looks it up again. */
   forget(region: Region): void {
     if (region.table === META_TABLE) {
       if (this.#meta === region) this.#meta = null;
@@ -96,7 +97,7 @@ export class Locations {
     this.#tables.get(region.table)?.delete(region);
   }
 
-  /** After a table was dropped, truncated or disabled. */
+  /** Removes all regions of a table that was dropped, truncated or disabled. */
   forgetTable(table: string): void {
     this.#tables.delete(table);
   }
@@ -118,7 +119,7 @@ export class Locations {
   }
 
   async #lookUp(table: string, row: Buffer, side: Side, deadline: Deadline): Promise<Region> {
-    // A region's row in hbase:meta is `table,start,id.encoded.`; its comparator compares the three parts.
+    // The key of a region in hbase:meta is `table,start,id.encoded.`. HBase compares the three parts one by one.
     const start =
       side === 'at'
         ? metaKey(table, row, LAST_ID)
@@ -171,7 +172,7 @@ export class Locations {
 }
 
 function tooLate(table: string): HBaseError {
-  return new HBaseError('TIMEOUT', `where ${table} is was not found out in time`, { remedy: 'wait' });
+  return new HBaseError('TIMEOUT', `the region of ${table} was not found in time`, { remedy: 'wait' });
 }
 
 function covers({ start, end }: MetaRow, row: Buffer, side: Side): boolean {

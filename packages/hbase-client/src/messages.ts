@@ -1,6 +1,6 @@
 import { type Int64, Messages } from './codec.ts';
 
-// Fields of messages.proto, as far as they are set or read here. What the wire leaves out reads as 0, false, '' or no bytes.
+// The fields of messages.proto that this client sets or reads. A field that is not sent is 0, false, '' or no bytes.
 
 export interface ServerName {
   readonly hostName: string;
@@ -61,7 +61,7 @@ export interface RegionInfoMessage {
   readonly replicaId: number;
 }
 
-/** hbase:meta keeps one per table, in column table:state. */
+/** hbase:meta has one per table, in the column table:state. */
 export const TABLE_STATES = { enabled: 0, disabled: 1, disabling: 2, enabling: 3 } as const;
 
 export const REGION_NAME = 1;
@@ -205,7 +205,7 @@ export const ResponseHeader = messages.codec<ResponseHeader>('ResponseHeader');
 export const TableState = messages.codec<{ readonly state: number }>('TableState');
 export const RegionInfo = messages.codec<RegionInfoMessage>('RegionInfo');
 
-/** What znodes hold behind their PBUF magic. */
+/** The content of znodes after the magic `PBUF`. */
 export const MetaRegionServer = messages.codec<{ readonly server: ServerName }>('MetaRegionServer');
 export const ActiveMaster = messages.codec<{ readonly master: ServerName }>('Master');
 export const RegionServerInfo = messages.codec<{ readonly versionInfo: VersionInfo | null }>(

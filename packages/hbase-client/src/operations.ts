@@ -15,7 +15,7 @@ export interface Columns {
   readonly qualifiers?: readonly Bytes[];
 }
 
-/** What a read may leave out. */
+/** Restricts what a read returns. */
 export interface ReadOptions {
   /** Default: all families. */
   readonly columns?: readonly Columns[];
@@ -24,7 +24,7 @@ export interface ReadOptions {
   readonly timeRange?: TimeRange;
   /** Versions per column, newest first. Default 1. */
   readonly maxVersions?: number;
-  /** False spares the server's block cache, for what is read once. Default true. */
+  /** False: the server does not cache the blocks. Use it for data that is read once. Default true. */
   readonly cacheBlocks?: boolean;
 }
 
@@ -42,27 +42,27 @@ export interface NewCell {
   readonly family: Bytes;
   readonly qualifier: Bytes;
   readonly value: Bytes;
-  /** Milliseconds since the epoch; default: when the server gets it. */
+  /** Milliseconds since the epoch. Default: when the server receives the cell. */
   readonly timestamp?: number;
 }
 
-/** Whether a write is in the server's log when it resolves. Default: as the table says, which is `sync` mostly. */
+/** Whether a write is in the server's log when it resolves. Default: the setting of the table, usually `sync`. */
 export type Durability = keyof typeof DURABILITIES;
 
 export interface Put {
   readonly type: 'put';
   readonly row: Bytes;
-  /** At least one. */
+  /** At least one cell. */
   readonly cells: readonly NewCell[];
   readonly durability?: Durability;
 }
 
-/** Without `qualifier`, all columns of the family; versions up to `timestamp`, if it is given. */
+/** Without `qualifier`: all columns of the family. With `timestamp`: only versions up to it. */
 export interface DeletedColumn {
   readonly family: Bytes;
   readonly qualifier?: Bytes;
   readonly timestamp?: number;
-  /** Only the version of exactly `timestamp`; without one, the newest. */
+  /** Deletes only the version with exactly `timestamp`, or without a timestamp the newest version. */
   readonly oneVersion?: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface Delete {
   readonly row: Bytes;
   /** Default: the whole row. */
   readonly columns?: readonly DeletedColumn[];
-  /** Of the whole row: only what is not newer. Default: when the server gets it. */
+  /** For the whole row: deletes only cells that are not newer. Default: when the server receives the call. */
   readonly timestamp?: number;
   readonly durability?: Durability;
 }
@@ -97,28 +97,28 @@ export interface Append {
 export type Mutation = Put | Delete | Increment | Append;
 export type Operation = Get | Mutation;
 
-/** What `checkAndMutate` asks first. */
+/** The condition of `checkAndMutate`. */
 export interface Condition {
   readonly family: Bytes;
   readonly qualifier: Bytes;
   /** Default `equal`. */
   readonly comparison?: Comparison;
-  /** Null: the column is absent. HBase does not tell an empty value from none here. */
+  /** Null: the column is absent. In a condition, HBase treats an empty value as absent. */
   readonly value: Bytes | null;
   readonly timeRange?: TimeRange;
 }
 
-/** An operation as it is sent: its cells travel in the cell block. */
+/** An operation in the form that is sent. Its cells are sent in the cell block. */
 export interface Prepared {
   readonly row: Buffer;
   readonly get: GetMessage | null;
   readonly mutation: MutationMessage | null;
   readonly cells: readonly RawCell[];
-  /** Carried out twice it does harm: increments and appends. */
+  /** Whether the operation must not be applied twice: increments and appends. */
   readonly isDelicate: boolean;
 }
 
-/** @throws {TypeError} for what HBase cannot store. */
+/** @throws {TypeError} for an operation that HBase cannot store. */
 export function prepare(operation: Operation): Prepared {
   const row = rowKey(operation.row);
   if (operation.type === 'get') {
@@ -145,7 +145,7 @@ export function getMessage(row: Buffer, options: ReadOptions): GetMessage {
   return { row, ...readMessage(options) };
 }
 
-/** What gets and scans share. */
+/** The fields that gets and scans have in common. */
 export function readMessage(options: ReadOptions): Omit<GetMessage, 'row'> {
   const { columns, filter, timeRange, maxVersions, cacheBlocks } = options;
   return {

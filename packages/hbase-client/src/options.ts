@@ -1,23 +1,23 @@
 import { userInfo } from 'node:os';
 
 export interface HBaseClientOptions {
-  /** `host` or `host:port` (2181), comma-separated or as a list: where ZooKeeper is. */
+  /** The ZooKeeper servers: `host` or `host:port` (2181), comma-separated or as a list. */
   readonly zookeeper?: string | readonly string[];
-  /** The cluster's place in ZooKeeper (`zookeeper.znode.parent`). Default `/hbase`. */
+  /** The cluster's path in ZooKeeper (`zookeeper.znode.parent`). Default `/hbase`. */
   readonly znodeParent?: string;
-  /** Instead of ZooKeeper: `host` or `host:port` (16000) of the masters, which tell the same. */
+  /** Instead of ZooKeeper: `host` or `host:port` (16000) of the masters. */
   readonly masters?: string | readonly string[];
-  /** Whom to be, where the cluster does not ask for proof. Default: the user of this process. */
+  /** The user name for simple authentication. Default: the user of this process. */
   readonly user?: string;
   /** For `open` as a whole, and for each connection. Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** For a call as a whole, all tries included; a call may name another. Default 30,000. */
+  /** For a whole call, with all its tries. A call can override it. Default 30,000. */
   readonly timeoutMs?: number;
-  /** For one try at one server, after which the region is looked for again. Default 10,000. */
+  /** For one try at one server. After it, the region is looked up again. Default 10,000. */
   readonly tryTimeoutMs?: number;
-  /** Calls that await an answer per server; more wait here. Default 256. */
+  /** The most calls per server that await an answer. More calls wait in this process. Default 256. */
   readonly maxInFlight?: number;
-  /** Calls that wait here per server; more are OVERLOADED. Default 10,000. */
+  /** The most calls per server that wait in this process. More calls are OVERLOADED. Default 10,000. */
   readonly maxWaiting?: number;
 }
 
@@ -43,12 +43,12 @@ const MASTER_PORT = 16_000;
 const LONGEST_MS = 2 ** 31 - 1;
 const MOST_CALLS = 1_000_000;
 
-/** Checks and completes the options. @throws {TypeError} naming the one that is wrong. */
+/** Checks the options and adds the defaults. @throws {TypeError} with the name of the wrong option. */
 export function readOptions(options: HBaseClientOptions): Settings {
   const zookeeper = hosts('zookeeper', options.zookeeper ?? [], ZOOKEEPER_PORT);
   const masters = hosts('masters', options.masters ?? [], MASTER_PORT);
   if ((zookeeper.length === 0) === (masters.length === 0)) {
-    throw new TypeError('give either zookeeper or masters: where the cluster is to be asked for');
+    throw new TypeError('give either zookeeper or masters, to find the cluster');
   }
   const znodeParent = options.znodeParent ?? '/hbase';
   if (!/^\/.*[^/]$/.test(znodeParent)) throw new TypeError('znodeParent is a path such as /hbase');
@@ -69,7 +69,7 @@ function currentUser(): string {
   try {
     return userInfo().username;
   } catch {
-    // Without a name in the password file, as in a container.
+    // The user has no name in the password file, for example in a container.
     return String(process.getuid?.() ?? 'nobody');
   }
 }

@@ -17,11 +17,11 @@ const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * Has the master carry out a procedure, and waits for its end. A nonce lets the request be made again, also to a
- * master that has taken over, without its being carried out twice.
+ * Starts a procedure on the master, and waits for its end. Because of its nonce, the request can be repeated, also at a
+ * new master, and the procedure runs only once.
  *
- * @param what for messages: `create table t`
- * @throws {HBaseError} OUTCOME_UNKNOWN when it has not ended by the deadline.
+ * @param what the operation, for messages, such as `create table t`
+ * @throws {HBaseError} OUTCOME_UNKNOWN if the procedure has not ended by the deadline.
  */
 export async function carryOut<Request>(
   cluster: Cluster,
@@ -37,14 +37,14 @@ export async function carryOut<Request>(
     const result = await askFor(cluster, what, procId, deadline);
     if (result.state === PROCEDURE_STATES.finished) return checkResult(result, what);
     if (result.state !== PROCEDURE_STATES.running) {
-      throw unknown(`${what}: the master knows nothing of procedure ${number}`);
+      throw unknown(`${what}: the master has no procedure ${number}`);
     }
     if (deadline.left <= pause) throw unknown(`${what}: procedure ${number} has not ended by the deadline`);
     await cluster.pauses.wait(pause);
   }
 }
 
-/** @throws {HBaseError} OUTCOME_UNKNOWN: the procedure goes on whoever may ask for it. */
+/** @throws {HBaseError} OUTCOME_UNKNOWN: the procedure continues even if its state cannot be read. */
 async function askFor(
   cluster: Cluster,
   what: string,
@@ -62,7 +62,7 @@ function checkResult({ exception }: ProcedureResult, what: string): void {
   if (exception === null) return;
   const { className = '', message = '' } = exception.genericException ?? {};
   const trace = message === '' ? className : `${className}: ${message}`;
-  // It is over, so that the same request would find the same.
+  // The procedure has ended, so a retry of the request would return the same result.
   throw fromRemote(
     { name: className, trace, doNotRetry: true, overloaded: false },
     { host: 'the master', what },
@@ -70,6 +70,6 @@ function checkResult({ exception }: ProcedureResult, what: string): void {
 }
 
 function unknown(message: string, cause?: unknown): HBaseError {
-  const hint = 'the master may still be at it: ask for the state it is to bring about';
+  const hint = 'the master may still be working on it: check the state of the table, region or namespace';
   return new HBaseError('OUTCOME_UNKNOWN', message, { maybeApplied: true, hint, cause });
 }

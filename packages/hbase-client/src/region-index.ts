@@ -1,21 +1,21 @@
 import type { Region } from './region.ts';
 
-/** Regions of one table by key. What overlaps is never kept: the newer word counts. */
+/** Regions of one table by key. A new region replaces all regions that it overlaps. */
 export class RegionIndex {
-  /** Ascending by start. */
+  /** In ascending order of their start. */
   readonly #regions: Region[] = [];
 
   get size(): number {
     return this.#regions.length;
   }
 
-  /** The region that has `row`, or the one with the rows just before it (the last one when `row` is empty). */
+  /** The region that contains `row`, or the one with the rows just before it (the last one if `row` is empty). */
   find(row: Buffer, side: 'at' | 'before'): Region | undefined {
     if (side === 'before' && row.length === 0) {
       const last = this.#regions.at(-1);
       return last?.end.length === 0 ? last : undefined;
     }
-    // The first region that starts behind what is looked for.
+    // The index of the first region that starts after the requested one.
     const behind = this.#firstWhere((start) =>
       side === 'at' ? start.compare(row) > 0 : start.compare(row) >= 0,
     );
@@ -34,13 +34,13 @@ export class RegionIndex {
     this.#regions.splice(from, Math.max(to, from) - from, region);
   }
 
-  /** Unless another word about its place has come meanwhile. */
+  /** Does nothing if another region has replaced this one. */
   delete(region: Region): void {
     const at = this.#regions.indexOf(region);
     if (at !== -1) this.#regions.splice(at, 1);
   }
 
-  /** Binary search; `is` holds from some region on. */
+  /** Binary search for the index of the first region for which `is` is true. It must be true for all later ones. */
   #firstWhere(is: (start: Buffer) => boolean): number {
     let [low, high] = [0, this.#regions.length];
     while (low < high) {

@@ -7,29 +7,29 @@ import type { ServerAddress } from './servers.ts';
 
 export const META_TABLE = 'hbase:meta';
 
-/** A region and who serves it. Its key range is [start, end); an empty end is the end of the table. */
+/** A region and its server. Its key range is [start, end). An empty end is the end of the table. */
 export interface Region {
   readonly table: string;
-  /** As the server knows it. */
+  /** The name that the server uses. */
   readonly name: Buffer;
   /** The name for messages. */
   readonly label: string;
   readonly start: Buffer;
   readonly end: Buffer;
   readonly server: ServerAddress;
-  /** Tells the server from one that listens at the same place after a restart. */
+  /** Distinguishes the server from one that has the same address after a restart. */
   readonly startCode: string;
 }
 
-/** A row of hbase:meta: the region, and in which state it is. */
+/** A row of hbase:meta: the region and its state. */
 export interface MetaRow {
   readonly table: string;
-  /** The region's, as the server knows it. */
+  /** The name of the region that the server uses. */
   readonly name: Buffer;
   readonly start: Buffer;
   readonly end: Buffer;
   readonly isOffline: boolean;
-  /** Copy number; 0 is the one that takes writes. */
+  /** The number of the replica. Replica 0 accepts writes. */
   readonly replica: number;
   /** RegionState.State; empty in tables of HBase 1. */
   readonly state: string;
@@ -59,7 +59,7 @@ export function specify({ name }: Region): RegionSpecifier {
   return { type: REGION_NAME, value: name };
 }
 
-/** Null for rows of other kinds (tables' states). Keys are copied: they outlive the answer they came in. */
+/** Null for other rows (states of tables). Keys are copied, because they are kept longer than the answer. */
 export function readMetaRow(row: Row): MetaRow | null {
   const bytes = row.value(INFO, REGION_INFO);
   if (bytes === undefined || bytes.length === 0) return null;
@@ -82,7 +82,7 @@ export function readMetaRow(row: Row): MetaRow | null {
   };
 }
 
-/** A table's name as HBase writes it: the namespace `default` is left out. */
+/** A table's name in the form that HBase prints: without the namespace `default`. */
 export function tableLabel(namespace: string, qualifier: string): string {
   return namespace === 'default' ? qualifier : `${namespace}:${qualifier}`;
 }
@@ -94,7 +94,7 @@ function readAddress(bytes: Buffer | undefined): ServerAddress | null {
   return { host: text.slice(0, colon), port: Number(text.slice(colon + 1)) };
 }
 
-/** As Bytes.toStringBinary has it, cut where keys are long. */
+/** A name in the form of Bytes.toStringBinary. A long name is shortened. */
 export function label(name: Buffer): string {
   const text = name.toString('latin1').replace(/[^\x20-\x7e]/g, (char) => {
     return `\\x${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;

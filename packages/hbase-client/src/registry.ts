@@ -13,9 +13,9 @@ import {
 import type { ServerAddress, Servers } from './servers.ts';
 import { readZnodes, type ZooKeeperHost } from './zookeeper.ts';
 
-/** Where a cluster begins: who serves hbase:meta, and who is its master now. */
+/** Finds the server of hbase:meta and the active master of a cluster. */
 export interface Registry {
-  /** Where it asks, for messages. */
+  /** The servers that it uses, for messages. */
   readonly place: string;
   metaServer(deadline: Deadline): Promise<ServerAddress>;
   activeMaster(deadline: Deadline): Promise<ServerAddress>;
@@ -24,7 +24,7 @@ export interface Registry {
 const OLDEST = [2, 4] as const;
 const HINT = 'HBase 2.4 or later is needed';
 
-/** Finds them in ZooKeeper, as HBase up to 2.x does by default. */
+/** Finds the servers in ZooKeeper, as HBase's client does by default up to 2.x. */
 export class ZooKeeperRegistry implements Registry {
   readonly place: string;
   readonly #hosts: readonly ZooKeeperHost[];
@@ -33,7 +33,7 @@ export class ZooKeeperRegistry implements Registry {
   readonly #signal: AbortSignal;
   #isChecked = false;
 
-  /** @param tryMs for one look-up, which may be one of many tries. */
+  /** @param tryMs the timeout of one look-up. A look-up can be repeated. */
   constructor(hosts: readonly ZooKeeperHost[], parent: string, tryMs: number, signal: AbortSignal) {
     this.#tryMs = tryMs;
     this.#hosts = hosts;
@@ -58,12 +58,12 @@ export class ZooKeeperRegistry implements Registry {
     return toAddress(master);
   }
 
-  /** Region servers put their version where they say that they live. */
+  /** Each running region server has a znode with its version. */
   async #checkVersion(server: ServerName, deadline: Deadline): Promise<void> {
     const { hostName, port, startCode } = server;
     const path = `${this.#parent}/rs/${hostName},${port},${toNumber(startCode)}`;
     const [bytes] = await this.#znodes([path], deadline);
-    // Absent while it starts or dies.
+    // The znode does not exist while the server starts or after it has crashed.
     if (bytes == null) return;
     const { versionInfo } = RegionServerInfo.decode(withoutMagic(bytes, path));
     if (versionInfo !== null) checkVersion(versionInfo, `${hostName}:${port}`);
@@ -99,7 +99,7 @@ export class ZooKeeperRegistry implements Registry {
   }
 }
 
-/** Asks the masters themselves (ClientMetaService), which needs no way to ZooKeeper. */
+/** Finds the servers through the masters (ClientMetaService), without a connection to ZooKeeper. */
 export class MasterRegistry implements Registry {
   readonly place: string;
   readonly #masters: readonly ServerAddress[];
@@ -161,15 +161,15 @@ function toAddress({ hostName, port }: ServerName): ServerAddress {
 }
 
 /**
- * What znodes and cells of hbase:meta hold is marked: znodes by 0xff, an id behind its length and `PBUF`
- * (RecoverableZooKeeper, ProtobufMagic), cells by `PBUF` alone.
+ * The content of znodes and of cells of hbase:meta has a prefix. In znodes it is 0xff, the length of an id, the id and
+ * `PBUF` (RecoverableZooKeeper, ProtobufMagic). In cells it is only `PBUF`.
  */
 function withoutMagic(bytes: Buffer, path: string): Buffer {
   if (bytes.length < 5 || bytes[0] !== 0xff) throw new Error(`${path} has no magic`);
   return unmarked(bytes.subarray(5 + bytes.readInt32BE(1)));
 }
 
-/** @throws {Error} when it does not begin with `PBUF`. */
+/** @throws {Error} if the bytes do not begin with `PBUF`. */
 export function unmarked(bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 4) !== 'PBUF') throw new Error('PBUF is missing');
   return bytes.subarray(4);

@@ -5,10 +5,10 @@ import { HBaseError } from './errors.ts';
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
-/** A server that is too busy is left alone for longer. */
+/** Pauses are this much longer for a server that is too busy. */
 const BUSY_FACTOR = 5;
 
-/** Pauses that end with the client. */
+/** Pauses that end when the client is closed. */
 export class Pauses {
   readonly #controller = new AbortController();
 
@@ -35,7 +35,7 @@ export class Pauses {
   }
 }
 
-/** What a call does about failures until its deadline: pauses that double, and an error that tells all of it. */
+/** The retries of a call until its deadline: pauses that double, and an error with the number of tries. */
 export class Retry {
   readonly #deadline: Deadline;
   readonly #pauses: Pauses;
@@ -50,18 +50,18 @@ export class Retry {
     this.#isWrite = isWrite;
   }
 
-  /** Resolves after a pause when another try may help; else throws what the caller is to know. */
+  /** Resolves after a pause if another try may help. Otherwise throws the error for the caller. */
   async afterFailure(error: unknown): Promise<void> {
     const failure = this.note(error);
     if (!(await this.pause(failure))) throw this.verdict(failure);
   }
 
-  /** False, at once, when another try does not help or would come too late. */
+  /** Resolves to false at once if another try does not help or would be too late. */
   async pause({ remedy }: HBaseError): Promise<boolean> {
     if (remedy === 'none') return false;
     const factor = remedy === 'wait' ? BUSY_FACTOR : 1;
     const longest = Math.min(FIRST_PAUSE_MS * factor * 2 ** Math.min(this.#tries - 1, 10), LONGEST_PAUSE_MS);
-    // Jitter, so that many calls that failed together do not come back together.
+    // Jitter, so that calls that failed at the same time do not retry at the same time.
     const pause = longest * (0.5 + Math.random() / 2);
     if (this.#deadline.left <= pause) return false;
     await this.#pauses.wait(pause);
@@ -69,16 +69,16 @@ export class Retry {
     return true;
   }
 
-  /** Counts a failure in; anything but an HBaseError is a mistake of ours and thrown as it is. */
+  /** Records a failure. An error other than HBaseError is a bug in this client, and is thrown unchanged. */
   note(error: unknown): HBaseError {
     const failure = expected(error);
     this.#maybeApplied ||= this.#isWrite && failure.maybeApplied;
     return failure;
   }
 
-  /** The failure as the caller is to know it. Whether something was changed counts most. */
+  /** The error for the caller. It is OUTCOME_UNKNOWN if the call may have changed something. */
   verdict(failure: HBaseError, maybeApplied: boolean = this.#maybeApplied): HBaseError {
-    // A refusal says something itself, if only of the last try.
+    // A refusal is the answer of a server, so its code is kept, although it is only about the last try.
     const says = failure.remedy === 'none' && failure.code !== 'CLOSED' && failure.code !== 'PROTOCOL';
     const code = maybeApplied && !says ? 'OUTCOME_UNKNOWN' : failure.code;
     if (code === failure.code && this.#tries === 1 && failure.maybeApplied === maybeApplied) return failure;
@@ -97,7 +97,7 @@ export class Retry {
   }
 }
 
-/** @throws what is no HBaseError. */
+/** @throws the error if it is not an HBaseError. */
 export function expected(error: unknown): HBaseError {
   if (error instanceof HBaseError) return error;
   throw error;

@@ -2,7 +2,7 @@ import { type Bytes, type Cell, type CellReader, EMPTY, toBytes } from './cells.
 import { HBaseError } from './errors.ts';
 import type { ResultMessage } from './messages.ts';
 
-/** A row that was read: its cells by family, qualifier, and newest version first. */
+/** A row that was read. Its cells are ordered by family and qualifier, newest version first. */
 export class Row {
   readonly cells: readonly Cell[];
 
@@ -14,7 +14,7 @@ export class Row {
     return this.cells[0]?.row ?? EMPTY;
   }
 
-  /** The newest value in a column, if it has one. */
+  /** The newest value in a column, or undefined. */
   value(family: Bytes, qualifier: Bytes): Buffer | undefined {
     return this.cell(family, qualifier)?.value;
   }
@@ -29,12 +29,12 @@ export class Row {
 export function readResult(result: ResultMessage | null, cells: CellReader): Cell[] {
   if (result === null) return [];
   if (result.cell.length > 0) {
-    throw new HBaseError('PROTOCOL', 'the server sends cells without the codec that it was asked for');
+    throw new HBaseError('PROTOCOL', 'the server sends cells without the requested codec');
   }
   return cells.take(result.associatedCellCount);
 }
 
-/** Null for a row without cells: HBase knows no empty rows. */
+/** Null for a row without cells: HBase has no empty rows. */
 export function toRow(cells: readonly Cell[]): Row | null {
   return cells.length === 0 ? null : new Row(cells);
 }

@@ -8,19 +8,19 @@ import { type Region, specify } from './region.ts';
 import { Retry } from './retry.ts';
 import { Row } from './row.ts';
 
-/** What to scan, in bytes. */
+/** The range and the options of a scan. Keys are bytes. */
 export interface ScanPlan {
   readonly table: string;
-  /** Where to begin; empty is the first row, or the last when reversed. */
+  /** The first key. Empty: the first row, or the last row if reversed. */
   readonly start: Buffer;
   readonly includeStart: boolean;
-  /** Where to end; empty is the other end of the table. */
+  /** The last key. Empty: the other end of the table. */
   readonly stop: Buffer;
   readonly includeStop: boolean;
   readonly reversed: boolean;
-  /** Rows; Infinity for all. */
+  /** The most rows. Infinity: all. */
   readonly limit: number;
-  /** Rows that one answer may have at most; Infinity: as many as fit its size. */
+  /** The most rows of one answer. Infinity: as many as fit its size. */
   readonly pageRows: number;
   readonly message: Omit<
     ScanMessage,
@@ -28,32 +28,32 @@ export interface ScanPlan {
   >;
 }
 
-/** A scanner that a region server keeps for us. */
+/** An open scanner on a region server. */
 interface OpenScanner {
   readonly region: Region;
   readonly id: Int64;
-  /** Milliseconds that it is kept between calls. */
+  /** Milliseconds that the server keeps it between calls. */
   readonly ttl: number;
   nextSeq: number;
 }
 
 const ALL_ROWS = 0x7fff_ffff;
-/** A consumer may think about one page for so many thirds of the lease; after that reading on opens a new scanner. */
+/** The most renewals for one page, one per third of the lease. After these, the next page needs a new scanner. */
 const MAX_RENEWALS = 60;
 const CLOSE_MS = 2000;
 
 /**
- * Rows of a key range, page by page over any number of regions. A region is scanned by a scanner at its server; when
- * that is lost (the region moved or was split, the server died, the lease ended), another one goes on behind the
- * last whole row. So no row comes twice or is left out that was there all the time; it is no snapshot.
+ * Reads the rows of a key range, page by page, over any number of regions. Each region has a scanner at its server. If
+ * the scanner is lost (the region moved or was split, the server crashed, the lease ended), another one continues after
+ * the last complete row. So each row that exists during the whole scan is read exactly once. A scan is not a snapshot.
  */
 export class Scanner {
   readonly #cluster: Caller;
   readonly #plan: ScanPlan;
-  /** The next row is at or behind this. */
+  /** The next row is at or after this one. */
   #place: { readonly row: Buffer; readonly inclusive: boolean };
   #open: OpenScanner | null = null;
-  /** Cells of a row of which more are to come. */
+  /** The cells of an incomplete row. */
   #partial: Cell[] = [];
   #left: number;
   #isDone = false;
@@ -68,7 +68,7 @@ export class Scanner {
     this.#left = plan.limit;
   }
 
-  /** The next rows; none when there are no more. Answers without rows, as from a long filter, extend the deadline. */
+  /** The next rows, or none at the end. An answer without rows, as with a selective filter, extends the deadline. */
   async next(timeoutMs: number, overall?: Deadline): Promise<Row[]> {
     this.#clearLease();
     await this.#renewal;
@@ -96,7 +96,7 @@ export class Scanner {
     return [];
   }
 
-  /** Lets go of the scanner at the server; its answer is not waited for. */
+  /** Closes the scanner at the server. Does not wait for the answer. */
   close(): void {
     this.#clearLease();
     this.#isDone = true;
@@ -129,7 +129,7 @@ export class Scanner {
     this.#advance(rows);
     if (!message.moreResults || this.#left <= 0) {
       this.#isDone = true;
-      // By then the server has closed it, unless there was more in the region than was asked for.
+      // The server has closed the scanner, unless the region has more rows than were requested.
       if (message.moreResults && !isRegionDone) this.#retain(region, message);
       this.close();
     } else if (isRegionDone) {
@@ -172,21 +172,21 @@ export class Scanner {
   }
 
   #retain(region: Region, { scannerId, ttl }: ScanResponse): void {
-    // The call that opens it has no number.
+    // The call that opens the scanner has no number.
     if (this.#open === null) this.#open = { region, id: scannerId, ttl, nextSeq: 0 };
     else this.#open.nextSeq += 1;
   }
 
-  /** Whole rows of an answer; cells of one that goes on are kept. */
+  /** The complete rows of an answer. Cells of an incomplete row are kept. */
   #read({ cellsPerResult, partialFlagPerResult, results }: ScanResponse, cells: CellReader): Row[] {
     if (results.length > 0) {
-      throw new HBaseError('PROTOCOL', 'the server sends cells without the codec that it was asked for');
+      throw new HBaseError('PROTOCOL', 'the server sends cells without the requested codec');
     }
     const rows: Row[] = [];
     for (let index = 0; index < cellsPerResult.length; index += 1) {
       const found = cells.take(cellsPerResult[index]!);
       if (found.length === 0) continue;
-      // A result that was cut at the very end of its row is followed by the next row.
+      // A partial result that ends exactly at the end of its row is followed by the next row.
       if (this.#partial.length > 0 && !this.#partial[0]!.row.equals(found[0]!.row)) {
         rows.push(new Row(this.#partial));
         this.#partial = [];
@@ -209,7 +209,7 @@ export class Scanner {
     if (last !== undefined) this.#place = { row: Buffer.from(last.key), inclusive: false };
   }
 
-  /** Goes on to the next region, or ends behind the last. */
+  /** Continues with the next region, or ends after the last one. */
   #leave({ start, end }: Region): void {
     const { stop, includeStop, reversed } = this.#plan;
     const border = reversed ? start : end;
@@ -219,7 +219,8 @@ export class Scanner {
     }
     if (stop.length > 0) {
       const beyond = border.compare(stop);
-      // The border is the next region's first row going up, and this one's first going down.
+      // In ascending order, the border is the first row of the next region. In descending order, it is the first row of
+      // this region.
       if (reversed ? beyond <= 0 : beyond > 0 || (beyond === 0 && !includeStop)) {
         this.#isDone = true;
         return;
@@ -228,7 +229,7 @@ export class Scanner {
     this.#place = { row: border, inclusive: !reversed };
   }
 
-  /** While the consumer takes its time, the server is told now and then that the scanner is still wanted. */
+  /** Renews the lease of the scanner while the consumer processes a page. */
   #keepLease(): void {
     const open = this.#open;
     if (open === null || open.ttl <= 0) return;
@@ -241,7 +242,7 @@ export class Scanner {
       const deadline = this.#cluster.deadline(open.ttl / 3);
       this.#renewal = this.#cluster.servers
         .call(open.region.server, METHODS.scan, request, { deadline })
-        // What is wrong shows when the next page is asked for.
+        // An error is reported by the request for the next page.
         .then(
           () => {},
           () => {},
@@ -258,7 +259,7 @@ export class Scanner {
   }
 }
 
-/** Rows one by one; leaving the loop early lets go of the scanner. */
+/** Yields rows one by one. Closes the scanner at the end of the loop, also after a `break`. */
 export async function* scanRows(
   cluster: Caller,
   plan: ScanPlan,
@@ -277,7 +278,7 @@ export async function* scanRows(
   }
 }
 
-/** A plan for a range of hbase:meta, whose rows are few. */
+/** A plan for a range of hbase:meta, which has few rows. */
 export function metaPlan(range: {
   readonly start: Buffer;
   readonly stop: Buffer;

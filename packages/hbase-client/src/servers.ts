@@ -2,7 +2,7 @@ import type { Method } from './codec.ts';
 import { type Answer, type CallOptions, Connection } from './connection.ts';
 import { HBaseError } from './errors.ts';
 
-/** A server by where it listens. */
+/** The address on which a server listens. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
@@ -15,7 +15,7 @@ export interface ServersOptions {
   readonly maxWaiting: number;
 }
 
-/** Connections, one per server and service, made when they are needed. */
+/** The connections, one per server and service. They are opened when they are needed. */
 export class Servers {
   readonly #options: ServersOptions;
   readonly #connections = new Map<string, Connection>();
@@ -26,8 +26,8 @@ export class Servers {
   }
 
   /**
-   * Calls a method of any service on any server, once: nothing is retried here.
-   * @throws {HBaseError} whose `remedy` says what may help.
+   * Calls a method of any service on any server once, without a retry.
+   * @throws {HBaseError} with the `remedy` that may help.
    */
   async call<Request, Response>(
     server: ServerAddress,
@@ -39,7 +39,7 @@ export class Servers {
     return this.#connection(server, method.service).call(method, request, options);
   }
 
-  /** Ends all connections; calls under way fail. */
+  /** Ends all connections. Calls in progress fail. */
   close(): void {
     this.#closed = true;
     const error = new HBaseError('CLOSED', 'the client was closed during the call', { maybeApplied: true });

@@ -11,8 +11,8 @@ import { Retry } from './retry.ts';
 import { readResult } from './row.ts';
 
 /**
- * How often a call may be made: `repeat` where twice is as good as once; `nonce` where the server that may have
- * taken it knows it again, but no other does; `once` where a missing answer leaves the outcome unknown.
+ * Whether a call can be repeated. `repeat`: always, because it is idempotent. `nonce`: only at the server that may have
+ * applied it, because only that server recognizes the nonce. `once`: never. Without an answer, the outcome is unknown.
  */
 export type Repeat = 'repeat' | 'nonce' | 'once';
 
@@ -24,7 +24,7 @@ export interface OnRow {
   readonly repeat: Repeat;
 }
 
-/** Calls the server that has a row until it answers, or the deadline. */
+/** Calls the server that has a row, and retries until it answers or the deadline has passed. */
 export async function onRow<T>(
   caller: Caller,
   { table, row, deadline, isWrite, repeat }: OnRow,
@@ -53,12 +53,12 @@ export async function onRow<T>(
   }
 }
 
-/** One start of one server. */
+/** Identifies a server and its start: the identifier changes after a restart. */
 export function serverOf({ server, startCode }: Region): string {
   return `${server.host}:${server.port} ${startCode}`;
 }
 
-/** The cells of a row; none when it is not there. */
+/** The cells of a row, or none if the row does not exist. */
 export function getRow(
   caller: Caller,
   table: string,
@@ -85,7 +85,7 @@ export function rowExists(
   });
 }
 
-/** Resolves to the cells that the server answers with: those of an increment or append as they are now. */
+/** Resolves to the cells of the answer: for an increment or append, the new values. */
 export function mutateRow(
   caller: Caller,
   table: string,
@@ -116,7 +116,7 @@ export function checkAndMutateRow(
   deadline: Deadline,
 ): Promise<boolean> {
   const block = encodeCells(mutations.flatMap(({ cells }) => cells));
-  // Servers do not know a check again by its nonce: after the first it might fail by its own doing.
+  // Servers do not check the nonce of a checkAndMutate. After the first call, the condition can be false because of it.
   const target = { table, row: condition.row, deadline, isWrite: true, repeat: 'once' } as const;
   return onRow(caller, target, async (region) => {
     const options = { deadline, cells: block };
@@ -136,7 +136,7 @@ export function checkAndMutateRow(
   });
 }
 
-/** For a condition, HBase puts the given value on the left. */
+/** In a condition, HBase has the given value on the left of the comparison. */
 const SWAPPED = { less: 5, lessOrEqual: 4, equal: 2, notEqual: 3, greaterOrEqual: 1, greater: 0 } as const;
 
 export function conditionMessage(row: Buffer, condition: Condition): ConditionMessage {

@@ -3,7 +3,7 @@ import { tableLabel } from './region.ts';
 
 const DEFAULT_NAMESPACE = 'default';
 
-/** A table's name as the wire has it. @throws {TypeError} */
+/** The message for a table's name. @throws {TypeError} */
 export function readTableName(table: string): TableNameMessage {
   const [, namespace = DEFAULT_NAMESPACE, qualifier] =
     /^(?:([A-Za-z0-9_]+):)?([A-Za-z0-9_][A-Za-z0-9_.-]*)$/.exec(table) ?? [];
@@ -13,7 +13,7 @@ export function readTableName(table: string): TableNameMessage {
   return { namespace: Buffer.from(namespace), qualifier: Buffer.from(qualifier) };
 }
 
-/** As hbase:meta has it: the namespace `default` is left out. @throws {TypeError} */
+/** The name in hbase:meta: without the namespace `default`. @throws {TypeError} */
 export function shortTableName(table: string): string {
   const { namespace, qualifier } = readTableName(table);
   return tableLabel(namespace.toString(), qualifier.toString());

@@ -24,7 +24,7 @@ import { scanRows } from './scanner.ts';
 import { checkAndMutateRow, conditionMessage, getRow, mutateRow, rowExists } from './single.ts';
 
 export interface CallTimeout {
-  /** For the call as a whole, all tries included. Default: the client's. */
+  /** For the whole call, with all its tries. Default: the client's. */
   readonly timeoutMs?: number;
 }
 
@@ -33,23 +33,23 @@ export interface WriteOptions extends CallTimeout {
 }
 
 export interface ScanOptions extends ReadOptions {
-  /** First row; default the first of the table, or the last when reversed. */
+  /** The first row. Default: the first of the table, or the last if reversed. */
   readonly start?: Bytes;
   /** Default true. */
   readonly includeStart?: boolean;
-  /** Last row; default the other end of the table. */
+  /** The last row. Default: the other end of the table. */
   readonly stop?: Bytes;
   /** Default false. */
   readonly includeStop?: boolean;
   /** From the last row to the first. */
   readonly reversed?: boolean;
-  /** Rows; default all. */
+  /** The most rows. Default: all. */
   readonly limit?: number;
-  /** Rows that one answer may have at most; default as many as fit into `pageBytes`. */
+  /** The most rows of one answer. Default: as many as fit into `pageBytes`. */
   readonly pageRows?: number;
-  /** About so much one answer may hold. Default 2 MiB. */
+  /** The approximate largest size of one answer, in bytes. Default 2 MiB. */
   readonly pageBytes?: number;
-  /** For the next sign of life of the servers, from one page to the next. Default: the client's. */
+  /** For each page: the longest time without an answer from the servers. Default: the client's. */
   readonly timeoutMs?: number;
 }
 
@@ -58,7 +58,7 @@ export type DeleteOptions = Omit<Delete, 'type' | 'row'> & CallTimeout;
 const PAGE_BYTES = 2 * 1024 * 1024;
 const MAX_COUNT = 0x7fff_ffff;
 
-/** A table's rows. Costs nothing to make; whether there is such a table shows when it is used. */
+/** The rows of a table. The constructor does no I/O and does not check that the table exists. */
 export class Table {
   /** `name`, or `namespace:name`. */
   readonly name: string;
@@ -72,7 +72,7 @@ export class Table {
     this.name = name.replace(/^default:/, '');
   }
 
-  /** Null when the row is not there, or has nothing of what is asked for. */
+  /** Resolves to null if the row does not exist or has no matching cells. */
   async get(row: Bytes, options: ReadOptions & CallTimeout = {}): Promise<Row | null> {
     const prepared = prepare({ ...options, type: 'get', row });
     return toRow(await getRow(this.#cluster, this.name, prepared, this.#deadline(options)));
@@ -83,7 +83,7 @@ export class Table {
     return rowExists(this.#cluster, this.name, prepared, this.#deadline(options));
   }
 
-  /** Many rows, each where its key stands; null for those that are not there. Rejects when one cannot be read. */
+  /** Reads many rows. The result has the order of `rows`, with null for a missing row. Rejects if a read fails. */
   async getAll(
     rows: readonly (Bytes | Omit<Get, 'type'>)[],
     options: CallTimeout = {},
@@ -97,20 +97,20 @@ export class Table {
     await this.#mutate({ type: 'put', row, cells, ...durability(options) }, options);
   }
 
-  /** The whole row, or the columns named. */
+  /** Deletes the whole row, or the given columns. */
   async delete(row: Bytes, options: DeleteOptions = {}): Promise<void> {
     const { timeoutMs: _, ...rest } = options;
     await this.#mutate({ type: 'delete', row, ...rest }, options);
   }
 
-  /** Puts and deletes on any rows: not atomic as a whole. Rejects when one failed, with which ones in `failures`. */
+  /** Puts and deletes on any rows, not atomic as a whole. Rejects if one fails, with all failures in `failures`. */
   async mutateAll(mutations: readonly (Put | Delete)[], options: CallTimeout = {}): Promise<void> {
     whole(await this.batch(mutations, options), this.name);
   }
 
   /**
-   * Any operations on any rows, in calls to all servers at the same time. Those on one row are carried out in their
-   * order, unless one has to be tried again. Resolves to an answer per operation: a row, null for none, or an error.
+   * Any operations on any rows, in calls to all servers at the same time. Operations on one row are applied in their
+   * order, unless one must be retried. Resolves to an answer per operation: a row, null for no row, or an error.
    */
   async batch(
     operations: readonly Operation[],
@@ -122,7 +122,7 @@ export class Table {
     return answers.map((answer) => (answer instanceof HBaseError ? answer : toRow(answer)));
   }
 
-  /** Adds to a column that holds a long (8 bytes), 0 when it is absent; resolves to the sum. */
+  /** Adds to a column that contains a long (8 bytes). An absent column is 0. Resolves to the sum. */
   async increment(
     row: Bytes,
     family: Bytes,
@@ -136,7 +136,7 @@ export class Table {
     return cell.value.readBigInt64BE();
   }
 
-  /** Appends to what a column holds; resolves to what it holds then. */
+  /** Appends to the value of a column. Resolves to the new value. */
   async append(
     row: Bytes,
     family: Bytes,
@@ -151,8 +151,8 @@ export class Table {
   }
 
   /**
-   * Puts and deletes on one row, together and only if the condition holds for it; resolves to whether it did. When
-   * no answer came it is not tried again, but OUTCOME_UNKNOWN.
+   * Puts and deletes on one row, atomically and only if the condition is true for it. Resolves to whether it was true.
+   * A call without an answer is not retried: it is OUTCOME_UNKNOWN.
    */
   async checkAndMutate(
     row: Bytes,
@@ -169,8 +169,8 @@ export class Table {
   }
 
   /**
-   * Rows in the order of their keys, or backwards. Pages are read as the loop asks for them; leaving it early ends the
-   * scan. No snapshot: rows written meanwhile may be in it or not; rows that were there all the time are, once each.
+   * Rows in ascending or descending key order. A page is read when the loop needs it. A `break` ends the scan. A scan
+   * is not a snapshot: it can contain rows that are written during it. Rows that exist all the time occur once each.
    */
   scan(options: ScanOptions = {}): AsyncGenerator<Row, void, undefined> {
     const { start = EMPTY, includeStart = true, stop = EMPTY, includeStop = false } = options;
@@ -213,11 +213,11 @@ function durability({ durability }: WriteOptions): { readonly durability?: Durab
   return durability === undefined ? {} : { durability };
 }
 
-/** @throws {HBaseError} of the first that failed, with all of them in `failures`. */
+/** @throws {HBaseError} the error of one failed operation, with all failures in `failures`. */
 function whole(answers: readonly (Row | null | HBaseError)[], table: string): (Row | null)[] {
   const failures = answers.flatMap((error, index) => (error instanceof HBaseError ? [{ index, error }] : []));
   if (failures.length === 0) return answers as (Row | null)[];
-  // Of several, one whose outcome is unknown says most about what the caller has to do.
+  // An unknown outcome takes precedence, because the caller must handle it.
   const { error } = failures.find(({ error: { code } }) => code === 'OUTCOME_UNKNOWN') ?? failures[0]!;
   const { code, host, region, hint, exception, remedy } = error;
   const message = `${failures.length} of ${answers.length} operations on ${table} failed: ${error.message}`;

@@ -3,7 +3,7 @@ import type { Deadline } from './deadline.ts';
 import { HBaseError } from './errors.ts';
 import { FrameReader } from './frames.ts';
 
-// The few calls of ZooKeeper's protocol (org.apache.zookeeper.proto, zookeeper.jute 3.8) that reading a znode takes.
+// The calls of ZooKeeper's protocol (org.apache.zookeeper.proto, zookeeper.jute 3.8) that are needed to read a znode.
 const GET_DATA = 4;
 const CLOSE_SESSION = -11;
 const NO_NODE = -101;
@@ -16,9 +16,9 @@ export interface ZooKeeperHost {
 }
 
 /**
- * Reads znodes in a session of its own, which ends with the answer: places are looked up rarely, and a session kept
- * would be one more thing to lose. Null for a znode that is not there. Hosts are tried in turn.
- * @throws {HBaseError} UNREACHABLE naming every host, or ACCESS_DENIED.
+ * Reads znodes in a separate session, which ends after the answer. Look-ups are rare, so a permanent session is not
+ * needed. The result is null for a znode that does not exist. Hosts are tried one after the other.
+ * @throws {HBaseError} UNREACHABLE with the name of every host, or ACCESS_DENIED.
  */
 export async function readZnodes(
   hosts: readonly ZooKeeperHost[],
@@ -30,7 +30,7 @@ export async function readZnodes(
   const start = Math.floor(Math.random() * hosts.length);
   for (let index = 0; index < hosts.length; index += 1) {
     const host = hosts[(start + index) % hosts.length]!;
-    // One that does not answer leaves time for the others.
+    // Each host has only a share of the time, so that the others can be tried if it does not answer.
     const share = Math.max(deadline.left / (hosts.length - index), 1);
     try {
       return await readFrom(host, paths, share, signal);
@@ -104,16 +104,16 @@ function readFrom(
 }
 
 function notZooKeeper(error: HBaseError): Error {
-  return new Error(`it does not speak as ZooKeeper does (${error.message})`);
+  return new Error(`it does not use the ZooKeeper protocol (${error.message})`);
 }
 
 function readAnswer(frame: Buffer, path: string, host: string): Buffer | null {
   const code = frame.readInt32BE(12);
   if (code === NO_NODE) return null;
   if (code === NO_AUTH) {
-    throw new HBaseError('ACCESS_DENIED', `ZooKeeper ${host} does not let ${path} be read`, {
+    throw new HBaseError('ACCESS_DENIED', `ZooKeeper ${host} does not allow this client to read ${path}`, {
       host,
-      hint: 'this client does not log in to ZooKeeper: let everybody read the znode',
+      hint: 'this client does not log in to ZooKeeper: allow everyone to read the znode',
     });
   }
   if (code !== 0) throw new Error(`reading ${path} failed with error ${code}`);
@@ -121,7 +121,7 @@ function readAnswer(frame: Buffer, path: string, host: string): Buffer | null {
   return Buffer.from(frame.subarray(20, 20 + Math.max(length, 0)));
 }
 
-/** ConnectRequest: protocol version, last zxid, timeout, session id, password, read-only servers will do. */
+/** ConnectRequest: protocol version, last zxid, timeout, session id, password, read-only servers are accepted. */
 function connectRequest(): Buffer {
   const body = Buffer.alloc(4 + 8 + 4 + 8 + 4 + 16 + 1);
   body.writeInt32BE(SESSION_MS, 12);

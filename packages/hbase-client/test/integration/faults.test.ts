@@ -9,10 +9,10 @@ import { HBaseClient, type RegionLocation } from '../../src/index.ts';
 import { Load, type LoadReport } from '../support/load.ts';
 
 const SPLITS = ['2', '5', '8', 'b', 'e'];
-/** Longer than any recovery of servers takes, also on a busy machine. */
+/** Longer than any recovery of the servers, also on a busy machine. */
 const PATIENT_MS = 120_000;
 const PAUSE_MS = 20_000;
-/** How much later than its deadline a call may end on a busy machine. */
+/** The longest time after its deadline at which a call can end on a busy machine. */
 const MARGIN_MS = 3000;
 
 const started = await startOrSkip('hbase', () => startHbaseCluster({ regionServers: 3, masters: 2 }));
@@ -29,7 +29,7 @@ if ('skip' in started) {
     });
     after(() => client.close());
 
-    /** Runs `faults` on a table under load; what was acknowledged must be what HBase's own client finds. */
+    /** Runs `faults` on a table under load. HBase's own client must then find exactly the acknowledged rows. */
     async function underLoad(
       name: string,
       timeoutMs: number,
@@ -74,7 +74,7 @@ if ('skip' in started) {
       assert.ok(scans > 0);
     }
 
-    test('regions split, merge, move and are balanced without a call that fails', async () => {
+    test('no call fails while regions split, merge, move and are balanced', async () => {
       const report = await underLoad('changing', PATIENT_MS, async (load) => {
         const { admin } = client;
         const regions = (): Promise<RegionLocation[]> => admin.regions('changing');
@@ -86,7 +86,7 @@ if ('skip' in started) {
         await Promise.all(cut);
         assert.equal((await regions()).length, SPLITS.length + 1 + cuts.size);
         await load.progress();
-        // Halves of a split share files until those are compacted, and are not merged before.
+        // The halves of a split share files until a compaction, and cannot be merged before it.
         const neighbours = (await regions()).filter(({ start }) => ['8', 'b'].includes(start.toString()));
         await admin.mergeRegions(neighbours);
         await load.progress();
@@ -110,7 +110,7 @@ if ('skip' in started) {
       assertAllWell(report);
     });
 
-    test('a killed region server, that of hbase:meta, costs time and no row', async () => {
+    test('no row is lost when the region server of hbase:meta is killed', async () => {
       const victim = await serverOfMeta();
       const report = await underLoad('region_server_killed', PATIENT_MS, async (load) => {
         await victim.kill();
@@ -124,10 +124,10 @@ if ('skip' in started) {
       await victim.restart();
     });
 
-    test('a killed master is replaced, and calls on it go on with the other', async () => {
+    test('administration continues with the other master when the active one is killed', async () => {
       const report = await underLoad('master_killed', PATIENT_MS, async (load) => {
         await cluster.masters[0]!.kill();
-        // Nobody reads or writes by way of the master.
+        // Reads and writes do not use the master.
         await load.progress();
         await client.admin.createTable('after_failover', { families: { f: {} }, splitKeys: ['m'] });
         assert.equal((await client.admin.regions('after_failover')).length, 2);
@@ -137,12 +137,12 @@ if ('skip' in started) {
       assert.ok(report.longestMs < MARGIN_MS * 2, `a put took ${report.longestMs} ms`);
     });
 
-    test('a restart of ZooKeeper is not noticed by those who know where regions are', async () => {
+    test('a client with cached locations is not affected by a restart of ZooKeeper', async () => {
       const report = await underLoad('zookeeper_restarted', PATIENT_MS, async (load) => {
         await cluster.zookeeper.restart();
         await load.progress();
         await load.fullScan();
-        // Who knows nothing yet finds the cluster through it.
+        // A client without cached locations finds the cluster through ZooKeeper.
         const other = new HBaseClient({ zookeeper: `127.0.0.1:${cluster.port}` });
         await other.open();
         await other.table('zookeeper_restarted').put('x', [{ family: 'f', qualifier: 'q', value: 'x' }]);
@@ -152,7 +152,7 @@ if ('skip' in started) {
       assertAllWell(report);
     });
 
-    test('a region server that hangs for 20 s lets no call overrun its deadline', async () => {
+    test('no call exceeds its deadline while a region server hangs for 20 s', async () => {
       const timeoutMs = 3000;
       const victim = await serverOfMeta();
       const report = await underLoad('hanging', timeoutMs, async (load) => {
@@ -180,6 +180,6 @@ if ('skip' in started) {
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + PATIENT_MS; !(await condition()); await delay(100)) {
-    assert.ok(Date.now() < deadline, `waited in vain for ${what}`);
+    assert.ok(Date.now() < deadline, `timeout while waiting for ${what}`);
   }
 }

@@ -13,7 +13,7 @@ import { readOptions } from '../../src/options.ts';
 
 const CONNECT_MS = 1500;
 
-/** Opens a client that must fail within the connect timeout; resolves to how. */
+/** Opens a client, which must fail within the connect timeout. Resolves to the error. */
 async function openFails(options: HBaseClientOptions): Promise<HBaseError> {
   const client = new HBaseClient({ connectTimeoutMs: CONNECT_MS, ...options });
   const started = performance.now();
@@ -21,14 +21,14 @@ async function openFails(options: HBaseClientOptions): Promise<HBaseError> {
     () => assert.fail('it opened'),
     (reason: unknown) => reason,
   );
-  // A busy machine gets as much again.
+  // Twice the timeout, for a busy machine.
   assert.ok(performance.now() - started < 2 * CONNECT_MS);
   client.close();
   assert.ok(error instanceof HBaseError, String(error));
   return error;
 }
 
-/** Listens on loopback, and hands every chunk to `answer`. */
+/** Listens on loopback, and passes every chunk to `answer`. */
 async function listener(
   answer: (socket: Socket, chunk: Buffer) => void,
 ): Promise<{ place: string; server: Server }> {
@@ -41,8 +41,8 @@ async function listener(
   return { place: `127.0.0.1:${(server.address() as AddressInfo).port}`, server };
 }
 
-describe('what cannot be reached is named within the connect timeout', () => {
-  test('a closed port', async () => {
+describe('open fails within the connect timeout and names the host', () => {
+  test('when the port is closed', async () => {
     const { place, server } = await listener(() => {});
     server.close();
     await once(server, 'close');
@@ -52,13 +52,13 @@ describe('what cannot be reached is named within the connect timeout', () => {
     assert.match((await openFails({ masters: place })).message, new RegExp(place));
   });
 
-  test('a host that no name server knows', async () => {
+  test('when the host name cannot be resolved', async () => {
     const error = await openFails({ zookeeper: 'nosuchhost.invalid' });
     assert.equal(error.code, 'UNREACHABLE');
     assert.match(error.message, /nosuchhost\.invalid:2181/);
   });
 
-  test('a server that never answers, and the second of two that does not', async () => {
+  test('when a server, or each of two servers, does not answer', async () => {
     const { place, server } = await listener(() => {});
     const error = await openFails({ zookeeper: [place, place] });
     assert.equal(error.code, 'UNREACHABLE');
@@ -69,17 +69,17 @@ describe('what cannot be reached is named within the connect timeout', () => {
     server.close();
   });
 
-  test('a server of another kind', async () => {
+  test('when the server uses another protocol', async () => {
     const { place, server } = await listener((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     for (const options of [{ zookeeper: place }, { masters: place }]) {
       const error = await openFails(options);
-      assert.match(error.message, new RegExp(`${place}.* does not speak as`));
+      assert.match(error.message, new RegExp(`${place}.* does not use the`));
     }
     server.close();
   });
 
-  test('a ZooKeeper that leads to an HBase that is too old', async () => {
-    // The two answers of a real one, but for the version.
+  test('when the HBase that ZooKeeper names is too old', async () => {
+    // The two answers of a real ZooKeeper, with another version.
     const { place, server } = await listener(oldZooKeeper);
     const error = await openFails({ zookeeper: place });
     assert.equal(error.code, 'UNSUPPORTED_SERVER');
@@ -98,7 +98,7 @@ if ('skip' in started) {
   const zookeeper = `127.0.0.1:${server.port}`;
 
   describe('a real HBase', () => {
-    test('is found by its masters too', async () => {
+    test('is found through its masters too', async () => {
       const client = new HBaseClient({ zookeeper });
       const cluster = new Cluster(readOptions({ zookeeper }));
       const { host, port } = await cluster.registry.activeMaster(Deadline.after(10_000));
@@ -112,14 +112,14 @@ if ('skip' in started) {
       other.close();
     });
 
-    test('is not under another znode, which is said', async () => {
+    test('is not found under another znode, and the error contains the path', async () => {
       const error = await openFails({ zookeeper, znodeParent: '/elsewhere' });
       assert.equal(error.code, 'UNAVAILABLE');
       assert.match(error.message, /there is no \/elsewhere/);
       assert.match(error.hint ?? '', /zookeeper\.znode\.parent/);
     });
 
-    test('is left without a timer or a socket when the client is closed', async () => {
+    test('leaves no timer or socket in the client after close', async () => {
       const program = `
         import { HBaseClient } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)};
         const client = new HBaseClient({ zookeeper: ${JSON.stringify(zookeeper)} });
@@ -137,25 +137,25 @@ if ('skip' in started) {
         console.log((await Promise.all(codes)).join());
         const late = await table.get('1').catch((error) => error.code);
         const left = () => process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|Immediate/.test(name));
-        // A socket takes some turns of the event loop to close.
+        // A socket closes after some turns of the event loop.
         for (let turn = 0; turn < 20 && left().length > 0; turn += 1) await new Promise(setImmediate);
         console.log(late, left().length, left().join());
       `;
       const args = ['--input-type=module-typescript', '--eval', program];
       const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
       const [codes, late] = stdout.split('\n').map((line) => line.trim());
-      // A page that was read before is still handed out.
+      // A page that was read before the close can still be returned.
       assert.match(codes!, /^CLOSED,(CLOSED|OUTCOME_UNKNOWN),(CLOSED|answered)$/);
       assert.equal(late, 'CLOSED 0');
     });
   });
 }
 
-/** ConnectResponse; then a GetDataResponse per request: where hbase:meta is, `/hbase`, and the server's version. */
+/** Sends a ConnectResponse, then a GetDataResponse per request: the server of hbase:meta, `/hbase`, its version. */
 function oldZooKeeper(socket: Socket, chunk: Buffer): void {
   for (let at = 0; at < chunk.length; at += 4 + chunk.readInt32BE(at)) {
     const request = chunk.subarray(at + 4, at + 4 + chunk.readInt32BE(at));
-    // A ConnectRequest begins with protocol version 0, others with their number from 1 on.
+    // A ConnectRequest begins with protocol version 0, other requests with their number, from 1.
     if (request.readInt32BE(0) === 0 && request.length > 40) {
       const session = Buffer.alloc(37);
       session.writeInt32BE(10_000, 4);
@@ -187,7 +187,7 @@ function framed(body: Buffer): Buffer {
   return Buffer.concat([length, body]);
 }
 
-/** Marked as HBase marks what it puts into ZooKeeper. */
+/** Adds the prefix that HBase writes before the content of its znodes. */
 function znode(message: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xff, 0, 0, 0, 2]), Buffer.from('idPBUF'), message]);
 }

@@ -7,7 +7,7 @@ import { rejection } from './rejection.ts';
 const FAMILY = 'f';
 const PATIENCE_MS = 60_000;
 
-/** Registers what an administrator does, on the cluster whose ZooKeeper is on `port()` of 127.0.0.1. */
+/** Registers tests of administration on the cluster whose ZooKeeper listens on `port()` of 127.0.0.1. */
 export function describeAdmin(name: string, port: () => number): void {
   describe(`administration of ${name}`, () => {
     let client: HBaseClient;
@@ -21,7 +21,7 @@ export function describeAdmin(name: string, port: () => number): void {
       return client.table(table);
     }
 
-    test('split keys of any bytes are where regions begin', async () => {
+    test('split keys can have any bytes and are the start keys of regions', async () => {
       const keys = [Buffer.from([0]), Buffer.from('m'), Buffer.from('m,'), Buffer.from([0xff, 0, 0x2c])];
       await tableOf('split_keys', keys);
       const regions = await client.admin.regions('split_keys');
@@ -41,7 +41,7 @@ export function describeAdmin(name: string, port: () => number): void {
       }
     });
 
-    test('a family is stored as asked for, and only what is named is altered', async () => {
+    test('a family has the given options, and an alteration changes only the named ones', async () => {
       const asked = {
         maxVersions: 3,
         ttlSeconds: 3600,
@@ -72,14 +72,14 @@ export function describeAdmin(name: string, port: () => number): void {
       );
     });
 
-    test('cells go when their time to live has passed', async () => {
+    test('cells are deleted after their time to live', async () => {
       await client.admin.createTable('short_lived', { families: { [FAMILY]: { ttlSeconds: 1 } } });
       const table = client.table('short_lived');
       await table.put('r', [{ family: FAMILY, qualifier: 'q', value: 'v' }]);
       await until('the cell to go', async () => !(await table.exists('r')));
     });
 
-    test('a family comes and goes with its cells', async () => {
+    test('a family can be added, and dropped with its cells', async () => {
       const table = await tableOf('coming');
       const cells = [{ family: 'g', qualifier: 'q', value: 'v' }];
       await rejection(table.put('r', cells), 'FAMILY_NOT_FOUND');
@@ -125,7 +125,7 @@ export function describeAdmin(name: string, port: () => number): void {
       await table.put('a', cells);
     });
 
-    test('what cannot be done is refused by its name', async () => {
+    test('an impossible operation is refused with the name of the table, family or namespace', async () => {
       const { admin } = client;
       await tableOf('there');
       const refused = [
@@ -151,7 +151,7 @@ export function describeAdmin(name: string, port: () => number): void {
       );
     });
 
-    test('namespaces hold tables', async () => {
+    test('a namespace contains tables', async () => {
       await client.admin.createNamespace('plants');
       assert.ok((await client.admin.namespaces()).includes('plants'));
       const tables = [await tableOf('plants:oak'), await tableOf('plants:oaks'), await tableOf('oak')];
@@ -176,7 +176,7 @@ export function describeAdmin(name: string, port: () => number): void {
       assert.ok(!(await client.admin.namespaces()).includes('plants'));
     });
 
-    test('regions split where it is said, or in the middle of what was flushed, and merge', async () => {
+    test('regions split at a given key or in the middle of the flushed data, and merge', async () => {
       await tableOf('nothing');
       const [nothing] = await client.admin.regions('nothing');
       const error = await rejection(client.admin.splitRegion(nothing!), 'REJECTED');
@@ -210,14 +210,14 @@ export function describeAdmin(name: string, port: () => number): void {
       assert.deepEqual(found, keys);
     });
 
-    test('the balancer is turned off and on', async () => {
+    test('the balancer can be turned off and on', async () => {
       assert.equal(await client.admin.setBalancer(false), true);
       assert.equal(await client.admin.balance(), false);
       assert.equal(await client.admin.setBalancer(true), false);
       assert.equal(typeof (await client.admin.balance()), 'boolean');
     });
 
-    test('what takes longer than its deadline has an unknown outcome, and goes on', async () => {
+    test('an operation past its deadline has an unknown outcome, and continues', async () => {
       const late = client.admin.createTable('late', { families: { [FAMILY]: {} }, timeoutMs: 40 });
       await rejection(late, 'OUTCOME_UNKNOWN');
       await until('the table to be there', () => client.admin.hasTable('late'));
@@ -227,6 +227,6 @@ export function describeAdmin(name: string, port: () => number): void {
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + PATIENCE_MS; !(await condition()); await delay(50)) {
-    assert.ok(Date.now() < deadline, `waited in vain for ${what}`);
+    assert.ok(Date.now() < deadline, `timeout while waiting for ${what}`);
   }
 }

@@ -10,20 +10,20 @@ import {
   type Table,
 } from '../../src/index.ts';
 
-/** A cluster to prove the data calls on. */
+/** A cluster for the tests of the data calls. */
 export interface Served {
   /** ZooKeeper's port on 127.0.0.1. */
   readonly port: number;
 }
 
-/** The counts around a page of 100 and far beyond one at which the client that was there before lost rows. */
+/** Numbers of rows around a page of 100, and one of many pages. An earlier client lost rows at these numbers. */
 const COUNTS = [0, 1, 99, 100, 101, 35_000];
-/** Of many rows, so many are written and read by calls of their own. */
+/** The most rows that are written and read by separate calls. */
 const SINGLE = 2000;
 const SPLITS = ['1', '2', '3', '4', '5'];
 const FAMILY = 'f';
 
-/** Registers every data call at every count, on a table of one region and one of six. */
+/** Registers tests of every data call with every number of rows, on a table of one region and one of six. */
 export function describeData(name: string, cluster: () => Served): void {
   describe(`data calls on ${name}`, () => {
     let client: HBaseClient;
@@ -53,7 +53,7 @@ function keysOf(count: number): string[] {
 
 async function everyCall(table: Table, count: number): Promise<void> {
   const keys = keysOf(count);
-  // A part one by one, a part by check, the rest in a batch.
+  // One part row by row, one part with checkAndMutate, the rest in a batch.
   const part = Math.min(Math.ceil(count / 3), SINGLE);
   await atOnce(keys.slice(0, part), (key) => table.put(key, [cell('q', key)]));
   const batch = keys.slice(2 * part).map((row) => ({ type: 'put', row, cells: [cell('q', row)] }) as const);
@@ -67,7 +67,7 @@ async function everyCall(table: Table, count: number): Promise<void> {
   await scans(table, keys);
 
   await atOnce(keys.slice(-SINGLE), async (key) => assert.equal(textOf(await table.get(key), 'q'), key));
-  // Backwards, and every other one is not there.
+  // In descending order, and every other row is absent.
   const asked = keys.flatMap((key) => [key, `${key}-absent`]).reverse();
   const found = await table.getAll(asked);
   assert.deepEqual(
@@ -113,7 +113,7 @@ async function scans(table: Table, keys: readonly string[]): Promise<void> {
     const last = keys.toReversed().slice(0, limit);
     assert.deepEqual(await scanKeys(table, { limit, reversed: true, pageRows: 7 }), last);
   }
-  // Borders of regions are where rows get lost; 3-... and 5 are borders, with and without them.
+  // Errors are likely at the borders of regions: 3-... and 5 are borders, included and excluded.
   for (const [start, stop] of [
     ['1', '5'],
     ['1-000001', '3'],
@@ -155,7 +155,7 @@ export async function scanKeys(table: Table, options: ScanOptions = {}): Promise
   return keys;
 }
 
-/** 64 at a time. */
+/** Runs 64 calls at a time. */
 export async function atOnce<T>(items: readonly T[], task: (item: T) => Promise<unknown>): Promise<void> {
   const queue = items.values();
   const worker = async (): Promise<void> => {

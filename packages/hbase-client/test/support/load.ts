@@ -5,7 +5,7 @@ import { HBaseError, type Table } from '../../src/index.ts';
 
 const WRITERS = 16;
 const FAMILY = 'f';
-/** Leaves the processors something for the servers. */
+/** A pause between puts, so that the servers have processor time. */
 const PACE_MS = 10;
 const SCAN_PACE_MS = 200;
 const PROGRESS_MS = 120_000;
@@ -15,21 +15,21 @@ export interface LoadOptions {
   readonly timeoutMs: number;
 }
 
-/** What writers and the scanner saw. */
+/** The results of the writers and of the scanner. */
 export interface LoadReport {
   readonly acknowledged: ReadonlySet<string>;
-  /** Keys whose put failed: they may be there or not. */
+  /** Keys whose put failed. The rows may or may not be stored. */
   readonly failed: ReadonlyMap<string, HBaseError>;
-  /** Scans that read the table to its end. */
+  /** The number of complete scans of the table. */
   readonly scans: number;
   readonly failedScans: readonly HBaseError[];
-  /** The longest that any put took to succeed or to fail. */
+  /** The longest time of a put, successful or not. */
   readonly longestMs: number;
 }
 
 /**
- * 16 writers that put one row after the other, spread over the whole range of keys, and a scanner that reads it all
- * again and again: every row acknowledged before a scan began must be in it, once and in order.
+ * 16 writers put rows one after the other, distributed over the whole range of keys. A scanner reads the whole table
+ * repeatedly. Every row that was acknowledged before a scan started must be in the scan, exactly once and in order.
  */
 export class Load {
   readonly #table: Table;
@@ -47,11 +47,11 @@ export class Load {
     this.#timeoutMs = timeoutMs;
     const writers = Array.from({ length: WRITERS }, (_, number) => this.#write(number));
     this.#running = Promise.all([...writers, this.#scan()]);
-    // Reported by `stop`.
+    // `stop` reports the error.
     this.#running.catch(() => {});
   }
 
-  /** Resolves when so many more rows were acknowledged, each to a put that began after this call. */
+  /** Resolves when this number of rows has been acknowledged whose puts started after this call. */
   async progress(rows = 300): Promise<void> {
     const target = this.#acknowledged.size + WRITERS + rows;
     for (const deadline = Date.now() + PROGRESS_MS; this.#acknowledged.size < target; await delay(20)) {
@@ -60,11 +60,11 @@ export class Load {
     }
   }
 
-  /** Resolves when a scan that begins after this call has read everything. */
+  /** Resolves when a scan that started after this call is complete. */
   async fullScan(): Promise<void> {
     const target = this.#scans + 2;
     for (const deadline = Date.now() + PROGRESS_MS; this.#scans < target; await delay(20)) {
-      if (this.#stopping || Date.now() > deadline) assert.fail('no scan comes to its end');
+      if (this.#stopping || Date.now() > deadline) assert.fail('no scan is completed');
     }
   }
 
@@ -106,7 +106,7 @@ export class Load {
       try {
         for await (const { key, cells } of this.#table.scan({ timeoutMs: this.#timeoutMs })) {
           const name = key.toString();
-          assert.ok(name > last, `${name} comes behind ${last}`);
+          assert.ok(name > last, `${name} comes after ${last}`);
           assert.equal(cells[0]?.value.toString(), name);
           expected.delete(name);
           last = name;
@@ -116,7 +116,7 @@ export class Load {
         this.#failedScans.push(error);
         continue;
       }
-      assert.deepEqual([...expected], [], 'rows acknowledged before a scan are missing in it');
+      assert.deepEqual([...expected], [], 'rows that were acknowledged before a scan are missing in it');
       this.#scans += 1;
     }
   }

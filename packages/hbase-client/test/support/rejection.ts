@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { HBaseError, type HBaseErrorCode } from '../../src/index.ts';
 
-/** The error that a call rejects with, which must have this code. */
+/** Resolves to the error with which the call rejects. The error must have this code. */
 export async function rejection(promise: Promise<unknown>, code: HBaseErrorCode): Promise<HBaseError> {
   const error = await promise.then(
     () => assert.fail(`expected ${code}`),

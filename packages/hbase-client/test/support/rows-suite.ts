@@ -12,7 +12,7 @@ import { rejection } from './rejection.ts';
 const FAMILY = 'f';
 const ROWS = 35_000;
 
-/** Registers what counts do not show: odd keys and sizes, columns, conditions, regions that change under a scan. */
+/** Registers tests of unusual keys and sizes, columns, conditions, and regions that change during a scan. */
 export function describeRows(name: string, cluster: () => Served): void {
   describe(`rows on ${name}`, () => {
     let client: HBaseClient;
@@ -26,7 +26,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       return client.table(table);
     }
 
-    test('any bytes are a key, also at the borders of regions', async () => {
+    test('a key can have any bytes, also at the borders of regions', async () => {
       const odd = [
         '00',
         '0000',
@@ -59,7 +59,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       assert.deepEqual(back, found.toReversed());
     });
 
-    test('values of 1 MB come and go, one by one, in batches and in scans', async () => {
+    test('values of 1 MB can be written and read, one by one, in batches and in scans', async () => {
       const table = await tableOf('large', ['5']);
       const values = new Map(
         Array.from({ length: 10 }, (_, index) => [String(index), randomBytes(1_000_000)]),
@@ -80,7 +80,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       assert.equal(seen, values.size);
     });
 
-    test('a row that is larger than a page comes whole', async () => {
+    test('a row that is larger than a page is read completely', async () => {
       const table = await tableOf('wide');
       const qualifiers = Array.from({ length: 300 }, (_, index) => String(index).padStart(3, '0'));
       for (const row of ['a', 'b', 'c']) {
@@ -102,7 +102,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       }
     });
 
-    test('tables whose names begin alike are told apart', async () => {
+    test('tables whose names have the same beginning are distinguished', async () => {
       const names = ['order', 'orders', 'orders2', 'orders_old', 'orders.a', 'order-s'];
       const tables = await Promise.all(
         names.map((table, index) => tableOf(table, index % 2 === 0 ? [] : ['k', 's'])),
@@ -111,7 +111,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       for (const table of tables) {
         await atOnce(keys, (row) => table.put(row, [{ family: FAMILY, qualifier: 'q', value: table.name }]));
       }
-      // A client that knows nothing yet asks hbase:meta for each.
+      // A client without cached locations reads hbase:meta for each table.
       const fresh = new HBaseClient({ zookeeper: `127.0.0.1:${cluster().port}` });
       for (const [index, { name }] of tables.entries()) {
         const table = fresh.table(name);
@@ -125,7 +125,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       fresh.close();
     });
 
-    test('columns, versions, times and values can be asked for', async () => {
+    test('a read can select columns, versions, times and values', async () => {
       await client.admin.createTable('columns', { families: { [FAMILY]: { maxVersions: 3 }, g: {} } });
       const table = client.table('columns');
       for (const timestamp of [1000, 2000, 3000]) {
@@ -162,7 +162,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       assert.equal(await table.exists('r'), false);
     });
 
-    test('stored values compare as conditions and filters say', async () => {
+    test('conditions and filters compare stored values as documented', async () => {
       const table = await tableOf('compare');
       const put = { type: 'put', cells: [{ family: FAMILY, qualifier: 'q', value: '5' }] } as const;
       await table.put('r', put.cells);
@@ -188,7 +188,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       assert.deepEqual(await scanKeys(table, { filter: orMissing }), ['r', 'without']);
     });
 
-    test('several mutations of one row happen together or not at all', async () => {
+    test('several mutations of one row are applied together or not at all', async () => {
       const table = await tableOf('together');
       const cell = (qualifier: string, value: string) => ({ family: FAMILY, qualifier, value });
       await table.put('r', [cell('a', '1'), cell('b', '1')]);
@@ -203,13 +203,13 @@ export function describeRows(name: string, cluster: () => Served): void {
       assert.deepEqual([row?.value(FAMILY, 'a')?.toString(), row?.value(FAMILY, 'b')], ['2', undefined]);
     });
 
-    test('increments of many callers add up', async () => {
+    test('concurrent increments are all counted', async () => {
       const table = await tableOf('sums', ['m']);
       await atOnce(Array.from({ length: 2000 }), () => table.increment('r', FAMILY, 'n', 1));
       assert.equal((await table.get('r'))?.value(FAMILY, 'n')?.readBigInt64BE(), 2000n);
     });
 
-    test('a missing table or family is named, in batches beside what succeeds', async () => {
+    test('an error names the missing table or family, and other operations of a batch succeed', async () => {
       const cell = { family: FAMILY, qualifier: 'q', value: '1' };
       const missing = await rejection(client.table('nosuch').put('a', [cell]), 'TABLE_NOT_FOUND');
       assert.match(missing.message, /nosuch/);
@@ -237,7 +237,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       ['forwards', ['1-0', '4-0']],
       ['backwards', ['5-0', '2-0']],
     ] as const) {
-      test(`a scan ${direction} loses no row when regions split under it`, async () => {
+      test(`a scan ${direction} loses no row when regions split during it`, async () => {
         const reversed = direction === 'backwards';
         const table = await tableOf(`split_${direction}`, ['3']);
         const keys = Array.from(
@@ -251,12 +251,12 @@ export function describeRows(name: string, cluster: () => Served): void {
         const splits: string[] = [...at];
         for await (const { key } of table.scan({ reversed, pageRows: 500 })) {
           found.push(key.toString());
-          // Within a page of the first region, then of the second.
+          // In the middle of a page of the first region, then of the second.
           if (found.length % (ROWS / 2) === 1234) await split(table, Buffer.from(splits.shift()!));
         }
         assert.deepEqual(found, reversed ? keys.toReversed() : keys);
         assert.equal((await client.admin.regions(table.name)).length, 4);
-        // A client that knows the regions of before finds the new ones.
+        // A client with the old regions in its cache finds the new ones.
         await atOnce(keys.slice(0, 600), (row) => table.put(row, cells));
       });
     }
@@ -269,7 +269,7 @@ export function describeRows(name: string, cluster: () => Served): void {
       await client.admin.splitRegion(region!, at);
     }
 
-    test('a scan goes on when its scanner is gone, and keeps it while the consumer thinks', async () => {
+    test('a scan continues when its scanner is lost, and renews the lease while the consumer pauses', async () => {
       const table = await tableOf('leases', ['5']);
       const keys = Array.from({ length: 1000 }, (_, index) => String(index).padStart(4, '0'));
       await table.mutateAll(
@@ -307,7 +307,7 @@ export function describeRows(name: string, cluster: () => Served): void {
   });
 }
 
-/** A cluster whose scanners seem to have short leases, and whose last scanner can be closed behind a scan's back. */
+/** A cluster that reports short leases of scanners, and can close the last scanner while a scan uses it. */
 class WatchedCluster extends Cluster {
   #last: {
     readonly region: Parameters<Cluster['callRegion']>[0];

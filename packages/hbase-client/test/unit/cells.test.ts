@@ -15,7 +15,7 @@ const cell: fc.Arbitrary<RawCell> = fc.record({
   value: bytes(2000),
 });
 
-test('cells read as they were written, whatever their bytes', () => {
+test('cells with any bytes are read as they were written', () => {
   fc.assert(
     fc.property(fc.array(cell, { maxLength: 20 }), (cells) => {
       const found = new CellReader(encodeCells(cells)).take(cells.length);
@@ -33,7 +33,7 @@ test('cells read as they were written, whatever their bytes', () => {
   );
 });
 
-test('a cell is laid out as KeyValueCodec has it', () => {
+test('a cell has the layout of KeyValueCodec', () => {
   const parts = { row: 'r', family: 'f', qualifier: 'q', value: 'v' };
   const [row, family, qualifier, value] = Object.values(parts).map((part) => Buffer.from(part));
   const block = encodeCells([
@@ -46,12 +46,12 @@ test('a cell is laid out as KeyValueCodec has it', () => {
       value: value!,
     },
   ]);
-  // Lengths of all, key and value; row, family, qualifier; the largest long for "now"; Put; the value.
+  // The total length, the lengths of key and value, row, family, qualifier, the largest long for "now", Put, the value.
   const expected = '00000018 0000000f 00000001 0001 72 01 66 71 7fffffffffffffff 04 76';
   assert.equal(block.toString('hex'), expected.replaceAll(' ', ''));
 });
 
-test('a block that ends within a cell is an error, at whichever byte', () => {
+test('a block that ends at any byte within a cell is an error', () => {
   const part = Buffer.from('part');
   const whole = encodeCells([
     { row: part, family: part, qualifier: part, timestamp: 1, type: CELL_TYPES.put, value: part },
@@ -65,7 +65,7 @@ test('a block that ends within a cell is an error, at whichever byte', () => {
   }
 });
 
-test('what a KeyValue cannot say is a TypeError', () => {
+test('a row or family that is too long for a KeyValue is a TypeError', () => {
   const part = Buffer.from('x');
   const fine = { row: part, family: part, qualifier: part, timestamp: 1, type: CELL_TYPES.put, value: part };
   assert.throws(() => encodeCells([{ ...fine, row: Buffer.alloc(32_768) }]), TypeError);

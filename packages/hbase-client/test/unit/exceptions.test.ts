@@ -10,7 +10,7 @@ function remote(name: string, message = 'what happened', marks = {}) {
   return { name, trace, doNotRetry: false, overloaded: false, ...marks };
 }
 
-test('every exception of HBase that is known has a code, and names host and region', () => {
+test('every known exception of HBase has a code, and its error contains the host and the region', () => {
   for (const name of Object.keys(MEANINGS)) {
     const error = fromRemote(remote(`org.apache.hadoop.hbase.${name}`), where);
     assert.ok(Object.hasOwn(HBASE_ERROR_CODES, error.code), name);
@@ -20,7 +20,7 @@ test('every exception of HBase that is known has a code, and names host and regi
   }
 });
 
-test('a region that is elsewhere is looked for, a busy server left alone, a refusal final', () => {
+test('a moved region is looked up again, a busy server has a longer pause, and a refusal is final', () => {
   const remedy = (name: string) => fromRemote(remote(`org.apache.hadoop.hbase.${name}`), where).remedy;
   assert.equal(remedy('NotServingRegionException'), 'relocate');
   assert.equal(remedy('exceptions.RegionMovedException'), 'relocate');
@@ -30,7 +30,7 @@ test('a region that is elsewhere is looked for, a busy server left alone, a refu
   assert.equal(remedy('regionserver.NoSuchColumnFamilyException'), 'none');
 });
 
-test('an exception nobody knows is final only if the server says so, and may have changed something', () => {
+test('an unknown exception is final only if the server marks it so, and may have changed something', () => {
   const unknown = fromRemote(remote('java.io.IOException', 'sync failed'), where);
   assert.deepEqual([unknown.code, unknown.remedy, unknown.maybeApplied], ['UNAVAILABLE', 'relocate', true]);
   const refused = fromRemote(remote('com.example.Veto', 'no', { doNotRetry: true }), where);

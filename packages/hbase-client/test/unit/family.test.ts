@@ -36,7 +36,7 @@ test('a family without options has those of HBase', () => {
   assert.deepEqual(attributes, {});
 });
 
-test('an alteration leaves what it does not name, also what is unknown here', () => {
+test('an alteration keeps other attributes, also those that this client does not use', () => {
   const foreign = { first: Buffer.from('IN_MEMORY'), second: Buffer.from('true') };
   const now = alteredFamily('f', ALL);
   const altered = alteredFamily(
@@ -49,7 +49,7 @@ test('an alteration leaves what it does not name, also what is unknown here', ()
   assert.equal(attributes.IN_MEMORY, 'true');
 });
 
-test('an option that cannot be is a TypeError that names it', () => {
+test('an invalid option is a TypeError with its name', () => {
   const wrong = {
     maxVersions: 0,
     ttlSeconds: 1.5,
@@ -67,7 +67,7 @@ test('an option that cannot be is a TypeError that names it', () => {
   for (const name of ['', 'a:b', '.a']) assert.throws(() => alteredFamily(name, {}), TypeError);
 });
 
-test('a table is called name or namespace:name', () => {
+test('a table name has the form name or namespace:name', () => {
   assert.deepEqual(readTableName('t'), { namespace: Buffer.from('default'), qualifier: Buffer.from('t') });
   assert.deepEqual(readTableName('n:t.a-b'), {
     namespace: Buffer.from('n'),

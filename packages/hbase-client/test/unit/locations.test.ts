@@ -30,7 +30,7 @@ test('a call that waits for another call\u2019s look-up keeps its own deadline',
   await later;
 });
 
-test('a table of which hbase:meta has nothing is not found', async () => {
+test('a table without rows in hbase:meta is not found', async () => {
   const registry: Registry = { place: 'nowhere', metaServer: () => never, activeMaster: () => never };
   const locations = new Locations(registry, async function* () {
     yield* [];
@@ -39,7 +39,7 @@ test('a table of which hbase:meta has nothing is not found', async () => {
   await assert.rejects(missing, (error) => error instanceof HBaseError && error.code === 'TABLE_NOT_FOUND');
 });
 
-test('settling is waited for no longer than the deadline, and failures are as good', async () => {
+test('settled waits no longer than the deadline, and also ends at a rejection', async () => {
   assert.equal(await settled(never, Deadline.after(10)), false);
   assert.equal(await settled(Promise.reject(new Error('no')), Deadline.after(60_000)), true);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { HBaseClient } from '../../src/index.ts';
 import { readOptions } from '../../src/options.ts';
 
-test('hosts are given as text or list, with or without ports', () => {
+test('hosts are a text or a list, with or without ports', () => {
   const { zookeeper } = readOptions({ zookeeper: 'zk1, zk2:2182,[::1]:2183' });
   assert.deepEqual(zookeeper, [
     { host: 'zk1', port: 2181 },
@@ -14,7 +14,7 @@ test('hosts are given as text or list, with or without ports', () => {
   assert.deepEqual(readOptions({ masters: ['m1'] }).masters, [{ host: 'm1', port: 16_000 }]);
 });
 
-test('what cannot be is a TypeError that names the option', () => {
+test('an invalid option is a TypeError with its name', () => {
   assert.throws(() => new HBaseClient({}), /zookeeper or masters/);
   assert.throws(() => new HBaseClient({ zookeeper: 'a', masters: 'b' }), /zookeeper or masters/);
   assert.throws(() => new HBaseClient({ zookeeper: 'a:99999' }), /zookeeper has host or host:port/);
@@ -22,7 +22,7 @@ test('what cannot be is a TypeError that names the option', () => {
   assert.throws(() => new HBaseClient({ zookeeper: 'a', timeoutMs: 0 }), /timeoutMs is a whole number/);
 });
 
-test('operations that HBase cannot store are TypeErrors, before anything is sent', async () => {
+test('an operation that HBase cannot store is a TypeError before anything is sent', async () => {
   const client = new HBaseClient({ zookeeper: '127.0.0.1:1' });
   assert.throws(() => client.table('two words'), TypeError);
   const table = client.table('ns:table');
@@ -39,8 +39,8 @@ test('operations that HBase cannot store are TypeErrors, before anything is sent
   client.close();
 });
 
-test('a user whom the system knows by number only, as in a container, is that number', {
-  skip: process.getuid!() !== 0 && 'only root can be somebody else',
+test('a user without a name in the system, as in a container, has the user id as name', {
+  skip: process.getuid!() !== 0 && 'only root can change its user',
 }, () => {
   const options = new URL('../../src/options.ts', import.meta.url);
   const program = `

@@ -20,7 +20,7 @@ function indexOf(...regions: readonly Region[]): RegionIndex {
 const find = (index: RegionIndex, row: string, side: 'at' | 'before' = 'at') =>
   index.find(Buffer.from(row), side)?.label;
 
-test('a row is found in the region whose range has it', () => {
+test('a row is found in the region whose range contains it', () => {
   const index = indexOf(region('m', ''), region('', 'd'), region('d', 'm'));
   assert.equal(find(index, ''), '..d');
   assert.equal(find(index, 'c\u{10ffff}'), '..d');
@@ -29,7 +29,7 @@ test('a row is found in the region whose range has it', () => {
   assert.equal(find(index, 'z'), 'm..');
 });
 
-test('going back, a border belongs to the region before it', () => {
+test('in descending order, a border belongs to the region before it', () => {
   const index = indexOf(region('', 'd'), region('d', 'm'), region('m', ''));
   assert.equal(find(index, 'd', 'before'), '..d');
   assert.equal(find(index, 'e', 'before'), 'd..m');
@@ -37,7 +37,7 @@ test('going back, a border belongs to the region before it', () => {
   assert.equal(find(index, '', 'before'), 'm..');
 });
 
-test('what is not known is not guessed', () => {
+test('no region is found for a row outside the cached ranges', () => {
   const index = indexOf(region('d', 'm'));
   assert.equal(find(index, 'c'), undefined);
   assert.equal(find(index, 'm'), undefined);
@@ -45,7 +45,7 @@ test('what is not known is not guessed', () => {
   assert.equal(find(index, 'd', 'before'), undefined);
 });
 
-test('a region takes the place of those it overlaps: splits and merges', () => {
+test('a region replaces the regions that it overlaps, after splits and merges', () => {
   const index = indexOf(region('', 'd'), region('d', 'm'), region('m', ''));
   index.add(region('d', 'h'));
   assert.equal(find(index, 'k'), undefined);
@@ -56,7 +56,7 @@ test('a region takes the place of those it overlaps: splits and merges', () => {
   assert.equal(find(index, 'k'), '..m');
 });
 
-test('it never holds two regions for one row, in whatever order words about them come', () => {
+test('it never has two regions for one row, in any order of additions', () => {
   const key = fc.stringMatching(/^[a-f]{0,2}$/);
   fc.assert(
     fc.property(fc.array(fc.tuple(key, key), { maxLength: 30 }), (ranges) => {
@@ -72,7 +72,7 @@ test('it never holds two regions for one row, in whatever order words about them
   );
 });
 
-test('only the region that failed is forgotten, not the one that took its place', () => {
+test('only the region that failed is removed, not the one that replaced it', () => {
   const [old, fresh] = [region('a', 'b'), region('a', 'b')];
   const index = indexOf(old);
   index.add(fresh);

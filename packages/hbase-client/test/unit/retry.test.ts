@@ -17,7 +17,7 @@ function region(startCode: string): Region {
   return { table: 't', name, label: 't,,1.', start, end: start, server, startCode };
 }
 
-/** Finds the row's region in the starts of servers given, one after the other. */
+/** A caller that finds the row's region at the given starts of servers, one after the other. */
 function callerOf(...starts: readonly string[]): Caller & { readonly forgotten: number } {
   let [found, forgotten] = [0, 0];
   return {
@@ -47,49 +47,49 @@ function call(caller: Caller, repeat: Repeat, isWrite: boolean, attempts: readon
   );
 }
 
-test('a call whose region was elsewhere finds it, and says nothing of it', async () => {
+test('a call finds a region that moved, without an error', async () => {
   const caller = callerOf('1', '1', '2');
   const { value, tries } = await call(caller, 'repeat', true, [failure(), failure(), 'done']);
   assert.deepEqual([value, tries, caller.forgotten], ['done', 3, 2]);
 });
 
-test('a read that never succeeds says how often it was tried', async () => {
+test('the error of a read contains the number of tries', async () => {
   const { error, tries } = await call(callerOf('1'), 'repeat', false, [failure({ maybeApplied: true })]);
   assert.equal(error?.code, 'UNREACHABLE');
   assert.equal(error?.maybeApplied, false);
   assert.match(error?.message ?? '', new RegExp(`${tries} tries in \\d+ ms`));
 });
 
-test('a write that may have been carried out says so at the deadline', async () => {
+test('a write that may have been applied is OUTCOME_UNKNOWN at the deadline', async () => {
   const { error } = await call(callerOf('1'), 'repeat', true, [failure({ maybeApplied: true }), failure()]);
   assert.deepEqual([error?.code, error?.maybeApplied], ['OUTCOME_UNKNOWN', true]);
   const sure = await call(callerOf('1'), 'repeat', true, [failure()]);
   assert.deepEqual([sure.error?.code, sure.error?.maybeApplied], ['UNREACHABLE', false]);
 });
 
-test('what must not happen twice is not tried again once it may have happened', async () => {
+test('a call that must not be repeated is not retried after it may have been applied', async () => {
   const once = await call(callerOf('1'), 'once', true, [failure(), failure({ maybeApplied: true }), 'done']);
   assert.deepEqual([once.error?.code, once.tries], ['OUTCOME_UNKNOWN', 2]);
 });
 
-test('a nonce makes it repeatable at the server that may have taken it, and nowhere else', async () => {
+test('a call with a nonce is retried only at the server that may have applied it', async () => {
   const outcomes = [failure({ maybeApplied: true }), 'done'];
   const same = await call(callerOf('1'), 'nonce', true, outcomes);
   assert.deepEqual([same.value, same.tries], ['done', 2]);
   const other = await call(callerOf('1', '2'), 'nonce', true, outcomes);
   assert.deepEqual([other.error?.code, other.tries], ['OUTCOME_UNKNOWN', 1]);
-  // One that surely was not taken may go anywhere.
+  // A call that was certainly not applied can be sent to any server.
   const moved = await call(callerOf('1', '2'), 'nonce', true, [failure(), 'done']);
   assert.equal(moved.value, 'done');
 });
 
-test('a refusal ends a call at once, under its own name', async () => {
+test('a refusal ends a call at once, with its own code', async () => {
   const refusal = new HBaseError('FAMILY_NOT_FOUND', 'no such family');
   const { error, tries } = await call(callerOf('1'), 'repeat', true, [refusal]);
   assert.deepEqual([error, tries], [refusal, 1]);
 });
 
-test('pauses end with the client', async () => {
+test('pauses end when the client is closed', async () => {
   const pauses = new Pauses();
   const retry = new Retry(Deadline.after(60_000), pauses, false);
   const waiting = retry.afterFailure(failure({ remedy: 'wait' }));
