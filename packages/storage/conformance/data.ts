@@ -21,7 +21,7 @@ export function series(device: string, count: number, metric = 'temperature'): R
 
 let last = 0;
 
-/** A device name no other test has used. */
+/** A device name that no other test has used. */
 export function freshDevice(prefix = 'device'): string {
   last += 1;
   return `conformance/${prefix}-${last}`;
@@ -33,7 +33,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** Everything a device has, oldest first unless the query says otherwise. */
+/** All readings of a device, oldest first unless the query has another order. */
 export function stored(store: Store, device: string, query: Partial<RangeQuery> = {}): Promise<Reading[]> {
   return collect(store.readings.range({ device, order: 'asc', limit: 1_000_000, ...query }));
 }
@@ -51,7 +51,7 @@ export async function writeFirmly(store: Store, batch: readonly Reading[]): Prom
   }
 }
 
-/** Passes when the call rejects with a StoreError of that code; resolves to the error. */
+/** Passes if the call rejects with a StoreError of that code. Resolves to the error. */
 export async function rejection(call: Promise<unknown>, code: StoreErrorCode): Promise<StoreError> {
   const error = await call.then(
     () => assert.fail(`expected ${code}, but the call resolved`),

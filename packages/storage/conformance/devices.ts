@@ -21,7 +21,7 @@ export function devices(target: StoreTarget): void {
   describe('devices', () => {
     const subject = useStore(target);
 
-    test('puts and gets a device with everything it has', async () => {
+    test('puts and gets a device with all its fields', async () => {
       const full = device();
       const bare = unknownDevice(freshDevice());
       assert.equal(await subject.store.devices.put(full), true);
@@ -42,7 +42,7 @@ export function devices(target: StoreTarget): void {
       assert.deepEqual(await subject.store.devices.get(first.name), second);
     });
 
-    test('puts a device that does not differ without reporting that it was created', async () => {
+    test('does not report an unchanged device as created', async () => {
       const known = device();
       await subject.store.devices.put(known);
       assert.equal(await subject.store.devices.put(known), false);

@@ -8,7 +8,7 @@ export function lifecycle(target: StoreTarget): void {
   describe('lifecycle', () => {
     const subject = useStore(target);
 
-    test('carries its scheme as its name and frozen capabilities from the start', async () => {
+    test('has its scheme as its name and frozen capabilities from the start', async () => {
       const { scheme } = parseUrl(subject.place.url);
       const store = await createStore(subject.place.url);
       assert.equal(store.name, scheme);

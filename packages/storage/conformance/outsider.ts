@@ -2,7 +2,7 @@
 export interface Outsider {
   /** Creates a table in another layout, with one row. */
   makeOther(table: string): Promise<void>;
-  /** Makes a table in the layout of YCSB's binding, with a record `user1` whose `field0` is `by hand`. */
+  /** Makes a table in the layout of YCSB's binding, with a record `user1` whose `field0` is `external`. */
   makeYcsb(table: string): Promise<void>;
   /** The content of a table as text, or null if there is no such table. */
   content(table: string): Promise<string | null>;

@@ -25,7 +25,7 @@ function assertBuckets(actual: readonly Bucket[], wanted: readonly Bucket[]): vo
   const exact = ({ time, count, min, max }: Bucket) => ({ time, count, min, max });
   assert.deepEqual(actual.map(exact), wanted.map(exact));
   for (const [index, { min, max, count, mean, sum }] of wanted.entries()) {
-    // Engines add in their own order.
+    // Engines add in different orders.
     const tolerance = 1e-12 * count * Math.max(Math.abs(min), Math.abs(max), 1);
     assert.ok(Math.abs(actual[index]!.sum - sum) <= tolerance, `sum ${actual[index]!.sum} is not ${sum}`);
     assert.ok(
@@ -77,7 +77,7 @@ export function readingsAggregate(target: StoreTarget): void {
       ]);
     });
 
-    test('is empty where nothing is', async () => {
+    test('is empty without readings', async () => {
       const device = freshDevice();
       const query = { device, metric: 'temperature', from: T0, to: T0 + MINUTE, bucket: MINUTE };
       assert.deepEqual(await subject.store.readings.aggregate(query), []);

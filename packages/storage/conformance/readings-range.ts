@@ -79,7 +79,7 @@ export function readingsRange(target: StoreTarget): void {
     });
 
     for (const order of ['asc', 'desc'] as const satisfies Order[]) {
-      test(`pages ${order} by cursor, with equal times in several metrics, without missing or repeating one`, async () => {
+      test(`pages ${order} by cursor, with equal times in several metrics, and returns each reading once`, async () => {
         const { device, all } = await threeMetrics();
         for (const limit of [1, 2, 5]) {
           const paged: Reading[] = [];
@@ -122,7 +122,7 @@ export function readingsRange(target: StoreTarget): void {
       assert.equal(count, 5500);
     });
 
-    test('can be left early by a consumer', async () => {
+    test('can be ended early by a consumer', async () => {
       const device = freshDevice();
       await subject.store.readings.write(series(device, 2000));
       for await (const { value } of subject.store.readings.range({ device, order: 'asc', limit: 2000 })) {
@@ -131,7 +131,7 @@ export function readingsRange(target: StoreTarget): void {
       assert.equal((await stored(subject.store, device)).length, 2000);
     });
 
-    test('refuses queries that make no sense with a TypeError', async () => {
+    test('refuses invalid queries with a TypeError', async () => {
       const device = freshDevice();
       const { readings } = subject.store;
       const ask = (query: object) => collect(readings.range({ device, limit: 10, ...query } as never));

@@ -120,7 +120,7 @@ export function readingsWrite(target: StoreTarget): void {
       );
     });
 
-    test('keeps series apart that share a device, a metric or a time', async () => {
+    test('distinguishes series that share a device, a metric or a time', async () => {
       const [one, two] = [freshDevice(), freshDevice()];
       const batch = [one, two].flatMap((device) =>
         ['humidity', 'temperature'].map((metric, index) => reading({ device, metric, value: index })),

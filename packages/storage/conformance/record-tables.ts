@@ -54,7 +54,7 @@ export function recordTables(target: StoreTarget): void {
       }
     });
 
-    test('does not reach such a table by another spelling of its name', async () => {
+    test('does not change such a table through another spelling of its name', async () => {
       await outsider.makeOther('invoices');
       const content = await outsider.content('invoices');
       for (const table of ['INVOICES', 'Invoices']) {
@@ -80,7 +80,7 @@ export function recordTables(target: StoreTarget): void {
     test('reads and writes a table that YCSB has loaded, and neither drops nor changes it', async () => {
       const { records } = subject.store;
       await outsider.makeYcsb('loaded');
-      assert.deepEqual({ ...(await records.read('loaded', 'user1', null)) }, { field0: 'by hand' });
+      assert.deepEqual({ ...(await records.read('loaded', 'user1', null)) }, { field0: 'external' });
       assert.equal((await records.scan('loaded', '', 10, null)).length, 1);
       const content = await outsider.content('loaded');
       await records.createTable('loaded', 2);
@@ -102,7 +102,7 @@ export function recordTables(target: StoreTarget): void {
       await afresh((store) => rejection(store.records.read('made', 'user1', null), 'REJECTED'));
     });
 
-    test('lets several processes create and drop one table at the same time', async () => {
+    test('several processes can create and drop one table at the same time', async () => {
       const others = [await subject.open(), await subject.open()];
       const all = [subject.store, ...others];
       for (let round = 0; round < ROUNDS; round++) {
@@ -116,7 +116,7 @@ export function recordTables(target: StoreTarget): void {
       }
     });
 
-    test('does not own a table that another program has put in the place of its own', async () => {
+    test('does not drop a table with which another program has replaced its table', async () => {
       const { records } = subject.store;
       await records.createTable('replaced', 2);
       await outsider.drop('replaced');
@@ -132,7 +132,7 @@ export function recordTables(target: StoreTarget): void {
       await rejection(records.dropTable('reloaded'), 'FORBIDDEN');
       await afresh(async (store) => {
         await rejection(store.records.dropTable('reloaded'), 'FORBIDDEN');
-        assert.equal((await store.records.read('reloaded', 'user1', null))?.field0, 'by hand');
+        assert.equal((await store.records.read('reloaded', 'user1', null))?.field0, 'external');
       });
     });
   });

@@ -30,7 +30,7 @@ export function records(target: StoreTarget): void {
       assert.deepEqual({ ...two }, { field3: 'a-3 ☃', field9: 'a-9 ☃' });
     });
 
-    test('reads null for a key that is not there', async () => {
+    test('reads null for a missing key', async () => {
       assert.equal(await subject.store.records.read(TABLE, freshKey(), null), null);
       assert.equal(await subject.store.records.read(TABLE, freshKey(), ['field0']), null);
     });
@@ -44,7 +44,7 @@ export function records(target: StoreTarget): void {
       );
     });
 
-    test('inserts a key that is there as its capabilities say', async () => {
+    test('inserts an existing key as its capabilities declare', async () => {
       const key = freshKey();
       const { insertIsUpsert } = subject.store.capabilities;
       await subject.store.records.insert(TABLE, key, fields('old'));
@@ -53,7 +53,7 @@ export function records(target: StoreTarget): void {
       assert.deepEqual({ ...kept }, fields(insertIsUpsert ? 'new' : 'old'));
     });
 
-    test('updates the fields named and no other', async () => {
+    test('updates only the named fields', async () => {
       const key = freshKey();
       await subject.store.records.insert(TABLE, key, fields('a'));
       assert.equal(await subject.store.records.update(TABLE, key, { field2: 'changed', field7: '' }), true);
@@ -62,7 +62,7 @@ export function records(target: StoreTarget): void {
       assert.equal(await subject.store.records.update(TABLE, key, { field2: 'changed' }), true);
     });
 
-    test('updates a key that is not there as its capabilities say', async () => {
+    test('updates a missing key as its capabilities declare', async () => {
       const key = freshKey();
       const { updateIsUpsert } = subject.store.capabilities;
       assert.equal(await subject.store.records.update(TABLE, key, { field0: 'x' }), updateIsUpsert);

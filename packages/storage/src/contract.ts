@@ -69,7 +69,7 @@ export interface WriteResult {
 
 export type Order = 'asc' | 'desc';
 
-/** A position in a range. The range continues after it; the reading at it is excluded. */
+/** A position in a range. The range continues after it. The reading at the position is excluded. */
 export interface RangeCursor {
   readonly time: number;
   readonly metric: string;
@@ -101,7 +101,7 @@ export interface AggregateQuery {
   readonly bucket: number;
 }
 
-/** One non-empty bucket; text values do not count. */
+/** One non-empty bucket. Text values do not count. */
 export interface Bucket {
   /** Start of the bucket, microseconds since the epoch. */
   readonly time: number;
@@ -128,8 +128,8 @@ export interface ReadingStore {
    */
   range(query: RangeQuery): AsyncIterable<Reading>;
   /**
-   * The newest reading (by its time) of each metric of each device, ordered by device, then metric; at most `limit`
-   * of them, from the first on.
+   * The newest reading (by its time) of each metric of each device, ordered by device, then metric. Returns the first
+   * `limit` of them. Some backends: REJECTED for a device with more than `MAX_METRICS_READ` metrics.
    */
   latest(devices: readonly string[], limit?: number): Promise<Reading[]>;
   /** Names of the metrics that a device has or had, at most `limit` of them, in any order. */

@@ -6,7 +6,7 @@ import type { OptionSchema } from './options.ts';
 import { parseUrl } from './url.ts';
 import { type Observe, wrapStore } from './wrapper.ts';
 
-// The only list of all engines. Imports are lazy, so a process loads the driver of its own store only.
+// The only list of all engines. Imports are lazy, so a process loads only the driver of its store.
 const BACKENDS: Readonly<Record<string, () => Promise<BackendModule>>> = {
   sqlite: () => import('./sqlite/index.ts'),
   json: () => import('./json/index.ts'),
@@ -56,7 +56,7 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
 }
 
 /**
- * Opens the store of a URL and brings its schema up to date. Nothing is left open when that fails.
+ * Opens the store of a URL and upgrades its schema. If that fails, nothing is left open.
  *
  * @example
  * const store = await openStore('sqlite:./data/tidegauge.db');

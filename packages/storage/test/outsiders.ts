@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, (url: StoreUrl, text: string) => Promise<Ou
   mongodb: mongodbOutsider,
 };
 
-/** Another program in the database that a STORE URL names: the engine's driver and nothing of ours. */
+/** Another program in the database of a STORE URL. It uses only the engine's driver, and no code of Tidegauge. */
 export function openOutsider(text: string): Promise<Outsider> {
   const url = parseUrl(text);
   return KINDS[url.scheme]!(url, text);
@@ -30,11 +30,11 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 
 interface Sql {
   run(statement: string): Promise<unknown>;
-  /** Null when there is no such table. */
+  /** Null if the table does not exist. */
   rows(table: string): Promise<Rows | null>;
 }
 
-/** What engines that speak SQL have in common: the layout of YCSB's JDBC binding is its documentation's. */
+/** The common part of SQL engines. The layout is the one in the documentation of YCSB's JDBC binding. */
 function sqlOutsider({ run, rows }: Sql): Pick<Outsider, 'makeOther' | 'makeYcsb' | 'content' | 'drop'> {
   return {
     async makeOther(table) {
@@ -43,7 +43,7 @@ function sqlOutsider({ run, rows }: Sql): Pick<Outsider, 'makeOther' | 'makeYcsb
     },
     async makeYcsb(table) {
       await run(`CREATE TABLE ${table} (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)`);
-      await run(`INSERT INTO ${table} (YCSB_KEY, FIELD0) VALUES ('user1', 'by hand')`);
+      await run(`INSERT INTO ${table} (YCSB_KEY, FIELD0) VALUES ('user1', 'external')`);
     },
     async content(table) {
       const found = await rows(table);
@@ -72,7 +72,7 @@ async function sqliteOutsider({ path }: StoreUrl): Promise<Outsider> {
   };
 }
 
-/** Files that somebody has put where tables of records are. */
+/** Writes files of another program into the folder of the tables of records. */
 async function jsonOutsider({ path }: StoreUrl): Promise<Outsider> {
   const folder = join(path, 'records');
   const generations = async (table: string): Promise<string[]> =>
@@ -85,7 +85,7 @@ async function jsonOutsider({ path }: StoreUrl): Promise<Outsider> {
   };
   return {
     makeOther: (table) => make(table, { id: 1, customer: 'a customer' }),
-    makeYcsb: (table) => make(table, { key: 'user1', document: { field0: 'by hand' } }),
+    makeYcsb: (table) => make(table, { key: 'user1', document: { field0: 'external' } }),
     async content(table) {
       const [name] = await generations(table);
       return name === undefined ? null : readFile(join(folder, name), 'utf8');
@@ -141,7 +141,7 @@ async function cassandraOutsider({ hosts, user, password, path }: StoreUrl): Pro
     localDataCenter: 'datacenter1',
     credentials: { username: user!, password: password! },
     keyspace: path,
-    // One copy may still be without what was written a moment ago.
+    // A single replica may not have the latest writes yet.
     queryOptions: { consistency: cassandra.types.consistencies.quorum },
     socketOptions: { readTimeout: 60_000 },
   });
@@ -158,7 +158,7 @@ async function cassandraOutsider({ hosts, user, password, path }: StoreUrl): Pro
     },
     async makeYcsb(table) {
       await run(`create table ${table} (y_id varchar primary key, field0 varchar, field1 varchar)`);
-      await run(`insert into ${table} (y_id, field0) values ('user1', 'by hand')`);
+      await run(`insert into ${table} (y_id, field0) values ('user1', 'external')`);
     },
     async content(table) {
       if (!(await tables()).includes(table)) return null;
@@ -185,7 +185,7 @@ async function hbaseOutsider({ hosts, path: namespace }: StoreUrl): Promise<Outs
   };
   return {
     makeOther: (table) => make(table, 'cf', 'customer', 'a customer'),
-    makeYcsb: (table) => make(table, 'family', 'field0', 'by hand'),
+    makeYcsb: (table) => make(table, 'family', 'field0', 'external'),
     async content(table) {
       if (!(await tables()).includes(table)) return null;
       const rows: string[] = [];
@@ -215,7 +215,7 @@ async function mongodbOutsider(_url: StoreUrl, text: string): Promise<Outsider> 
         .insertOne({ _id: 1, customer: 'a customer' } as { _id: number });
     },
     async makeYcsb(table) {
-      const fields = { field0: new Binary(Buffer.from('by hand')) };
+      const fields = { field0: new Binary(Buffer.from('external')) };
       await db.collection<{ _id: string }>(table).insertOne({ _id: 'user1', ...fields });
     },
     async content(table) {

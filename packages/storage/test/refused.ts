@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { rejection } from '../conformance/data.ts';
 import { openStore, type StoreError, type StoreErrorCode } from '../src/index.ts';
 
-/** Rejects with the code, naming the place, within the connect timeout and a little. */
+/** Checks that opening the URL fails within `ms` with the code, the host and a hint. Resolves to the error. */
 export async function refused(url: string, code: StoreErrorCode, ms: number): Promise<StoreError> {
   const start = performance.now();
   const error = await rejection(openStore(url), code);
@@ -15,7 +15,7 @@ export async function refused(url: string, code: StoreErrorCode, ms: number): Pr
   return error;
 }
 
-/** Lends the port of a host that takes connections and never answers. */
+/** Calls `use` with the port of a server that accepts connections and never answers. */
 export async function withSilentHost(use: (port: number) => Promise<unknown>): Promise<void> {
   const sockets = new Set<Socket>();
   const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');

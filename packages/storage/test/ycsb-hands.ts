@@ -15,20 +15,20 @@ import pg from 'pg';
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** A database in which YCSB's binding works on the table `usertable`, by the statements that it sends. */
+/** A client that uses the table `usertable` with the statements of YCSB's binding. */
 export interface Hand {
   /** The STORE URL of the same database. */
   readonly url: string;
-  /** Makes the table as the binding's documentation says. */
+  /** Creates the table as the documentation of the binding describes. */
   create(fieldCount: number): Promise<void>;
   insert(key: string, fields: Fields): Promise<void>;
-  /** All fields, or null when the key is not there. */
+  /** All fields, or null if the key does not exist. */
   read(key: string): Promise<Fields | null>;
   drop(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Hands by store: each starts its server and resolves to a hand in an empty database. */
+/** The clients by store. Each entry starts the server and resolves to a client of an empty database. */
 export const HANDS: Readonly<Record<string, () => Promise<Hand>>> = {
   sqlite: sqliteHand,
   postgres: postgresHand,
@@ -38,7 +38,7 @@ export const HANDS: Readonly<Record<string, () => Promise<Hand>>> = {
   hbase: hbaseHand,
 };
 
-// YCSB's JDBC binding writes FIELD0 in its documentation's DDL and field0 in its statements.
+// YCSB's JDBC binding has FIELD0 in the DDL of its documentation, and field0 in its statements.
 const jdbcTable = (fieldCount: number): string => {
   const columns = Array.from({ length: fieldCount }, (_, index) => `, FIELD${index} TEXT`);
   return `CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY${columns.join('')})`;

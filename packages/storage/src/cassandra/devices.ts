@@ -143,7 +143,7 @@ export class CassandraDevices implements DeviceStore {
   }
 }
 
-/** FNV-1a over UTF-16 code units; It is part of the layout and must never change. */
+/** FNV-1a over UTF-16 code units. It is part of the layout and must never change. */
 function shardOf(name: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < name.length; index += 1) {

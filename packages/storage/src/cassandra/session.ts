@@ -218,8 +218,8 @@ export class Session {
   }
 
   /**
-   * Waits until all running nodes have the same schema. This asks each node, because the driver asks only its
-   * control node, which may not have the change yet.
+   * Waits until all running nodes have the same schema. It reads the version of each node, because the driver reads
+   * only that of its control node, which may not have the change yet.
    */
   async agree(): Promise<void> {
     for (const deadline = Date.now() + AGREEMENT_MS; Date.now() < deadline; await delay(AGREEMENT_POLL_MS)) {

@@ -41,7 +41,7 @@ export function fromReading({ time, value, received, boot, seq, quality }: Readi
   return bytes;
 }
 
-/** Of a row of readings. */
+/** Converts a row of the table of readings. */
 export function toReading(device: string, metric: string, row: Row): Reading {
   const cell = row.cells[0]!;
   const [time, bytes] = [timeOf(cell.row), cell.value];

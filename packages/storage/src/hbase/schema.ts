@@ -55,7 +55,7 @@ export function recordsTable(config: HbaseConfig): CreateTableOptions {
   return { families, splitKeys, attributes: { [MARK.name]: MARK.value } };
 }
 
-/** Creates the table unless it exists. Resolves when it is served. */
+/** Creates the table unless it exists. Resolves when all its regions have a server. */
 export async function createTable(
   session: Session,
   table: string,

@@ -49,7 +49,7 @@ const SPARE_BYTES = 16 * 1024 * 1024;
 /**
  * An append-only file of lines, which several processes read and append to at the same time. There is no lock: the
  * order in the file decides. Each batch is one write() with O_APPEND, so its lines stay together. A process reads
- * the lines of others before its own, and so knows the effect of its own lines.
+ * the lines of other processes before its own, so it can determine which of its lines count.
  *
  * Each batch begins with a newline, so that the incomplete line of a crashed writer never joins the next line, and
  * with a unique line of blanks, so that a process never mistakes an equal batch of another for its own. The last

@@ -63,11 +63,11 @@ async function readVersion(layout: Layout): Promise<number | null> {
   const { format, version } = parseFormat(text);
   if (format !== FORMAT || !Number.isInteger(version)) {
     throw new StoreError('MISCONFIGURED', `${path} does not belong to a Tidegauge store`, {
-      hint: 'use a folder of its own, or restore the file',
+      hint: 'use a separate folder, or restore the file',
     });
   }
   if (Number(version) > VERSION) {
-    throw new StoreError('MISCONFIGURED', `${path} has version ${version}, this program knows ${VERSION}`, {
+    throw new StoreError('MISCONFIGURED', `${path} has version ${version}, this program reads ${VERSION}`, {
       hint: 'run the version of Tidegauge that wrote it, or a later one',
     });
   }

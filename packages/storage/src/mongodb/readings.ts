@@ -207,7 +207,7 @@ function identities(batch: readonly Reading[], series: Float64Array): Identities
   return { first, last, corrections };
 }
 
-/** Asks for each item, a few at a time; answers in the order of the items. */
+/** Calls `ask` for each item, a few at a time. The results have the order of the items. */
 async function eachOf<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
   const answers = new Array<R>(items.length);
   let next = 0;

@@ -39,7 +39,7 @@ export class MongodbRecords implements BackendRecords {
       } catch (error) {
         await this.#db.tables.deleteOne({ _id: id! });
         await db.dropCollection(temporary);
-        // When two renames collide, FerretDB reports the unique index of its catalog without a code of its own.
+        // When two renames collide, FerretDB reports the unique index of its catalog without its own error code.
         if (!isNamespaceExists(error) && (await infoOf(db, table)) === null) throw error;
       }
     });

@@ -12,8 +12,8 @@ const ATTEMPTS = 10;
 const RETRY_MS = 200;
 
 /**
- * - readings: {_id: {s: series, t: time}, ...}. Ranges, latest and duplicates all go by the index on _id, which
- *   there is anyway. In a sharded cluster, shard by {_id: 1}: series numbers are random, so series spread.
+ * - readings: {_id: {s: series, t: time}, ...}. Ranges, latest and duplicates all use the index on _id, which always
+ *   exists. In a sharded cluster, shard by {_id: 1}: series numbers are random, so series spread.
  * - series: {_id: number, d: device, m: metric}
  * - devices: {_id: name, ...}
  * - tidegauge_schema: {_id: 'schema', version}

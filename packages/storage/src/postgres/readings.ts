@@ -70,7 +70,7 @@ export class PostgresReadings implements ReadingStore {
     return { stored, duplicate: batch.length - stored };
   }
 
-  /** Upserts the first rows, then the last ones. Resolves to how many of the first were new or changed. */
+  /** Upserts the first rows, then the last ones. Resolves to the number of first rows that were new or changed. */
   async #store(first: readonly Value[], last: readonly Value[] | null): Promise<number> {
     const { takesTurns } = this.#dialect;
     if (last === null && !takesTurns) return this.#changed(await this.#db.run('ingest', this.#upsert, first));

@@ -1,7 +1,7 @@
 import { startCassandra } from '@tidegauge/lab/cassandra';
 import { proveServer } from './prove.ts';
 
-/** Registers the suite on a cluster of its own, a keyspace per place; `restart` kills its last node. */
+/** Registers the suite on a separate cluster, with a keyspace per place. `restart` kills the last node. */
 export function proveCassandra(name: string, nodes: number, query: string): Promise<void> {
   let last = 0;
   return proveServer(

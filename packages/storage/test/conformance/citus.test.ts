@@ -3,7 +3,7 @@ import { proveServer } from './prove.ts';
 
 await proveServer('citus', startCitus, (cluster) => ({
   async create() {
-    // Databases go with their servers.
+    // Databases are deleted with their servers.
     const url = `${cluster.url(await cluster.createDatabase())}?rf=2&shards=4`;
     return { url, cleanup: async () => {} };
   },

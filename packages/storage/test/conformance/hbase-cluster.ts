@@ -6,13 +6,13 @@ interface Server {
   stop(): Promise<void>;
 }
 
-/** Registers the suite on a server of its own, a namespace per place. Few regions: the suite makes many tables. */
+/** Registers the suite on a separate server, with a namespace per place. Few regions: the suite has many tables. */
 export function proveHbase(name: string, start: () => Promise<Server>): Promise<void> {
   let last = 0;
   return proveServer(name, start, (server) => ({
     async create() {
       last += 1;
-      // The server's data go with it, and taking tables away one by one costs more than keeping them.
+      // The data is deleted with the server. Dropping each table takes longer than keeping it.
       return { url: `${server.url(`conformance_${last}`)}?presplit=3`, cleanup: async () => {} };
     },
     restart: () => server.restart(),

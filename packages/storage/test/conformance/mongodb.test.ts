@@ -10,7 +10,7 @@ await proveServer('mongodb', startMongodb, ({ url: place, control }) => ({
     const url = place(`conformance_${process.pid}_${places}`);
     return { url, cleanup: () => drop(url) };
   },
-  // A server that MONGODB_URL names is not ours to kill.
+  // The tests must not kill a server that MONGODB_URL names.
   ...(control === null
     ? {}
     : {

@@ -3,7 +3,7 @@ import { proveServer } from './prove.ts';
 
 await proveServer('postgres', startPostgres, (server) => ({
   async create() {
-    // Dropping a database waits for a checkpoint; it goes with the server anyway.
+    // Dropping a database waits for a checkpoint. It is deleted with the server.
     return { url: server.url(await server.createDatabase()), cleanup: async () => {} };
   },
   async restart() {

@@ -6,20 +6,20 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { describeStore, type StorePlace, type StoreTarget } from '../../conformance/index.ts';
 import { openOutsider } from '../outsiders.ts';
 
-/** STORES=sqlite,json: which stores to prove; all of them without it. */
+/** Whether STORES (such as `sqlite,json`) selects the store. Without STORES, all stores are selected. */
 export function isAsked(name: string): boolean {
   const asked = process.env.STORES?.split(',').map((store) => store.trim());
   return asked === undefined || asked.includes(name);
 }
 
-/** Registers the conformance suite for a target, if it is asked for. */
+/** Registers the conformance suite for a target, if STORES selects it. */
 export function prove(target: StoreTarget): void {
   if (isAsked(target.name)) describeStore(target);
 }
 
 /**
- * Registers the suite for a store that is a server, if it is asked for: starts the server first, and ends it when
- * all is done. Where it cannot be had, the suite is skipped by name (see `startOrSkip`).
+ * Registers the suite for a store that is a server, if STORES selects it. Starts the server first, and stops it after
+ * the suite. If the server is not available, the suite is skipped (see `startOrSkip`).
  */
 export async function proveServer<S extends { stop(): Promise<void> }>(
   name: string,
@@ -39,7 +39,7 @@ export async function proveServer<S extends { stop(): Promise<void> }>(
 
 const outsider = ({ url }: StorePlace) => openOutsider(url);
 
-/** A target whose places are temporary folders; `url` makes the URL of one. */
+/** A target whose places are temporary folders. `url` returns the URL of a folder. */
 export function embedded(name: string, url: (folder: string) => string): StoreTarget {
   return {
     name,

@@ -12,9 +12,9 @@ import { openStore, type Store, type StoreError, type WriteResult } from '../../
 
 const BATCH = 50;
 
-/** What this file does when it runs as one of the processes of a test. */
+/** The tasks of this file when it runs as a process of a test. */
 const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<void>>> = {
-  /** Writes every batch, says what that counted, and on request everything it sees of a device. */
+  /** Writes every batch and sends the counts. On request, sends all readings of a device. */
   async write(store, device) {
     const total = { stored: 0, duplicate: 0 };
     for (const batch of batches(device, 40)) {
@@ -27,7 +27,7 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
     await say(await stored(store, other as string));
   },
 
-  /** Writes until it is killed and says the number of each batch that is stored. */
+  /** Writes until it is killed, and sends the number of each stored batch. */
   async endless(store, device) {
     let number = 0;
     for (const batch of batches(device, 100_000)) {
@@ -37,7 +37,7 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
     }
   },
 
-  /** Reads all devices again and again until told to stop, and says how often. */
+  /** Reads all devices repeatedly until it receives a message, and sends the number of rounds. */
   async follow(store) {
     let stop = false;
     process.once('message', () => {
@@ -56,7 +56,7 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
     await say({ rounds, newest });
   },
 
-  /** Writes until the file is as long as ulimit allows, and says how much is stored and what happened then. */
+  /** Writes until the file has the size that ulimit allows. Sends the number of stored batches and the error. */
   async limited(store, device) {
     let count = 0;
     try {
@@ -71,7 +71,7 @@ const ROLES: Readonly<Record<string, (store: Store, device: string) => Promise<v
   },
 };
 
-/** Resolves once the message is out, so that the channel can be closed. */
+/** Resolves when the message has been sent, so that the channel can be closed. */
 function say(message: unknown): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send!(message, (error: Error | null) => (error ? reject(error) : resolve()));
@@ -96,7 +96,7 @@ if (role !== undefined) {
   await store.close();
   process.disconnect();
 } else {
-  describe('json store of several processes', { timeout: 120_000 }, suite);
+  describe('a json store of several processes', { timeout: 120_000 }, suite);
 }
 
 function suite(): void {
@@ -144,7 +144,7 @@ function suite(): void {
     await store.close();
   });
 
-  test('nothing acknowledged is lost when writers are killed while others go on', async () => {
+  test('no acknowledged reading is lost when writers are killed while others continue', async () => {
     const place = `json:${folder}/killed`;
     const devices = ['a', 'b'];
     const store = await openStore(place);
@@ -189,7 +189,7 @@ function suite(): void {
     await store.close();
   });
 
-  test('a write that the file system takes in part is refused, and what was stored before is kept', async () => {
+  test('a write that the file system accepts only in part is refused, and earlier readings are kept', async () => {
     const place = `json:${folder}/limited`;
     const limit = ['-c', `ulimit -f 100; exec "${process.execPath}" "$0" "$@"`];
     const child = run('limited', place, 'a', limit);

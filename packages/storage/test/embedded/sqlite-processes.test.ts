@@ -11,7 +11,7 @@ import { openStore } from '../../src/index.ts';
 
 const WRITER = fileURLToPath(new URL('../../conformance/crash-writer.ts', import.meta.url));
 
-test('two processes write one SQLite file: readings there, devices and the same readings here', async () => {
+test('two processes can write readings and devices to one SQLite file at the same time', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tidegauge-processes-'));
   const url = `sqlite:${folder}/tidegauge.db`;
   const child = spawn(process.execPath, [WRITER, url, 'shared', '0'], {

@@ -10,12 +10,12 @@ const BATCHES = 100;
 
 const started = await startOrSkip('cassandra', () => startCassandra({ nodes: 3 }));
 const skip = 'skip' in started ? started.skip : false;
-// Tests are skipped where there is none.
+// Tests are skipped if there is no server.
 const cluster = ('server' in started ? started.server : null)!;
 after(() => cluster?.stop());
 
 describe('cassandra of three nodes', { skip }, () => {
-  test('at ONE, a write can soon be read from any node', async () => {
+  test('at ONE, any node soon returns a written reading', async () => {
     const store = await openStore(`${cluster.url('one')}?rf=3&write=ONE&read=ONE`);
     const batch = series('d', 500);
     await store.readings.write(batch);
@@ -30,7 +30,7 @@ describe('cassandra of three nodes', { skip }, () => {
     let killing: Promise<void> | undefined;
     for (let number = 0; number < BATCHES; number += 4) {
       if (number === 32) killing = cluster.nodes[1]!.kill();
-      // Several writes are under way when the node goes; none may fail.
+      // Several writes are in progress when the node is killed. None may fail.
       await Promise.all([0, 1, 2, 3].map((next) => store.readings.write(crashBatch('d', number + next))));
       await store.devices.register([`d-${number}`]);
     }
@@ -43,10 +43,10 @@ describe('cassandra of three nodes', { skip }, () => {
     await store.close();
   });
 
-  test('at ALL, a write is TIMEOUT or late when a node is down, and UNAVAILABLE after the others have noticed', async () => {
+  test('at ALL, a write is TIMEOUT or late when a node fails, then UNAVAILABLE when others detect it', async () => {
     assert.equal(cluster.nodes[1]!.running, false);
     const all = await openStore(`${cluster.url('quorum')}?rf=3&write=ALL&read=ONE`);
-    // Each coordinator notices by itself; until then it waits for the third copy.
+    // Each coordinator detects the failure separately. Until then, it waits for the third replica.
     const noticed = async (call: () => Promise<unknown>): Promise<StoreError> => {
       for (const deadline = Date.now() + 60_000; ; ) {
         const error = await call().then(

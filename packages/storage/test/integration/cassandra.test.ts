@@ -22,7 +22,7 @@ const certificates = await makeCertificates();
 after(() => certificates.remove());
 const started = await startOrSkip('cassandra', () => startCassandra({ identity: certificates.identity }));
 const skip = 'skip' in started ? started.skip : false;
-// Tests are skipped where there is none.
+// Tests are skipped if there is no server.
 const server = ('server' in started ? started.server : null)!;
 after(() => server?.stop());
 
@@ -37,7 +37,7 @@ describe('cassandra', { skip }, () => {
   });
   after(() => client?.shutdown());
 
-  /** Fails to open within the time given; resolves to the error. */
+  /** Checks that opening fails within the given time. Resolves to the error. */
   async function refusal(url: string, code: 'UNAVAILABLE' | 'MISCONFIGURED', withinMs: number) {
     const started = performance.now();
     const error = await rejection(openStore(url), code);
@@ -51,7 +51,7 @@ describe('cassandra', { skip }, () => {
   const withUser = (user: string, password: string, keyspace: string) =>
     `cassandra://${user}:${password}@127.0.0.1:${server.port}/${keyspace}`;
 
-  test('a keyspace of version 0.1.0 keeps everything and can be used on', async () => {
+  test('a keyspace of version 0.1.0 keeps its data and remains usable', async () => {
     const statements = (await fixtureText('cassandra.cql')).split(/;\n+/).filter(Boolean);
     for (const statement of statements) await client.execute(statement.replace(/ place(?=[ .])/, ' upgrade'));
     await proveUpgrade(server.url('upgrade'));
@@ -129,7 +129,7 @@ describe('cassandra', { skip }, () => {
     assert.match(error.message, /version 99 is newer/);
   });
 
-  test('creates keyspace and tables as the options say', async () => {
+  test('creates the keyspace and the tables with the given options', async () => {
     const store = await openStore(
       `${server.url('options')}?strategy=simple&rf=1&ttl=864000&compression=zstd&write=ONE&read=ONE`,
     );
@@ -143,7 +143,7 @@ describe('cassandra', { skip }, () => {
     assert.match(table.compaction.class, /TimeWindowCompactionStrategy/);
   });
 
-  test('lets readings expire by themselves when the URL sets a ttl', async () => {
+  test('readings expire automatically if the URL sets a ttl', async () => {
     const store = await openStore(`${server.url('expiring')}?ttl=2`);
     await store.readings.write(series('short', 5));
     const deadline = Date.now() + 15_000;
@@ -167,7 +167,7 @@ describe('cassandra', { skip }, () => {
     await store.close();
   });
 
-  test('finds the latest reading where the newest day holds none', async () => {
+  test('finds the latest reading if the newest day has none', async () => {
     const store = await openStore(server.url('gaps'));
     const rows = [0, 1].map((day) => reading({ device: 'd', time: T0 + day * DAY, value: day }));
     await store.readings.write(rows);
@@ -180,7 +180,7 @@ describe('cassandra', { skip }, () => {
     await store.close();
   });
 
-  test('leaves out what a correction no longer has, without tombstones', async () => {
+  test('leaves out fields that a correction does not have, without tombstones', async () => {
     const store = await openStore(server.url('corrections'));
     const full = reading({ device: 'd', value: 'open', boot: 'b', seq: 7, quality: 'skewed' });
     const bare = reading({ device: 'd', value: 1 });
@@ -206,7 +206,7 @@ describe('cassandra', { skip }, () => {
     await store.close();
   });
 
-  test('two processes create one keyspace at the same moment and write to it', async () => {
+  test('two processes can create one keyspace at the same time and write to it', async () => {
     const url = server.url('processes');
     const writers = ['a', 'b'].map((device) =>
       spawn(process.execPath, [WRITER, url, device, '0'], { stdio: ['ignore', 'pipe', 'inherit'] }),

@@ -23,7 +23,7 @@ after(() => cluster?.stop());
 describe('citus', { skip }, () => {
   const { coordinator } = cluster!;
 
-  /** An open store on a database of its own, until the test ends. */
+  /** An open store on a separate database, until the test ends. */
   async function fresh(
     t: { after(work: () => Promise<void>): void },
     options = '',
@@ -35,7 +35,7 @@ describe('citus', { skip }, () => {
     return { store, database, url };
   }
 
-  /** One row by line: table, kind, column that cuts it, shards, copies of each. */
+  /** One row per line: table, kind, distribution column, shards, copies of each. */
   async function tables(database: string): Promise<string[]> {
     const sql = `
       select table_name, citus_table_type, distribution_column, shard_count, (
@@ -46,7 +46,7 @@ describe('citus', { skip }, () => {
     return (await coordinator.query(sql, database)).trim().split('\n');
   }
 
-  /** Shards of readings on each node that has some, fewest first. */
+  /** The number of shards of readings on each node that has some, in ascending order. */
   async function shardsByNode(database: string): Promise<number[]> {
     const sql = `select count(*) from citus_shards where table_name = 'readings'::regclass group by nodeport order by 1`;
     return (await coordinator.query(sql, database)).trim().split('\n').map(Number);
@@ -82,7 +82,7 @@ describe('citus', { skip }, () => {
     assert.equal((await tables(database)).length, 3);
   });
 
-  test('distributes tables that postgres made, with their rows', async (t) => {
+  test('distributes tables that the postgres backend created, with their rows', async (t) => {
     const database = await cluster!.createDatabase();
     const plain = await openStore(coordinator.url(database));
     const device = freshDevice();
@@ -96,7 +96,7 @@ describe('citus', { skip }, () => {
     assert.deepEqual(await shardsByNode(database), [2, 2]);
   });
 
-  test('a statement that asks for one series goes to one shard', async (t) => {
+  test('a statement on one series uses one shard', async (t) => {
     const { store, database } = await fresh(t, '?shards=4');
     await store.readings.write(series(freshDevice(), 10));
     const plan = await coordinator.query(
@@ -117,14 +117,14 @@ describe('citus', { skip }, () => {
     assert.deepEqual(await stored(store, device), [batch[4]]);
   });
 
-  test('writers of the same shards take turns where those have copies', async (t) => {
+  test('writers of the same shards take turns if the shards have several copies', async (t) => {
     const { store } = await fresh(t, '?shards=4&rf=2');
     const devices = Array.from({ length: 20 }, () => freshDevice());
     await store.readings.write(devices.map((device) => reading({ device, time: 1 })));
     const batches = Array.from({ length: 12 }, (_, batch) =>
       devices.map((device) => reading({ device, time: batch + 2 })),
     );
-    // Two that blocked each other would fail, and only after a second.
+    // Two writers that block each other would fail after a second.
     const results = await Promise.all(batches.map((batch) => store.readings.write(batch)));
     for (const result of results) assert.deepEqual(result, { stored: 20, duplicate: 0 });
   });
@@ -141,7 +141,7 @@ describe('citus', { skip }, () => {
     }
   });
 
-  test('a wrong password is MISCONFIGURED, and not shown', async () => {
+  test('a wrong password is MISCONFIGURED, and is not in the message', async () => {
     const place = `127.0.0.1:${coordinator.port}`;
     const error = await rejection(
       openStore(`citus://${coordinator.user}:guess@${place}/postgres`),
@@ -187,7 +187,7 @@ describe('citus', { skip }, () => {
         const error = await store.readings
           .write(Array.from({ length: 50 }, (_, index) => reading({ device: freshDevice(), value: index })))
           .then(
-            () => assert.fail('a write went through without the worker'),
+            () => assert.fail('a write succeeded without the worker'),
             (reason: unknown) => reason,
           );
         assert.ok(isRetryable(error), String(error));
@@ -203,7 +203,7 @@ describe('citus', { skip }, () => {
     const worker = cluster!.workers[0]!;
     await worker.kill();
     try {
-      // A session finds out by the connection that it had; from then on it asks another worker.
+      // A session detects the failure through its old connection. Then it uses another worker.
       const deadline = performance.now() + 20_000;
       for (const device of devices)
         assert.deepEqual(await readFirmly(store, device, deadline), series(device, 20));
@@ -212,7 +212,7 @@ describe('citus', { skip }, () => {
     }
   });
 
-  test('a coordinator with a new worker continues, and moves shards there on request', async (t) => {
+  test('a coordinator with a new worker continues, and moves shards to it on request', async (t) => {
     const { store, database } = await fresh(t, '?shards=6');
     const devices = Array.from({ length: 12 }, () => freshDevice());
     for (const device of devices) await store.readings.write(series(device, 200));
@@ -247,7 +247,7 @@ describe('citus', { skip }, () => {
   });
 });
 
-/** Reads as a caller does that goes by the error code. */
+/** Reads, and retries while the error is retryable. */
 async function readFirmly(store: Store, device: string, deadline: number): Promise<Reading[]> {
   for (;;) {
     try {
@@ -258,7 +258,7 @@ async function readFirmly(store: Store, device: string, deadline: number): Promi
   }
 }
 
-/** Writes batches while `fault` happens to a server; all of them must be there then, once. */
+/** Writes batches while `fault` affects a server. Then every batch must be stored exactly once. */
 async function writesThrough(store: Store, fault: () => Promise<void>): Promise<void> {
   const device = freshDevice('fault');
   let happening: Promise<void> | null = null;

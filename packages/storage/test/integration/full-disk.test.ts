@@ -23,7 +23,7 @@ for (const [backend, file] of [
   ['sqlite', 'store.db'],
   ['json', 'store'],
 ]) {
-  test(`${backend} on a full disk refuses writes with the cause, and has every reading once afterwards`, async (context) => {
+  test(`${backend} on a full disk refuses writes with the cause, and then has every reading once`, async (context) => {
     const started = await startOrSkip('tmpfs', () => mountSmallDisk(6 * MIB));
     if ('skip' in started) return context.skip(started.skip);
     const disk = started.server;

@@ -30,7 +30,7 @@ describe('hbase, without a server', () => {
     assert.match(error.message, /ECONNREFUSED/);
   });
 
-  test('a host that takes connections and never answers is UNAVAILABLE within the connect timeout', async () => {
+  test('a host that accepts connections and never answers is UNAVAILABLE within the connect timeout', async () => {
     await withSilentHost((port) => refused(`hbase://127.0.0.1:${port}/ns?connect=500`, 'UNAVAILABLE', 2500));
   });
 
@@ -53,7 +53,7 @@ describe('hbase', { skip }, () => {
     client?.close();
   });
 
-  test('a namespace of version 0.1.0 keeps everything and can be used on', async () => {
+  test('a namespace of version 0.1.0 keeps its data and remains usable', async () => {
     const tables: Record<string, TableFixture> = JSON.parse(await fixtureText('hbase.json'));
     await client.admin.createNamespace('upgrade');
     for (const [name, { families, splits, cells }] of Object.entries(tables)) {
@@ -70,7 +70,7 @@ describe('hbase', { skip }, () => {
     await proveUpgrade(url('upgrade'));
   });
 
-  test('the options of the URL reach the tables', async () => {
+  test('the tables have the options of the URL', async () => {
     const other = await openStore(url('options', '?presplit=5&ttl=3600&compression=none'));
     await other.records.createTable('usertable', 10);
     await other.close();
@@ -87,7 +87,7 @@ describe('hbase', { skip }, () => {
     assert.equal((await client.admin.regions('options:usertable')).length, 5);
   });
 
-  test('a compression that the server lacks is MISCONFIGURED and named', async () => {
+  test('a compression that the server does not have is MISCONFIGURED, and the error names it', async () => {
     const error = await rejection(openStore(url('compressed', '?compression=zstd')), 'MISCONFIGURED');
     assert.match(error.message, /readings is refused.*zstd/is);
     assert.match(error.hint ?? '', /options of the URL/);
@@ -106,7 +106,7 @@ describe('hbase', { skip }, () => {
     }
   });
 
-  test('readings expire by themselves where a ttl is set', async () => {
+  test('readings expire automatically if the URL sets a ttl', async () => {
     const short = await openStore(url('shortlived', '?presplit=1&ttl=1'));
     await short.readings.write(series('d', 3));
     for (const deadline = Date.now() + 30_000; (await stored(short, 'd')).length > 0; ) {

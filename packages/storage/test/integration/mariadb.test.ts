@@ -17,7 +17,7 @@ const NOW = Date.now() * 1000;
 
 const started = await startOrSkip('mariadb', startMariadb);
 const skip = 'skip' in started ? started.skip : false;
-// Tests are skipped where there is none.
+// Tests are skipped if there is no server.
 const server = ('server' in started ? started.server : null)!;
 after(() => server?.stop());
 
@@ -29,7 +29,7 @@ async function freshDatabase(): Promise<string> {
   return `facts_${last}`;
 }
 
-/** Runs `use` with a store on a database of its own; options go behind the URL. */
+/** Runs `use` with a store on a separate database. `options` are appended to the URL. */
 async function withStore(
   use: (store: Store, database: string) => Promise<void>,
   options = '',
@@ -44,7 +44,7 @@ async function withStore(
   }
 }
 
-/** How opening the URL fails; fails itself when that takes longer than `withinMs`. */
+/** Resolves to the error of opening the URL. Fails if that takes longer than `withinMs`. */
 async function refusal(url: string, code: StoreError['code'], withinMs = 5000): Promise<StoreError> {
   const started = performance.now();
   const error = await rejection(openStore(url), code);
@@ -53,13 +53,13 @@ async function refusal(url: string, code: StoreError['code'], withinMs = 5000): 
   return error;
 }
 
-test('a MariaDB database of version 0.1.0 keeps everything and can be used on', { skip }, async () => {
+test('a MariaDB database of version 0.1.0 keeps its data and remains usable', { skip }, async () => {
   const database = await freshDatabase();
   await server.query(`use ${database}; ${await fixtureText('mariadb.sql')}`);
   await proveUpgrade(server.url(database));
 });
 
-test('users with the grants of the documentation can do what it says', { skip }, async (t) => {
+test('users with the grants of the documentation can do what it describes', { skip }, async (t) => {
   // The administrator of the server is called tidegauge.
   const blocks = pageStatements('mariadb').map((statements) =>
     statements.map((statement) => statement.replace('tidegauge@', 'tidegauge_owner@')),
@@ -81,7 +81,7 @@ test('users with the grants of the documentation can do what it says', { skip },
   await rejection(ingest.records.createTable('usertable', 2), 'MISCONFIGURED');
 });
 
-describe('reaching MariaDB', { skip }, () => {
+describe('connecting to MariaDB', { skip }, () => {
   test('reports the address on which nothing listens', async () => {
     const port = await freePort();
     const error = await refusal(`mariadb://a:b@127.0.0.1:${port}/c`, 'UNAVAILABLE', 2000);
@@ -140,7 +140,7 @@ describe('reaching MariaDB', { skip }, () => {
   test('ends a call with TIMEOUT if a server hangs, and continues when it answers again', async () => {
     await withStore(async (store) => {
       const device = freshDevice();
-      // A server that hangs takes no new connection: that would be UNAVAILABLE.
+      // A server that hangs accepts no new connection. That would be UNAVAILABLE.
       await writeFirmly(store, [reading({ device: freshDevice() })]);
       process.kill(server.pid, 'SIGSTOP');
       try {
@@ -260,7 +260,7 @@ describe('partitions of readings in MariaDB', { skip }, () => {
     for (const name of names.slice(0, -1)) assert.match(name, /^before_2\d{7}$/);
   });
 
-  test('are dropped whole when they are older than the retention, and the partition at its limit loses rows', async () => {
+  test('are dropped when they are older than the retention, and old rows of the last one are deleted', async () => {
     await withStore(async (store, database) => {
       const device = freshDevice();
       const at = (days: number) => reading({ device, time: NOW + days * DAY, value: days });
@@ -271,7 +271,7 @@ describe('partitions of readings in MariaDB', { skip }, () => {
       assert.equal(await store.readings.expire(midnight - NOW + at(2).time), null);
       assert.ok((await partitions(database)).length < count);
       assert.deepEqual(await stored(store, device), [at(2), at(3)]);
-      // What is late finds a place in the oldest that is left.
+      // A late reading is stored in the oldest remaining partition.
       await store.readings.write([at(-40)]);
       assert.deepEqual(await stored(store, device), [at(-40), at(2), at(3)]);
       assert.equal(await store.readings.expire(at(0).time), 1);
@@ -299,7 +299,7 @@ describe('partitions of readings in MariaDB', { skip }, () => {
 });
 
 describe('limits of MariaDB', { skip }, () => {
-  test('a batch of the longest texts is stored, larger than a packet of the server may be', async () => {
+  test('a batch of the longest texts is stored, although it exceeds a packet of the server', async () => {
     await withStore(async (store) => {
       const device = freshDevice();
       const batch = series(device, 1700).map((row) => ({ ...row, value: '水'.repeat(4096) }));
@@ -321,7 +321,7 @@ describe('limits of MariaDB', { skip }, () => {
     });
   });
 
-  test('a record table of more fields than InnoDB takes is refused', async () => {
+  test('a record table with more fields than InnoDB allows is refused', async () => {
     await withStore(async (store) => {
       await rejection(store.records.createTable('wide', 1000), 'REJECTED');
       await store.records.createTable('narrow', 150);
@@ -362,7 +362,7 @@ describe('MariaDB with TLS', { skip }, () => {
   const url = (options: string): string => `${encrypting.url('facts')}?${options}`;
 
   test('serves a store that trusts its authority, encrypted', async () => {
-    // The account takes no other connection.
+    // The account accepts only encrypted connections.
     const store = await openStore(url(`tls=true&tlsCAFile=${certificates.authority}`));
     const device = freshDevice();
     await store.readings.write(series(device, 10));

@@ -21,13 +21,13 @@ describe('mongodb, without a server', () => {
     assert.match(error.message, /ECONNREFUSED/);
   });
 
-  test('a host that takes connections and never answers is UNAVAILABLE within the connect timeout', async () => {
+  test('a host that accepts connections and never answers is UNAVAILABLE within the connect timeout', async () => {
     await withSilentHost((port) =>
       refused(`mongodb://127.0.0.1:${port}/db?connect=500`, 'UNAVAILABLE', 2500),
     );
   });
 
-  test('a certificate authority that is not there is MISCONFIGURED and names the option', async () => {
+  test('a missing certificate authority is MISCONFIGURED, and the error names the option', async () => {
     const options = 'tls=true&tlsCAFile=/nowhere/ca.pem&connect=500';
     const error = await refused(`mongodb://127.0.0.1:1/db?${options}`, 'MISCONFIGURED', 2500);
     assert.match(error.hint ?? '', /tlsCAFile/);
@@ -38,7 +38,7 @@ describe('mongodb, without a server', () => {
   });
 });
 
-test('a MongoDB database of version 0.1.0 keeps everything and can be used on', { skip }, async (t) => {
+test('a MongoDB database of version 0.1.0 keeps its data and remains usable', { skip }, async (t) => {
   const url = server!.url('upgrade');
   const client = await new MongoClient(url).connect();
   t.after(() => client.close());
@@ -75,11 +75,11 @@ describe('mongodb', { skip }, () => {
     assert.match(error.hint ?? '', /password/);
   });
 
-  test('no login where one is asked for is MISCONFIGURED at once', async () => {
+  test('a missing login is MISCONFIGURED at once if the server requires one', async () => {
     await refused(url({ connect: '2000' }).replace(/\/\/[^@]+@/, '//'), 'MISCONFIGURED', 2500);
   });
 
-  test('a user who may only read is MISCONFIGURED, naming the right', {
+  test('a user who can only read is MISCONFIGURED, and the error names the right', {
     skip: server?.server === 'mongod' ? false : 'FerretDB checks logins and no rights',
   }, async () => {
     const user = { createUser: 'reader', pwd: 'reads', roles: [{ role: 'read', db: 'denied' }] };
@@ -90,7 +90,7 @@ describe('mongodb', { skip }, () => {
     await client.db('admin').command({ dropUser: 'reader' });
   });
 
-  test('another replica set than the server\u2019s is UNAVAILABLE and names the option', async () => {
+  test('a wrong replica set is UNAVAILABLE, and the error names the option', async () => {
     const error = await refused(url({ replicaSet: 'other', connect: '500' }), 'UNAVAILABLE', 2500);
     assert.match(error.hint ?? '', /replica set/);
   });
@@ -120,7 +120,7 @@ describe('mongodb', { skip }, () => {
     await newer.dropDatabase();
   });
 
-  test('ranges, newest readings and expiry go by the index on _id, without a sort', async () => {
+  test('ranges, newest readings and expiry use the index on _id, without a sort', async () => {
     await store.readings.write(series('indexed/device', 2000));
     const series0 = await client.db().collection('series').findOne({ d: 'indexed/device' });
     const key = (t: number) => ({ s: series0!._id, t });

@@ -19,11 +19,11 @@ const STORAGE = fileURLToPath(new URL('../../src/index.ts', import.meta.url));
 
 const started = await startOrSkip('postgres', startPostgres);
 const skip = 'skip' in started ? started.skip : false;
-// Tests are skipped where there is none.
+// Tests are skipped if there is no server.
 const server = ('server' in started ? started.server : null)!;
 after(() => server?.stop());
 
-/** An open store on a database of its own, until the test ends. */
+/** An open store on a separate database, until the test ends. */
 async function fresh(
   t: { after(work: () => Promise<void>): void },
   options = '',
@@ -35,7 +35,7 @@ async function fresh(
   return { store, database, url };
 }
 
-/** Passes when the URL cannot be opened, for that reason, with its host named, within `ms`. */
+/** Passes if opening the URL fails within `ms` with the code, and the message contains the host. */
 async function refused(url: string, code: StoreErrorCode, ms = 5000): Promise<StoreError> {
   const started = performance.now();
   const error = await rejection(openStore(url), code);
@@ -97,7 +97,7 @@ describe('postgres, errors at the start', { skip }, () => {
     assert.match(missing.message, /database "nowhere" does not exist/);
   });
 
-  test('a user who may not create tables is MISCONFIGURED, and may use those of another', async () => {
+  test('a user without the right to create tables is MISCONFIGURED, and can use tables of others', async () => {
     const database = await server.createDatabase();
     await server.query(`create role guest login password 'guest'`);
     const url = `postgres://guest:guest@127.0.0.1:${server.port}/${database}`;
@@ -141,7 +141,7 @@ describe('postgres, errors at the start', { skip }, () => {
     assert.match(error.message, /citus extension is not available/);
   });
 
-  test('a URL without user or database, with several hosts or odd options is MISCONFIGURED before any I/O', async () => {
+  test('a URL without user or database, or with wrong hosts or options, is MISCONFIGURED before any I/O', async () => {
     for (const url of [
       'postgres://h/db',
       'postgres://u@h',
@@ -158,13 +158,13 @@ describe('postgres, errors at the start', { skip }, () => {
   });
 });
 
-test('a database of version 0.1.0 keeps everything and can be used on', { skip }, async () => {
+test('a database of version 0.1.0 keeps its data and remains usable', { skip }, async () => {
   const database = await server.createDatabase();
   await server.query(await fixtureText('postgres.sql'), database);
   await proveUpgrade(server.url(database));
 });
 
-test('users with the grants of the documentation can do what it says', { skip }, async (t) => {
+test('users with the grants of the documentation can do what it describes', { skip }, async (t) => {
   const [create, grants] = pageStatements('postgres');
   for (const statement of create!) {
     // The superuser of the server is called tidegauge.
@@ -218,7 +218,7 @@ describe('postgres with TLS', { skip }, () => {
 
   const url = (options: string): string => `${server.url(database)}?${options}`;
 
-  test('readings are written encrypted, the certificate checked as sslmode says', async () => {
+  test('readings are sent encrypted, and the certificate is checked as sslmode requires', async () => {
     const known = `sslrootcert=${certificates.authority}`;
     const modes = ['sslmode=require', `sslmode=verify-ca&${known}`, `sslmode=verify-full&${known}`];
     for (const options of modes) {
@@ -331,11 +331,11 @@ describe('postgres, while it runs', { skip }, () => {
     assert.deepEqual(await stored(store, device), [batch[4]]);
   });
 
-  test('expiry counts what it drops, over many series and more rows than one part', async (t) => {
+  test('expiry counts the deleted rows, over many series and more rows than one part', async (t) => {
     const { store, database } = await fresh(t);
     const device = freshDevice();
     await store.readings.write(series(device, 12_000, 'long'));
-    // More than one device, since one has 500 metrics at most.
+    // More than one device, because a device has at most 500 metrics.
     const many = Array.from({ length: 1200 }, (_, index) =>
       reading({ device: `${device}/${index % 3}`, metric: `m${index}` }),
     );
@@ -354,7 +354,7 @@ describe('postgres, while it runs', { skip }, () => {
     assert.equal(bucket?.sum, Number.POSITIVE_INFINITY);
   });
 
-  test('readings are kept by series and time, texts by code point', async (t) => {
+  test('readings are ordered by series and time, texts by code point', async (t) => {
     const { database } = await fresh(t);
     const key = await server.query(
       `select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'readings'::regclass`,
@@ -410,7 +410,7 @@ describe('postgres, while it runs', { skip }, () => {
     assert.deepEqual(await store.records.scan('usertable', '', 10, ['field1']), [
       { key: 'user1', fields: { field1: 'b' } },
     ]);
-    // Every connection has the statement prepared by now.
+    // Every connection has prepared the statement.
     await Promise.all(Array.from({ length: 20 }, () => store.records.read('usertable', 'user1', null)));
     await rejection(store.records.dropTable('usertable'), 'FORBIDDEN');
     await server.query('drop table usertable', database);
@@ -421,7 +421,7 @@ describe('postgres, while it runs', { skip }, () => {
   });
 });
 
-/** Tells that a call is to be tried again; any other error is none that may happen here. */
+/** Returns false for UNAVAILABLE, so that the caller retries. Throws any other error. */
 function isUnavailable(error: StoreError): boolean {
   if (error.code === 'UNAVAILABLE') return false;
   throw error;

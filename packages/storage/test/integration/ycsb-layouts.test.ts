@@ -22,7 +22,7 @@ const WORKLOAD = parseWorkload('dataintegrity=true', {
 const record = initialRecords(WORKLOAD, 1);
 const numbers = [...Array(RECORDS).keys()];
 
-// One server at a time: together they would fill a small machine.
+// One server at a time, because a small machine does not have the memory for all.
 for (const [name, start] of Object.entries(HANDS)) {
   test(`YCSB's layout in ${name}`, async (t) => {
     const started = await startOrSkip(name, start);
@@ -48,7 +48,7 @@ async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
     assert.ok(found !== null && isIntact(WORKLOAD, key, asked, found), `${key}: ${JSON.stringify(found)}`);
   };
 
-  await t.test('what was loaded by hand is read key by key, whole and by field', async () => {
+  await t.test('the store reads records loaded by YCSB, completely and by field', async () => {
     for (const number of numbers) {
       const key = keyName(number);
       const found = await store.records.read(TABLE, key, null);
@@ -62,7 +62,7 @@ async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
     assert.equal(await store.records.read(TABLE, keyName(RECORDS), null), null);
   });
 
-  await t.test('a scan finds all that was loaded by hand', async () => {
+  await t.test('a scan finds all records loaded by YCSB', async () => {
     const found = await store.records.scan(TABLE, '', RECORDS + 1, null);
     const keys = numbers.map((number) => keyName(number)).sort();
     for (const { key, fields } of found) intact(key, fields);
@@ -76,17 +76,17 @@ async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
     } else assert.deepEqual(found.map(({ key }) => key).sort(), keys);
   });
 
-  await t.test('what is written through the store is read by hand key by key', async () => {
+  await t.test('YCSB reads records written by the store', async () => {
     for (let number = RECORDS; number < 2 * RECORDS; number += 1) {
       const { key, values } = record(number);
-      // As an update leaves it: some fields at first wrong, then right.
+      // The insert has a wrong field, which the update then corrects.
       assert.equal(await store.records.insert(TABLE, key, { ...values, field1: '' }), true);
       assert.equal(await store.records.update(TABLE, key, { field1: values.field1! }), true);
       intact(key, await hand.read(key));
     }
   });
 
-  await t.test('what is changed and deleted through the store is so by hand', async () => {
+  await t.test('YCSB sees changes and deletes of the store', async () => {
     const [changed, gone] = [keyName(3), keyName(4)];
     assert.equal(await store.records.update(TABLE, changed, { field9: 'changed' }), true);
     assert.deepEqual(await hand.read(changed), { ...record(3).values, field9: 'changed' });
@@ -97,7 +97,7 @@ async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
     }
   });
 
-  await t.test('a table that the store makes is the one that the hand knows', async () => {
+  await t.test('YCSB can use a table created by the store', async () => {
     await rejection(store.records.dropTable(TABLE), 'FORBIDDEN');
     await hand.drop();
     await store.records.createTable(TABLE, WORKLOAD.fieldCount);

@@ -9,7 +9,7 @@ async function* rows(...values: [time: number, value: ReadingValue][]) {
 }
 
 describe('foldBuckets', () => {
-  test('computes numbers per bucket, whatever their order is', async () => {
+  test('computes numbers per bucket, for any order of readings', async () => {
     assert.deepEqual(await foldBuckets(rows([25, 1], [3, 5], [9, -1], [10, 7], [29, 2]), 10), [
       { time: 0, count: 2, min: -1, max: 5, mean: 2, sum: 4 },
       { time: 10, count: 1, min: 7, max: 7, mean: 7, sum: 7 },

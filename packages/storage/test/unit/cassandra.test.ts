@@ -54,7 +54,7 @@ test('every error code of a server is mapped', () => {
   assert.equal(codeOf(large), 'REJECTED');
 });
 
-/** An error of a class that the driver's types do not let one make. */
+/** An error of a class whose constructor is not in the driver's types. */
 function bare(name: string): unknown {
   return Object.create((errors as unknown as Record<string, { prototype: object }>)[name]!.prototype);
 }
@@ -168,7 +168,7 @@ test('partitions on different nodes do not share a request', () => {
   );
 });
 
-test('a request for several partitions stays below the size that Cassandra warns of', () => {
+test('a request for several partitions stays below the size at which Cassandra logs a warning', () => {
   assert.deepEqual(sizes(requests(spread(3, 1, 'x'.repeat(2000)), () => '')), [[1, 1], [1]]);
   assert.deepEqual(sizes(requests(spread(2, 1, 'x'.repeat(60_000)), () => '')), [[1], [1]]);
 });

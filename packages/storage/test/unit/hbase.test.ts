@@ -24,7 +24,7 @@ import { compareText } from '../../src/merge.ts';
 const name = fc.stringMatching(/^[\p{L}\p{N}_.:@~-]{1,20}$/u);
 const time = fc.integer({ min: 0, max: MAX_TIME });
 
-test('keys of a series sort by time, and lie between where the series begins and ends', () => {
+test('keys of a series sort by time, and are between the bounds of the series', () => {
   fc.assert(
     fc.property(name, name, time, time, (device, metric, a, b) => {
       const series = seriesPrefix(device, metric);
@@ -37,7 +37,7 @@ test('keys of a series sort by time, and lie between where the series begins and
   );
 });
 
-test('series of a device are ordered by the code points of their metrics, and devices with a common prefix do not mix', () => {
+test('series of a device are in code point order, without those of devices with a longer name', () => {
   fc.assert(
     fc.property(name, name, name, (device, first, second) => {
       const [one, other] = [seriesPrefix(device, first), seriesPrefix(device, second)];
@@ -67,7 +67,7 @@ test('devices are spread over regions evenly, even if their names are similar', 
   assert.ok(SALTS >= 1000);
 });
 
-test('the salt of a name never changes: stored readings are found by it', () => {
+test('the salt of a name never changes, because it is in the keys of stored readings', () => {
   const salts = ['a', 'site-3/boiler/probe-7', 'Ölstand/\u{1F30A}'].map((device) =>
     devicePrefix(device).readUInt16BE(),
   );
@@ -112,7 +112,7 @@ function rowOf(given: Reading): Row {
   ]);
 }
 
-test('every error of the client has a meaning and a hint, and names the place', () => {
+test('every error of the client has a code and a hint, and its message contains the hosts', () => {
   const retried: HBaseErrorCode[] = [];
   for (const code of Object.keys(HBASE_ERROR_CODES) as HBaseErrorCode[]) {
     const error = toStoreError(new HBaseError(code, 'rs1:16020: something'), 'zk1:2181/ns');
@@ -129,7 +129,7 @@ test('every error of the client has a meaning and a hint, and names the place', 
   assert.equal(toStoreError(mistake, 'place'), mistake);
 });
 
-test('rows that a server refuses are named by their place in the batch', () => {
+test('rows that a server refuses are named by their index in the batch', () => {
   const refusal = new HBaseError('REJECTED', 'too large');
   const busy = new HBaseError('OVERLOADED', 'busy');
   const failures = [

@@ -42,20 +42,20 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A store on the folder; each has its own files open and its own index, as a process of its own has. */
+/** Opens a store on the folder. Each has its own open files and its own index, like a separate process. */
 async function open(options = ''): Promise<Store> {
   const store = await openStore(`json:${folder}/data${options}`, { logger });
   stores.push(store);
   return store;
 }
 
-/** What is not blank: every batch starts with a line of blanks. */
+/** The lines that are not blank. Every batch starts with a line of blanks. */
 const lines = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
 const path = (name: string) => join(folder, 'data', name);
 const today = () => path('readings/2026-11-21.jsonl');
 
 describe('json files', () => {
-  test('hold one reading per line that a person can read', async () => {
+  test('contain one reading per line in a readable form', async () => {
     const store = await open();
     await store.readings.write([
       reading({ device: 'site-3/probe-7', value: -0 }),
@@ -302,7 +302,7 @@ describe('json memory', () => {
 });
 
 describe('json expiry', () => {
-  test('drops whole days and what is older on the day of the boundary', async () => {
+  test('drops whole days, and older readings on the day of the boundary', async () => {
     const [store, other] = [await open(), await open()];
     const hours = Array.from({ length: 72 }, (_, hour) => reading({ device: 'a', time: T0 + hour * HOUR }));
     const old = reading({ device: 'old', time: T0 + HOUR });
@@ -317,7 +317,7 @@ describe('json expiry', () => {
     assert.equal(await other.readings.expire(T0 + 30 * HOUR), 0);
   });
 
-  test('accepts readings of an expired day again, also from a process that had the day open', async () => {
+  test('accepts new readings of an expired day, also from a process that had the day open', async () => {
     const [store, other] = [await open(), await open()];
     const late = reading({ device: 'a' });
     for (const one of [other, store, other, store]) {
@@ -364,7 +364,7 @@ describe('json errors', () => {
     await open();
     await writeFile(path('format.json'), '{"format":"tidegauge-json","version":2}');
     const newer = await rejection(openStore(`json:${folder}/data`), 'MISCONFIGURED');
-    assert.match(newer.message, /version 2, this program knows 1/);
+    assert.match(newer.message, /version 2, this program reads 1/);
     for (const text of ['{"format":"other","version":1}', 'null', '']) {
       await writeFile(path('format.json'), text);
       const foreign = await rejection(openStore(`json:${folder}/data`), 'MISCONFIGURED');

@@ -48,7 +48,7 @@ describe('day index', () => {
     assert.ok(index.bytes > 12_000 && index.bytes < 12_000 * 1.6 + 10 * 600, `${index.bytes} bytes`);
   });
 
-  test('forgets what is older than a time and gives the memory back', () => {
+  test('removes readings that are older than a time, and frees the memory', () => {
     const index = new DayIndex(TODAY);
     const series = index.series('a', 'm');
     for (let n = 0; n < 1000; n += 1) series.set(TODAY * DAY + n, placeOf(n, 10));

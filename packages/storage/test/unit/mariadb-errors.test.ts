@@ -26,7 +26,7 @@ function mapped(errno: number, cause?: Error): StoreError {
 
 function numberOf(name: string): number {
   const found = client[name] ?? Number(Object.entries(codes).find(([, code]) => code === name)?.[0]);
-  assert.ok(found > 0, `the driver knows no ${name}`);
+  assert.ok(found > 0, `the driver has no error ${name}`);
   return found;
 }
 
@@ -56,7 +56,7 @@ describe('errors of MariaDB', () => {
     });
   }
 
-  test('say host, database, cause and hint, each one that the driver lists', () => {
+  test('contain the host, the database, the cause and a hint, for each error that the driver lists', () => {
     const all = [...Object.values(client), ...Object.keys(codes).map(Number)];
     assert.ok(all.length > 1000);
     for (const errno of all) {
@@ -67,7 +67,7 @@ describe('errors of MariaDB', () => {
     }
   });
 
-  test('of the server or the driver that are not known are UNEXPECTED, those of the network UNAVAILABLE', () => {
+  test('are UNEXPECTED if their number is unknown, and UNAVAILABLE if they come from the network', () => {
     assert.equal(mapped(9999).code, 'UNEXPECTED');
     assert.equal(mapped(45_999).code, 'UNEXPECTED');
     assert.equal(mapped(-104).code, 'UNAVAILABLE');

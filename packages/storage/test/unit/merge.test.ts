@@ -56,7 +56,7 @@ describe('mergePages', () => {
     });
   }
 
-  test('closes every stream when the consumer leaves', async () => {
+  test('closes every stream when the consumer stops early', async () => {
     let left = 0;
     async function* endless(step: number) {
       try {
@@ -126,7 +126,7 @@ describe('rangeOfSeries', () => {
     });
   }
 
-  test('reads only the metric asked for, and nothing where there is none', async () => {
+  test('reads only the requested metric, and nothing if it has no readings', async () => {
     const query = { device: 'd', metric: 'b', limit: 100, order: 'asc' } as const;
     assert.deepEqual(await collect(rangeOfSeries(query, series, readPage)), series[1]!.rows);
     assert.deepEqual(await collect(rangeOfSeries({ ...query, metric: 'x' }, series, readPage)), []);

@@ -12,7 +12,7 @@ function refusal(url: string): StoreError {
     assert.ok(error.hint);
     return error;
   }
-  return assert.fail(`${url} is taken`);
+  return assert.fail(`${url} is accepted`);
 }
 
 test('reads hosts, database, login and options', () => {
@@ -30,14 +30,14 @@ test('is durable on a majority by default', () => {
   assert.deepEqual({ w, j, authSource }, { w: 'majority', j: 'true', authSource: null });
 });
 
-test('refuses a URL without host, database or password, and names MongoDB does not allow', () => {
+test('refuses a URL without host, database or password, and names that MongoDB does not allow', () => {
   assert.match(refusal('mongodb:///db').message, /no host/);
   assert.match(refusal('mongodb://h').message, /no database/);
   assert.match(refusal('mongodb://h/a.b').message, /does not allow/);
   assert.match(refusal('mongodb://u@h/db').message, /without a password/);
 });
 
-test('refuses values that options do not take, and says which they take', () => {
+test('refuses values that an option does not accept, and lists the accepted ones', () => {
   for (const option of ['w=0', 'w=51', 'w=all', 'j=yes', 'replicaSet=', 'connect=5', 'connections=0']) {
     assert.match(refusal(`mongodb://h/db?${option}`).hint ?? '', /takes/);
   }

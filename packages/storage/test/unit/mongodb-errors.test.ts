@@ -6,7 +6,7 @@ import { SERVER_CODES, toStoreError } from '../../src/mongodb/errors.ts';
 
 type AnyClass = new (...args: unknown[]) => Error;
 
-/** Every class of error that the driver exports, made as far as it can be made outside of it. */
+/** An instance of every error class that the driver exports, as complete as it can be created outside the driver. */
 function driverErrors(): Error[] {
   const classes = Object.entries(driver).filter(
     ([, value]) => typeof value === 'function' && value.prototype instanceof Error,
@@ -39,7 +39,7 @@ test('every error of the driver becomes a StoreError with the place and a hint',
   for (const error of errors) mapped(error);
 });
 
-test('every server code that is known has a code and a hint, and one that is not known is UNEXPECTED', () => {
+test('every known server code has a code and a hint, and an unknown one is UNEXPECTED', () => {
   for (const [code, [kind]] of Object.entries(SERVER_CODES)) {
     assert.equal(mapped(server(Number(code))).code, kind);
   }

@@ -56,7 +56,7 @@ describe('errors of PostgreSQL', () => {
     test(`SQLSTATE ${state} is ${code}`, () => assert.equal(mapped(sent(state)).code, code));
   }
 
-  test('a table that a worker of Citus lacks is UNAVAILABLE until its address is right again', () => {
+  test('a table that a worker of Citus does not have is UNAVAILABLE until its address is correct again', () => {
     const where = 'while executing command on 10.0.2.7:5432';
     const swapped = Object.assign(sent('42P01'), { where });
     assert.equal(mapped(swapped).code, 'UNAVAILABLE');
@@ -64,7 +64,7 @@ describe('errors of PostgreSQL', () => {
     assert.equal(mapped(invalid).code, 'REJECTED');
   });
 
-  test('what the driver itself throws is mapped, message by message', () => {
+  test('every message of the driver is mapped', () => {
     const driver = dirname(fileURLToPath(import.meta.resolve('pg/package.json')));
     const folders = ['lib', 'lib/crypto', '../pg-pool'].map((folder) => join(driver, folder));
     const sources = folders.flatMap((folder) =>
@@ -150,7 +150,7 @@ test('a prepared batch stores and counts like single rows', () => {
   fc.assert(property, { numRuns: 500 });
 });
 
-test('arrays are laid out as array_recv reads them, and absent where every element is', () => {
+test('arrays have the layout of array_recv, and are null if every element is null', () => {
   const hex = (buffer: Buffer | null) => buffer?.toString('hex');
   const header = (nulls: number, type: string, length: number) =>
     `00000001${`0000000${nulls}`}${type}0000000${length}00000001`;

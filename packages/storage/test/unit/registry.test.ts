@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { rejection } from '../../conformance/data.ts';
 import { createStore, openStore, STORE_SCHEMES } from '../../src/index.ts';
 
-test('lists the schemes when it does not know one', async () => {
+test('lists the schemes if the scheme is unknown', async () => {
   for (const scheme of ['oracle', 'constructor']) {
     const error = await rejection(createStore(`${scheme}://h/db`), 'MISCONFIGURED');
     assert.match(error.message, new RegExp(scheme));

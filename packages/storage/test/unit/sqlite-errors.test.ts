@@ -10,7 +10,7 @@ import { isBusy, resultCode, toStoreError } from '../../src/sqlite/errors.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-sqlite-errors-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** What SQLite itself throws. */
+/** The error that SQLite throws. */
 function thrown(work: () => unknown): unknown {
   try {
     work();
@@ -84,7 +84,7 @@ describe('errors of SQLite', () => {
     });
   }
 
-  test('a code that is not known is UNEXPECTED, and what is not SQLite\u2019s passes through', () => {
+  test('an unknown code is UNEXPECTED, and errors that do not come from SQLite stay as they are', () => {
     const unheard = Object.assign(new Error('new in version 9'), { errcode: 99 });
     assert.equal((toStoreError(unheard, 'x') as StoreError).code, 'UNEXPECTED');
     const own = new TypeError('mistake');

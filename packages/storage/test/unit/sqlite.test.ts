@@ -29,7 +29,7 @@ async function openDatabase(path: string): Promise<Database> {
   return db;
 }
 
-describe('the SQLite backend opening its file', () => {
+describe('opening a SQLite file', () => {
   test('creates missing folders', async () => {
     const store = await openStore(`sqlite:${folder}/a/b/c.db`);
     await store.close();
@@ -54,7 +54,7 @@ describe('the SQLite backend opening its file', () => {
     assert.equal(statSync(join(folder, 'own')).mode & 0o777, 0o700);
   });
 
-  test('refuses a path that cannot be a database, naming it', async () => {
+  test('refuses a path that cannot be a database, with the path in the message', async () => {
     writeFileSync(join(folder, 'notes.txt'), 'not a database at all, '.repeat(100));
     mkdirSync(join(folder, 'folder.db'));
     for (const path of ['notes.txt', 'folder.db', 'notes.txt/below.db']) {
@@ -132,7 +132,7 @@ describe('the SQLite backend opening its file', () => {
   });
 });
 
-describe('the SQLite backend beside another writer', () => {
+describe('the SQLite backend with another writer', () => {
   test('waits for it without blocking the event loop', async () => {
     const path = freshPath();
     const store = await openStore(`sqlite:${path}`);
@@ -164,7 +164,7 @@ describe('the SQLite backend beside another writer', () => {
 });
 
 describe('SQLite readings', () => {
-  test('store all or nothing of a batch when the disk is full, and go on when it is not', async () => {
+  test('store all or nothing of a batch when the disk is full, and continue when it has space', async () => {
     const db = await openDatabase(freshPath());
     const readings = new SqliteReadings(db, 100);
     const pages = () => db.connection.prepare('pragma page_count').get()?.page_count as number;
@@ -197,7 +197,7 @@ describe('SQLite readings', () => {
     const property = fc.asyncProperty(batches, async (steps) => {
       const path = freshPath();
       const databases = [await openDatabase(path), await openDatabase(path)];
-      // Ten rows before slots are merged: readings wander between the tables all the time.
+      // Ten rows before slots are merged, so that readings often move between the tables.
       const writers = databases.map((db) => new SqliteReadings(db, 10));
       const model = new Map<string, Reading>();
       for (const [index, { writer, rows, before }] of steps.entries()) {

@@ -14,10 +14,10 @@ async function copyOf(fixture: string, context: TestContext): Promise<string> {
   return copy;
 }
 
-test('a SQLite database of version 0.1.0 keeps everything and can be used on', async (context) => {
+test('a SQLite database of version 0.1.0 keeps its data and remains usable', async (context) => {
   await proveUpgrade(`sqlite:${await copyOf('store.db', context)}`);
 });
 
-test('a directory of JSON files of version 0.1.0 keeps everything and can be used on', async (context) => {
+test('a directory of JSON files of version 0.1.0 keeps its data and remains usable', async (context) => {
   await proveUpgrade(`json:${await copyOf('json', context)}`);
 });

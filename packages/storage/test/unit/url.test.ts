@@ -12,11 +12,11 @@ function mistake(read: () => unknown): StoreError {
     assert.ok(error.hint);
     return error;
   }
-  return assert.fail('it was taken');
+  return assert.fail('the URL was accepted');
 }
 
 describe('parseUrl', () => {
-  test('takes the path of an embedded engine as written', () => {
+  test('reads the path of an embedded engine as written', () => {
     assert.equal(parseUrl('sqlite:./data/tidegauge.db').path, './data/tidegauge.db');
     assert.equal(parseUrl('sqlite:/var/lib/t.db').path, '/var/lib/t.db');
     assert.equal(parseUrl('sqlite:///var/lib/t.db').path, '/var/lib/t.db');
@@ -24,7 +24,7 @@ describe('parseUrl', () => {
     assert.deepEqual(parseUrl('json:data').hosts, []);
   });
 
-  test('takes a server URL apart', () => {
+  test('reads the parts of a server URL', () => {
     const { scheme, hosts, user, password, path, options } = parseUrl(
       'postgres://me:s%40cret@db:5433/tide?x=y&z=',
     );
@@ -47,7 +47,7 @@ describe('parseUrl', () => {
     );
   });
 
-  test('takes several hosts, with ports and IPv6 addresses', () => {
+  test('accepts several hosts, with ports and IPv6 addresses', () => {
     const { hosts, path, user } = parseUrl('cassandra://h1,h2:9043,[::1],[fe80::2]:9042/keyspace');
     assert.deepEqual(hosts, [
       { host: 'h1', port: null },
@@ -58,7 +58,7 @@ describe('parseUrl', () => {
     assert.deepEqual([path, user], ['keyspace', null]);
   });
 
-  test('leaves the path empty where there is none', () => {
+  test('returns an empty path for a URL without one', () => {
     assert.equal(parseUrl('mongodb://h').path, '');
     assert.equal(parseUrl('mongodb://h/').path, '');
     assert.equal(parseUrl('mongodb://h?w=1').path, '');
@@ -88,7 +88,7 @@ describe('readOptions', () => {
     cache: integer(1, 100, 'KiB', 8, 'how much'),
   };
 
-  test('fills in defaults and reads what is given', () => {
+  test('reads the given options, and adds defaults', () => {
     assert.deepEqual({ ...readOptions(parseUrl('sqlite:x'), schema) }, { synchronous: 'full', cache: 8 });
     const given = readOptions(parseUrl('sqlite:x?cache=100&synchronous=normal'), schema);
     assert.deepEqual({ ...given }, { synchronous: 'normal', cache: 100 });
@@ -102,7 +102,7 @@ describe('readOptions', () => {
     }
   });
 
-  test('says what an option takes', () => {
+  test('the hint lists the accepted values of an option', () => {
     for (const cache of ['0', '101', '-1', '1.5', '', 'x', '1e1']) {
       const error = mistake(() => readOptions(parseUrl(`sqlite:x?cache=${cache}`), schema));
       assert.match(error.hint ?? '', /1 to 100 KiB/);
@@ -115,7 +115,7 @@ describe('readOptions', () => {
 });
 
 describe('embeddedPath', () => {
-  test('takes a path and no host', () => {
+  test('accepts a path and no host', () => {
     assert.equal(embeddedPath(parseUrl('sqlite:x/y.db'), 'sqlite:z'), 'x/y.db');
     assert.match(
       mistake(() => embeddedPath(parseUrl('sqlite://data/x.db'), 'sqlite:z')).hint ?? '',

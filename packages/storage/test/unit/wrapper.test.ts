@@ -12,7 +12,7 @@ import {
 import type { Backend } from '../../src/tables.ts';
 import { wrapStore } from '../../src/wrapper.ts';
 
-/** The least that is a store; what a test needs is put over it. */
+/** A minimal store. A test replaces the parts that it needs. */
 function bareStore(readings: Partial<Store['readings']>, close = async () => {}): Backend {
   const nothing = async () => {};
   const unused = () => assert.fail('not part of this test');
@@ -79,7 +79,7 @@ describe('a wrapped store', () => {
     assert.deepEqual(pieces.flat(), batch);
   });
 
-  test('names rejected rows by their index in the whole batch', async () => {
+  test('names rejected rows by their index in the complete batch', async () => {
     let calls = 0;
     const store = await opened(
       bareStore({
@@ -95,7 +95,7 @@ describe('a wrapped store', () => {
     assert.equal(calls, 2);
   });
 
-  test('refuses bad rows before the backend sees any', async () => {
+  test('refuses invalid rows before the backend receives any', async () => {
     const store = await opened(bareStore({}));
     const batch = series('d', 3);
     for (const bad of [{ value: Number.NaN }, { seq: -1 }, { boot: 'x'.repeat(201) }, { received: 0.5 }]) {
@@ -145,7 +145,7 @@ describe('a wrapped store', () => {
     await rejection(iterator.next(), 'CLOSED');
   });
 
-  test('reports a range once, when it ends, leaves early or fails', async () => {
+  test('reports a range once, when it ends, is ended early or fails', async () => {
     const seen: [StoreOperation, StoreErrorCode | null][] = [];
     let released = 0;
     async function* range() {

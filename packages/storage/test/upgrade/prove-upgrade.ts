@@ -17,15 +17,15 @@ import {
 
 export interface UpgradeOptions {
   /**
-   * Whether a table of records that was never filled can be used. MongoDB keeps no layout for an empty collection, so
-   * another program's collection looks the same.
+   * Whether an empty table of records can be used. MongoDB keeps no layout for an empty collection, so it cannot be
+   * distinguished from a collection of another program.
    */
   readonly usesEmptyTable?: boolean;
 }
 
 /**
- * Opens a store that version 0.1.0 wrote with the present code, and proves that it keeps everything and can be used
- * on. Opens it a second time at the end.
+ * Opens a store of version 0.1.0 with the present code, and checks that it has all its data and remains usable. Opens
+ * it a second time at the end.
  */
 export async function proveUpgrade(url: string, { usesEmptyTable = true }: UpgradeOptions = {}) {
   const use = async (proof: (store: Store) => Promise<void>) => {

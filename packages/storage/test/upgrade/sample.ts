@@ -1,6 +1,6 @@
 import type { Device, Quality, Reading, ReadingValue } from '@tidegauge/readings';
 
-// What the stores in `fixtures` hold. README.md describes how version 0.1.0 wrote it.
+// The content of the stores in `fixtures`. README.md describes how version 0.1.0 wrote it.
 
 const SECOND = 1_000_000;
 const DAY = 86_400 * SECOND;
@@ -49,7 +49,7 @@ function untrusted(metric: string, time: number, quality: Quality): Reading {
 
 const corrected = reading('corrected', 'temperature', START, 1);
 
-/** Readings as they were written first, in one batch. */
+/** The readings of the first batch. */
 export const WRITTEN: readonly Reading[] = [
   ...plain,
   ...stamped,
@@ -58,12 +58,12 @@ export const WRITTEN: readonly Reading[] = [
   untrusted('skewed', RECEIVED + 120 * SECOND, 'skewed'),
   corrected,
 ];
-/** What was written in a second batch: a correction, and a reading that is late. */
+/** The readings of the second batch: a correction and a late reading. */
 export const WRITTEN_LATER: readonly Reading[] = [
   { ...corrected, value: 2, received: corrected.received + SECOND },
   reading('site-3/boiler', 'temperature', START + 60 * SECOND, -4),
 ];
-/** What a store has to hold then. */
+/** The readings that a store must then have. */
 export const STORED: readonly Reading[] = [
   ...WRITTEN.filter((written) => written !== corrected),
   ...WRITTEN_LATER,
@@ -80,11 +80,11 @@ export const DEVICES: readonly Device[] = [
   },
   { name: 'Café:7/überlauf~β', site: null, city: 'Łódź', kind: null, year: null, attributes: {} },
 ];
-/** Devices of which only the name is known, as the first reading registers them. */
+/** Devices with only a name, as the first reading registers them. */
 export const REGISTERED: readonly string[] = ['stamping', 'site-3/Boiler'];
 
 export const TABLE = 'usertable';
-/** A table of records that was created and never filled. */
+/** A table of records that was created and has no records. */
 export const EMPTY_TABLE = 'emptytable';
 export const FIELD_COUNT = 3;
 export const RECORDS: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(
