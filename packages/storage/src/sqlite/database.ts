@@ -139,7 +139,7 @@ function makePrivate(path: string): void {
       const kept = (mode & 0o020) === 0 ? 0o700 : 0o770;
       if ((mode & 0o777 & ~kept) !== 0) chmodSync(file, mode & kept);
     } catch {
-      // The file belongs to another user, is read-only or does not exist. SQLite reports what matters.
+      // The file belongs to another user, is read-only or does not exist. SQLite reports the error if it matters.
     }
   }
 }

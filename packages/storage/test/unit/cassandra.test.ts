@@ -83,7 +83,7 @@ test('a configuration error comes first when several hosts fail', () => {
     );
   const late = new errors.OperationTimedOutError('late', 'h');
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { syscall: 'connect' });
-  // As the driver makes it when a node is killed.
+  // The error of the driver when a node is killed.
   const closed = Object.assign(bare('DriverError') as object, { isSocketError: true });
   assert.equal(codeOf(hosts(refused)), 'UNAVAILABLE');
   assert.equal(codeOf(hosts(closed)), 'UNAVAILABLE');
