@@ -1,7 +1,7 @@
 #!/bin/sh
-# usage: node-exporter.sh [OPTION...]: the node exporter, with the network of the board. On the network by which
-# Prometheus finds it, it sees a container's interfaces only; the board's own counters are in the board's /sys, and it
-# reads them from a file, under the names of its collector netdev.
+# usage: node-exporter.sh [OPTION...]: runs the node exporter and adds the network statistics of the board. In its own
+# network namespace the exporter sees the interfaces of the container only. The counters of the board are in the board's
+# /sys. This script copies them to a file, under the names of the collector netdev, and the exporter reads the file.
 set -eu
 
 folder=/run/network
@@ -14,7 +14,7 @@ counters() {
     esac
     for name in receive_bytes:rx_bytes receive_packets:rx_packets receive_errs:rx_errors receive_drop:rx_dropped \
       transmit_bytes:tx_bytes transmit_packets:tx_packets transmit_errs:tx_errors transmit_drop:tx_dropped; do
-      # It may be gone by now, as a USB adapter is.
+      # An interface, such as a USB adapter, can disappear at any time.
       if read -r value <"$interface/statistics/${name#*:}"; then
         printf 'node_network_%s_total{device="%s"} %s\n' "${name%:*}" "$device" "$value"
       fi
@@ -22,7 +22,7 @@ counters() {
   done
 }
 
-# Whole, or as it was: the exporter may read at any moment.
+# Replaces the file atomically, because the exporter can read it at any moment.
 watch() {
   while :; do
     counters /host/sys/class/net >"$folder/network.new"
