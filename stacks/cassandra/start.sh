@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs Cassandra as a member of the swarm's cluster, with settings and options of its own, so that it depends on no
+# Runs Cassandra as a member of the swarm's cluster. It writes all settings and options itself, so that it depends on no
 # image's entry point. `start.sh health` is the health check.
 #
-# A container has another address at every start. A node is known by its host id, which is in its data, so it comes
-# back as itself and leaves no ghost behind.
+# The address of a container changes at every start. Cassandra identifies a node by its host id, which is in its data.
+# So a restarted node is the same member, and leaves no dead entry in the cluster.
 set -eu
 
 DATA=/var/lib/cassandra
 RUN=/run/cassandra
-# There since the node first took clients: its data is a part of the cluster's.
+# Exists since the node first accepted clients: its data is a part of the cluster's.
 MEMBER=$DATA/member
 OTHERS=tasks.cassandra
 SEED=tasks.cassandra-seed
@@ -24,13 +24,13 @@ fail() {
 
 resolves() { getent ahostsv4 "$1" >/dev/null; }
 
-# The address on the network `store`: not the one that the default route goes out from, which is the board's own
-# bridge for containers. Names do not help: Swarm tells a task's only once it is healthy.
+# The address on the network `store`. The default route belongs to the board's own bridge for containers, so its
+# address is the wrong one. Names cannot be used: Swarm publishes a task's name only when the task is healthy.
 address() {
   bridge=$(ip -4 route show default | sed -n 's/.* dev \([^ ]*\).*/\1/p')
   all=$(ip -4 -o address show scope global | awk '{ sub("/.*", "", $4); print $2, $4 }')
   overlay=$(echo "$all" | awk -v bridge="$bridge" '$1 != bridge { print $2 }')
-  # One network only, as with docker compose.
+  # Only one network, as with docker compose.
   found=${overlay:-$(echo "$all" | awk '{ print $2 }')}
   [ "$(echo "$found" | wc -w)" = 1 ] || fail "has the addresses $all: attach it to the network store alone"
   echo "$found"
@@ -54,10 +54,10 @@ seed_provider:
 authenticator: PasswordAuthenticator
 authorizer: CassandraAuthorizer
 role_manager: CassandraRoleManager
-# Roles are kept three times (see first_start), also while there are fewer boards: any one copy will do.
+# Roles have three copies (see first_start), even if there are fewer boards. Any one copy is enough.
 auth_read_consistency_level: LOCAL_ONE
 auth_write_consistency_level: LOCAL_ONE
-# A hash of a password costs a small board a second.
+# To hash a password takes a small board a second.
 credentials_validity: 600s
 credentials_update_interval: 60s
 roles_validity: 60s
@@ -67,10 +67,10 @@ commitlog_sync: $CASSANDRA_COMMITLOG_SYNC
 $([ "$CASSANDRA_COMMITLOG_SYNC" != periodic ] || echo 'commitlog_sync_period: 10000ms')
 commitlog_segment_size: 8MiB
 commitlog_total_space: $CASSANDRA_COMMITLOG_SPACE
-# A broken stick ends the node, and Swarm says so, instead of leaving it up and deaf.
+# A broken disk ends the node, and Swarm reports it. Otherwise the node would run without answering.
 disk_failure_policy: die
 commit_failure_policy: die
-# As in the study of Cassandra on such boards: a stick has no room for what was dropped.
+# As in the study of Cassandra on such boards: a disk is too small to keep dropped data.
 auto_snapshot: false
 trickle_fsync: true
 
@@ -91,15 +91,15 @@ cas_contention_timeout: $CASSANDRA_TIMEOUT
 YAML
 }
 
-# usage: jvm SEEDS ADDRESS_FOR_CLIENTS [OPTION...]: runs the server in place of this shell.
+# usage: jvm SEEDS ADDRESS_FOR_CLIENTS [OPTION...]: replaces this shell with the server.
 jvm() {
   settings "$1" "$2" >"$RUN/cassandra.yaml"
   shift 2
   lib=$CASSANDRA_HOME/lib
-  # What the server must reach in Java 17 is in its own list; heap and collector are the profile's.
+  # Cassandra lists the parts of Java 17 that it must open. The profile sets heap and collector.
   modules=$(grep -h '^--add-' "${CASSANDRA_CONF:-$CASSANDRA_HOME/conf}/jvm17-server.options")
   young=${CASSANDRA_YOUNG:+-Xmn$CASSANDRA_YOUNG}
-  # Of an image with the JMX exporter, in a stack with monitoring.
+  # If the image has the JMX exporter and the stack has monitoring.
   agent=
   if [ -e /opt/jmx/agent.jar ] && [ -e /etc/tidegauge/jmx.yml ]; then
     agent=-javaagent:/opt/jmx/agent.jar=9404:/etc/tidegauge/jmx.yml
@@ -117,7 +117,7 @@ jvm() {
     ${JVM_EXTRA_OPTS:-} "$@" -cp "$lib/*" org.apache.cassandra.service.CassandraDaemon
 }
 
-# CQL's OPTIONS, answered with SUPPORTED (6): the server takes clients. Starting nodetool would cost a 1 GB board
+# Sends CQL's OPTIONS and expects SUPPORTED (6): the server accepts clients. To start nodetool would take a 1 GB board
 # seconds of CPU and 50 MB each time.
 answers() {
   # shellcheck disable=SC2016 # for bash, which has /dev/tcp
@@ -125,13 +125,13 @@ answers() {
     [ "$(timeout 4 head -c 5 <&3 | od -An -tx1 | tr -d " ")" = 8400000006 ]' bash "$1" 2>/dev/null
 }
 
-# Statements from stdin, as the user of the credentials named.
+# usage: cql FILE: runs the statements from stdin, as the user in this file of credentials.
 cql() { cqlsh --credentials "$1" --request-timeout 120 127.0.0.1; }
 
 credentials() { printf '[PlainTextAuthProvider]\nusername = %s\npassword = %s\n' "$1" "$2"; }
 
-# The new cluster's first node makes the roles while it listens to this container alone, so that nobody else ever
-# meets the default user with the default password.
+# The first node of a new cluster creates the roles while it listens inside this container only, so that no other
+# client can log in as the default user with the default password.
 first_start() {
   url=$(cat /run/secrets/store_url)
   password=$(echo "$url" | sed -n 's,^cassandra://tidegauge:\([A-Za-z0-9_-]*\)@.*,\1,p')
@@ -140,8 +140,8 @@ first_start() {
   [ -n "$password" ] || keyspace=
   [ -n "$keyspace" ] ||
     fail 'tidegauge_cassandra_store_url is not like cassandra://tidegauge:<letters and digits>@hosts/keyspace?rf=1'
-  say 'a new cluster: makes its roles before anybody can log in'
-  # Alone and for a minute: nobody to wait for, and nothing worth compiling well.
+  say 'new cluster: creates the roles before anyone can log in'
+  # It runs alone and for a minute: it has no node to wait for, and an optimizing compiler would not pay off.
   (jvm "$own" 127.0.0.1 -Dcassandra.superuser_setup_delay_ms=0 -Dcassandra.skip_wait_for_gossip_to_settle=0 \
     -XX:TieredStopAtLevel=1) &
   server=$!
@@ -154,14 +154,14 @@ first_start() {
     waited=$((waited + 1))
   done
   credentials cassandra cassandra >"$RUN/default"
-  # The default user may be a moment late; or gone, when this was interrupted after it was dropped.
+  # The default user may appear a moment late. It may be missing if an earlier start was interrupted after its removal.
   for _ in 1 2 3 4 5; do
     cql "$RUN/default" <<CQL && break
 CREATE ROLE IF NOT EXISTS admin WITH SUPERUSER = true AND LOGIN = true AND PASSWORD = '$(cat /run/secrets/password)';
 CQL
     sleep 2
   done
-  cql "$RUN/.cassandra/credentials" <<CQL || fail 'could not make the roles, see above; where the data is not wanted, empty the folder'
+  cql "$RUN/.cassandra/credentials" <<CQL || fail 'could not create the roles, see above; to start without the data, empty the folder'
 DROP ROLE IF EXISTS cassandra;
 CREATE KEYSPACE IF NOT EXISTS $keyspace
   WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': ${copies:-1}};
@@ -190,22 +190,22 @@ mkdir -p "$DATA/tmp" "$RUN/.cassandra" 2>/dev/null ||
   fail "may not write to $DATA: on the board, stacks/bin/board cassandra=$CASSANDRA_ROLE"
 own=$(address)
 echo "$own" >"$RUN/address"
-# `docker exec` of cqlsh is the administrator's; HOME is this folder.
+# `docker exec` of cqlsh runs as the administrator. HOME is this directory.
 credentials admin "$(cat /run/secrets/password)" >"$RUN/.cassandra/credentials"
 printf '[connection]\nhostname = %s\n' "$own" >"$RUN/.cassandra/cqlshrc"
 
 if [ "$CASSANDRA_ROLE" = seed ]; then
   if [ ! -e "$MEMBER" ]; then
-    # A seed takes no data over: it would answer for rows that it does not have.
+    # A seed copies no data from others: it would answer for rows that it does not have.
     resolves "$OTHERS" && fail 'this board has no data, and others have: label it node, and one of those seed'
     first_start
   fi
-  # A cluster that has been there asks the others first.
+  # An existing cluster: use the other nodes as seeds too.
   seeds=$own
   if resolves "$OTHERS"; then seeds=$own,$OTHERS; fi
   set --
 else
-  # A member goes on without the seed's board; who is new has to hear from the seed.
+  # A member can start without the seed. A new node needs the seed.
   seeds=
   waited=0
   while [ -z "$seeds" ]; do
@@ -217,11 +217,11 @@ else
     sleep 1
     waited=$((waited + 1))
   done
-  # New boards that were labelled at once must not choose their tokens at the same moment: only who can see another
-  # join is refused, and comes again.
+  # New boards that were labelled at once must not choose their tokens at the same moment. Cassandra refuses a node only
+  # if the node can already see another one join. A refused node ends and starts again.
   [ -e "$MEMBER" ] || sleep "$(($(od -An -N2 -tu2 /dev/urandom) % (CASSANDRA_JOIN_SPREAD + 1)))"
   set --
-  # Written by hand on a board with a new disk that takes the place of a node that is gone.
+  # The operator writes this file on a board with a new disk that replaces a lost node.
   if [ -e "$DATA/replace" ]; then set -- "-Dcassandra.replace_address_first_boot=$(cat "$DATA/replace")"; fi
 fi
 say "address $own, seeds $seeds"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run once, by the image's entry point, when a node's database is made, on coordinator and workers alike: Citus brings
-# the user's name and password to workers, but not the right to make tables there.
+# Run once, by the image's entry point, when a node's database is created, on the coordinator and on workers. Citus
+# copies the user's name and password to workers, but not the right to create tables there.
 set -eu
 
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username=postgres --dbname=tidegauge <<'SQL'
@@ -11,7 +11,8 @@ ALTER DATABASE tidegauge OWNER TO tidegauge;
 REVOKE ALL ON DATABASE postgres, template1, tidegauge FROM PUBLIC;
 SQL
 
-# Before anyone can connect: else tables that are made before the first worker joins land on the coordinator itself.
+# Before any client can connect. Otherwise tables that are created before the first worker joins are stored on the
+# coordinator itself.
 if [ "${CITUS_ROLE:-}" = coordinator ]; then
   psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username=postgres --dbname=tidegauge \
     --command="SELECT citus_set_coordinator_host('citus-coordinator', 5432)" >/dev/null

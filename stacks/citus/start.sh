@@ -1,8 +1,8 @@
 #!/bin/sh
-# A node logs in at the others as the administrator and as Tidegauge's user, with the passwords that they log in here
-# with. Citus offers three ways: no password at all (trust), which lets in whoever reaches the network; certificates,
-# which end one day, on boards that nobody has looked at for years; and this file, which libpq reads (its manual,
-# section "The Password File"). It is in memory only.
+# Nodes log in to each other as the administrator and as Tidegauge's user, with the same passwords as on this node.
+# Citus offers three ways: no password at all (trust), which admits anyone who can reach the network; certificates,
+# which expire, on boards that nobody checks for years; and this file, which libpq reads (its manual, section "The
+# Password File"). The file is in memory only.
 set -eu
 
 umask 077

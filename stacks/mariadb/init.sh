@@ -1,10 +1,10 @@
 #!/bin/sh
-# Run once, by the image's entry point, when the database is made and its server listens on its socket only: a user
-# for Tidegauge that owns its database and nothing else. Its password is the one in the URL that ingest and the API get.
+# Run once, by the image's entry point, when the database is created and its server listens on its socket only. Creates
+# a user for Tidegauge that owns its database and nothing else. Its password is in the URL that ingest and the API get.
 set -eu
 
 password=$(sed 's,^mariadb://tidegauge:,,;s,@.*,,' /run/secrets/store_url)
-# By the environment and standard input: every process of the board can see arguments.
+# Through the environment and standard input, because every process of the board can see arguments.
 MYSQL_PWD=$(cat /run/secrets/mariadb_password)
 export MYSQL_PWD
 mariadb --user=root --protocol=socket <<SQL

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Waits for as many members as there are to be, and lets the first make the replica set and Tidegauge's user.
+# Waits for the given number of members. Then it creates the replica set and Tidegauge's user on the first member.
 set -eu
 
 WAIT_S=600
@@ -17,7 +17,7 @@ for number in $(seq "$MEMBERS"); do
   done
   hosts=$hosts${hosts:+,}mongodb-$number:27017
 done
-# The shell of 4.4, or of those after it.
+# mongosh, or the mongo shell of 4.4.
 shell=$(command -v mongosh || command -v mongo)
 exec "$shell" --quiet --norc --host mongodb-1 --port 27017 --eval "var hosts = '$hosts', secrets = '/run/secrets'" \
   /etc/tidegauge/replica-set.js

@@ -1,6 +1,6 @@
-// Makes the replica set of `hosts` (with what the folder `secrets` has), or makes it have them and no others; then Tidegauge's user, who may read and
-// write its database and nothing else. Can be run again. For mongosh and for the mongo shell of 4.4, which share
-// little: no modules, no promises to wait for.
+// Creates the replica set of `hosts` with the secrets in the directory `secrets`, or changes its members to exactly
+// these hosts. Then it creates Tidegauge's user, who can read and write its database and nothing else. It can run
+// again. It runs in mongosh and in the mongo shell of 4.4, which have little in common: no modules, no promises.
 /* global cat, db, hosts, Mongo, print, secrets, sleep */
 const SET = 'tidegauge';
 const WAIT_MS = 120000;
@@ -34,7 +34,7 @@ function primary(admin) {
   throw new Error('the replica set has no primary: are most of its members up?');
 }
 
-/** Changes one member at a time, as MongoDB asks for. */
+/** Changes one member at a time, as MongoDB requires. */
 function setMembers(admin, wanted) {
   for (;;) {
     const config = run(admin, { replSetGetConfig: 1 }).config;

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Runs the image's entry point where its MongoDB can run. From 4.4.19 on it is built for ARMv8.2: an older board would
-# say "illegal instruction" and no more.
+# Runs the image's entry point if this board can run its MongoDB. From 4.4.19 on MongoDB is built for ARMv8.2. On an
+# older board it would only print "illegal instruction".
 set -eu
 
-# The CPU features that came with ARMv8.2, any of them, as Linux names them.
+# Features that came with ARMv8.2, with their names in Linux. A CPU that has any of them is new enough.
 NEW='asimddp|asimdfhm|dcpop|fphp|sha3|sha512|sm3|sm4|sve'
 
 old_board() {
   [ "$(uname -m)" = aarch64 ] && ! grep -qE "^Features.* ($NEW)( |\$)" "${CPUINFO:-/proc/cpuinfo}"
 }
 
-# MONGO_VERSION is the image's own.
+# The image sets MONGO_VERSION.
 case $MONGO_VERSION in
   [0-3].* | 4.[0-3].* | 4.4.[0-9] | 4.4.1[0-8]) ;;
   *)

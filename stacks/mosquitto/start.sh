@@ -1,22 +1,22 @@
 #!/bin/sh
-# Runs mosquitto with the users of the stack (a secret) and of the sensors (a file on the board, kept by
-# stacks/bin/sensor), and has it read them again when a sensor's changes. `start.sh health` is the health check.
+# Runs mosquitto with the users of the stack (a secret) and of the sensors (a file on the board, which
+# stacks/bin/sensor writes), and reloads them when the file changes. `start.sh health` is the health check.
 set -eu
 umask 077
 
 RUN=/run/mosquitto
 SENSORS=/mosquitto/data/sensors
-# Replicas of ingest and of the simulator, each with a user of its own: a user is one connection.
+# Replicas of ingest and of the simulator. Each has its own user, because a user has one connection.
 REPLICAS=16
-# Of the 1gb profile, where the environment gives none.
+# The values of the 1gb profile are the defaults.
 : "${MAX_CONNECTIONS:=256}" "${MAX_PACKET_BYTES:=1048576}" "${MEMORY_LIMIT:=100663296}"
 
 if [ "${1:-}" = health ]; then
-  # Options from a file: every process of the board can see arguments, and a password among them.
+  # Options from a file: every process of the board can see arguments, and so the password.
   XDG_CONFIG_HOME=$RUN exec mosquitto_sub -t '$SYS/broker/uptime' -C 1 -W 8
 fi
 
-# mosquitto reads one file. A sensor cannot have the name of a user of the stack.
+# mosquitto reads a single file of users. A sensor cannot have the name of a user of the stack.
 gather() {
   if [ -e "$SENSORS" ]; then cp "$SENSORS" "$RUN/sensors"; else : >"$RUN/sensors"; fi
   names=$(cut -d: -f1 "$RUN/services" | tr '\n' ' ')
@@ -76,8 +76,8 @@ printf '%s\n' '-h localhost' '-p 8884' '--cafile /run/secrets/ca' '-u health' "-
 } >"$RUN/mosquitto.conf"
 gather
 
-# mosquitto 2.0.11 counts a refused login as two connections less: the number of files ends what it lets in above
-# max_connections. 64 are connections of services, 64 its own files.
+# mosquitto 2.0.11 subtracts two connections for a refused login, so it may accept more than max_connections. The limit
+# of open files bounds them: 64 for connections of services, 64 for its own files.
 # shellcheck disable=SC3045 # dash and busybox have it
 ulimit -n $((MAX_CONNECTIONS + 128))
 mosquitto -c "$RUN/mosquitto.conf" &
@@ -89,8 +89,8 @@ while kill -0 "$broker" 2>/dev/null; do
   wait $! || break
   if changed; then
     gather
-    # Without the lines of listeners, which hold as they are: mosquitto 2.0.11 forgets max_connections where it reads
-    # them again.
+    # Without the lines of listeners, which stay in effect. mosquitto 2.0.11 loses max_connections if it reads them
+    # again.
     sed -E '/^(listener|max_connections|certfile|keyfile|tls_version|use_username_as_clientid) /d' \
       "$RUN/mosquitto.conf" >"$RUN/mosquitto.conf.new"
     mv "$RUN/mosquitto.conf.new" "$RUN/mosquitto.conf"

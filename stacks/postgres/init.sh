@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run once, by the image's entry point, when the database is made: a user for Tidegauge that owns its database and
-# nothing else. Its password is the one in the URL that ingest and the API get.
+# Run once, by the image's entry point, when the database is created. Creates a user for Tidegauge that owns its
+# database and nothing else. Its password is in the URL that ingest and the API get.
 set -eu
 
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username="${POSTGRES_USER:-postgres}" --dbname=postgres <<'SQL'
