@@ -1,9 +1,9 @@
-# All images of ours, for both architectures, from the root:
+# All images of the project, for both architectures. From the root:
 #   set -a; . stacks/versions.env; set +a
 #   docker buildx bake -f stacks/images/docker-bake.hcl --push        one of them: … ingest
-# A builder for several architectures comes from: docker buildx create --use --bootstrap; on a machine that is no arm64,
-# with emulation: docker run --privileged --rm tonistiigi/binfmt --install arm64
-# Names and versions are those of stacks/versions.env and of nowhere else.
+# To create a builder for several architectures: docker buildx create --use --bootstrap. A machine that is not arm64
+# also needs emulation: docker run --privileged --rm tonistiigi/binfmt --install arm64
+# All names and versions are in stacks/versions.env.
 
 variable "TIDEGAUGE_REGISTRY" {}
 variable "TIDEGAUGE_VERSION" {
@@ -16,7 +16,7 @@ variable "NODE_IMAGE" {}
 variable "PYTHON_IMAGE" {}
 variable "MAVEN_IMAGE" {}
 variable "JRE_IMAGE" {}
-# The commit that is built, for a label.
+# The commit of the sources, for a label.
 variable "REVISION" {
   default = "unknown"
 }

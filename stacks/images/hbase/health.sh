@@ -1,7 +1,7 @@
 #!/bin/bash
-# usage: health.sh ROLE: whether it serves, or waits for another that is not there: starting it again would not help.
-# By bash, which opens TCP connections itself: a Java process for it would take a small board seconds.
-# Swarm tells a task's names only when it is healthy, and HBase needs them early.
+# usage: health.sh ROLE: exits with 0 if the role serves, or waits for another role: a restart would not help then.
+# Bash opens the TCP connection itself: a Java process would take a small board seconds.
+# Swarm publishes a task's names only when the task is healthy, and HBase needs the names early.
 
 [ -e /tmp/waits ] && exit 0
 
@@ -14,7 +14,7 @@ for port in $(case $1 in
 esac); do
   exec 3<>"/dev/tcp/$HOSTNAME/$port" || exit 1
   [ "$port" = 2181 ] || continue
-  # It takes connections before it serves.
+  # ZooKeeper accepts connections before it serves.
   printf srvr >&3
   grep -q ^Mode <&3 || exit 1
 done

@@ -5,17 +5,18 @@ usage() {
   cat <<'USAGE'
 usage: run.sh ROLE | dfs ARGUMENT... | dfsadmin ARGUMENT... | checkpoint
 
-Runs one role of HBase, its data under /data; or one of HDFS's own commands; or writes down the names of its files,
-which the name node does by itself every six hours.
-  zookeeper     who is there and who leads
-  namenode      where the files of HDFS are; formats /data when it is empty, and only then
+Runs one role of HBase with its data in /data, or one of HDFS's own commands. checkpoint writes the file names of HDFS,
+which the name node otherwise does every six hours.
+  zookeeper     the list of servers, and the active master
+  namenode      the names and blocks of HDFS's files; formats /data only when it is empty
   master        HBase's master; waits for zookeeper and namenode
   node          a data node of HDFS and a region server, so that a region's files are on its own board
   standalone    all of HBase in one process, on local files
 
-HEAP is the heap of the Java process, such as 256m; of a node the region server's, and DATANODE_HEAP the other's.
-NAMENODE and ZOOKEEPER are host names, HDFS_REPLICATION the copies of each file; WAL_HSYNC=false answers a write when
-data nodes have it in memory. HOSTNAME is the name to be known by, which has to resolve wherever a client runs.
+HEAP is the heap of the Java process, such as 256m. For a node, HEAP is that of the region server, and DATANODE_HEAP
+that of the data node. NAMENODE and ZOOKEEPER are host names. HDFS_REPLICATION is the number of copies of each file. With
+WAL_HSYNC=false a write is acknowledged when it is in the memory of the data nodes. HOSTNAME is the name that clients
+connect to, and must resolve on their machines.
 USAGE
 }
 
@@ -31,20 +32,20 @@ fail() {
 ZOOKEEPER_PORT=2181
 NAMENODE_PORT=8020
 CHECKPOINT_SECONDS=21600
-# While it is there the container is well, though it does not serve yet (health.sh).
+# While this file exists, the health check reports success although the role does not serve yet (health.sh).
 WAITS=/tmp/waits
 AGENT=/opt/jmx/agent.jar
-# Compiled with less effort: up in half the CPU time, for processes that are never busy.
+# With less optimization a process that is never busy starts in half the CPU time.
 BRIEF=-XX:TieredStopAtLevel=1
 
-# usage: run_java HEAP DIRECT_MEMORY [OPTION...] CLASS [ARGUMENT...], in place of this shell
+# usage: run_java HEAP DIRECT_MEMORY [OPTION...] CLASS [ARGUMENT...]: replaces this shell
 run_java() {
   heap=$1 direct=$2
   shift 2
   exec java @/opt/hbase/conf/jvm.options "-Xmx$heap" "-XX:MaxDirectMemorySize=$direct" "$@"
 }
 
-# For whoever mounts the exporter of metrics.
+# The option for the JMX exporter, if the image contains it.
 agent() { [ ! -e "$AGENT" ] || echo "-javaagent:$AGENT=9404:/etc/tidegauge/jmx.yml"; }
 
 listens() {
@@ -52,7 +53,7 @@ listens() {
   timeout 3 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>/dev/null
 }
 
-# usage: await HOST PORT; boards start in any order, and one may be away for long.
+# usage: await HOST PORT. Boards start in any order, and one may be unavailable for a long time.
 await() {
   listens "$1" "$2" && return
   say "waits for $1:$2"
@@ -82,7 +83,7 @@ CFG
   run_java "$HEAP" 16m "$BRIEF" org.apache.zookeeper.server.quorum.QuorumPeerMain /tmp/zoo.cfg
 }
 
-# Without its names HDFS has blocks and no files: what is not understood is left as it is.
+# Without the file names of the name node, the blocks of HDFS are useless. So unknown contents are left unchanged.
 format_if_new() {
   require_data
   version=/data/current/VERSION
@@ -98,7 +99,8 @@ without any data, empty this folder and those of all data nodes"
     fail 'could not format, see above'
 }
 
-# Writes the names down whole, so that the log of their changes can go: else it grows for ever, and so do starts.
+# Writes a complete image of the file names, so that the log of changes can be deleted. Otherwise the log, and the time
+# of each start, would grow without limit.
 checkpoint() {
   run_java 64m 16m "$BRIEF" org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode -checkpoint "$@"
 }
@@ -137,7 +139,7 @@ node() {
   end 1
 }
 
-# usage: end STATUS. The region server first: it writes what it has in memory to files, here too.
+# usage: end STATUS. Ends the region server first: it writes its memory to files, also on this data node.
 end() {
   trap '' TERM INT
   for process in $regionserver $datanode; do
@@ -149,8 +151,8 @@ end() {
 
 standalone() {
   require_data
-  # Its ZooKeeper is looked for on loopback by itself, and on the network by clients.
-  # Hadoop's local files with checksums do not reach the disk when they are told to; the raw ones do.
+  # HBase itself connects to its ZooKeeper on loopback, and clients connect on the network.
+  # Hadoop's local file system with checksums does not sync files to the disk on request. The raw one does.
   # shellcheck disable=SC2046 # one option, or none
   run_java "$HEAP" 64m $(agent) org.apache.hadoop.hbase.master.HMaster \
     -D hbase.cluster.distributed=false -D hbase.rootdir=file:///data/hbase -D fs.defaultFS=file:/// \

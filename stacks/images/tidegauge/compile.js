@@ -1,5 +1,5 @@
-// Fills a compile cache of node's for each service, the stores' drivers included, in /cache/<service>. The image's
-// file system is read-only when they run; a service that finds its code compiled starts faster and 25 MB smaller.
+// Fills node's compile cache for each service, with the drivers of the stores, in /cache/<service>. The file system of
+// the image is read-only when a service runs. A service with a compile cache starts faster and uses 25 MB less.
 import { execFileSync } from 'node:child_process';
 import { globSync, readdirSync } from 'node:fs';
 
@@ -12,7 +12,7 @@ for (const service of readdirSync('/out')) {
   node(service, '--input-type=module', '--eval', IMPORT, ...here);
 }
 
-/** What is compiled with one set of flags is no use with another: those of this process are those of the image. */
+/** A compile cache depends on node's flags, so those of this process must be those of the image. */
 function node(service, ...args) {
   const env = { ...process.env, NODE_COMPILE_CACHE: `/cache/${service}` };
   execFileSync(process.execPath, [...process.execArgv, ...args], {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the database on the first start, then becomes the server. It takes MARIADB_ROOT_PASSWORD_FILE,
-# MARIADB_ROOT_HOST=localhost and scripts of /docker-entrypoint-initdb.d as the official image does.
+# Creates the database on the first start, then becomes the server. It uses MARIADB_ROOT_PASSWORD_FILE,
+# MARIADB_ROOT_HOST=localhost and the scripts of /docker-entrypoint-initdb.d as the official image does.
 set -eu
 
 DATA=/var/lib/mysql
@@ -18,7 +18,7 @@ make_database() {
   }
   mariadb-install-db --no-defaults --datadir="$DATA" --auth-root-authentication-method=normal \
     --skip-test-db --skip-name-resolve >/dev/null
-  # Nobody else may come in before all is made.
+  # No client can connect before the database is complete.
   "$@" --skip-networking --socket="$SOCKET" &
   server=$!
   until as_root --execute='select 1' >/dev/null 2>&1; do

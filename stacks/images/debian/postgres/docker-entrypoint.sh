@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the database on the first start, then becomes the server. It takes POSTGRES_USER, POSTGRES_PASSWORD,
+# Creates the database on the first start, then becomes the server. It uses POSTGRES_USER, POSTGRES_PASSWORD,
 # POSTGRES_DB (each also as …_FILE), POSTGRES_INITDB_ARGS and /docker-entrypoint-initdb.d as the official image does.
 set -eu
 
@@ -29,11 +29,11 @@ make_database() {
     echo 'The database has no password yet: set POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE.' >&2
     exit 1
   fi
-  # Arguments as a shell would read them.
+  # Splits the arguments as a shell does.
   eval "set -- ${POSTGRES_INITDB_ARGS:-}"
   echo "$POSTGRES_PASSWORD" | initdb --username="$POSTGRES_USER" --pwfile=/dev/stdin "$@"
   echo 'host all all all scram-sha-256' >>"$PGDATA/pg_hba.conf"
-  # Nobody else may come in before all is made.
+  # No client can connect before the database is complete.
   pg_ctl --wait --options="-c listen_addresses=''" start
   if test "$POSTGRES_DB" != postgres; then
     name=$POSTGRES_DB
