@@ -168,7 +168,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quietAt: 12,
     firesAt: 14,
     clearedAt: 72,
-    // A restart that takes 45 s, and somebody else's job.
+    // A restart that takes 45 s, and a job that is not Tidegauge's.
     edge: {
       'up{job="api",instance="api:8080"}': '1x9 0x2 1x100',
       'up{job="elsewhere",instance="x"}': steady(0),

@@ -13,7 +13,7 @@ import { type BuiltPanel, DATASOURCE } from './panels.ts';
 
 /** A dashboard: rows of panels on one subject. */
 export interface DashboardSpec {
-  /** Part of its address, for good. */
+  /** A part of its address. It must not change. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
@@ -21,7 +21,7 @@ export interface DashboardSpec {
   readonly chosenFrom: string;
   /** Further variables: name to the metric whose label of that name is offered. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Drawn over every panel while they have a value above 0, beside the alerts: name to query. */
+  /** Annotations in every panel while the query has a value above 0, in addition to alerts: name to query. */
   readonly marks?: Readonly<Record<string, string>>;
   readonly rows: Readonly<Record<string, readonly BuiltPanel[]>>;
 }

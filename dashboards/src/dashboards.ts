@@ -7,8 +7,8 @@ import { live } from './dashboards/live.ts';
 import { loadTest } from './dashboards/load-test.ts';
 import { store } from './dashboards/store.ts';
 
-/** Every dashboard; its uid is its file name. */
+/** Every dashboard. Its uid is the name of its file. */
 export const DASHBOARDS: readonly Dashboard[] = [live, ingest, broker, store, boards, loadTest];
 
-/** Of a data source of SQL instead of Prometheus, which not every deploy has. */
+/** The dashboard of an SQL data source instead of Prometheus. Not every deployment has it. */
 export const SQL_DASHBOARDS: readonly Dashboard[] = [latest];

@@ -1,4 +1,4 @@
-/** One answer of Grafana's `/api/ds/query` (Grafana 8 and later), as far as it is read here. */
+/** The fields of an answer of Grafana's `/api/ds/query` (Grafana 8 and later) that this file reads. */
 export interface QueryAnswer {
   readonly results?: Readonly<Record<string, QueryResult>>;
 }
@@ -10,13 +10,13 @@ interface QueryResult {
   }[];
 }
 
-/** What a panel was answered: `error`, or whether any of its queries gave a value. */
+/** The result of a panel: its errors, and whether any of its queries returned a value. */
 export interface Verdict {
   readonly errors: readonly string[];
   readonly hasData: boolean;
 }
 
-/** Judges the answers that one panel got; a panel has data when one of its queries has. */
+/** The result of a panel from the answers to its queries. A panel has data if one of its queries has. */
 export function judge(answers: readonly QueryAnswer[]): Verdict {
   const results = answers.flatMap(({ results = {} }) => Object.entries(results));
   return {
@@ -27,7 +27,7 @@ export function judge(answers: readonly QueryAnswer[]): Verdict {
   };
 }
 
-/** What is sent to `POST /api/dashboards/db`: as the file has it, but with the data source that is there. */
+/** The body of `POST /api/dashboards/db`: the dashboard of the file with the given data source. */
 export function importOf(dashboard: object, datasource: string): object {
   const text = JSON.stringify({ ...dashboard, id: null }).replaceAll(
     '"$datasource"',

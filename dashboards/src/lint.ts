@@ -4,7 +4,7 @@ import { selectorsOf } from './promql.ts';
 export interface Finding {
   readonly rule: string;
   readonly dashboard: string;
-  /** Null for what concerns the whole dashboard. */
+  /** Null if the finding concerns the whole dashboard. */
   readonly panel: string | null;
   readonly message: string;
 }

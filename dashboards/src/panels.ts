@@ -18,10 +18,10 @@ import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 export const DATASOURCE: DataSourceRef = { type: 'prometheus', uid: '$datasource' };
 /** Matchers that every query carries. */
 export const CHOSEN = 'job=~"$job", instance=~"$instance"';
-/** Long enough for four scrapes, whatever the zoom. */
+/** Long enough for four scrapes at every zoom level. */
 export const RATE = '$__rate_interval';
 
-/** One panel: its queries, and what its reader should do. */
+/** One panel: its queries, and a description for its reader. */
 export interface PanelSpec {
   readonly title: string;
   /** What it shows, and what to do when it looks bad. */
@@ -30,11 +30,11 @@ export interface PanelSpec {
   readonly unit: string;
   /** Queries by legend. */
   readonly queries: Readonly<Record<string, string>>;
-  /** From this value on it is red; below it green. */
+  /** Red from this value upwards, green below. */
   readonly bad?: number;
-  /** From this value down it is red, for what must not be small. */
+  /** Red from this value downwards, for values that must not be small. */
   readonly badBelow?: number;
-  /** Columns of 24. */
+  /** Width in columns. A row has 24. */
   readonly width?: number;
 }
 
@@ -42,7 +42,7 @@ export type BuiltPanel = { build(): Panel };
 
 type PanelBuilder = timeseries.PanelBuilder | stat.PanelBuilder | heatmap.PanelBuilder;
 
-/** Sets what every panel has. Sizes are in columns and rows of the grid. */
+/** Sets the options that all panels share. Sizes are in columns and rows of the grid. */
 function begun<B extends PanelBuilder>(panel: B, spec: PanelSpec, width: number, height: number): B {
   panel
     .title(spec.title)
@@ -62,7 +62,7 @@ export function lines(spec: PanelSpec): BuiltPanel {
   return panel;
 }
 
-/** One number, the last, in colour. */
+/** The last value as one coloured number. */
 export function number(spec: PanelSpec): BuiltPanel {
   const panel = begun(new stat.PanelBuilder(), spec, 4, 4)
     .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']))

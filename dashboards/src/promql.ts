@@ -7,7 +7,7 @@ const WORDS = new Set(
 /** A series selector in a PromQL expression. */
 export interface Selector {
   readonly metric: string;
-  /** What is between its braces; empty without. */
+  /** The text between its braces. Empty if it has none. */
   readonly matchers: string;
   /** The function directly around it: `rate` in `rate(x[5m])`. */
   readonly within: string | null;
@@ -21,7 +21,7 @@ export interface Selector {
  */
 export function selectorsOf(expression: string): Selector[] {
   const found: Selector[] = [];
-  // Labels that grouping words list are no metrics.
+  // Names in the label lists of grouping clauses are not metrics.
   const text = expression.replaceAll(/\b(by|without|on|ignoring|group_left|group_right) *\([^)]*\)/g, '');
   const pattern = /([a-zA-Z_:][\w:]*)( *\()?(\{(?:"(?:[^"\\]|\\.)*"|[^}"])*\})?(?:\[([^\]]*)\])?/g;
   for (const match of text.matchAll(pattern)) {
@@ -38,7 +38,7 @@ export function selectorsOf(expression: string): Selector[] {
   return found;
 }
 
-/** The same values with the name of their board as the label `nodename`; left out is what no board is known of. */
+/** The same values with the name of their board as the label `nodename`. Values without a known board are left out. */
 export function onBoard(expression: string, matchers = ''): string {
   const boards = `max by (instance, nodename) (node_uname_info${matchers === '' ? '' : `{${matchers}}`})`;
   return `(${expression}) * on (instance) group_left (nodename) ${boards}`;

@@ -4,8 +4,8 @@ export interface RecordingRule {
 }
 
 /**
- * What dashboards and alerts ask often, kept once: `level:metric:operations`, the level naming the labels that
- * are left. Ratios are of rates, so that a restarted process does not bend them.
+ * Expressions that dashboards and alerts use often. Names are `level:metric:operations`, and the level lists the
+ * remaining labels. Ratios are computed from rates, so that the restart of a process does not distort them.
  */
 export const RECORDING_RULES: readonly RecordingRule[] = [
   { record: 'job:up:sum', expr: 'sum by (job) (up)' },
@@ -24,8 +24,8 @@ export const RECORDING_RULES: readonly RecordingRule[] = [
       ' / sum by (job, instance) (rate(tidegauge_readings_received_total[5m]))',
   },
   {
-    // What a store refuses or does not support is the caller's doing, not the store's. A store that is away is
-    // asked seldom: against five minutes of work its few errors would not be seen.
+    // Refused and unsupported calls are errors of the caller, not of the store. An unavailable store receives few
+    // calls, so over five minutes its few errors would not be visible.
     record: 'instance_backend:tidegauge_store_errors:ratio_rate1m',
     expr:
       'sum by (job, instance, backend) (rate(tidegauge_store_errors_total{kind!~"REJECTED|NOT_SUPPORTED"}[1m]))' +

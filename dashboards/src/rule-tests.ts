@@ -28,7 +28,7 @@ function edge({ alert, intervalSeconds, edge }: AlertCase): object {
     input_series: series(edge),
     promql_expr_test: [
       { expr: `count_over_time(${firing(alert)}[${end}])`, eval_time: end, exp_samples: [] },
-      // The situation was there to be judged.
+      // The series have samples at this time, so the test is not empty.
       { expr: `count({__name__=~".+"}) > bool 0`, eval_time: end, exp_samples: [{ value: 1 }] },
     ],
   };

@@ -32,7 +32,7 @@ export async function clears(prometheus: Prometheus, ...alerts: string[]): Promi
   );
 }
 
-/** A query of a panel, and where it stands. */
+/** A query of a panel, and its dashboard, row and panel. */
 export interface PanelQuery {
   readonly dashboard: string;
   readonly row: string;
@@ -57,7 +57,7 @@ export function panelQueries(rateInterval: string): PanelQuery[] {
   });
 }
 
-/** Those that give no data, or are refused: `row / panel: query`. */
+/** The queries that return no data or an error: `row / panel: query`. */
 export async function emptyOf(prometheus: Prometheus, queries: readonly PanelQuery[]): Promise<string[]> {
   const empty: string[] = [];
   for (const { dashboard, row, panel, expression } of queries) {

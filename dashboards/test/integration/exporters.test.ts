@@ -22,7 +22,7 @@ import { clears, emptyOf, fires, panelQueries, until } from '../alert-watch.ts';
 const MONITORING = join(import.meta.dirname, '..', '..', '..', 'stacks', 'monitoring');
 const DISK_MEGABYTES = 16;
 
-/** Virtual machines have neither; a disk that does not fill has no date. */
+/** Virtual machines have neither. A disk that does not fill has no time until it is full. */
 const PHYSICAL = new Set(['Temperature', 'CPU clock relative to its maximum', 'Low voltage']);
 const FILLING = 'Time until the disk is full';
 /** The server that replaces MongoDB has no diagnostic data. */
@@ -35,7 +35,7 @@ async function watch(
 ): Promise<Prometheus> {
   const prometheus = await startPrometheus({
     targets: Object.fromEntries(Object.entries(targets).map(([job, target]) => [job, [target]])),
-    // An exporter on a busy machine takes its time; later than this it counts as down.
+    // An exporter is slow on a busy machine. After this time it counts as down.
     scrapeMs: 2000,
     ruleFiles,
   });
@@ -43,7 +43,7 @@ async function watch(
   return prometheus;
 }
 
-/** Waits until every query of the panels gives data, or says which do not. */
+/** Waits until every query of the panels returns data. The error lists those that return none. */
 async function allTell(prometheus: Prometheus, chosen: ReturnType<typeof panelQueries>): Promise<void> {
   assert.ok(chosen.length > 0);
   let empty: string[] = [];
@@ -57,7 +57,7 @@ async function allTell(prometheus: Prometheus, chosen: ReturnType<typeof panelQu
 const inRow = (row: RegExp) =>
   panelQueries('10s').filter((query) => query.dashboard === 'tidegauge-store' && row.test(query.row));
 
-/** What the stack tells an exporter, but for where its database is and where it listens. */
+/** The flags of an exporter in the stack, except the addresses of its database and of its listener. */
 function shippedFlags(database: string): string[] {
   const { services } = parse(readFileSync(join(MONITORING, `${database}.yml`), 'utf8')) as {
     services: Readonly<Record<string, { command: string[] }>>;
@@ -66,7 +66,7 @@ function shippedFlags(database: string): string[] {
   return command.filter((flag) => !/^--(web\.listen-address|mysqld\.|mongodb\.uri)/.test(flag));
 }
 
-/** Null where it cannot be had, and then the test is skipped by name. */
+/** Null if the server is not available. The test is then skipped, with the reason. */
 async function have<S extends { stop(): Promise<void> }>(
   context: TestContext,
   name: string,
@@ -79,7 +79,7 @@ async function have<S extends { stop(): Promise<void> }>(
 }
 
 // They wait for scrapes most of the time.
-describe('what exporters tell', { concurrency: 2 }, () => {
+describe('the metrics of exporters', { concurrency: 2 }, () => {
   test('the exporter of PostgreSQL has data for every panel', async (context) => {
     const postgres = await have(context, 'postgres', () => startPostgres());
     if (postgres === null) return;
@@ -164,7 +164,7 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
     context.after(() => rm(directory, { recursive: true }));
     const rules = join(directory, 'alerts.yml');
-    // Seconds for hours: the disk fills as fast.
+    // The test uses seconds for hours: the disk fills faster by the same factor.
     await writeFile(rules, alertsFile({ ...CONFIG, patience: 0.001 }));
     const prometheus = await watch(context, { node: node.target }, [rules]);
     const boards = panelQueries('10s').filter(({ dashboard }) => dashboard === 'tidegauge-boards');
@@ -177,7 +177,7 @@ describe('what exporters tell', { concurrency: 2 }, () => {
     const fill = (share: number) =>
       writeFile(join(node.disk, 'fill'), Buffer.alloc(Math.floor(share * bavail) * bsize));
     await fill(0.6);
-    // This machine's own disks may well fill.
+    // The disks of this machine can also fill during the test.
     const soon = 'TidegaugeDiskFullSoon{mountpoint=~".*/disk"}';
     const nearly = 'TidegaugeDiskNearlyFull{mountpoint=~".*/disk"}';
     await fires(prometheus, soon);

@@ -8,16 +8,16 @@ import { DASHBOARDS } from '../../src/dashboards.ts';
 import { importOf, judge, type QueryAnswer } from '../../src/grafana.ts';
 import { panelsOf } from '../../src/lint.ts';
 
-// On a Grafana that runs somewhere, with a Prometheus that scrapes a Tidegauge under load:
+// Runs on an existing Grafana, with a Prometheus that scrapes a Tidegauge under load:
 //   GRAFANA_URL=http://grafana:3000 GRAFANA_TOKEN=… PROMETHEUS_URL=http://prometheus:9090 npm run test:servers -- --files dashboards/test/integration/grafana
-// GRAFANA_TOKEN is of a service account that may administer; PROMETHEUS_URL is as Grafana reaches it.
+// GRAFANA_TOKEN belongs to a service account with the role Admin. Grafana must be able to reach PROMETHEUS_URL.
 const { GRAFANA_URL, GRAFANA_TOKEN = '', PROMETHEUS_URL, GRAFANA_EMPTY_PANELS = '' } = process.env;
 const skip =
   GRAFANA_URL === undefined || PROMETHEUS_URL === undefined
-    ? 'Grafana cannot be had here: set GRAFANA_URL, GRAFANA_TOKEN and PROMETHEUS_URL'
+    ? 'no Grafana to test: set GRAFANA_URL, GRAFANA_TOKEN and PROMETHEUS_URL'
     : false;
 const DATASOURCE = 'tidegauge-test';
-/** The dashboards that what runs there can fill; panels without data in them fail. */
+/** The dashboards that this installation has data for. A panel without data fails the test. */
 const UIDS = process.env.GRAFANA_DASHBOARDS?.split(',') ?? DASHBOARDS.map(({ uid }) => uid!);
 /** Titles of panels that have nothing to show there, such as those of databases that do not run. */
 const MAY_BE_EMPTY = new RegExp(GRAFANA_EMPTY_PANELS === '' ? '^$' : GRAFANA_EMPTY_PANELS);
@@ -37,7 +37,7 @@ async function send(method: string, path: string, body?: object): Promise<number
   return response.status;
 }
 
-/** A dashboard is higher than a window, and Grafana asks only for what can be seen: the window is made as high. */
+/** Opens a dashboard in a window of its full height, because Grafana queries only the visible panels. */
 async function openWhole(page: Page, uid: string): Promise<void> {
   const rows = Math.max(...DASHBOARDS.flatMap(panelsOf).map(({ gridPos }) => gridPos!.y + gridPos!.h));
   await page.setViewportSize({ width: 1600, height: 200 + rows * 38 });
@@ -70,7 +70,7 @@ for (const uid of UIDS) {
       const reading: Promise<unknown>[] = [];
       page.on('response', (response: Response) => {
         if (!response.url().includes('/api/ds/query')) return;
-        // Grafana says which panel asks.
+        // Grafana sends the id of the panel.
         const panel = response.request().headers()['x-panel-id'];
         if (panel === undefined) return;
         const taken = response.json().then(
@@ -87,7 +87,7 @@ for (const uid of UIDS) {
         broken.push(...errors.map((error) => `${title}: ${error}`));
         if (!hasData && !MAY_BE_EMPTY.test(title!)) broken.push(`${title}: no data`);
       }
-      // What is wrong in the browser alone: a panel that cannot draw what it was given.
+      // Errors that only the browser reports: a panel that cannot draw its data.
       const marks = page.getByTestId('data-testid Panel status error');
       for (let index = 0; index < (await marks.count()); index++) {
         broken.push(`a panel is marked: ${await marks.nth(index).getAttribute('aria-label')}`);

@@ -87,7 +87,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
   context.after(() => broker.stop());
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
   context.after(() => rm(directory, { recursive: true }));
-  // A locked file is told soon.
+  // The store reports a locked file soon.
   const STORE = `sqlite:${join(directory, 'store.db')}?busy=200`;
   // Bounds that a test can reach.
   const bounds = { QUARANTINE_MAX_BYTES: '64KiB', SPOOL_MAX_BYTES: '64KiB' };

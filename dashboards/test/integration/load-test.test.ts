@@ -65,7 +65,7 @@ test('a load test shows itself while it runs, and two runs stand side by side', 
   });
   const queries = panelQueries('10s').filter((query) => query.dashboard === 'tidegauge-load-test');
   const asked = queries.filter(({ panel, expression }) => !EMPTY.test(panel) && !EMPTY.test(expression));
-  // What was seen once need not be asked again: a gauge goes with its run, and the run with its time.
+  // A query that has returned data once is not repeated: the gauges of a run disappear when it ends.
   let unseen = [...asked];
   while (unseen.length > 0 && !ended) {
     const empty = new Set(await emptyOf(prometheus, unseen));
