@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 
-/** Where the stacks' API speaks HTTPS. */
+/** The HTTPS port of the stacks' API. */
 const PORT = 8080;
 const REQUEST_MS = 30_000;
 
@@ -11,8 +11,8 @@ export interface Request {
 }
 
 /**
- * Asks the API of a board and resolves to the JSON of its answer; rejects with any other answer, and when its
- * certificate is not of that authority or not for that address.
+ * Sends a request to the API of a board, and resolves to the JSON of a successful answer. Rejects with any other answer,
+ * and if the certificate is not from this authority or not for this address.
  */
 export function askApi(
   address: string,

@@ -13,15 +13,15 @@ const DATA = { TIDEGAUGE_DATA: '/mnt' };
 /** The authority's directory, on the same disk. */
 export const AUTHORITY = { TIDEGAUGE_AUTHORITY: '/mnt/authority' };
 
-/** A board and what it is for. */
+/** A board, its roles and its images. */
 export interface Place {
   readonly board: Board;
-  /** What stacks/bin/board is told. */
+  /** The arguments of stacks/bin/board. */
   readonly roles: readonly string[];
   readonly images: readonly ImageName[];
 }
 
-/** Waits until `look` sees something, and resolves to it; its errors are not yet. */
+/** Calls `look` until it resolves to a truthy value, and resolves to that. Calls that reject are repeated. */
 export async function until<T>(what: string, look: () => Promise<T | false | null | undefined>): Promise<T> {
   let last: unknown = 'nothing';
   for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await delay(POLL_MS)) {
@@ -35,7 +35,7 @@ export async function until<T>(what: string, look: () => Promise<T | false | nul
   throw new Error(`waited ${WAIT_MS} ms for ${what}, last: ${last}`);
 }
 
-/** The stack with one store, on boards of a swarm, brought there as docs/deploy.md says. */
+/** The stack with one store, on boards of a swarm, deployed as in docs/deploy.md. */
 export class Deployment {
   readonly manager: Board;
   readonly boards: readonly Board[];
@@ -49,7 +49,7 @@ export class Deployment {
     this.#env = env;
   }
 
-  /** Loads images, makes directories, labels and secrets, and deploys; the first board is a manager. */
+  /** Loads images, creates directories, labels and secrets, and deploys. The first board is a manager. */
   static async start(store: string, places: readonly Place[], more: Readonly<Record<string, string>> = {}) {
     const manager = places[0]!.board;
     const images = await Promise.all(places.map(({ board, images: names }) => buildImages(board, names)));
@@ -66,7 +66,7 @@ export class Deployment {
     return deployment;
   }
 
-  /** Deploys again what may have changed, and waits until every service has its tasks, healthy ones. */
+  /** Deploys, also again after a change, and waits until every service has all its tasks and they are healthy. */
   async deploy(): Promise<void> {
     await this.manager.run(['stacks/bin/deploy', this.#store, '--', '--resolve-image', 'never'], {
       env: this.#env,
@@ -83,7 +83,7 @@ export class Deployment {
     });
   }
 
-  /** What tasks there are and why some do not run; for errors. */
+  /** The tasks, and why some do not run, for error messages. */
   tasks(): Promise<string> {
     const format = '{{.Name}} on {{.Node}}: {{.CurrentState}} {{.Error}}';
     return this.manager.docker(['stack', 'ps', '--no-trunc', '--format', format, STACK]);
@@ -97,14 +97,14 @@ export class Deployment {
     return names.map((name) => this.boards.find((board) => board.name === name)!);
   }
 
-  /** A new user of the broker, as a sensor would have it: how to reach the broker, and its password. */
+  /** Adds a user of the broker. Resolves to its password and the address of the broker. */
   async addSensor(broker: Board, name: string): Promise<SensorOptions> {
     const password = await broker.run(['stacks/bin/sensor', 'add', name], { env: this.#env });
     const ca = await this.authority();
     return { name, password, ca, address: broker.address };
   }
 
-  /** What the API answers, wherever it runs. */
+  /** The answer of the API, on the board where it runs. */
   async ask<T>(path: string): Promise<T> {
     const [board] = await this.placesOf('api');
     if (board === undefined) throw new Error('the API runs nowhere');

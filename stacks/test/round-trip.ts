@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Deployment, until } from './deployment.ts';
 import type { Sensor } from './sensor.ts';
 
-/** Publishes so many messages, the first of a deploy, and holds that all of them are stored and read back, once. */
+/** Publishes `count` messages, the first of a deployment, and asserts that each is stored once and can be read. */
 export async function assertRoundTrip(sensor: Sensor, deployment: Deployment, count: number): Promise<void> {
   await sensor.publish(count);
   assert.equal(sensor.acknowledged.size, count);

@@ -9,8 +9,8 @@ const WINDOW = 500;
 const TICK_MS = 20;
 
 /**
- * A sensor outside of the swarm with a few probes, which stamp boot and seq: message n is of probe n modulo 8. It
- * publishes with QoS 1 over TLS, and publishes again what was not acknowledged when the broker is back.
+ * A sensor outside of the swarm with 8 probes, which number their readings (boot, seq): message n is from probe n modulo
+ * 8. It publishes with QoS 1 over TLS. After a reconnect it publishes unacknowledged messages again.
  */
 export class Sensor {
   readonly name: string;
@@ -37,14 +37,14 @@ export class Sensor {
       connectTimeout: 5000,
       keepalive: 5,
     };
-    // The broker knows a new user within seconds.
+    // The broker loads a new user within seconds.
     const client = await until(`the broker to take ${name}`, () =>
       mqtt.connectAsync(`mqtts://${address}:8883`, options),
     );
     return new Sensor(name, client);
   }
 
-  /** Publishes so many messages as fast as they are acknowledged. */
+  /** Publishes `count` messages as fast as they are acknowledged. */
   async publish(count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1) {
       if (this.#pending.size >= WINDOW) await Promise.race(this.#pending);
@@ -53,7 +53,7 @@ export class Sensor {
     await Promise.all(this.#pending);
   }
 
-  /** Publishes at a rate, messages per second; what it returns ends that, and waits for what is unacknowledged. */
+  /** Publishes at a rate, messages per second. The returned function stops, and waits for all acknowledgements. */
   stream(rate: number): () => Promise<void> {
     const stop = new AbortController();
     const running = this.#run(rate, stop.signal);
@@ -69,7 +69,7 @@ export class Sensor {
     for (let sent = 0; !signal.aborted; await delay(TICK_MS)) {
       const due = ((performance.now() - begun) * rate) / 1000;
       for (; sent < due && this.#pending.size < WINDOW; sent += 1) this.#send();
-      // A broker that was away is not owed what could not be sent meanwhile.
+      // Messages that could not be sent while the broker was unavailable are not made up for.
       sent = Math.max(sent, Math.floor(due));
     }
   }
@@ -90,7 +90,7 @@ export class Sensor {
     return this.#sent;
   }
 
-  /** Numbers of its messages that are in the store; throws where one is there twice. */
+  /** Numbers of its messages that are in the store. Throws if one is stored twice. */
   async stored(deployment: Deployment): Promise<Set<number>> {
     const found = new Set<number>();
     for (let probe = 0; probe < PROBES; probe += 1) {

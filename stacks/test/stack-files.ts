@@ -6,7 +6,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const NO_STORES = new Set(['compose', 'monitoring']);
 
-/** Stores that can be deployed: a file each. */
+/** Stores that can be deployed. Each has a stack file. */
 export const STORES: readonly string[] = globSync('stacks/*.yml', { cwd: ROOT })
   .map((path) => basename(path, '.yml'))
   .filter((name) => !NO_STORES.has(name))
@@ -16,7 +16,7 @@ export const PROFILES = ['1gb', '2gb', '4gb', '8gb'] as const;
 
 export type Variables = Readonly<Record<string, string>>;
 
-/** Variables of a file that the shell reads, which has nothing but plain assignments. */
+/** Variables of a file that the shell reads. It must contain only plain assignments. */
 export function readVariables(path: string): Variables {
   const variables: Record<string, string> = {};
   for (const line of readFileSync(join(ROOT, path), 'utf8').split('\n')) {
@@ -28,12 +28,12 @@ export function readVariables(path: string): Variables {
   return variables;
 }
 
-/** All that stack files are given for boards of one size. */
+/** All variables of stack files for boards of one size. */
 export function variablesOf(profile: (typeof PROFILES)[number]): Variables {
   return { ...readVariables('stacks/versions.env'), ...readVariables(`stacks/profiles/${profile}.env`) };
 }
 
-/** A file with its variables filled in, as docker does it; `$$` stays. */
+/** A file with its variables replaced, as docker does it. `$$` is not replaced. */
 export function fillIn(path: string, variables: Variables): string {
   const text = readFileSync(join(ROOT, path), 'utf8');
   return text.replace(/(?<!\$)\$\{(\w+)(?:(:-|\?)([^}]*))?\}/g, (_, name: string, how, rest: string) => {
@@ -43,7 +43,7 @@ export function fillIn(path: string, variables: Variables): string {
   });
 }
 
-/** Bytes of a size as stack files write it: 128M, 1G, 1048576. */
+/** Bytes of a size in the notation of stack files: 128M, 1G, 1048576. */
 export function bytesOf(size: string | number): number {
   const [, number, unit] = /^(\d+)([kmg]?)b?$/i.exec(String(size)) ?? [];
   if (number === undefined) throw new Error(`${size} is no size`);

@@ -2,7 +2,7 @@ import { Builder, tagsOf } from './builder.ts';
 import { IMAGES, type ImageName } from './images.ts';
 import { version } from './inputs.ts';
 
-/** A Docker engine to have images: a board of the lab, or this machine's own. */
+/** A Docker engine that receives images: a board of the lab, or the engine of this machine. */
 export interface Engine {
   docker(args: readonly string[], options?: { readonly timeoutMs?: number }): Promise<string>;
 }
@@ -10,8 +10,8 @@ export interface Engine {
 const LOAD_MS = 300_000;
 
 /**
- * Loads images into an engine, built first where the lab's cache does not have them; it can be asked for several
- * engines at once. Resolves to the variables by which stack files name them; `tidegauge` is all services in Node.
+ * Loads images into an engine, and first builds those that are not in the lab's cache. Calls for several engines can run
+ * at once. Resolves to the variables that stack files use for the images. `tidegauge` is all services in Node.
  */
 export async function buildImages(
   engine: Engine,

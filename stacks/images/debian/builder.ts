@@ -9,17 +9,17 @@ import { makeRootFileSystem } from './rootfs.ts';
 
 const BUILD_MS = 900_000;
 const ARCHIVE = 'image.tar';
-/** Others may still be loading what is no longer the state of the sources. */
+/** Another process may still load an image of an older state of the sources. */
 const KEEP_MS = 3_600_000;
 
-/** Builds images on an engine of its own, started when there is something to build, into the lab's cache. */
+/** Builds images into the lab's cache, on a separate engine that it starts when there is something to build. */
 export class Builder {
   #boards: Promise<Boards> | null = null;
   #root: Promise<string> | null = null;
   readonly #archives = new Map<ImageName, Promise<string>>();
   readonly #present = new Set<ImageName>();
 
-  /** The file with an image for `docker load`; it is built, bases first, when the cache does not have it. */
+  /** The file with an image for `docker load`. If the cache does not have it, the image and its bases are built. */
   archive(name: ImageName): Promise<string> {
     const known = this.#archives.get(name);
     if (known !== undefined) return known;
@@ -72,7 +72,7 @@ export class Builder {
     this.#present.add(name);
   }
 
-  /** Has a base on the engine; resolves to its tag. */
+  /** Loads the base image into the engine, and resolves to its tag. */
   async #base(name: ImageName | undefined): Promise<string> {
     if (name === undefined) {
       this.#root ??= this.#importRoot();
@@ -109,7 +109,7 @@ async function removeOlder(cache: string, name: string): Promise<void> {
   }
 }
 
-/** Copies what an image is built from, so that all its targets see the same; resolves to its Dockerfile. */
+/** Copies the sources of an image, so that all its targets use the same state. Resolves to its Dockerfile. */
 async function fillContext(name: ImageName, context: string): Promise<string> {
   const { folder, sources, fill } = IMAGES[name];
   const place = sources === undefined ? context : join(context, 'stacks/images', folder);
@@ -121,7 +121,7 @@ async function fillContext(name: ImageName, context: string): Promise<string> {
   return join(place, 'Dockerfile');
 }
 
-/** What an image is called: one name, or one for each target. */
+/** The tags of an image: one, or one for each target. */
 export function tagsOf(name: ImageName): string[] {
   const { targets } = IMAGES[name];
   if (targets === undefined) return [`tidegauge-debian/${name}:${keyOf(name)}`];

@@ -7,11 +7,11 @@ import { findProgram } from '@tidegauge/lab/debian';
 import { hbaseJars } from '@tidegauge/lab/hbase-jars';
 import { AUTHORITIES } from './rootfs.ts';
 
-// What images take from this machine: its Node, its npm, and where it has packages from.
+// The inputs of images from this machine: its Node, its npm, and the sources of its packages.
 
 const run = promisify(execFile);
 
-/** Fills a context with this process's Node, this machine's npm, and that one's registry. */
+/** Fills a context with the Node of this process, the npm of this machine, and the registry of that npm. */
 export async function fillNode(context: string): Promise<void> {
   const npm = await findProgram('npm', 'npm');
   // …/npm/bin/npm-cli.js
@@ -23,7 +23,7 @@ export async function fillNode(context: string): Promise<void> {
   await writeFile(join(context, 'npmrc'), `registry=${stdout.trim()}\ncafile=${AUTHORITIES}\n`);
 }
 
-/** Fills a context with where this machine's pip has packages from. */
+/** Fills a context with the package index of this machine's pip. */
 export async function fillPython(context: string): Promise<void> {
   const { stdout } = await run('python3', ['-m', 'pip', 'config', 'list']);
   const [, index] = /^\S*\.index-url='(.*)'$/m.exec(stdout) ?? [];
@@ -40,7 +40,7 @@ export async function fillCassandra(context: string): Promise<void> {
   await cp(await cassandraJars(), join(context, 'lib'), { recursive: true });
 }
 
-/** Fills a context with HBase's jars, as the lab runs them; the image takes none but those of its list. */
+/** Fills a context with HBase's jars, as the lab runs them. The image uses only those of its list. */
 export async function fillHbase(context: string): Promise<void> {
   const isWanted = (path: string): boolean => !path.endsWith('.xml');
   await cp(await hbaseJars('2.6.1'), context, { recursive: true, filter: isWanted });

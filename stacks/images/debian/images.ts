@@ -1,21 +1,21 @@
 import { CASSANDRA_VERSION } from '@tidegauge/lab/cassandra';
 import { fillCassandra, fillHbase, fillNode, fillPython } from './host.ts';
 
-/** An image that is built on a Debian root file system made here. */
+/** An image that is built on the Debian root file system of rootfs.ts. */
 export interface Image {
   /** Folder of its Dockerfile, from stacks/images. */
   readonly folder: string;
-  /** What the build argument BASE_IMAGE is; default the bare Debian. */
+  /** The image for the build argument BASE_IMAGE. Default: the root file system. */
   readonly base?: ImageName;
-  /** What stack files call it; bases have no such name. */
+  /** The variable of stack files for this image. Bases have none. */
   readonly variable?: string;
-  /** Ours, by TIDEGAUGE_VERSION: an image tidegauge-<target> each. */
+  /** Targets of an image of the project: one image tidegauge-<target> for each, with the tag TIDEGAUGE_VERSION. */
   readonly targets?: readonly string[];
-  /** What of the project's root is its context, as far as .dockerignore leaves it in; default its folder alone. */
+  /** Paths in the project's root for its context, without those that .dockerignore excludes. Default: its folder. */
   readonly sources?: readonly string[];
   /** Puts files beside the Dockerfile, in a copy of the folder. */
   readonly fill?: (context: string) => Promise<void>;
-  /** Version of what `fill` brings: another one makes another image. */
+  /** Version of the files that `fill` adds. It is a part of the image's key. */
   readonly contents?: string;
 }
 
@@ -33,7 +33,7 @@ export type ImageName =
   | 'sensors-sim'
   | 'hbase';
 
-/** To add one: a folder with a Dockerfile, and an entry here. */
+/** To add an image, add a folder with a Dockerfile, and an entry here. */
 export const IMAGES: Readonly<Record<ImageName, Image>> = {
   node: { folder: 'debian/node', fill: fillNode, contents: process.version },
   python: { folder: 'debian/python', fill: fillPython },
@@ -48,7 +48,7 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
     fill: fillCassandra,
     contents: CASSANDRA_VERSION,
   },
-  // Prometheus, Alertmanager and node exporter: whoever takes it names the latter two himself.
+  // Prometheus, Alertmanager and node exporter. The caller sets the variables of the last two.
   monitoring: { folder: 'debian/monitoring', variable: 'PROMETHEUS_IMAGE' },
   // A board without Docker.
   systemd: { folder: 'debian/systemd' },

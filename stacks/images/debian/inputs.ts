@@ -12,8 +12,8 @@ const KEY_CHARACTERS = 12;
 const keys = new Map<ImageName, string>();
 
 /**
- * What stands for everything that an image is made of: the same inputs, the same key. It is looked at once, so that
- * sources that change meanwhile make no second image.
+ * A digest of all inputs of an image: equal inputs have equal keys. It is computed once per process, so that a change of
+ * the sources during a run makes no second image.
  */
 export function keyOf(name: ImageName): string {
   const key = keys.get(name) ?? digest(inputsOf(name));
@@ -21,7 +21,7 @@ export function keyOf(name: ImageName): string {
   return key;
 }
 
-/** What TIDEGAUGE_VERSION is for images built here: stack files have one for all that is ours. */
+/** TIDEGAUGE_VERSION for images built here. Stack files have one version for all images of the project. */
 export function version(): string {
   const ours = (Object.keys(IMAGES) as ImageName[]).filter((name) => IMAGES[name].targets !== undefined);
   return digest(ours.map(keyOf));
@@ -32,7 +32,7 @@ export function rootKey(): string {
   return digest(filesOf(FOLDERS, ['debian/rootfs.ts']));
 }
 
-/** Files of some sources that .dockerignore leaves in; later lines of it over earlier ones. */
+/** Files below some sources that .dockerignore does not exclude. Its later lines override earlier ones. */
 export function contextFiles(sources: readonly string[]): string[] {
   const text = readFileSync(join(ROOT, '.dockerignore'), 'utf8');
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -48,7 +48,7 @@ function matches(path: string, pattern: string): boolean {
   return withContents(pattern).some((glob) => matchesGlob(path, glob));
 }
 
-/** What a line says of a folder, it says of everything in it. */
+/** A line for a folder also applies to everything in the folder. */
 function withContents(pattern: string): string[] {
   return [pattern, `${pattern}/**`];
 }
@@ -60,7 +60,7 @@ function inputsOf(name: ImageName): string[] {
   return [name, contents, ...below, ...filesOf(FOLDERS, [folder]), ...context];
 }
 
-/** The files of folders, and of all in them. */
+/** The files in folders and their subfolders: path and contents of each. */
 function filesOf(directory: string, folders: readonly string[]): string[] {
   const paths = globSync(folders.flatMap(withContents), { cwd: directory });
   return read(
@@ -69,7 +69,7 @@ function filesOf(directory: string, folders: readonly string[]): string[] {
   );
 }
 
-/** Path and contents of files, in an order of their own. */
+/** Path and contents of files, sorted by path. */
 function read(directory: string, files: readonly string[]): string[] {
   return files.toSorted().flatMap((path) => [path, readFileSync(join(directory, path), 'latin1')]);
 }

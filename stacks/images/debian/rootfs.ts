@@ -6,20 +6,20 @@ import { findProgram } from '@tidegauge/lab/debian';
 
 const run = promisify(execFile);
 
-/** The release whose packages the stand-ins are made of. */
+/** The Debian release whose packages the images contain. */
 export const SUITE = 'bookworm';
 
 const MAKE = { timeout: 600_000, maxBuffer: 64 * 2 ** 20 };
-/** Where images have the certificate authorities that this machine trusts; a package would replace the usual file. */
+/** The file with the certificate authorities of this machine. A package would overwrite the usual file. */
 export const AUTHORITIES = '/etc/ssl/host-authorities.crt';
 
 const HOST_AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
-// Documents are no use in an image; a file system that is thrown away needs no care for power cuts.
+// An image needs no documents. The build needs no sync to disk, because a failed build is repeated.
 const DPKG = [
   ...['man', 'doc', 'info', 'locale', 'lintian'].map((name) => `path-exclude=/usr/share/${name}/*`),
   'force-unsafe-io',
 ];
-// For apt in the images: what it keeps for later would stay in a layer.
+// For apt in the images: files in its caches would stay in a layer.
 const APT = [
   `Acquire::https::CaInfo "${AUTHORITIES}";`,
   'Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";',
@@ -27,8 +27,8 @@ const APT = [
 ];
 
 /**
- * Makes a tar archive of the smallest Debian that has apt: packages from where this machine has its own, and the
- * authorities that it trusts.
+ * Makes a tar archive of the smallest Debian with apt. It uses the package sources of this machine, and contains the
+ * certificate authorities of this machine.
  */
 export async function makeRootFileSystem(archive: string): Promise<void> {
   const mmdebstrap = await findProgram('mmdebstrap', 'mmdebstrap');
@@ -36,13 +36,13 @@ export async function makeRootFileSystem(archive: string): Promise<void> {
   const options = [
     ...DPKG.map((option) => `--dpkgopt=${option}`),
     '--aptopt=Acquire::Languages "none"',
-    // Links /bin to /usr/bin from the start, instead of by a package that takes all of Perl along.
+    // Links /bin to /usr/bin from the start. A package could do this later, but it depends on all of Perl.
     ...['--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr', '--include=usr-is-merged'],
     `--customize-hook=install -D -m 644 ${HOST_AUTHORITIES} "$1${AUTHORITIES}"`,
     `--customize-hook=printf '%s\\n' ${apt} >"$1/etc/apt/apt.conf.d/images"`,
     '--customize-hook=rm -f "$1"/var/cache/apt/*.bin',
   ];
-  // Twice as fast in memory, of which it takes 300 MB.
+  // It is twice as fast in memory, and uses 300 MB.
   const env = { ...process.env, TMPDIR: existsSync('/dev/shm') ? '/dev/shm' : tmpdir() };
   const args = ['--quiet', '--variant=minbase', '--mode=root', ...options, SUITE, archive];
   await run(mmdebstrap, [...args, ...(await debianSources())], { ...MAKE, env });
@@ -56,7 +56,7 @@ async function debianSources(): Promise<string[]> {
   const lines = stdout.split('\n').filter((line) => line.split(' ')[2]?.startsWith(SUITE));
   if (lines.length === 0) {
     throw new Error(
-      `apt-get knows no packages of Debian ${SUITE} here: run apt-get update on a machine with it`,
+      `apt-get has no packages of Debian ${SUITE}: run apt-get update on a machine with this release`,
     );
   }
   return lines;
