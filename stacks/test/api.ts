@@ -11,8 +11,8 @@ export interface Request {
 }
 
 /**
- * Sends a request to the API of a board, and resolves to the JSON of a successful answer. Rejects with any other answer,
- * and if the certificate is not from this authority or not for this address.
+ * Sends a request to the API of a board, and resolves to the JSON of a successful answer. Rejects with any other
+ * answer, and if the certificate is not from this authority or not for this address.
  */
 export function askApi(
   address: string,

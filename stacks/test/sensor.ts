@@ -9,8 +9,8 @@ const WINDOW = 500;
 const TICK_MS = 20;
 
 /**
- * A sensor outside of the swarm with 8 probes, which number their readings (boot, seq): message n is from probe n modulo
- * 8. It publishes with QoS 1 over TLS. After a reconnect it publishes unacknowledged messages again.
+ * A sensor outside of the swarm with 8 probes, which number their readings (boot, seq): message n is from probe
+ * n modulo 8. It publishes with QoS 1 over TLS. After a reconnect it publishes unacknowledged messages again.
  */
 export class Sensor {
   readonly name: string;

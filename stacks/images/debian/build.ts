@@ -10,8 +10,8 @@ export interface Engine {
 const LOAD_MS = 300_000;
 
 /**
- * Loads images into an engine, and first builds those that are not in the lab's cache. Calls for several engines can run
- * at once. Resolves to the variables that stack files use for the images. `tidegauge` is all services in Node.
+ * Loads images into an engine, and first builds those that are not in the lab's cache. Calls for several engines can
+ * run at once. Resolves to the variables that stack files use for the images. `tidegauge` is all services in Node.
  */
 export async function buildImages(
   engine: Engine,

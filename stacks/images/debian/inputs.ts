@@ -12,8 +12,8 @@ const KEY_CHARACTERS = 12;
 const keys = new Map<ImageName, string>();
 
 /**
- * A digest of all inputs of an image: equal inputs have equal keys. It is computed once per process, so that a change of
- * the sources during a run makes no second image.
+ * A digest of all inputs of an image: equal inputs have equal keys. It is computed once per process, so that a change
+ * of the sources during a run makes no second image.
  */
 export function keyOf(name: ImageName): string {
   const key = keys.get(name) ?? digest(inputsOf(name));

@@ -8,12 +8,12 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { startShippedBroker, writeSensors } from './helpers.ts';
 
-// What one sensor with a valid password, or anybody who reaches the port, can do to the others: at the bounds of the
-// 1gb profile, which start.sh has by default.
+// Attacks on the other clients, by a sensor with a valid password or by anyone who can reach the port. The limits are
+// those of the 1gb profile, which start.sh uses by default.
 
 const MEMORY_BYTES = 128 * 1024 * 1024;
 const WAIT_MS = 60_000;
-/** Sensors' connections, and what mosquitto 2.0.11 lets in above them. */
+/** The limit of sensors' connections, and the number that mosquitto 2.0.11 accepts above it. */
 const CONNECTIONS = 256;
 const MORE = 128;
 const QUEUED = 40;
@@ -42,7 +42,7 @@ async function join(user: string, more: IClientOptions = {}): Promise<MqttClient
       client.on('error', () => {});
       return client;
     } catch (error) {
-      // A new sensor is known after seconds.
+      // The broker loads a new sensor within seconds.
       if (Date.now() > deadline) throw error;
     }
   }
@@ -59,7 +59,7 @@ async function peakBytes(): Promise<number> {
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-/** start.sh is the process that was started; the broker is its child. */
+/** The pid of the broker, which is a child of start.sh. */
 async function mosquitto(): Promise<number> {
   const children = (await readFile(`/proc/${broker!.pid}/task/${broker!.pid}/children`, 'utf8')).trim();
   for (const pid of children.split(' ')) {
@@ -69,7 +69,7 @@ async function mosquitto(): Promise<number> {
   throw new Error('mosquitto does not run');
 }
 
-/** Every way to say that one is somebody else. */
+/** Connects with the client id of another user, in every version of MQTT and with and without a clean session. */
 async function impersonate(clientId: string): Promise<void> {
   for (const protocolVersion of [5, 4] as const) {
     for (const clean of [true, false]) {
@@ -79,7 +79,7 @@ async function impersonate(clientId: string): Promise<void> {
   }
 }
 
-/** A reader of all topics, as ingest is, and what it got. */
+/** A client that reads all topics, like ingest, and the messages that it received. */
 async function reader(user: string): Promise<{ client: MqttClient; got: string[] }> {
   const client = await join(user, {
     clientId: user,
@@ -91,7 +91,7 @@ async function reader(user: string): Promise<{ client: MqttClient; got: string[]
   return { client, got };
 }
 
-test('a sensor that connects with the client id of ingest takes nothing of what waits for it', {
+test('a sensor that connects with the client id of ingest receives none of its queued messages', {
   skip,
 }, async (context) => {
   const { client: away } = await reader('ingest-1');
@@ -128,7 +128,7 @@ for (const user of ['ingest-1', 'ingest-2', 'broker-metrics', 'simulated-1', 'si
   });
 }
 
-test('replicas of ingest are users of their own, beside each other', { skip }, async (context) => {
+test('replicas of ingest are separate users, which are connected at once', { skip }, async (context) => {
   const clients = await Promise.all([join('ingest-1'), join('ingest-2'), join('ingest-16')]);
   context.after(() => Promise.all(clients.map((client) => client.endAsync(true))));
   await delay(300);
@@ -161,7 +161,7 @@ test('a retained message is refused, and nothing is kept', { skip }, async (cont
   assert.deepEqual(got, ['sensors/site-4/temperature 21.5']);
 });
 
-/** A socket to the broker, TLS made, that says nothing. */
+/** A TLS connection to the broker that sends nothing. */
 function dial(context: TestContext) {
   const { hostname, port } = new URL(broker!.url);
   const socket = tlsConnect({ host: hostname, port: Number(port), ca: broker!.ca, servername: 'localhost' });
@@ -170,7 +170,7 @@ function dial(context: TestContext) {
   return socket;
 }
 
-test('connections that say nothing are capped, and cost neither a connected sensor nor ingest anything', {
+test('silent connections are limited, and do not disturb a connected sensor or ingest', {
   skip,
 }, async (context) => {
   const sensor = await join('site-4');
@@ -207,7 +207,7 @@ function packet(first: number, ...parts: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([first, ...remaining]), body]);
 }
 
-/** Logs in as a sensor and writes what `next` gives until the broker ends it, reads no more, or `bytes` are sent. */
+/** Logs in as a sensor and writes what `next` returns until the broker closes, stops reading, or `bytes` are sent. */
 async function flood(
   context: TestContext,
   bytes: number,

@@ -26,7 +26,7 @@ async function connectAs(user: string, more: IClientOptions = {}): Promise<MqttC
   return connect(user, await broker!.password(user), more);
 }
 
-/** Whether the broker took a message, by its acknowledgement. */
+/** Whether the broker accepted a message, according to its acknowledgement. */
 async function takes(client: MqttClient, topic: string): Promise<boolean> {
   try {
     await client.publishAsync(topic, '21.5', { qos: 1 });
@@ -53,7 +53,7 @@ test('its health check passes', { skip }, async () => {
   assert.match(await broker!.health(), /seconds/);
 });
 
-test('it turns away who has no user, or a wrong password', { skip }, async () => {
+test('it refuses a client without a user, or with a wrong password', { skip }, async () => {
   await assert.rejects(
     connectAsync(broker!.url, { ca: broker!.ca, reconnectPeriod: 0 }, false),
     /authorized/i,
@@ -85,7 +85,7 @@ test('a sensor writes below its own name only, and ingest reads it', { skip }, a
   assert.deepEqual(overheard, []);
 });
 
-test('who reads cannot write', { skip }, async (context) => {
+test('users that read cannot write', { skip }, async (context) => {
   for (const user of ['ingest', 'broker-metrics']) {
     const client = await connectAs(user);
     context.after(() => client.endAsync());
@@ -95,7 +95,7 @@ test('who reads cannot write', { skip }, async (context) => {
   }
 });
 
-test('the exporter reads $SYS and no sensor; the simulator writes what it is deployed to', {
+test('the exporter reads $SYS and no sensor; the simulator writes its own topics', {
   skip,
 }, async (context) => {
   const [metrics, simulator] = [await connectAs('broker-metrics'), await connectAs('simulated')];
@@ -135,7 +135,7 @@ test('a sensor is removed while it is connected: its connection ends, others sta
   assert.equal(await takes(stays, 'sensors/site-8/temperature'), true);
 });
 
-test('what waits for ingest survives a stop of the broker, up to its bound', { skip }, async () => {
+test('the queue of ingest survives a stop of the broker, up to its limit', { skip }, async () => {
   const options = {
     clientId: 'ingest-1',
     clean: false,
@@ -158,6 +158,6 @@ test('what waits for ingest survives a stop of the broker, up to its bound', { s
   await until('the queue', () => read.length >= QUEUE);
   await back.endAsync();
   assert.equal(read[0], 'sensors/simulated/0/temperature');
-  // What it has on the way beside the queue is at most what the client takes at once.
+  // In addition to the queue, the broker has at most as many messages in flight as the client accepts at once.
   assert.ok(read.length <= QUEUE + options.properties.receiveMaximum, `${read.length} were kept`);
 });

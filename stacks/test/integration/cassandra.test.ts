@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/lab';
 import { ROOT, readVariables } from '../stack-files.ts';
 
-// What start.sh decides before there is a server; the server itself runs in test/stack/cassandra.test.ts.
+// The decisions of start.sh before it starts the server. The server itself runs in test/stack/cassandra.test.ts.
 
 const folder = temporaryDirectory('cassandra-start');
 after(() => folder.remove());
@@ -16,15 +16,15 @@ const BRIDGE = '16: eth1    inet 172.18.0.3/16 brd 172.18.255.255 scope global e
 
 interface Board {
   readonly role: 'seed' | 'node';
-  /** Its data is a part of the cluster's. */
+  /** Whether its data is a part of the cluster's. */
   readonly member?: boolean;
-  /** Names that Swarm tells: services with a healthy task. */
+  /** Names that Swarm's DNS resolves: services with a healthy task. */
   readonly names?: readonly string[];
   readonly addresses?: readonly string[];
   readonly replace?: string;
 }
 
-/** Runs start.sh as on a board, with a `java` that only says how it was called. */
+/** Runs start.sh as on a board, with a `java` that only prints its arguments. */
 function start({ role, member = false, names = [], addresses = [OVERLAY, BRIDGE], replace }: Board) {
   const path = mkdtempSync(join(folder.path, 'board-'));
   const [data, run, bin, home] = ['data', 'run', 'bin', 'home'].map((name) => join(path, name)) as [
@@ -103,7 +103,7 @@ test('only the seed is in its own list of seeds', () => {
   assert.equal(start({ role: 'node', names, member: true }).seeds, 'tasks.cassandra-seed');
 });
 
-test('without a seed a member goes on by the others, and a new board does not start', () => {
+test('without a seed a member starts with the others as seeds, and a new board does not start', () => {
   assert.equal(start({ role: 'node', names: ['tasks.cassandra'], member: true }).seeds, 'tasks.cassandra');
   const { status, stderr } = start({ role: 'node', names: ['tasks.cassandra'] });
   assert.equal(status, 1);
@@ -116,7 +116,7 @@ test('a board without data does not become the seed of others that have some', (
   assert.match(stderr, /this board has no data, and others have: label it node/);
 });
 
-test('the server gets its heap from the profile, its modules from the image, a dead node’s place by a file', () => {
+test('the heap comes from the profile, the modules from the image, and a file names a node to replace', () => {
   const { stdout } = start({ role: 'node', names: ['tasks.cassandra-seed'], replace: '10.0.1.7' });
   for (const argument of ['-Xmx430M', '-Xmn142M', '--add-opens java.base/java.io=ALL-UNNAMED']) {
     assert.ok(stdout.includes(` ${argument} `), argument);

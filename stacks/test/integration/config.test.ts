@@ -63,7 +63,7 @@ function combinationsOf(store: string): Combination[] {
   );
 }
 
-/** Of docker's command, without an engine. */
+/** The configuration that the docker command makes of stack files. It needs no engine. */
 async function stackConfig({ files, variables }: Combination): Promise<string> {
   const args = files.flatMap((file) => ['-c', file]);
   const env = { PATH: process.env.PATH, HOME: folder.path, ...variables };
@@ -74,7 +74,7 @@ async function stackConfig({ files, variables }: Combination): Promise<string> {
   return stdout;
 }
 
-/** What compose makes of files together; rejects with what it cannot take. */
+/** The configuration that compose makes of the files. Rejects with its error if it refuses them. */
 async function compose(files: readonly string[]): Promise<Stack> {
   if (!('server' in loader)) throw new Error(loader.skip);
   const { stdout } = await run(loader.server, ['--no-interpolation', ...files], {
@@ -89,7 +89,7 @@ for (const store of STORES) {
   const small = combinations.filter(({ profile }) => profile === '1gb');
   const merged = join(folder.path, `${store}.yml`);
 
-  test(`docker takes ${store}, and what it makes of it keeps our rules`, {
+  test(`docker accepts ${store}, and its configuration follows our rules`, {
     skip: 'skip' in client ? client.skip : false,
   }, async () => {
     for (const combination of combinations) {
@@ -99,7 +99,7 @@ for (const store of STORES) {
     }
   });
 
-  test(`what docker makes of ${store} keeps to the schema of the Compose specification`, {
+  test(`docker's configuration of ${store} matches the schema of the Compose specification`, {
     skip: 'skip' in client ? client.skip : 'skip' in loader ? loader.skip : false,
   }, async () => {
     for (const combination of small) {
@@ -108,7 +108,7 @@ for (const store of STORES) {
     }
   });
 
-  test(`docker compose takes ${store} with the override`, {
+  test(`docker compose accepts ${store} with the override`, {
     skip: 'skip' in loader ? loader.skip : false,
   }, async () => {
     for (const { name, files, variables } of small) {

@@ -19,7 +19,7 @@ const started = await startOrSkip('docker-registry', async () => {
   const port = await freePort();
   const config = join(folder.path, 'registry.yml');
   const storage = { filesystem: { rootdirectory: join(folder.path, 'registry') } };
-  // JSON is YAML.
+  // The registry reads YAML, and JSON is a subset of it.
   writeFileSync(config, JSON.stringify({ version: 0.1, storage, http: { addr: `127.0.0.1:${port}` } }));
   const server = await launchServer({
     name: 'docker-registry',
@@ -53,7 +53,7 @@ function digests(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-/** Pushes an image for some architectures under a tag, and resolves to the digest of the whole. */
+/** Pushes an image for some architectures under a tag, and resolves to the digest of its manifest list. */
 async function push(tag: string, arches: readonly string[], content: string): Promise<string> {
   const at = `http://${host}/v2/image`;
   const put = async (url: string, type: string, body: string): Promise<void> => {
@@ -95,13 +95,13 @@ test('tags become the digests that the registry has for them, for every architec
     `TWO_IMAGE_OLD=${host}/image:2.0@${two}`,
     '',
   ]);
-  // As every script reads them.
+  // The scripts read them in the same way.
   const shell = `set -a; . ${versions}; . ${kept}; echo "$ONE_IMAGE"`;
   assert.equal(spawnSync('sh', ['-euc', shell], { encoding: 'utf8' }).stdout, `${host}/image:1.0@${one}\n`);
   assert.equal(digests('--check').status, 0);
 });
 
-test('a tag that has moved is found, and taken only when asked', { skip }, async () => {
+test('a tag that has moved is reported, and updated only on request', { skip }, async () => {
   const before = readFileSync(kept, 'utf8');
   const moved = await push('1.0', ['amd64', 'arm64'], 'moved');
   const { status, stdout, stderr } = digests('--check');
@@ -115,7 +115,9 @@ test('a tag that has moved is found, and taken only when asked', { skip }, async
   assert.ok(readFileSync(kept, 'utf8').includes(moved));
 });
 
-test('an image that is not there, and a registry that does not answer, leave what is kept', { skip }, () => {
+test('a missing image, or a registry that does not answer, leaves the file of digests unchanged', {
+  skip,
+}, () => {
   const before = readFileSync(kept, 'utf8');
   for (const image of [`${host}/image:3.0`, '127.0.0.1:9/image:1.0']) {
     writeFileSync(versions, `ONE_IMAGE=${host}/image:1.0\nNEXT_IMAGE=${image}\n`);

@@ -10,22 +10,22 @@ const run = promisify(execFile);
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const READY_MS = 30_000;
 
-/** The shipped broker, run from the shipped files. */
+/** A broker that runs with the shipped files. */
 export interface ShippedBroker {
-  /** Where sensors connect. */
+  /** The URL for sensors. */
   readonly url: string;
-  /** Where ingest and the exporter connect. */
+  /** The URL for ingest and the exporter. */
   readonly servicesUrl: string;
   readonly ca: string;
   readonly pid: number;
-  /** Password of a user of the stack; replicas (`ingest-1`) share one. */
+  /** Password of a user of the stack. Replicas (`ingest-1`) have the same one. */
   password(user: string): Promise<string>;
-  /** The file of sensors' users, each line `name:password` until it is hashed. */
+  /** The file of sensors' users. Each line is `name:password` until it is hashed. */
   readonly sensors: string;
-  /** Runs the container's health check; rejects when it fails. */
+  /** Runs the container's health check. Rejects when it fails. */
   health(): Promise<string>;
   log(): string;
-  /** Ends it and starts it again. */
+  /** Ends the broker and starts it again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -38,8 +38,8 @@ export interface BrokerBounds {
 }
 
 /**
- * Starts Debian's mosquitto by start.sh with mosquitto.conf and acl as they are shipped, but for their paths, and
- * with what stacks/bin/secrets makes.
+ * Starts Debian's mosquitto with the shipped start.sh, mosquitto.conf and acl, in which only paths are changed, and
+ * with the secrets of stacks/bin/secrets.
  */
 export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedBroker> {
   await findProgram('mosquitto', 'mosquitto');
@@ -55,9 +55,9 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
     text = text.replaceAll('/run/secrets/', `${secrets}/tidegauge_`);
     for (const [from, to] of Object.entries(mounts)) text = text.replaceAll(from, join(path, to));
     text = text.replaceAll('8883', String(port)).replaceAll('8884', String(servicesPort));
-    // Ends with its script, which is killed when this process exits.
+    // The broker ends with its script, which is killed when this process exits.
     text = text.replace(/^mosquitto -c/m, 'setpriv --pdeathsig KILL mosquitto -c');
-    // As root it would drop to the user mosquitto, who cannot read what root made.
+    // As root it would switch to the user mosquitto, who cannot read files that root created.
     if (name === 'mosquitto.conf' && process.getuid?.() === 0) text += '\nuser root\n';
     await writeFile(join(path, 'config', name), text);
   }
@@ -108,7 +108,7 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
   };
 }
 
-/** Replaces the file of sensors' users as stacks/bin/sensor does: hashed, then renamed. */
+/** Replaces the file of sensors' users as stacks/bin/sensor does: it hashes the passwords, then renames the file. */
 export async function writeSensors(file: string, users: Readonly<Record<string, string>>): Promise<void> {
   const next = `${file}.new`;
   const lines = Object.entries(users).map(([name, password]) => `${name}:${password}\n`);

@@ -11,7 +11,7 @@ import { ROOT, readVariables } from '../stack-files.ts';
 const folder = temporaryDirectory('mongodb-stack');
 after(() => folder.remove());
 
-// Boards by their processor's line of /proc/cpuinfo.
+// Boards, with their processors' lines of /proc/cpuinfo.
 const PI_4 = 'Features\t: fp asimd evtstrm crc32 cpuid\n';
 const PI_5 =
   'Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp\n';
@@ -39,7 +39,7 @@ function start(image: string, board: 'pi-4' | 'pi-5', machine = 'aarch64') {
   return { status, stdout, stderr };
 }
 
-test('a board older than ARMv8.2 runs the pinned MongoDB, and refuses a newer one with its mend', () => {
+test('a board older than ARMv8.2 runs the pinned MongoDB, and refuses a newer one with a way to fix it', () => {
   const { MONGODB_IMAGE, MONGODB_IMAGE_ARMV8_0 } = readVariables('stacks/versions.env');
   for (const image of [MONGODB_IMAGE!, 'mongo:4.4.19', 'mongo:5.0.0']) {
     const { status, stderr } = start(image, 'pi-4');
@@ -56,7 +56,7 @@ test('a board older than ARMv8.2 runs the pinned MongoDB, and refuses a newer on
   }
 });
 
-test('the health check tells a server that answers from one that does not', async (t) => {
+test('the health check passes for a server that answers, and fails for one that does not', async (t) => {
   const started = await startOrSkip('mongodb', () => startMongodb());
   if ('skip' in started) return t.skip(started.skip);
   const { server } = started;

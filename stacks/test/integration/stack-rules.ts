@@ -89,12 +89,12 @@ const BOARDS: Readonly<Record<string, number>> = {
   '4gb': 3792 * 2 ** 20,
   '8gb': 7812 * 2 ** 20,
 };
-/** For the system, the engine and the page cache, beside what is reserved. */
+/** Memory for the system, the engine and the page cache, in addition to the reservations. */
 const SYSTEM = 256 * 2 ** 20;
 
 /**
- * Boards that are given more than they have: one that carries everything which has no board of its own, with a
- * database of one server; and each that is labelled for a part of a distributed one, or for the monitoring.
+ * Boards whose services may use more memory than the board has. One board runs every service without a separate board,
+ * with a database of one server. Each label for a part of a distributed database, or for the monitoring, is another.
  */
 export function tooMuchFor(profile: string, stack: Stack): string[] {
   const groups = new Map<string, [string, Deploy][]>();

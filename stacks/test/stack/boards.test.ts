@@ -53,7 +53,7 @@ test('three boards of 1 GB: database, broker, and one for the rest', { skip }, a
   await allStored();
 });
 
-test('a board lost under load: its tasks run elsewhere, and no reading is lost', {
+test('when a board is lost under load, its tasks run on other boards, and no reading is lost', {
   skip,
 }, async (context) => {
   const before = sensor!.acknowledged.size;
@@ -74,11 +74,11 @@ test('a board lost under load: its tasks run elsewhere, and no reading is lost',
   await allStored();
 });
 
-test('the broker’s board lost: what was acknowledged by ingest is there, the broker’s loss is named', {
+test('when the broker’s board is lost, stored readings stay, and the readings that the broker lost are listed', {
   skip,
 }, async (context) => {
   await third.start();
-  // Nobody takes what comes now: a queue that the broker alone has.
+  // Ingest does not run now, so only the broker has these messages.
   await first.docker(['service', 'scale', '--detach', 'tidegauge_ingest=0']);
   for (const board of boards) {
     const running = ['ps', '--quiet', '--filter', 'name=tidegauge_ingest'];
@@ -86,7 +86,7 @@ test('the broker’s board lost: what was acknowledged by ingest is there, the b
   }
   const before = await sensor!.stored(deployment);
   await sensor!.publish(QUEUED);
-  // As the broker does by itself every minute.
+  // The broker also does this every minute.
   const earlier = await savedAt().catch(() => null);
   await second.run(['sh', '-c', SAVE]);
   await until('the queue on disk', async () => (await savedAt()) !== earlier);
@@ -98,8 +98,8 @@ test('the broker’s board lost: what was acknowledged by ingest is there, the b
   await second.start();
   await first.docker(['service', 'scale', '--detach', 'tidegauge_ingest=1']);
   await deployment.settled();
-  // Only then the next: before 2.0.12, as Debian 12 has it, mosquitto restores a shared subscription when its client
-  // comes, and drops what is published until then.
+  // Then publish again: before 2.0.12 (Debian 12 has 2.0.11) mosquitto restores a shared subscription when its client
+  // connects, and drops messages that are published before.
   const saved = accepted - 2 * QUEUED;
   await until('what was saved in the store', () => isStored(saved, QUEUED));
   context.diagnostic(`what the broker had saved was stored ${seconds(back)} s after its board had power`);
@@ -111,7 +111,7 @@ test('the broker’s board lost: what was acknowledged by ingest is there, the b
   context.diagnostic(
     `of ${2 * QUEUED} messages that the broker alone had, ${QUEUED} saved, ${lost.length} were lost with its board`,
   );
-  // Nothing but what came after the last save.
+  // Only messages that arrived after the last save.
   assert.deepEqual(
     lost,
     Array.from({ length: QUEUED }, (_, index) => accepted - QUEUED + index).filter(

@@ -34,14 +34,14 @@ const tag = (name: string): string => `tidegauge-${name}:${version}`;
 const node = tagsOf('node')[0]!;
 let env: Record<string, string> = {};
 
-/** The shipped script, as the operator runs it on the manager; resolves to what it printed. */
+/** Runs the shipped script on the manager, like an operator. Resolves to its output. */
 const script = (name: string, ...args: string[]): Promise<string> =>
   manager.run([`stacks/bin/${name}`, ...args], { env, timeoutMs: BUILD_MS });
 const images = (...args: string[]): Promise<string> => script('images', 'sqlite', ...args);
 const layers = (board: Board, name: string): Promise<string> =>
   board.docker(['image', 'inspect', '--format', '{{.Architecture}} {{json .RootFS.Layers}}', tag(name)]);
 
-/** A real sshd on the worker, and an ssh for the manager that logs in there with a key. */
+/** Starts a real sshd on the worker, and gives the manager an ssh that logs in there with a key. */
 async function setUpSsh(): Promise<void> {
   const file = (name: string): string => join(folder.path, name);
   for (const key of ['host', 'user']) {
@@ -66,7 +66,7 @@ async function setUpSsh(): Promise<void> {
   const options = `-F none -i ${file('user')} -o StrictHostKeyChecking=no -o UserKnownHostsFile=${file('known')} -o LogLevel=ERROR`;
   writeFileSync(file('bin/ssh'), `#!/bin/sh\nexec /usr/bin/ssh ${options} "$@"\n`);
   chmodSync(file('bin/ssh'), 0o755);
-  // Debian's own client, as boards have it: without BuildKit, buildx and compose.
+  // The docker client of Debian, which boards have: without BuildKit, buildx and compose.
   env = {
     PATH: `${file('bin')}:/usr/sbin:/usr/bin:/sbin:/bin`,
     NODE_IMAGE: node,
@@ -74,7 +74,7 @@ async function setUpSsh(): Promise<void> {
   };
 }
 
-test('one command builds the images and brings them to every board over ssh', { skip }, async () => {
+test('one command builds the images and copies them to every board over ssh', { skip }, async () => {
   await swarm();
   await setUpSsh();
   const builder = new Builder();
@@ -96,7 +96,9 @@ test('one command builds the images and brings them to every board over ssh', { 
   assert.match(said, /board-2 has all images, 4 of them new$/);
 });
 
-test('again it sends nothing; what a board lacks, or has otherwise, is sent', { skip }, async () => {
+test('a second run sends nothing; an image that a board lacks, or has in another version, is sent', {
+  skip,
+}, async () => {
   const again = await images('--ssh-user', 'root');
   assert.doesNotMatch(again, /building|copying/);
   assert.match(again, /board-2 has all images, 0 of them new$/);
@@ -107,7 +109,7 @@ test('again it sends nothing; what a board lacks, or has otherwise, is sent', { 
   for (const name of OURS) assert.equal(await layers(worker, name), await layers(manager, name), name);
 });
 
-test('an interrupted copy is an error that says what to do, and the next run completes it', {
+test('an interrupted copy is an error with a way to fix it, and the next run completes the copy', {
   skip,
 }, async () => {
   await worker.docker(['rmi', tag('api')]);
@@ -126,7 +128,7 @@ test('an interrupted copy is an error that says what to do, and the next run com
   assert.match(await images('--ssh-user', 'root'), /board-2 has all images, 1 of them new$/);
 });
 
-/** An archive for docker load: an image without files. Nothing in it could be run, and nothing is to be run. */
+/** An archive for docker load: an image without files. The test does not run it. */
 function emptyImage(name: string, architecture: string): Buffer {
   const place = join(folder.path, 'empty');
   const layer = Buffer.alloc(10_240);
@@ -148,7 +150,7 @@ function emptyImage(name: string, architecture: string): Buffer {
   return execFileSync('tar', ['-C', place, '-cf', '-', ...Object.keys(files)], { maxBuffer: 2 ** 20 });
 }
 
-test('images for another architecture are assembled without running anything of it', { skip }, async () => {
+test('images for another architecture are assembled without executing its programs', { skip }, async () => {
   await manager.docker(['load'], { input: emptyImage(`${node}-arm64`, 'arm64') });
   const said = await images('--build', '--arch', 'arm64');
   assert.match(
@@ -177,7 +179,7 @@ test('a board is prepared, labelled and examined over ssh, and has neither a clo
     'tidegauge.broker': 'true',
     'tidegauge.sqlite': 'true',
   });
-  // It ends with 1, since a board of this laboratory has findings.
+  // It exits with 1, because a board of the lab has findings.
   const doctor = `stacks/bin/doctor --on ${target} sqlite -- --json || test $? -eq 1`;
   const report = JSON.parse(await manager.run(['sh', '-c', doctor], { env }));
   assert.equal(report.host, 'board-2');
@@ -186,10 +188,10 @@ test('a board is prepared, labelled and examined over ssh, and has neither a clo
   assert.ok(checks.has('disk.fsync') && checks.has('docker.engine'));
 });
 
-test('a reading goes the way that the guide describes, from images to curl', { skip }, async () => {
+test('the steps of the guide work, from the images to a reading in curl', { skip }, async () => {
   const target = `root@${worker.address}`;
   env = { ...env, TIDEGAUGE_AUTHORITY: '/mnt/authority' };
-  // Boards reach no registry here, so the broker's image is copied too.
+  // These boards cannot reach a registry, so the broker's image is copied too.
   assert.match(await images('--ssh-user', 'root', '--all'), /board-2 has all images, 1 of them new$/);
   await script('secrets', 'sqlite', '--host', 'broker.example.org');
   await script('deploy', 'sqlite', '--', '--resolve-image', 'never');

@@ -6,7 +6,7 @@ import { assertRoundTrip } from '../round-trip.ts';
 import { Sensor } from '../sensor.ts';
 
 const MESSAGES = 10_000;
-// Compiles less: it has to be up soon, and not for long.
+// Compiles less, because it must start soon and runs for a short time.
 const QUICK = {
   CASSANDRA_JVM_OPTIONS: '-Dcassandra.skip_wait_for_gossip_to_settle=0 -XX:TieredStopAtLevel=1',
 };
@@ -21,7 +21,9 @@ after(async () => {
   await stop?.();
 });
 
-test('on Cassandra, on a board of its own, what a sensor publishes is read back', { skip }, async () => {
+test('readings of a sensor are stored in Cassandra on a separate board, and read back', {
+  skip,
+}, async () => {
   await swarm();
   const places = [
     { board: first, roles: ['broker'], images: ['mosquitto', 'tidegauge'] },

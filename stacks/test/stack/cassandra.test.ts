@@ -13,10 +13,10 @@ const WAIT_MS = 300_000;
 const POLL_MS = 500;
 const ROWS = 20;
 const DATA = { TIDEGAUGE_DATA: '/mnt' };
-// Two boards that nobody else joins need not wait for each other as long as fifteen.
+// Two boards need a shorter random delay before they join than fifteen.
 const QUICK =
   '-Dcassandra.ring_delay_ms=5000 -Dcassandra.skip_wait_for_gossip_to_settle=0 -XX:TieredStopAtLevel=1';
-/** The database alone. */
+/** A stack with the database only. */
 const OTHERS_OFF = `version: '3.8'
 services:
 ${['mosquitto', 'ingest', 'api', 'broker-metrics'].map((name) => `  ${name}: { deploy: { replicas: 0 } }`).join('\n')}
@@ -32,7 +32,7 @@ after(async () => {
   folder.remove();
 });
 
-/** The container of a board that takes clients; waits until there is one, other than `not`. */
+/** Waits for a healthy container on a board, other than `not`. */
 async function healthy(board: Board, not = ''): Promise<string> {
   const filter = ['--filter', 'name=tidegauge_cassandra', '--filter', 'health=healthy'];
   for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await delay(POLL_MS)) {
@@ -47,7 +47,7 @@ async function cql(board: Board, statements: string): Promise<string> {
   return board.docker(['exec', await healthy(board), 'cqlsh', '-e', statements]);
 }
 
-/** Every node that a board knows of, by host id: its address, `UN` before it when it is up and a member. */
+/** Every node in the status of a board, by host id: its state (`UN`: up and a member) and its address. */
 async function nodes(board: Board): Promise<Map<string, string>> {
   const status = await board.docker(['exec', await healthy(board), 'nodetool', 'status']);
   const lines = status.matchAll(/^([UD?][NLJM]) +(\S+) .* ([0-9a-f-]{36}) /gm);
@@ -73,7 +73,7 @@ test('a board joins and gets its copies', { skip }, async () => {
     env,
   });
   await healthy(seed);
-  // One copy is there; the other comes with the board.
+  // One copy exists. The new board gets the other one.
   const rows = Array.from({ length: ROWS }, (_, key) => `insert into tidegauge.t (k) values (${key});`);
   await cql(seed, `create table tidegauge.t (k int primary key); consistency one; ${rows.join(' ')}`);
   await seed.docker(['node', 'update', '--label-add', 'tidegauge.cassandra=node', node.name]);
@@ -82,7 +82,7 @@ test('a board joins and gets its copies', { skip }, async () => {
   assert.deepEqual(states(await nodes(seed)), ['UN', 'UN']);
 });
 
-test('nobody can log in by default, and Tidegauge’s user only owns its keyspace', { skip }, async () => {
+test('the default user cannot log in, and Tidegauge’s user only owns its keyspace', { skip }, async () => {
   const container = await healthy(seed);
   const as = (user: string, password: string, statement: string) =>
     seed.docker(['exec', container, 'sh', '-c', `cqlsh -u ${user} -p ${password} -e "${statement}"`]);
@@ -95,7 +95,9 @@ test('nobody can log in by default, and Tidegauge’s user only owns its keyspac
   }
 });
 
-test('a node comes back at another address as itself, and leaves no ghost', { skip }, async () => {
+test('a node that restarts at another address is the same member, and leaves no dead entry', {
+  skip,
+}, async () => {
   const container = await healthy(node);
   const before = await nodes(seed);
   await node.docker(['kill', container]);

@@ -13,7 +13,7 @@ import { buildImages } from '../../images/debian/build.ts';
 import { askApi, type Request } from '../api.ts';
 import { AUTHORITY } from '../deployment.ts';
 
-// On the extension of this machine's PostgreSQL, where it has one.
+// Runs with the Citus extension of this machine's PostgreSQL, and is skipped without it.
 const run = promisify(execFile);
 const WAIT_MS = 180_000;
 const IMAGE = 'tidegauge-test/citus:1';
@@ -32,7 +32,7 @@ after(async () => {
   folder.remove();
 });
 
-/** The image of PostgreSQL that stands in here, with the extension as Citus's own image has it, and its user. */
+/** Builds an image that replaces Citus's: the PostgreSQL image of the tests with the extension and Citus's user. */
 async function buildCitus(board: Board, base: string, context: string): Promise<void> {
   await writeFile(
     join(context, 'Dockerfile'),
@@ -73,7 +73,7 @@ async function until<T>(what: string, look: () => Promise<T>, done: (seen: T) =>
   );
 }
 
-/** Runs a command in the container of a service, on whichever board it is. */
+/** Runs a command in the container of a service, on the board where it runs. */
 async function inside(service: string, ...command: string[]): Promise<string> {
   for (const board of boards) {
     const filter = ['--filter', `name=${STACK}_${service}`, '--filter', 'health=healthy'];
@@ -100,7 +100,7 @@ const allActive = (list: readonly Worker[]): boolean => list.every(({ state }) =
 let token = '';
 let written = 0;
 
-/** A request to the API, wherever it runs. */
+/** A request to the API, on the board where it runs. */
 async function api(path: string, init: Request = {}): Promise<unknown> {
   const ca = await manager.run(['stacks/bin/secrets', '--ca']);
   let last: unknown = new Error('no board answers');
@@ -114,7 +114,7 @@ async function api(path: string, init: Request = {}): Promise<unknown> {
   throw last;
 }
 
-/** Writes 100 readings, of as many devices, so that every shard has some; again until they are stored. */
+/** Writes 100 readings of 100 devices, so that every shard has some. Repeats it until they are stored. */
 async function write(): Promise<void> {
   const body = JSON.stringify(
     Array.from({ length: 100 }, (_, index) => ({
@@ -133,13 +133,13 @@ async function write(): Promise<void> {
   written += 100;
 }
 
-/** Counts what is stored, on every shard. */
+/** Counts the stored readings of all shards. */
 async function stored(): Promise<number> {
   const sql = 'select count(*) from readings';
   return Number(await inside('citus-coordinator', 'psql', '-U', 'postgres', '-d', 'tidegauge', '-Atc', sql));
 }
 
-test('a coordinator and two workers come up by themselves, and what is written is read', {
+test('a coordinator and two workers form a cluster without further steps, and readings are stored and read', {
   skip,
 }, async () => {
   await swarm();
@@ -176,14 +176,14 @@ test('a coordinator and two workers come up by themselves, and what is written i
   assert.equal(await stored(), written);
 });
 
-test('Tidegauge’s user may do what it needs, and no more', { skip }, async () => {
+test('Tidegauge’s user has only the rights that it needs', { skip }, async () => {
   const sql = `select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = 'tidegauge'`;
   for (const node of ['citus-coordinator', 'citus_worker']) {
     assert.equal(await inside(node, 'psql', '-U', 'postgres', '-d', 'tidegauge', '-Atc', sql), 'f');
   }
 });
 
-test('a worker whose container is killed comes back at another address, and is the same worker', {
+test('a worker whose container is killed is the same worker at its new address', {
   skip,
 }, async () => {
   const before = await workers();
@@ -205,7 +205,7 @@ test('a worker whose container is killed comes back at another address, and is t
   assert.equal(await stored(), written);
 });
 
-test('a board that loses power and comes back keeps its place, and its data', { skip }, async () => {
+test('a board that loses power and comes back is the same worker, with its data', { skip }, async () => {
   const before = await workers();
   const board = others[1]!;
   await board.kill();

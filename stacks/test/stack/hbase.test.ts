@@ -15,13 +15,13 @@ const POLL_MS = 500;
 const READINGS = 1000;
 const START_US = Date.UTC(2026, 0, 1) * 1000;
 const DATA = { TIDEGAUGE_DATA: '/mnt' };
-/** Readings come over HTTP. */
+/** The test sends readings over HTTP. */
 const OTHERS_OFF = `version: '3.8'
 services:
 ${['mosquitto', 'broker-metrics'].map((name) => `  ${name}: { deploy: { replicas: 0 } }`).join('\n')}
 `;
 
-// The image of HBase and two starts of it take three minutes of a small machine.
+// The image of HBase and two starts of it take three minutes on a small machine.
 const started =
   process.env.STACKS?.split(',').includes('hbase') === true
     ? await startOrSkip('docker', () => startBoards(1, { memory: 2 ** 30 }))
@@ -63,7 +63,7 @@ async function api(path: string, init: Request = {}): Promise<unknown> {
   return askApi(board.address, await board.run(['stacks/bin/secrets', '--ca']), path, init);
 }
 
-test('a name node is formatted when there is nothing, and never over something', { skip }, async () => {
+test('a name node is formatted only if its directory is empty', { skip }, async () => {
   const image = `tidegauge-hbase:${variables.TIDEGAUGE_VERSION}`;
   const options = ['--hostname', 'hbase-namenode', '--env', 'HEAP=64m', '--init', '--read-only'];
   const tmp = ['--tmpfs', '/tmp'];
@@ -96,7 +96,7 @@ test('a name node is formatted when there is nothing, and never over something',
   }
 });
 
-test('all of HBase on a board of 1 GB keeps what it was given through a kill', { skip }, async () => {
+test('HBase on one board of 1 GB keeps acknowledged readings when it is killed', { skip }, async () => {
   await swarm();
   const said = await board.run(['stacks/bin/board', 'hbase', 'broker'], { env: DATA });
   await board.docker(/docker (node update .*)$/m.exec(said)![1]!.split(' '));
@@ -114,7 +114,7 @@ test('all of HBase on a board of 1 GB keeps what it was given through a kill', {
   });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const body = JSON.stringify(readings);
-  // While the store is not there, ingest refuses.
+  // While the store is unavailable, ingest refuses readings.
   const taken = await until('readings are taken', () =>
     api('/v1/readings', { method: 'POST', headers, body }),
   );

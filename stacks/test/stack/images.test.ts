@@ -40,7 +40,7 @@ interface Service {
   readonly env?: Readonly<Record<string, string>>;
   /** Further arguments of docker run. */
   readonly more?: readonly string[];
-  /** The image has no health check of its own. */
+  /** A health check, for an image that has none. */
   readonly health?: string;
 }
 
@@ -102,7 +102,7 @@ const SERVICES: Readonly<Record<string, Service>> = {
   },
 };
 
-/** Runs a service as stacks do, with what they take away from it. */
+/** Runs a service with the restrictions of the stacks. */
 async function start(name: string): Promise<void> {
   const { image, env = {}, more = [], health } = SERVICES[name]!;
   const bounds = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--init'];
@@ -123,7 +123,7 @@ async function start(name: string): Promise<void> {
   }
 }
 
-/** Files of an image, by find(1)'s arguments, seen by root. */
+/** Files of an image that find(1) prints for these arguments, as root. */
 async function find(image: string, ...args: string[]): Promise<string[]> {
   const run = ['run', '--rm', '--network', 'none', '--user', '0', '--entrypoint', 'find', image, ...args];
   return (await board.docker(run)).split('\n').filter(Boolean);
@@ -141,7 +141,7 @@ test('every service starts and answers its health check, on a read-only root, as
   }
 });
 
-test('the stand-in for postgres makes the database it was asked for, with its password', {
+test('the replacement for the postgres image creates the configured database, with its password', {
   skip,
 }, async () => {
   const query = ['psql', '-h', '127.0.0.1', '-U', 'postgres', '-d', 'tides', '-tAc'];
@@ -164,7 +164,7 @@ test('the stand-in for postgres makes the database it was asked for, with its pa
   await assert.rejects(from('wrong'), /password authentication failed/);
 });
 
-test('what the simulator publishes is stored, and the simulator ends', { skip }, async () => {
+test('readings of the simulator are stored, and the simulator ends', { skip }, async () => {
   const bounds = ['--read-only', '--cap-drop', 'ALL', '--network', 'stack', '--init'];
   const args = ['--broker', 'mqtt://mosquitto:1883', '--until-count', String(MESSAGES), '--rate', '200'];
   await board.docker(['run', '--rm', ...bounds, ours('sensors-sim'), ...args, '--quiet']);
@@ -184,7 +184,7 @@ test('what the simulator publishes is stored, and the simulator ends', { skip },
 
 const REQUEST = 'exec 3<>/dev/tcp/127.0.0.1/8080; printf';
 
-test('every service stops within its grace when it is asked to, with nothing to complain of', {
+test('every service stops within its grace period on SIGTERM, without an error', {
   skip,
 }, async () => {
   for (const name of Object.keys(SERVICES).toReversed()) {
@@ -196,7 +196,7 @@ test('every service stops within its grace when it is asked to, with nothing to 
   }
 });
 
-test('images of ours have what their service needs, and nothing that is for development or secret', {
+test('our images contain what their services need, and no development files or secrets', {
   skip,
 }, async () => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
@@ -236,7 +236,7 @@ const STORE = [
   'packages/storage',
   'packages/text',
 ];
-/** Our own code by image. */
+/** The code of the project in each image. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ingest: ['packages/hbase-client', 'packages/mqtt-session', ...STORE.slice(1), 'services/ingest'],
   api: [...STORE, 'services/api'],
@@ -245,7 +245,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   doctor: [...STORE, 'services/doctor'],
 };
 
-test('images of ours name a user by number, and say what they are', { skip }, async () => {
+test('our images have a numeric user, and a title and a description', { skip }, async () => {
   for (const name of [...Object.keys(ROOMS), 'sensors-sim']) {
     const [user, title] = JSON.parse(
       await board.docker([
@@ -258,7 +258,7 @@ test('images of ours name a user by number, and say what they are', { skip }, as
   }
 });
 
-test('a service finds its code compiled', { skip }, async () => {
+test('a service uses the compile cache of its image', { skip }, async () => {
   const run = ['run', '--rm', '--read-only', '--env', 'NODE_DEBUG_NATIVE=COMPILE_CACHE'];
   for (const name of Object.keys(ROOMS)) {
     const said = await board.docker([

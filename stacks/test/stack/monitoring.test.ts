@@ -24,7 +24,7 @@ after(async () => {
   folder.remove();
 });
 
-/** Runs a script of stacks/bin on the board, as its operator would. */
+/** Runs a script of stacks/bin on the board, like an operator. */
 async function script(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const settings = {
     ...process.env,
@@ -37,7 +37,7 @@ async function script(name: string, args: readonly string[], env: Readonly<Recor
   return stdout;
 }
 
-/** What Prometheus answers at a path of its API, asked from within, since it has no port outside. */
+/** The answer of Prometheus for a path of its API. The request comes from its container: it publishes no port. */
 async function ask<T>(path: string): Promise<T | null> {
   const filter = ['--filter', 'name=tidegauge_prometheus', '--filter', 'health=healthy'];
   const container = await board!.docker(['ps', '--quiet', ...filter]);
@@ -55,7 +55,7 @@ async function until(what: string, look: () => Promise<unknown>, expected: unkno
       assert.deepEqual(seen, expected);
       return;
     } catch {
-      // Not yet.
+      // Try again.
     }
   }
   const format = '{{.Name}} {{.DesiredState}} {{.CurrentState}} {{.Error}}';
@@ -72,7 +72,9 @@ interface Vector {
   readonly result: readonly { readonly metric: Readonly<Record<string, string>> }[];
 }
 
-test('what is deployed with monitoring is watched, the board under its own name', { skip }, async () => {
+test('Prometheus scrapes every service of a stack with monitoring, and the board has its own name', {
+  skip,
+}, async () => {
   await swarm();
   const images = await buildImages(board!, ['mosquitto', 'tidegauge', 'monitoring']);
   const watcher = images.PROMETHEUS_IMAGE!;
@@ -86,7 +88,7 @@ test('what is deployed with monitoring is watched, the board under its own name'
     NODE_EXPORTER_IMAGE: watcher,
     GRAFANA_IMAGE: watcher,
   });
-  // Nobody packages Grafana for Debian, so nothing stands in for it.
+  // Debian has no package of Grafana, so no image replaces it.
   await board!.docker(['service', 'scale', '--detach', 'tidegauge_grafana=0']);
 
   await until(
@@ -112,10 +114,10 @@ test('what is deployed with monitoring is watched, the board under its own name'
     (await ask<Vector>(`query?query=${encodeURIComponent(expression)}`))?.result ?? [];
   const [uname] = await query('node_uname_info');
   assert.equal(uname?.metric.nodename, board!.name);
-  // The board's own interface, by its own counters, and none of the container's.
+  // Only the interfaces of the board, with its own counters, and not those of the container.
   const devices = (await board!.run(['ls', '/sys/class/net'])).split(/\s+/);
   await until(
-    'the board’s network is told',
+    'the metrics of the board’s network',
     async () => {
       const told = (await query('node_network_receive_bytes_total')).map(({ metric }) => metric.device!);
       return told.length > 0 && told.every((device) => devices.includes(device));

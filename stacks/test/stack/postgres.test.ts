@@ -23,7 +23,7 @@ const lines = (text: string): string[] => text.split('\n').filter((line) => line
 const containers = async (...more: string[]): Promise<string[]> =>
   lines(await board.docker(['ps', '--quiet', '--filter', 'name=tidegauge_', ...more]));
 
-test('a board of 1 GB has the whole stack', { skip }, async () => {
+test('a board of 1 GB runs the whole stack', { skip }, async () => {
   await swarm();
   deployment = await Deployment.start('postgres', [
     { board, roles: ['broker', 'postgres'], images: ['mosquitto', 'postgres', 'tidegauge'] },
@@ -31,12 +31,12 @@ test('a board of 1 GB has the whole stack', { skip }, async () => {
   assert.equal((await containers('--filter', 'health=healthy')).length, 5, await deployment.tasks());
 });
 
-test('what a sensor outside publishes is read back, all of it and once', { skip }, async () => {
+test('all readings of a sensor outside the swarm are stored once and read back', { skip }, async () => {
   sensor = await Sensor.connect(await deployment.addSensor(board, 'site-3'));
   await assertRoundTrip(sensor, deployment, MESSAGES);
 });
 
-test('nothing runs as root, or may write to the files of its image', { skip }, async () => {
+test('no container runs as root, or can write to the files of its image', { skip }, async () => {
   for (const container of await containers()) {
     const format = '{{.Name}} {{.Config.User}} {{.HostConfig.ReadonlyRootfs}} {{json .HostConfig.CapDrop}}';
     const [name, user, readOnly, dropped] = (await board.docker(['inspect', '-f', format, container])).split(
@@ -76,7 +76,7 @@ test('a rolling update under load loses nothing', { skip }, async () => {
       name,
     ]);
     await board.docker(['tag', image, `${name}:next`]);
-    // What was seen to run for 5 s in a row will do here; the stack asks for 30.
+    // A task counts as stable after 5 s here. The stack uses 30 s.
     const update = ['--detach', '--no-resolve-image', '--update-monitor', '5s', '--image', `${name}:next`];
     await board.docker(['service', 'update', ...update, name]);
     await until(`the update of ${service}`, async () => {
@@ -92,7 +92,7 @@ test('a rolling update under load loses nothing', { skip }, async () => {
   assert.equal(sensor!.acknowledged.size, sensor!.sent);
 });
 
-test('removed, it leaves its data and secrets, and nothing that runs', { skip }, async () => {
+test('a removed stack leaves its data and secrets, and no containers', { skip }, async () => {
   await deployment.remove();
   await until('its containers and networks to go', async () => {
     const left = await board.docker(['ps', '--all', '--quiet']);

@@ -24,11 +24,11 @@ after(async () => {
 interface Outcome {
   readonly status: number | null;
   readonly output: string;
-  /** What it complained of, a line each. */
+  /** The findings that it printed, one per line. */
   readonly findings: readonly string[];
 }
 
-/** Runs a script of stacks/bin on the board, as its operator would. */
+/** Runs a script of stacks/bin on the board, like an operator. */
 function script(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Outcome {
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'stacks/bin', name), args, {
     encoding: 'utf8',
@@ -38,7 +38,7 @@ function script(name: string, args: readonly string[], env: Readonly<Record<stri
   return { status, output: stdout, findings };
 }
 
-test('without an engine, and without a swarm, a deploy says how to get one', { skip }, async () => {
+test('without an engine, or without a swarm, deploy prints how to get one', { skip }, async () => {
   const nowhere = script('deploy', ['postgres'], { DOCKER_HOST: 'unix:///nobody/listens.sock' });
   assert.equal(nowhere.status, 1);
   assert.match(
@@ -93,13 +93,13 @@ test('the commands that deploy prints fix its findings', { skip }, async () => {
   assert.deepEqual(ready, { status: 0, output: 'postgres can be deployed\n', findings: [] });
 });
 
-test('the authority’s certificate can be had for sensors', { skip }, () => {
+test('the authority’s certificate is available for sensors', { skip }, () => {
   const { output } = script('secrets', ['--ca']);
   assert.match(output, /^-----BEGIN CERTIFICATE-----\n[^-]*-----END CERTIFICATE-----\n$/);
 });
 
 test('a board too old for the images is named', { skip }, () => {
-  // The engine's own answers, but for what the board is.
+  // The real answers of the engine, except the architecture of the board.
   const client = join(folder.path, 'docker');
   const path = process.env.PATH!;
   writeFileSync(client, `#!/bin/sh\nPATH='${path}' docker "$@" | sed 's/ x86_64 / armv7l /'\n`);

@@ -26,12 +26,12 @@ after(async () => {
   folder.remove();
 });
 
-/** A command on the board without Docker, as root. */
+/** Runs a command on the board without Docker, as root. */
 const on = (...command: string[]): Promise<string> =>
   engine.docker(['exec', 'board', ...command], { timeoutMs: STEP_MS });
 const shell = (script: string): Promise<string> => on('sh', '-euc', script);
 
-/** Asks the API over HTTPS with the authority that `tidegauge ca` prints, as somebody on another machine would. */
+/** Sends a request to the API over HTTPS, and verifies it with the authority that `tidegauge ca` prints. */
 async function ask(path: string): Promise<{ readings: readonly { readonly value: number }[] }> {
   const code = `const [, host, path] = process.argv;
     require('node:https').get({ host, port: 8080, path, ca: require('node:fs').readFileSync('/root/ca.pem') }, (r) => r.pipe(process.stdout));`;
@@ -41,7 +41,7 @@ async function ask(path: string): Promise<{ readings: readonly { readonly value:
 async function publish(value: number, password: string): Promise<void> {
   const where = ['-h', 'localhost', '-p', '8883', '--cafile', '/root/ca.pem', '-u', 'site-3', '-P', password];
   const topic = 'sensors/site-3/boiler/temperature';
-  // The broker knows a new user within seconds.
+  // The broker loads a new user within seconds.
   await until('the broker to take a reading', () =>
     on('mosquitto_pub', ...where, '-q', '1', '-t', topic, '-m', String(value)).then(() => true),
   );
@@ -55,7 +55,7 @@ const stored = (value: number) =>
 
 let password = '';
 
-test('an archive from another machine makes a plain Debian a board that stores readings', {
+test('an archive from another machine turns a plain Debian into a board that stores readings', {
   skip,
 }, async () => {
   const builder = new Builder();
@@ -68,7 +68,7 @@ test('an archive from another machine makes a plain Debian a board that stores r
   }
   const caps = ['SYS_ADMIN', 'SYS_PTRACE'].flatMap((name) => ['--cap-add', name]);
   const filters = ['seccomp=unconfined', 'apparmor=unconfined'].flatMap((each) => ['--security-opt', each]);
-  // Only the hierarchy that systemd keeps its units in; the others of this machine are none of its business.
+  // Only the hierarchy for systemd's units. The container needs no other hierarchy of this machine.
   const mounts = [
     ...['/run', '/run/lock', '/tmp', '/sys/fs/cgroup'].flatMap((place) => ['--tmpfs', place]),
     ...['--volume', '/sys/fs/cgroup/systemd:/sys/fs/cgroup/systemd'],
@@ -93,7 +93,7 @@ test('an archive from another machine makes a plain Debian a board that stores r
   await stored(21.5);
 });
 
-test('beyond loopback there is TLS only, and no other port is open', { skip }, async () => {
+test('outside loopback only the TLS ports are open', { skip }, async () => {
   const address = await on('hostname', '-i');
   const fetching = (url: string) => on(NODE, '-e', `fetch('${url}').then((a) => console.log(a.status))`);
   await assert.rejects(fetching(`http://${address}:8080/healthz`));
@@ -104,7 +104,7 @@ test('beyond loopback there is TLS only, and no other port is open', { skip }, a
   assert.equal(open, '8080\n8883');
 });
 
-test('services run as users of their own, may write to their state only, and keep secrets to themselves', {
+test('each service has its own user, can write to its state only, and cannot read the secrets of others', {
   skip,
 }, async () => {
   for (const service of SERVICES) {
@@ -127,7 +127,7 @@ test('services run as users of their own, may write to their state only, and kee
   assert.ok(Number(worst) < 2, `exposure ${worst}`);
 });
 
-test('installed again it changes nothing, and an upgrade keeps data, secrets and sensors', {
+test('a second installation changes nothing, and an upgrade keeps data, secrets and sensors', {
   skip,
 }, async () => {
   const digest = () => shell('cat /etc/tidegauge/secrets/* /var/lib/tidegauge-broker/sensors | sha256sum');
@@ -156,7 +156,7 @@ test('a release that does not answer is replaced by the previous one', { skip },
   await stored(22.5);
 });
 
-test('certificates are renewed for further names, and sensors still know the board', { skip }, async () => {
+test('certificates are renewed for further names, and sensors still trust the board', { skip }, async () => {
   const serial = () => shell('openssl x509 -noout -serial -in /etc/tidegauge/secrets/tidegauge_api_cert');
   const before = await serial();
   assert.match(await on('tidegauge', 'renew', '--host', 'new.example.org'), /^mosquitto .*\napi .*$/);
@@ -169,7 +169,7 @@ test('certificates are renewed for further names, and sensors still know the boa
   await stored(23.5);
 });
 
-test('uninstalled, it leaves data and secrets; purged, nothing', { skip }, async () => {
+test('uninstall keeps data and secrets; purge removes everything', { skip }, async () => {
   await on('tidegauge', 'uninstall');
   const left =
     'ls -d /usr/local/lib/tidegauge /etc/systemd/system/tidegauge* /usr/local/sbin/tidegauge 2>/dev/null || true';

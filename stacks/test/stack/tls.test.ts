@@ -19,7 +19,7 @@ after(async () => {
   await stop?.();
 });
 
-/** The serial number of the certificate at a port of the board, which must be the authority's and for its address. */
+/** The serial number of a port's certificate. It must be from the authority and for the address of the board. */
 async function serialAt(port: number): Promise<string> {
   const ca = await deployment.authority();
   return new Promise((resolve, reject) => {
@@ -46,11 +46,11 @@ async function arrival(): Promise<void> {
   });
 }
 
-test('beyond its container the API speaks HTTPS only, with a certificate for the board', {
+test('outside its container the API uses HTTPS only, with a certificate for the board', {
   skip,
 }, async () => {
   await swarm();
-  // No --host: the swarm's boards are known.
+  // Without --host, the certificate has the addresses of the swarm's boards.
   deployment = await Deployment.start('sqlite', [
     { board, roles: ['broker', 'sqlite'], images: ['mosquitto', 'tidegauge'] },
   ]);
@@ -59,7 +59,7 @@ test('beyond its container the API speaks HTTPS only, with a certificate for the
   await serialAt(8080);
   await assert.rejects(fetch(`http://${board.address}:8080/healthz`));
   await assert.rejects(fetch(`http://${board.address}:8081/healthz`));
-  // From the container of another service, over the network that both have.
+  // From the container of another service, over their common network.
   const ingest = await board.docker(['ps', '--quiet', '--filter', 'name=tidegauge_ingest']);
   const ask = (url: string): Promise<string> =>
     board.docker(['exec', ingest, 'node', '-e', `fetch('${url}').then((a) => console.log(a.status))`]);
@@ -67,23 +67,23 @@ test('beyond its container the API speaks HTTPS only, with a certificate for the
   await assert.rejects(ask('http://tasks.api:8080/healthz'), /fetch failed|socket|ECONNRESET/);
 });
 
-test('renewed certificates reach the services that run, also after an interrupted renewal', {
+test('running services get renewed certificates, also after an interrupted renewal', {
   skip,
 }, async () => {
-  // What a service must be seen to run for after an update; the stack asks for 30 s.
+  // The time that an updated service must run to count as stable. The stack uses 30 s.
   for (const service of ['mosquitto', 'api']) {
     await board.docker(['service', 'update', '--detach', '--update-monitor', '5s', `tidegauge_${service}`]);
   }
   await deployment.settled();
   const before = await serials();
-  // What an earlier renewal left when it was interrupted.
+  // The state that an interrupted renewal leaves.
   for (const kind of ['cert', 'key']) {
     await board.docker(['secret', 'create', `tidegauge_api_${kind}_next`, '-'], { input: 'not yet used' });
   }
   assert.equal(await renew(), 'renewed the certificate of mosquitto\nrenewed the certificate of api');
   const renewed = await serials();
   for (const [index, serial] of renewed.entries()) assert.notEqual(serial, before[index]);
-  // Whether ingest gets it is not asked: mosquitto before 2.0.12, as Debian 12 has it, forgets shared subscriptions.
+  // Ingest may not get these: mosquitto before 2.0.12 (Debian 12 has 2.0.11) loses shared subscriptions at a restart.
   await sensor!.publish(10);
   assert.doesNotMatch(await secretNames(), /_next/);
   // The stack files name the same secrets as before.

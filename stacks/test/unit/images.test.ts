@@ -9,10 +9,10 @@ import { contextFiles, keyOf } from '../../images/debian/inputs.ts';
 import { ROOT, readVariables } from '../stack-files.ts';
 
 const DOCKERFILES = globSync('stacks/**/Dockerfile', { cwd: ROOT });
-/** Images that are shipped; the others stand in for some that their makers publish. */
+/** Images that are shipped. The others replace published images in tests. */
 const SHIPPED = DOCKERFILES.filter((path) => !path.startsWith('stacks/images/debian/'));
 
-/** Instructions of a Dockerfile, continued lines joined, comments left out. */
+/** Instructions of a Dockerfile, with continued lines joined and without comments. */
 function instructions(path: string): string[] {
   const lines = readFileSync(join(ROOT, path), 'utf8').split('\n');
   const text = lines.filter((line) => !/^\s*#/.test(line)).join('\n');
@@ -22,7 +22,7 @@ function instructions(path: string): string[] {
     .filter(Boolean);
 }
 
-/** What follows an instruction's name, each time. */
+/** The arguments of every instruction with this name. */
 function all(path: string, name: string): string[] {
   return instructions(path).flatMap((line) =>
     line.startsWith(`${name} `) ? [line.slice(name.length + 1)] : [],
@@ -33,7 +33,7 @@ function stages(path: string): string[] {
   return all(path, 'FROM').flatMap((from) => / AS (\S+)$/.exec(from)?.[1] ?? []);
 }
 
-test('an image is built on one that a build argument names, or on a stage of its own', () => {
+test('the base of an image is a build argument or another stage of its Dockerfile', () => {
   assert.ok(DOCKERFILES.length > 5);
   for (const path of DOCKERFILES) {
     const declared = all(path, 'ARG').map((arg) => arg.replace(/=.*/, ''));
@@ -45,7 +45,7 @@ test('an image is built on one that a build argument names, or on a stage of its
   }
 });
 
-test('an image that is shipped runs as a user named by number', () => {
+test('an image that is shipped has a numeric user', () => {
   for (const path of SHIPPED.filter((each) => each.startsWith('stacks/images/'))) {
     const users = all(path, 'USER');
     assert.ok(
@@ -55,7 +55,7 @@ test('an image that is shipped runs as a user named by number', () => {
   }
 });
 
-test('nothing is fetched unseen: no ADD, and packages of Debian without what they recommend', () => {
+test('images have no implicit downloads: no ADD, and no recommended packages of Debian', () => {
   for (const path of DOCKERFILES) {
     assert.deepEqual(all(path, 'ADD'), [], path);
     for (const run of all(path, 'RUN').filter((command) => command.includes('apt-get install'))) {
@@ -84,25 +84,25 @@ interface Bake {
 
 const BAKE = hcl.parseToObject(readFileSync(join(ROOT, 'stacks/images/docker-bake.hcl'), 'utf8'))[0] as Bake;
 
-/** A target with what it inherits, as bake merges them. */
+/** A target with its inherited attributes, merged as bake does it. */
 function target(name: string): Target {
   const own = BAKE.target[name]![0]!;
   const merged: Target = Object.assign({}, ...(own.inherits ?? []).map(target));
   return { ...merged, ...own, args: { ...merged.args, ...own.args } };
 }
 
-/** Targets behind a name, which may be a group's. */
+/** The targets of a name, which may be that of a group. */
 function targetsOf(name: string): string[] {
   return BAKE.group[name]?.[0]?.targets.flatMap(targetsOf) ?? [name];
 }
 
-test('bake builds every image of ours for both architectures, from files that are there', () => {
+test('bake builds all our images for both architectures, from existing files', () => {
   const names = targetsOf('default');
   const ours = Object.values(IMAGES).flatMap(({ targets = [] }) => targets);
   assert.deepEqual(names.toSorted(), ours.toSorted());
   for (const name of names) {
     const { context, dockerfile, target: stage, args = {}, tags, platforms } = target(name);
-    // A Dockerfile that is not named is the context's.
+    // The default Dockerfile is in the context.
     const path = dockerfile ?? join(context!, 'Dockerfile');
     assert.ok(existsSync(join(ROOT, path)), `${name}: ${path}`);
     assert.ok(stage === undefined || stages(path).includes(stage), `${name}: ${path} has no stage ${stage}`);
@@ -113,7 +113,7 @@ test('bake builds every image of ours for both architectures, from files that ar
   }
 });
 
-test('bake has its names and versions from versions.env', () => {
+test('bake takes its names and versions from versions.env', () => {
   const known = Object.keys(readVariables('stacks/versions.env'));
   const wanted = Object.entries(BAKE.variable).filter(([, [variable]]) => variable?.default === undefined);
   assert.deepEqual(
@@ -122,7 +122,7 @@ test('bake has its names and versions from versions.env', () => {
   );
 });
 
-test('an image is made of the sources it needs, and of no test, secret or generated file', () => {
+test('the inputs of an image are its sources, and no test, secret or generated file', () => {
   const files = (name: ImageName): string[] => contextFiles(IMAGES[name].sources!);
   const services = files('tidegauge');
   for (const path of [
@@ -138,7 +138,7 @@ test('an image is made of the sources it needs, and of no test, secret or genera
   assert.ok(files('sensors-sim').every((path) => path.startsWith('sensors-sim/')));
 });
 
-test('each image has a key of its own', () => {
+test('each image has a different key', () => {
   const names = Object.keys(IMAGES) as ImageName[];
   assert.equal(new Set(names.map(keyOf)).size, names.length);
 });

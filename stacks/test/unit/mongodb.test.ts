@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { ROOT } from '../stack-files.ts';
 
-// MongoDB is not among our servers, so the script that makes its replica set runs here as in the shell of 4.4, on
-// the few answers it asks for.
+// MongoDB is not among our test servers. So the script that creates its replica set runs here with the functions of the
+// shell of 4.4, on prepared answers.
 
 interface Config {
   version: number;
@@ -89,7 +89,7 @@ const SECRETS = {
 };
 const USER = { pwd: 'abc123', roles: [{ role: 'readWrite', db: 'tidegauge' }] };
 
-test('a replica set is made once, and grows and shrinks by one member at a time', () => {
+test('a replica set is created once, and grows and shrinks by one member at a time', () => {
   const member = new Member();
   for (const hosts of [ALL, ALL, ALL.slice(0, 1), ALL.slice(0, 1)]) {
     run(member, hosts, SECRETS);
@@ -98,7 +98,7 @@ test('a replica set is made once, and grows and shrinks by one member at a time'
   }
 });
 
-test('Tidegauge’s user owns its database alone, and gets the password of the URL again', () => {
+test('Tidegauge’s user owns only its database, and a second run sets the password of the URL', () => {
   const member = new Member();
   run(member, ALL.slice(0, 1), SECRETS);
   assert.deepEqual(JSON.parse(JSON.stringify([...member.users])), [['tidegauge.tidegauge', USER]]);
@@ -108,7 +108,7 @@ test('Tidegauge’s user owns its database alone, and gets the password of the U
   ]);
 });
 
-test('a wrong administrator, and a URL of another kind, are errors that say so', () => {
+test('a wrong password of the administrator, or a wrong URL, is an error with the reason', () => {
   const member = new Member();
   assert.throws(() => run(member, ALL, { ...SECRETS, password: 'other' }), /administrator cannot log in/);
   assert.throws(

@@ -19,7 +19,7 @@ test('every profile sets the same variables', () => {
   for (const other of others) assert.deepEqual(other.toSorted(), first!.toSorted());
 });
 
-test('a larger board never gets less', () => {
+test('no limit is lower in the profile of a larger board', () => {
   const profiles = PROFILES.map((name) => readVariables(`stacks/profiles/${name}.env`));
   const units: Record<string, number> = {
     '': 1,
@@ -43,7 +43,7 @@ test('a larger board never gets less', () => {
   }
 });
 
-test('stack files take no variable that nobody sets, and none is set for nothing', () => {
+test('every variable of the stack files is set, and every variable that is set is used', () => {
   const set = new Set(Object.keys(variablesOf('1gb')));
   const used = new Set<string>();
   for (const file of FILES) {
@@ -53,7 +53,7 @@ test('stack files take no variable that nobody sets, and none is set for nothing
       assert.ok(set.has(name!) || preset !== undefined, `${file} takes ${name}, which no file sets`);
     }
   }
-  // Scripts and image builds take some; TIDEGAUGE_BOARD_MEMORY names the profile for whoever looks.
+  // Scripts and image builds use some of them. TIDEGAUGE_BOARD_MEMORY only names the profile.
   const others = globSync('stacks/{bin,images,mongodb}/**/*', { cwd: ROOT }).filter(
     (path) => statSync(join(ROOT, path)).isFile() && !path.endsWith('.sha256'),
   );
@@ -65,7 +65,7 @@ test('stack files take no variable that nobody sets, and none is set for nothing
   );
 });
 
-test('the broker queues more than the alert on its queue waits for', () => {
+test('the limit of the broker’s queue is above the threshold of its alert', () => {
   for (const profile of PROFILES) {
     const queued = Number(variablesOf(profile).MOSQUITTO_QUEUED_MESSAGES);
     assert.ok(queued >= 2 * CONFIG.thresholds.brokerQueuedMessages, `${profile}: ${queued}`);
@@ -73,7 +73,7 @@ test('the broker queues more than the alert on its queue waits for', () => {
 });
 
 test('the broker’s memory holds two full queues', () => {
-  // Measured: 10 MB empty, 383 bytes for each message beside its payload.
+  // Measured: 10 MB without messages, and 383 bytes for each message in addition to its payload.
   for (const profile of PROFILES) {
     const {
       MOSQUITTO_QUEUED_MESSAGES: messages,
@@ -96,7 +96,7 @@ test('the override for one board has a file for every secret of every store', ()
   }
 });
 
-test('what a missing variable says has no hyphen, behind which docker would see a default', () => {
+test('the message for a missing variable has no hyphen, because docker would read a default value after it', () => {
   for (const file of FILES) {
     for (const [, text] of readFileSync(join(ROOT, file), 'utf8').matchAll(/\$\{\w+\?([^}]*)\}/g)) {
       assert.ok(!text!.includes('-') && !text!.includes('$'), `${file}: ${text}`);

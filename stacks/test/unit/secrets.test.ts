@@ -20,7 +20,7 @@ function secrets(...args: string[]): string {
 
 const read = (name: string): string => readFileSync(join(directory, `tidegauge_${name}`), 'utf8');
 
-test('secrets are made once, printed never, and found by nobody else', () => {
+test('secrets are created once, never printed, and not readable by other users', () => {
   assert.equal(secrets('postgres', '--host', 'broker.example.org', '--host', '192.0.2.7'), '');
   assert.equal(statSync(directory).mode & 0o777, 0o700);
   const first = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
@@ -35,16 +35,16 @@ test('secrets are made once, printed never, and found by nobody else', () => {
   assert.equal(new Set(values).size, values.length);
 });
 
-test('another store adds its own, and leaves the others', () => {
+test('another store adds its own secrets, and does not change the others', () => {
   const token = read('api_token');
   secrets('mariadb');
   assert.equal(read('api_token'), token);
   assert.match(read('mariadb_store_url'), /^mariadb:\/\/tidegauge:[0-9a-f]{48}@mariadb\/tidegauge$/);
-  // What ingest and the API get is not the administrator's.
+  // The password of ingest and the API is not that of the administrator.
   assert.ok(!read('mariadb_store_url').includes(read('mariadb_password')));
 });
 
-test('a store with copies is told how many, and Citus’s membership has a token of its own', () => {
+test('the URL of a store has the number of copies, and Citus’s membership has its own token', () => {
   secrets('citus', '--copies', '2');
   assert.match(
     read('citus_store_url'),
@@ -75,7 +75,7 @@ test('the API and Grafana have certificates of the same authority, whose key nob
     const certificate = new X509Certificate(read(`${name}_cert`));
     assert.ok(certificate.verify(ca.publicKey), name);
     assert.ok(certificate.checkPrivateKey(createPrivateKey(read(`${name}_key`))), name);
-    // A name that was given once goes into every certificate.
+    // Every certificate has all names that were ever given.
     for (const host of [name, `tasks.${name}`, 'localhost', 'broker.example.org']) {
       assert.equal(certificate.checkHost(host), host);
     }
@@ -102,14 +102,14 @@ test('certificates are renewed by the same authority, in the same files, for the
     assert.equal(renewed.checkHost('broker.example.org'), 'broker.example.org');
     assert.equal(renewed.checkHost('new.example.org'), 'new.example.org');
     assert.ok(renewed.checkIP('2001:db8::7'), name);
-    // A container has mounted the file, not its name.
+    // A container mounts the file itself, so it must be rewritten in place.
     assert.equal(statSync(join(directory, `tidegauge_${name}_cert`)).ino, files[index]);
   }
   assert.match(secrets('--expires'), /^mosquitto .* GMT\napi .* GMT\ngrafana .* GMT\n$/);
   assert.equal(secrets('--ca').trim(), ca.trim());
 });
 
-test('without the authority, or with another, nothing is signed', () => {
+test('without the authority, or with another one, no certificate is signed', () => {
   const authority = `${directory}-authority`;
   const cert = read('api_cert');
   const refusal = (env: Record<string, string>) =>
@@ -133,7 +133,7 @@ test('without the authority, or with another, nothing is signed', () => {
   assert.match(host.stderr, /^secrets: --host a,DNS:b is neither a name nor an address\n$/);
 });
 
-test('half of what belongs together is refused, with what to remove', () => {
+test('an incomplete group of secrets is an error that lists what to remove', () => {
   rmSync(join(directory, 'tidegauge_mosquitto_key'));
   const { status, stderr } = spawnSync(SCRIPT, ['postgres', '--directory', directory], { encoding: 'utf8' });
   assert.equal(status, 1);
@@ -143,7 +143,7 @@ test('half of what belongs together is refused, with what to remove', () => {
   );
 });
 
-test('a store that is not there, and a board without a swarm, are one line each', () => {
+test('an unknown store, or a board without a swarm, is an error of one line', () => {
   const env = { ...process.env, DOCKER_HOST: 'unix:///nobody/listens.sock' };
   const nowhere = spawnSync(SCRIPT, ['postgres'], { encoding: 'utf8', env });
   assert.equal(nowhere.status, 1);

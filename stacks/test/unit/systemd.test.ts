@@ -30,7 +30,7 @@ test('the unit of the broker loads every secret that the files of the broker rea
   for (const name of wanted) assert.match(unit, new RegExp(`^LoadCredential=${name}:`, 'm'));
 });
 
-test('units load secrets that stacks/bin/secrets makes, and use settings that exist', async () => {
+test('units load secrets that stacks/bin/secrets creates, and use settings that exist', async () => {
   const made = join(folder.path, 'secrets');
   await run(join(ROOT, 'stacks/bin/secrets'), ['sqlite', '--directory', made]);
   const settings = read('docs/configuration.md');
@@ -48,7 +48,7 @@ test('units load secrets that stacks/bin/secrets makes, and use settings that ex
   }
 });
 
-test('units run Node with the memory settings that the images have', () => {
+test('units run Node with the memory settings of the images', () => {
   const dockerfile = read('stacks/images/tidegauge/Dockerfile');
   for (const service of ['ingest', 'api']) {
     const unit = read(`stacks/systemd/tidegauge-${service}.service`);
@@ -65,7 +65,7 @@ test('systemd accepts the units and rates their exposure below 2', async (contex
   const analyze: string | null = await lookUp('systemd-analyze', []);
   if (analyze === null) return context.skip('systemd-analyze is not installed');
   for (const path of UNITS) {
-    // The programs exist on a board only.
+    // The programs exist only on a board.
     const text = read(path).replace(/^ExecStart=.*$/m, 'ExecStart=/bin/true');
     const unit = join(folder.path, basename(path));
     writeFileSync(unit, text);
