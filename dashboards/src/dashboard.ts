@@ -17,16 +17,16 @@ export interface DashboardSpec {
   readonly uid: string;
   readonly title: string;
   readonly description: string;
-  /** A metric by whose labels `job` and `instance` are offered. */
+  /** The metric that supplies the choices for the variables `job` and `instance`. */
   readonly chosenFrom: string;
-  /** Further variables: name to the metric whose label of that name is offered. */
+  /** Further variables: name to the metric whose label of that name supplies the choices. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Annotations in every panel while the query has a value above 0, in addition to alerts: name to query. */
   readonly marks?: Readonly<Record<string, string>>;
   readonly rows: Readonly<Record<string, readonly BuiltPanel[]>>;
 }
 
-/** Grafana's own document of a dashboard, the same each time. */
+/** Grafana's JSON model of a dashboard. Equal specifications give equal models. */
 export function dashboard(spec: DashboardSpec): Dashboard {
   const builder = new DashboardBuilder(spec.title)
     .uid(spec.uid)
@@ -52,7 +52,7 @@ export function dashboard(spec: DashboardSpec): Dashboard {
   return numbered(builder);
 }
 
-/** Builds a dashboard whose panels keep their links as long as none is put before them. */
+/** Builds a dashboard. The links to its panels stay valid as long as no panel is inserted before them. */
 export function numbered(builder: DashboardBuilder): Dashboard {
   const built = builder.build();
   for (const [index, panel] of (built.panels ?? []).entries()) panel.id = index + 1;

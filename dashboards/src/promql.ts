@@ -17,7 +17,7 @@ export interface Selector {
 
 /**
  * The selectors of an expression in the PromQL that rules and dashboards use: every metric has its name before
- * its braces. It does not judge syntax; promtool does that.
+ * its braces. It does not check the syntax, because promtool does that.
  */
 export function selectorsOf(expression: string): Selector[] {
   const found: Selector[] = [];

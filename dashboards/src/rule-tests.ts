@@ -1,7 +1,7 @@
 import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
 import { yaml } from './rule-files.ts';
 
-/** Text of promtool's tests of every alert: it fires (not before its time), clears, and stays quiet at the edge. */
+/** Text of promtool's tests of every alert: it fires (not before its time), clears, and does not fire at its limit. */
 export function ruleTestsFile(): string {
   return yaml({
     rule_files: ['rules.yml', 'alerts.yml'],

@@ -78,7 +78,7 @@ async function have<S extends { stop(): Promise<void> }>(
   return 'server' in started ? started.server : null;
 }
 
-// They wait for scrapes most of the time.
+// The tests wait for scrapes most of the time, so two can run at once.
 describe('the metrics of exporters', { concurrency: 2 }, () => {
   test('the exporter of PostgreSQL has data for every panel', async (context) => {
     const postgres = await have(context, 'postgres', () => startPostgres());

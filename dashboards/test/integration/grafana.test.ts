@@ -19,7 +19,7 @@ const skip =
 const DATASOURCE = 'tidegauge-test';
 /** The dashboards that this installation has data for. A panel without data fails the test. */
 const UIDS = process.env.GRAFANA_DASHBOARDS?.split(',') ?? DASHBOARDS.map(({ uid }) => uid!);
-/** Titles of panels that have nothing to show there, such as those of databases that do not run. */
+/** Titles of panels without data in this installation, such as those of databases that do not run. */
 const MAY_BE_EMPTY = new RegExp(GRAFANA_EMPTY_PANELS === '' ? '^$' : GRAFANA_EMPTY_PANELS);
 const FOLDER = join(import.meta.dirname, '..', '..', 'grafana', 'dashboards');
 const headers = { Authorization: `Bearer ${GRAFANA_TOKEN}`, 'Content-Type': 'application/json' };

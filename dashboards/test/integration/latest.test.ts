@@ -42,7 +42,7 @@ function sqlOf(title: string): string {
   return target.rawSql;
 }
 
-test('Latest shows what PostgreSQL holds, to a user who cannot change it', {
+test('Latest shows the readings in PostgreSQL, with a user who cannot change them', {
   skip: 'skip' in started ? started.skip : false,
 }, async (context) => {
   if (!('server' in started)) return;

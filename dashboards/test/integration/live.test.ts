@@ -19,7 +19,7 @@ import { alertsFile, recordingRulesFile } from '../../src/rule-files.ts';
 import { clears, emptyOf, fires, panelQueries, until, WAIT_MS } from '../alert-watch.ts';
 
 const RATE = 200;
-/** Of one connection's load; the next goes on where it ended. */
+/** The duration of the load over one connection. The next connection continues with the next reading. */
 const LOAD_SECONDS = 5;
 const DEVICES = 10;
 const SCRAPE_MS = 500;
@@ -89,7 +89,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
   context.after(() => rm(directory, { recursive: true }));
   // The store reports a locked file soon.
   const STORE = `sqlite:${join(directory, 'store.db')}?busy=200`;
-  // Bounds that a test can reach.
+  // Limits that are low enough for a test to reach.
   const bounds = { QUARANTINE_MAX_BYTES: '64KiB', SPOOL_MAX_BYTES: '64KiB' };
   const settings = { STORE, BROKER: broker.url, DATA_DIR: directory, ...bounds };
   const ingest = await startIngestProcess(settings);
@@ -139,7 +139,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
   await context.test('rates are those of the ledger of the same time, within 5 %', async () => {
     await ingest.until(({ readings }) => readings.stored > 3 * RATE, WAIT_MS);
     let far: string[] = [];
-    // A machine that stands still for a second bends a window of ten; it does not do so all the time.
+    // A pause of the machine for a second distorts the rate over ten seconds. Most samples are not affected.
     const agree = async () => {
       const before = { ledger: await ingest.ledger(), at: performance.now() };
       await sleep(10_000);
@@ -172,7 +172,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
   loading = false;
   await load;
   await requests;
-  // A machine that stands still for a second may have set one off.
+  // A pause of the machine for a second can cause an alert.
   const quiet = async () => (await prometheus.query('ALERTS{alertstate="firing"}')).length === 0;
   await until('no alert without a fault', quiet);
 
@@ -209,7 +209,7 @@ test('panels show the values of the services, and alerts fire and clear with fau
     const undecodable = `{"v":${' '.repeat(1000)}`;
     for (let number = 0; number < 200; number++)
       await client.publishAsync('sensors/undecodable/x', undecodable, { qos: 1 });
-    // As far ahead as ingest accepts without a mark: the message waits while ingest is not connected.
+    // Ahead by the most that ingest accepts as `ok`, because the message waits while ingest is not connected.
     const ahead = new Date(Date.now() + 55_000).toISOString();
     await client.publishAsync('sensors/ahead/x', JSON.stringify({ t: ahead, v: 1 }), { qos: 1 });
     await client.endAsync();

@@ -15,7 +15,7 @@ import { emptyOf, panelQueries } from '../alert-watch.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../loadtests/src/loadtest.ts', import.meta.url));
 const RUNS = ['before', 'after'];
-/** Nothing is stored over MQTT here, workload A reads and updates alone, and only an open model drops. */
+/** Panels without data: no reading arrives over MQTT, workload A only reads and updates, and only an open model drops. */
 const EMPTY = /Readings stored|Iterations dropped|k6_op_(insert|scan)/;
 
 interface Figures {
@@ -24,7 +24,7 @@ interface Figures {
   };
 }
 
-/** Runs a load test to its end; resolves to its figures. */
+/** Runs a load test to its end, and resolves to its results. */
 async function loadtest(context: TestContext, file: string, ...args: string[]): Promise<Figures> {
   const child = spawn(process.execPath, [PROGRAM, ...args, '--json', file], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -43,7 +43,7 @@ async function loadtest(context: TestContext, file: string, ...args: string[]): 
 const found = await startOrSkip('k6', () => buildK6());
 const skip = 'skip' in found ? found.skip : false;
 
-test('a load test shows itself while it runs, and two runs stand side by side', { skip }, async (context) => {
+test('a load test is visible while it runs, and two runs can be compared', { skip }, async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-dashboards-test-'));
   context.after(() => rm(directory, { recursive: true }));
   const api = await startApiProcess({ STORE: `sqlite:${join(directory, 'store.db')}` });

@@ -19,18 +19,18 @@ const skip = 'skip' in found ? found.skip : false;
 const promtool = (...args: string[]) =>
   run('server' in found ? found.server : 'promtool', args, { cwd: FOLDER, timeout: 120_000 });
 
-test('prometheus takes the configuration and the rules', { skip }, async () => {
+test('Prometheus accepts the configuration and the rules', { skip }, async () => {
   const { stdout } = await promtool('check', 'config', '--lint=all', '--lint-fatal', 'prometheus.yml');
   assert.match(stdout, /prometheus\.yml is valid/);
   assert.match(stdout, /2 rule files found/);
 });
 
-test('every alert fires in its time, clears, and stays quiet at the edge', { skip }, async () => {
+test('every alert fires in its time, clears, and does not fire at its limit', { skip }, async () => {
   const { stdout } = await promtool('test', 'rules', 'alerts.test.yml');
   assert.match(stdout, /SUCCESS/);
 });
 
-test('every query of every panel is PromQL', { skip }, async (context) => {
+test('every query of every panel is valid PromQL', { skip }, async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-promtool-test-'));
   context.after(() => rm(directory, { recursive: true }));
   const expressions = DASHBOARDS.flatMap(panelsOf).flatMap(expressionsOf);
@@ -44,7 +44,7 @@ test('every query of every panel is PromQL', { skip }, async (context) => {
   assert.match(stdout, new RegExp(`SUCCESS: ${expressions.length} rules found`));
 });
 
-test('Alertmanager takes its example, and what the stack gives it', async (context) => {
+test('Alertmanager accepts the example, and the configuration of the stack', async (context) => {
   const amtool = await startOrSkip('alertmanager', () => findProgram('amtool', 'prometheus-alertmanager'));
   if ('skip' in amtool) return context.skip(amtool.skip);
   const files = ['alertmanager.yml', '../../stacks/monitoring/alertmanager.yml'];

@@ -39,7 +39,7 @@ test('a real fault makes every alert fire, or not-caused.yml has the reason why 
   );
 });
 
-test('alerts share a prefix, and their summaries are whole sentences', () => {
+test('alerts have a common prefix, and their summaries are complete sentences', () => {
   for (const { name, summary, description } of alerts()) {
     assert.match(name, /^Tidegauge([A-Z][a-z]+)+$/);
     assert.match(summary, /^[A-Z][^{}]+\.$/, name);
@@ -47,7 +47,7 @@ test('alerts share a prefix, and their summaries are whole sentences', () => {
   }
 });
 
-test('patience shortens how long alerts wait, and runbooks can be served anywhere', () => {
+test('a patience below 1 shortens the waits of alerts, and runbooks can have any URL', () => {
   const text = alertsFile({ ...CONFIG, patience: 0.05, runbooks: 'https://example.org/runbooks' });
   assert.match(text, /for: 3s\n/);
   assert.match(text, /runbook_url: https:\/\/example\.org\/runbooks\/TidegaugeReadingsWaiting\.md/);

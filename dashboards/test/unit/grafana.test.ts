@@ -4,7 +4,7 @@ import { importOf, judge } from '../../src/grafana.ts';
 
 const frame = (...values: unknown[][]) => ({ schema: {}, data: { values } });
 
-test('a panel has data when one of its queries gave a value', () => {
+test('a panel has data when one of its queries returned a value', () => {
   const empty = { results: { A: { status: 200, frames: [frame([], [])] }, B: { frames: [] } } };
   assert.deepEqual(judge([empty]), { errors: [], hasData: false });
   const full = { results: { A: { frames: [] }, B: { frames: [frame([1], [2.5])] } } };
@@ -17,7 +17,7 @@ test('an error of one query is reported with its letter, even if other queries h
   assert.deepEqual(judge([answer]), { errors: ['B: bad_data: parse error'], hasData: true });
 });
 
-test('a dashboard is imported with the data source that is there', () => {
+test('a dashboard is imported with the data source of the installation', () => {
   const given = { id: 7, uid: 'x', panels: [{ datasource: { uid: '$datasource' } }] };
   assert.deepEqual(importOf(given, 'p1'), {
     dashboard: { id: null, uid: 'x', panels: [{ datasource: { uid: 'p1' } }] },
