@@ -108,7 +108,7 @@ export const ingest = dashboard({
       lines({
         title: 'HTTP errors',
         description:
-          '4xx: the request is wrong, and the problem document says why. 5xx: a server error, and the log says why.',
+          '4xx: a wrong request; the problem document has the reason. 5xx: a server error; the log has the reason.',
         unit: 'reqps',
         queries: {
           '{{status}} {{route}}': rate(
