@@ -69,7 +69,7 @@ async function mosquitto(): Promise<number> {
   throw new Error('mosquitto does not run');
 }
 
-/** Connects with the client id of another user, in every version of MQTT and with and without a clean session. */
+/** Connects with the client id of another user, with MQTT 5 and 3.1.1, with and without a clean session. */
 async function impersonate(clientId: string): Promise<void> {
   for (const protocolVersion of [5, 4] as const) {
     for (const clean of [true, false]) {

@@ -29,7 +29,7 @@ test('three boards of 1 GB: database, broker, and one for the rest', { skip }, a
     { board: second, roles: ['broker'], images: ['mosquitto', 'tidegauge'] },
     { board: third, roles: [], images: ['tidegauge'] },
   ]);
-  // On the third board, which is to be lost.
+  // On the third board, which the next test kills.
   for (const { name } of [first, second])
     await first.docker(['node', 'update', '--availability', 'pause', name]);
   for (const service of ['ingest', 'api']) {

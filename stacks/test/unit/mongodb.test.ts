@@ -15,7 +15,7 @@ interface Config {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** A member that writes, as a shell shows it. */
+/** The primary, with the functions that a shell has for it. */
 class Member {
   config: Config | null = null;
   readonly users = new Map<string, unknown>();
