@@ -14,9 +14,9 @@ which the name node otherwise does every six hours.
   standalone    all of HBase in one process, on local files
 
 HEAP is the heap of the Java process, such as 256m. For a node, HEAP is that of the region server, and DATANODE_HEAP
-that of the data node. NAMENODE and ZOOKEEPER are host names. HDFS_REPLICATION is the number of copies of each file. With
-WAL_HSYNC=false a write is acknowledged when it is in the memory of the data nodes. HOSTNAME is the name that clients
-connect to, and must resolve on their machines.
+that of the data node. NAMENODE and ZOOKEEPER are host names. HDFS_REPLICATION is the number of copies of each file.
+With WAL_HSYNC=false a write is acknowledged when it is in the memory of the data nodes. HOSTNAME is the name that
+clients connect to, and must resolve on their machines.
 USAGE
 }
 
