@@ -48,7 +48,7 @@ test('without an engine, or without a swarm, deploy prints how to get one', { sk
   const alone = script('deploy', ['postgres']);
   assert.equal(alone.status, 1);
   assert.deepEqual(alone.findings, [
-    'deploy: this board is in no swarm: docker swarm init --advertise-addr ITS-ADDRESS',
+    'deploy: this board is not in a swarm: docker swarm init --advertise-addr ITS-ADDRESS',
   ]);
   await swarm();
 });
