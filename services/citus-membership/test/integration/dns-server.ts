@@ -1,13 +1,13 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** A real DNS server for one name, on loopback: enough of RFC 1035 to answer questions for A records. */
+/** A DNS server for one name, on loopback. It implements as much of RFC 1035 as queries for A records need. */
 export interface DnsServer {
   /** `address:port`, as `dns.setServers` takes it. */
   readonly at: string;
-  /** What it answers from now on; null says SERVFAIL. */
+  /** Sets the addresses of all later responses. null: the response is SERVFAIL. */
   answer(addresses: readonly string[] | null): void;
-  /** Questions it was asked. */
+  /** Number of queries received. */
   readonly asked: number;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function startDnsServer(): Promise<DnsServer> {
   };
 }
 
-/** Header and question as they came, then a record for each address that points back at the question's name. */
+/** Copies the header and the question, then adds one A record per address, with a pointer to the question's name. */
 function reply(query: Buffer, addresses: readonly string[] | null): Buffer {
   const end = query.indexOf(0, 12) + 5;
   const head = Buffer.from(query.subarray(0, end));

@@ -10,7 +10,7 @@ import { isRetryable, openStore, type Store } from '@tidegauge/storage';
 import { type ServiceProcess, startServiceProcess } from '@tidegauge/test-support/service-process';
 import { type DnsServer, startDnsServer } from './dns-server.ts';
 
-// One story on one cluster: each test goes on where the one before it left off.
+// All tests use one cluster. Each test starts from the state that the previous test left.
 const WAIT_MS = 60_000;
 const READY = /"http":"(http:[^"]+)".*"citus-membership is ready"/;
 const DATABASE = 'tidegauge';
@@ -25,7 +25,7 @@ interface Cluster {
   stop(): Promise<void>;
 }
 
-/** Servers on addresses of their own, with one port as on an overlay, that know nothing of each other. */
+/** Starts separate servers: each has its own address, and the workers share one port, as on an overlay network. */
 async function startCluster(): Promise<Cluster> {
   if (!(await hasCitus()))
     throw new Error('PostgreSQL here has no citus extension (pg_available_extensions)');
@@ -100,7 +100,7 @@ interface Seen {
   readonly waiting: readonly { address: string; why: string }[];
 }
 
-/** What it says of the workers, once it says what is waited for. */
+/** Polls `/workers` until `done` accepts the response, and returns that response. */
 async function until(what: string, done: (seen: Seen) => boolean): Promise<Seen> {
   for (const deadline = Date.now() + WAIT_MS; ; await sleep(50)) {
     const seen = (await (await fetch(`${membership.url}/workers`)).json()) as Seen;
@@ -113,11 +113,11 @@ const at = (addresses: readonly string[]) => (seen: Seen) =>
   seen.workers.length === addresses.length &&
   seen.workers.every(({ address, state }, index) => address === addresses[index] && state === 'active');
 
-/** Looks that have been had since: every round asks DNS once. */
+/** Waits for `count` more rounds of the service. Every round sends one DNS query. */
 async function rounds(count: number): Promise<void> {
   const { asked } = cluster.dns;
   for (const deadline = Date.now() + WAIT_MS; cluster.dns.asked < asked + count; await sleep(50)) {
-    assert.ok(Date.now() < deadline, 'it asks DNS no more');
+    assert.ok(Date.now() < deadline, 'the service stopped sending DNS queries');
   }
 }
 
@@ -128,7 +128,10 @@ async function metric(name: string): Promise<number> {
   return Number(line.slice(name.length));
 }
 
-/** Writes further readings, of 20 devices, as ingest does: again, while the store says so; all must be there then. */
+/**
+ * Writes 200 more readings of 20 devices. Retries a write whose error is retryable, as ingest does. Then checks that
+ * all readings written so far are stored.
+ */
 async function writeAndReadAll(): Promise<void> {
   const readings = Array.from({ length: 200 }, (_, index) => ({
     device: `device-${index % 20}`,
@@ -164,11 +167,11 @@ function step(name: string, body: () => Promise<void>): void {
   });
 }
 
-step('the first workers join together, and the coordinator is told its own address', async () => {
+step('the first workers join together, and the coordinator receives its own address', async () => {
   const { coordinator, workers, dns } = cluster;
   await startMembership();
   dns.answer([workers[0]!.address]);
-  await until('the wait for a second one', ({ waiting }) => /first 2 workers/.test(waiting[0]?.why ?? ''));
+  await until('the wait for a second worker', ({ waiting }) => /first 2 workers/.test(waiting[0]?.why ?? ''));
   dns.answer(workers.map(({ address }) => address));
   await until('all three', at(['127.0.0.2', '127.0.0.3', '127.0.0.4']));
   const rows = await coordinator.query(
@@ -181,7 +184,7 @@ step('the first workers join together, and the coordinator is told its own addre
   await writeAndReadAll();
 });
 
-step('a DNS that fails, or knows nobody, takes no worker away', async () => {
+step('no worker is removed when DNS fails or returns no address', async () => {
   const { dns, workers } = cluster;
   for (const answer of [null, []]) {
     dns.answer(answer);
@@ -195,7 +198,7 @@ step('a DNS that fails, or knows nobody, takes no worker away', async () => {
   dns.answer(workers.map(({ address }) => address));
 });
 
-step('workers that come back at other addresses, one at that of another, are the same workers', async () => {
+step('workers that return at other addresses, or exchange addresses, are recognized', async () => {
   const { workers, dns } = cluster;
   const [first, second, third] = workers as [Postgres, Postgres, Postgres];
   await first.restart('127.0.0.9');
@@ -210,25 +213,28 @@ step('workers that come back at other addresses, one at that of another, are the
   await writeAndReadAll();
 });
 
-step('a lost worker is disabled, writes go on, and it comes back as it was', async () => {
-  const { workers, dns } = cluster;
-  const [first, second, third] = workers as [Postgres, Postgres, Postgres];
-  // The first one in the metadata, for which Citus has rules of its own.
-  await first.kill();
-  dns.answer([second.address, third.address]);
-  const began = Date.now();
-  const gone = await until('the first one disabled', (seen) => seen.workers[0]?.state === 'disabled');
-  console.log(`# disabled after ${Date.now() - began} ms, with LOST_AFTER=${LOST_AFTER}`);
-  assert.equal(gone.workers.length, 3);
-  await writeAndReadAll();
-  await first.restart('127.0.0.8');
-  dns.answer(workers.map(({ address }) => address));
-  await until('it is back', at(['127.0.0.8', '127.0.0.2', '127.0.0.5']));
-  await writeAndReadAll();
-  assert.ok((await metric('citus_membership_missing_copies')) > 0);
-});
+step(
+  'a lost worker is disabled, writes continue, and the worker is activated again when it returns',
+  async () => {
+    const { workers, dns } = cluster;
+    const [first, second, third] = workers as [Postgres, Postgres, Postgres];
+    // The first node in the metadata. Citus treats it differently from the others.
+    await first.kill();
+    dns.answer([second.address, third.address]);
+    const began = Date.now();
+    const gone = await until('the first one disabled', (seen) => seen.workers[0]?.state === 'disabled');
+    console.log(`# disabled after ${Date.now() - began} ms, with LOST_AFTER=${LOST_AFTER}`);
+    assert.equal(gone.workers.length, 3);
+    await writeAndReadAll();
+    await first.restart('127.0.0.8');
+    dns.answer(workers.map(({ address }) => address));
+    await until('it is back', at(['127.0.0.8', '127.0.0.2', '127.0.0.5']));
+    await writeAndReadAll();
+    assert.ok((await metric('citus_membership_missing_copies')) > 0);
+  },
+);
 
-step('a rebalance makes missing copies, and only who has the token can ask for it', async () => {
+step('a rebalance makes missing copies, and starts only with the token', async () => {
   const url = `${membership.url}/rebalance`;
   assert.equal((await fetch(url, { method: 'POST' })).status, 401);
   const headers = { Authorization: `Bearer ${TOKEN}` };
@@ -247,7 +253,7 @@ step('a rebalance makes missing copies, and only who has the token can ask for i
   await writeAndReadAll();
 });
 
-step('a further worker joins empty, and a membership that starts anew knows them all', async () => {
+step('a new worker joins empty, and a restarted membership service recognizes all workers', async () => {
   const { workers, dns, addWorker } = cluster;
   const further = await addWorker('127.0.0.6');
   assert.equal(await membership.stop(), 0);
@@ -259,12 +265,12 @@ step('a further worker joins empty, and a membership that starts anew knows them
   await writeAndReadAll();
 });
 
-step('while the coordinator is away it waits, and goes on by itself', async () => {
+step('the service waits while the coordinator is unavailable, and then continues', async () => {
   const { coordinator, workers } = cluster;
   await coordinator.kill();
   for (const deadline = Date.now() + WAIT_MS; ; await sleep(50)) {
     if ((await metric('citus_membership_failures_total{what="coordinator"}')) > 0) break;
-    assert.ok(Date.now() < deadline, 'it does not miss the coordinator');
+    assert.ok(Date.now() < deadline, 'the service does not report that the coordinator is unavailable');
   }
   await coordinator.restart();
   await workers[1]!.restart('127.0.0.7');

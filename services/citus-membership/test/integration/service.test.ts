@@ -7,7 +7,7 @@ import { startServiceProcess } from '@tidegauge/test-support/service-process';
 import { resolver } from '../../src/resolve.ts';
 import { startDnsServer } from './dns-server.ts';
 
-// What needs no Citus; membership.test.ts has the rest.
+// Tests that need no Citus. Tests with Citus are in membership.test.ts.
 const WAIT_MS = 60_000;
 const READY = /"http":"(http:[^"]+)".*"citus-membership is ready"/;
 
@@ -16,7 +16,7 @@ const skip = 'skip' in started ? started.skip : false;
 const postgres = 'server' in started ? started.server : (null as unknown as Postgres);
 after(() => postgres?.stop());
 
-test('addresses come sorted and once; nobody is an empty answer, and no answer an error', async (context) => {
+test('addresses are sorted and unique; no address gives an empty list, and a DNS failure an error', async (context) => {
   const dns = await startDnsServer();
   context.after(() => dns.stop());
   const resolve = resolver('tasks.citus_worker', [dns.at]);
@@ -28,7 +28,7 @@ test('addresses come sorted and once; nobody is an empty answer, and no answer a
   await assert.rejects(resolve(), { code: 'ESERVFAIL' });
 });
 
-test('it says what a coordinator lacks, is alive but not ready, and stops when asked', {
+test('the service reports an unreachable coordinator, is alive but not ready, and stops on request', {
   skip,
 }, async (context) => {
   const dns = await startDnsServer();
@@ -61,7 +61,7 @@ test('it says what a coordinator lacks, is alive but not ready, and stops when a
   assert.equal(await service.stop(), 0);
 });
 
-test('a password in the URL, and an open port without a token, are refused with what to do', async () => {
+test('a password in the URL, or an open port without a token, is refused with a hint', async () => {
   const start = (env: Readonly<Record<string, string>>) =>
     startServiceProcess('citus-membership', env, READY);
   await assert.rejects(

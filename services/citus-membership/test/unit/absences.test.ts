@@ -15,7 +15,7 @@ test('absence is counted between rounds with evidence, and ends with a sighting'
   assert.equal(absences.of(1), 0);
 });
 
-test('time without evidence, and time asleep, is nobody’s absence', () => {
+test('time without evidence does not count as absence, and a long pause counts as one step', () => {
   const absences = new Absences(20);
   absences.seen([1], NOBODY, 0);
   absences.blind();

@@ -27,7 +27,7 @@ function scene(
   return { workers, coordinator: COORDINATOR, resolved, sightings, settledSeconds: 60, ...changes };
 }
 
-/** Does to a list of workers what Citus does, and refuses what Citus refuses. */
+/** Applies actions to a list of workers as Citus does, and fails where Citus would refuse. */
 function apply(
   workers: readonly Worker[],
   actions: readonly Action[],
@@ -68,7 +68,7 @@ function apply(
 }
 
 const IDENTITIES = 6;
-/** Any past, and any present: who is known, where it was, and where it is now, if anywhere. */
+/** Any previous and present state: which workers are in the metadata, where each was, and where it is now, if seen. */
 const anyScene = fc
   .record({
     was: fc.shuffledSubarray(
@@ -117,7 +117,7 @@ const anyScene = fc
     return scene(workers, sightings, { resolved, settledSeconds });
   });
 
-test('whatever happened: nobody is forgotten, nobody is there twice, and nobody is asked at an address of others', () => {
+test('no worker is ever removed, listed twice, or left with the address of another server', () => {
   fc.assert(
     fc.property(anyScene, (before) => {
       const here = new Map(before.sightings.map((one) => [one.identity, one.address]));
@@ -133,23 +133,23 @@ test('whatever happened: nobody is forgotten, nobody is there twice, and nobody 
       for (const { id } of before.workers)
         assert.ok(
           after.some((one) => one.id === id),
-          'nobody is forgotten',
+          'no worker is removed',
         );
       const identities = after.flatMap(({ identity }) => identity ?? []);
-      assert.equal(new Set(identities).size, identities.length, 'nobody is there twice');
+      assert.equal(new Set(identities).size, identities.length, 'no worker is listed twice');
       if (before.resolved?.length === 0) return;
       const answersAt = new Map(before.sightings.map((one) => [one.address, one.identity]));
       for (const { identity, address } of after) {
         if (identity === null) continue;
-        assert.equal(address, here.get(identity) ?? address, 'who was seen is found where it is');
-        assert.equal(answersAt.get(address) ?? identity, identity, 'nobody else answers there');
+        assert.equal(address, here.get(identity) ?? address, 'a worker has the address where it was seen');
+        assert.equal(answersAt.get(address) ?? identity, identity, 'no other server answers at its address');
       }
     }),
     { numRuns: 3000 },
   );
 });
 
-test('a second look at the same scene changes nothing more, but for those that leave one by one', () => {
+test('a second round in the same situation changes nothing, except that lost workers are disabled one by one', () => {
   fc.assert(
     fc.property(anyScene, (before) => {
       const here = new Set(before.sightings.map(({ identity }) => identity));
@@ -163,13 +163,13 @@ test('a second look at the same scene changes nothing more, but for those that l
         for (const action of actions) if (action.do === 'identify') missing.delete(action.id);
         workers = apply(workers, actions, missing);
       }
-      assert.fail('it never comes to rest');
+      assert.fail('the actions never end');
     }),
     { numRuns: 3000 },
   );
 });
 
-test('without evidence nothing is done, however long workers have been away', () => {
+test('without DNS results nothing is done, however long workers are absent', () => {
   const away = [1, 2, 3].map((id) => worker(id, { absentSeconds: 9999 }));
   for (const resolved of [null, []]) {
     assert.deepEqual(decide(scene(away, [], { resolved }), BOUNDS).actions, []);
@@ -178,7 +178,7 @@ test('without evidence nothing is done, however long workers have been away', ()
   }
 });
 
-test('when less than half of the workers are in sight, it is us who are cut off', () => {
+test('no worker is disabled when less than half of the workers are seen', () => {
   const workers = [1, 2, 3, 4, 5].map((id) => worker(id, { absentSeconds: id > 2 ? 9999 : 0 }));
   const two = [seen('10.0.0.1', 'data-1', 1), seen('10.0.0.2', 'data-2', 2)];
   assert.deepEqual(decide(scene(workers, two), BOUNDS).actions, []);
@@ -193,7 +193,7 @@ test('a worker with the only copy of a shard is waited for', () => {
   assert.deepEqual(decide(scene(workers, [seen('10.0.0.1', 'data-1', 1)]), BOUNDS).actions, []);
 });
 
-test('two workers that traded places are found again, by way of an address that is nobody’s', () => {
+test('two workers that exchanged addresses are moved by way of unused addresses', () => {
   const workers = [worker(1), worker(2)];
   const { actions } = decide(
     scene(workers, [seen('10.0.0.2', 'data-1', 1), seen('10.0.0.1', 'data-2', 2)]),
@@ -212,7 +212,7 @@ test('two workers that traded places are found again, by way of an address that 
   ]);
 });
 
-test('a newcomer at the address of a lost worker joins once that one is out of its way, and does not replace it', () => {
+test('a new worker at the address of a lost worker joins after the lost one is moved, and does not replace it', () => {
   const lost = worker(2, { active: false, disabledByUs: true, absentSeconds: 9999 });
   const { actions } = decide(
     scene([worker(1), lost], [seen('10.0.0.1', 'data-1', 1), seen('10.0.0.2', 'new')]),
@@ -224,7 +224,7 @@ test('a newcomer at the address of a lost worker joins once that one is out of i
   ]);
 });
 
-test('one that we disabled is activated where it returns; one that a person disabled is left alone', () => {
+test('a returning worker is activated if the service disabled it, and stays disabled if a person did', () => {
   const away = { active: false, absentSeconds: 0 };
   const workers = [worker(1), worker(2, { ...away, disabledByUs: true }), worker(3, away)];
   const sightings = [
@@ -238,7 +238,7 @@ test('one that we disabled is activated where it returns; one that a person disa
   ]);
 });
 
-test('the first workers join together, when there are enough and no more show up', () => {
+test('the first workers join together when there are enough and no more appear', () => {
   const two = [seen('10.0.0.1', 'a'), seen('10.0.0.2', 'b')];
   const early = decide(scene([], two, { settledSeconds: 14 }), BOUNDS);
   assert.deepEqual(early.actions, []);
@@ -278,7 +278,7 @@ test('a server that must not join has a reason', () => {
   });
 });
 
-test('nobody joins while an active worker is missing', () => {
+test('no worker joins while an active worker is missing', () => {
   const { actions, waiting } = decide(
     scene(
       [worker(1), worker(2, { absentSeconds: 5 })],
