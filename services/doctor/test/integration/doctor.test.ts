@@ -74,7 +74,7 @@ test('messages that mosquitto dropped after it acknowledged them are reported', 
   await sleeper.subscribeAsync('t', { qos: 1 });
   await sleeper.endAsync();
   const publisher = await connectAsync(broker!.url);
-  // $SYS tells of it a second later; one more look then.
+  // Mosquitto publishes the number of dropped messages in $SYS up to a second later.
   await publisher.subscribeAsync('$SYS/broker/publish/messages/dropped');
   const told = new Promise<void>((resolve) =>
     publisher.on('message', (_topic, payload) => Number(payload) > 0 && resolve()),
