@@ -188,7 +188,7 @@ class FrameBuilder {
   build(first: number, count: number): Buffer {
     const devices = this.#topics.length;
     const buffer = Buffer.allocUnsafe(count * 200);
-    // Every reading has a time of its own, or two of one device could be one.
+    // Every reading has a different time. Otherwise two readings of one device could be the same reading.
     this.#time = Math.max(now(), this.#time);
     let at = 0;
     for (let number = first; number < first + count; number++) {

@@ -21,7 +21,7 @@ export function sameLaw(left: ReadonlyMap<number, number>, right: ReadonlyMap<nu
     statistic +=
       (a - sumLeft * share) ** 2 / (sumLeft * share) + (b - sumRight * share) ** 2 / (sumRight * share);
   }
-  if (classes.length < 2) throw new RangeError('one class says nothing');
+  if (classes.length < 2) throw new RangeError('the test needs at least two classes');
   return upperTail(statistic, classes.length - 1);
 }
 

@@ -4,7 +4,7 @@ const MASK = (1n << 64n) - 1n;
 /** Java's golden gamma, and twice the number of the main thread. */
 const STEP = 0x9e3779b97f4a7c15n + 2n;
 
-/** The draws of java.util.concurrent.ThreadLocalRandom (Java 17 and later, main thread) from a seed, as YCSB asks for them. */
+/** The numbers of java.util.concurrent.ThreadLocalRandom (Java 17 and later, main thread) from a seed, as in YCSB. */
 export class ThreadLocalRandom implements Random {
   #state = 0n;
 
@@ -31,7 +31,7 @@ export class ThreadLocalRandom implements Random {
   }
 }
 
-/** As `ThreadLocalRandom`, for the one generator that asks for nextInt(bound). */
+/** As `ThreadLocalRandom`, for the one generator that calls nextInt(bound). */
 export class ThreadLocalInts extends ThreadLocalRandom {
   override below(bound: number): number {
     for (;;) {

@@ -80,7 +80,7 @@ test('a takeover that the broker does not explain (mosquitto before 2.0.15) is h
 });
 
 for (const protocolVersion of [4, 5] as const) {
-  test(`a receive maximum of 1 lets messages through one by one, MQTT ${protocolVersion}`, async (t) => {
+  test(`messages arrive one by one with a receive maximum of 1, MQTT ${protocolVersion}`, async (t) => {
     const { url, port } = await start(t);
     let open = 0;
     let most = 0;

@@ -17,14 +17,14 @@ export interface ScriptedServer {
   readonly peers: Peer[];
 }
 
-/** Answers to a packet; those left out answer as a friendly broker would, `silent` says nothing. */
+/** Responses to a packet. Default: the response of a normal broker. `silent`: no response. */
 export interface Script {
   connack?: (connect: IConnectPacket, connection: number) => object | 'silent';
   suback?: (filters: readonly string[]) => readonly number[] | 'silent';
   pingresp?: boolean;
 }
 
-/** A TCP server that speaks MQTT as the test tells it: for what no real broker can be made to do. */
+/** Starts a TCP server that speaks MQTT as the script defines, for cases that no real broker can be made to produce. */
 export async function startScriptedServer(t: TestContext, script: Script = {}): Promise<ScriptedServer> {
   const peers: Peer[] = [];
   const sockets = new Set<Socket>();

@@ -138,7 +138,7 @@ test('a QoS 2 message is delivered once, whatever the broker sends again', async
   assert.deepEqual([session.stats.duplicates, session.stats.received], [2, 3]);
 });
 
-test('a lost session forgets which QoS 2 messages it has seen', async (t) => {
+test('the record of received QoS 2 messages is deleted when the session is lost', async (t) => {
   const server = await startScriptedServer(t);
   const { session, messages, changes } = record(t, { url: server.url });
   await session.connect();
@@ -193,7 +193,7 @@ for (const [answer, expected, message] of refusals) {
   });
 }
 
-test('a broker that is busy is asked again', async (t) => {
+test('the connection to a busy broker is retried', async (t) => {
   const server = await startScriptedServer(t, { connack: (_, n) => ({ reasonCode: n < 4 ? 0x89 : 0 }) });
   const { session, log } = record(t, { url: server.url });
   await session.connect();
@@ -253,7 +253,7 @@ test('subscriptions change by difference, and each new connection subscribes aga
   assert.deepEqual(asked(server.peers[0]!), [[['a', 1]], [['$share/g/b', 1]], ['a']]);
   server.peers[0]!.socket.destroy();
   await until('the reconnection', () => changes.length === 3);
-  // The broker says that it has the session, but may have restarted with an older state of it.
+  // The broker reports that it has the session, but it may have restarted with an older state of the session.
   assert.deepEqual(asked(server.peers[1]!), [[['$share/g/b', 1]]]);
 
   const waiting = session.setSubscriptions([{ filter: 'c', qos: 0 }]);
@@ -491,7 +491,7 @@ test('connect keeps trying while nobody listens, until it is aborted', async (t)
   await assert.rejects(session.connect(), code('CLOSED'));
 });
 
-test('close sends what was acknowledged just before, then says goodbye', async (t) => {
+test('close sends the last acknowledgements, then a DISCONNECT packet', async (t) => {
   const server = await startScriptedServer(t);
   const { session, messages, changes } = record(t, { url: server.url });
   await session.connect();

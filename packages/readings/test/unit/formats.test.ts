@@ -38,7 +38,7 @@ describe('the auto format', () => {
 });
 
 describe('the table of formats', () => {
-  it('knows each by name, and nothing else', () => {
+  it('has each format by name, and nothing else', () => {
     assert.deepEqual(formatNames, ['auto', 'plain', 'text', 'json', 'senml-json']);
     for (const name of ['constructor', '__proto__', 'toString']) assert.equal(formats[name], undefined);
     assert.ok(Object.isFrozen(formats));
@@ -116,7 +116,7 @@ describe('a bad payload', () => {
     assert.equal(refuse('auto', [good, { ...good, t: -2 }]).position, 'record 2 of 2');
   });
 
-  it('says what is missing when neither topic nor payload give it', () => {
+  it('reports what is missing when neither the topic nor the payload contains it', () => {
     assert.match(
       refuse('auto', '{"v":1}', NAMELESS).message,
       /neither the topic nor the payload names a device/,

@@ -58,7 +58,7 @@ describe('an example pack of RFC 8428', () => {
     assert.equal(readings[11]?.[3], '2011-10-31T13:25:56.000000Z');
   });
 
-  it('5.1.3, several quantities under one name, told apart by their units', () => {
+  it('5.1.3, several quantities under one name, distinguished by their units', () => {
     const pack = [
       { bn: 'urn:dev:ow:10e2073a01080063', bt: 1.320067464e9, bu: '%RH', v: 20 },
       { u: 'lon', v: 24.30621 },
@@ -80,7 +80,7 @@ describe('an example pack of RFC 8428', () => {
     ]);
   });
 
-  it('5.1.4, the same resolved: without base fields it says the same', () => {
+  it('5.1.4, the resolved form, without base fields, gives the same readings', () => {
     const pack = [
       { bn: 'urn:dev:ow:10e2073a01080063:', bt: 1.320067464e9, bu: 'Cel', n: 'a', v: 20 },
       { n: 'b', t: 60, v: 20.3 },
@@ -194,7 +194,7 @@ describe('a SenML pack', () => {
     }
   });
 
-  it('adds the base value and the base sum, each in force until set anew', () => {
+  it('adds the base value and the base sum, each valid until it is set again', () => {
     const pack = [
       { bn: 'd/', bv: 20, n: 'a', v: 1.5 },
       { n: 'b', v: -1 },
@@ -216,7 +216,7 @@ describe('a SenML pack', () => {
     );
   });
 
-  it('gives a sum beside a value, or alone, as a metric of its own', () => {
+  it('gives a sum, with or without a value, as a separate metric', () => {
     assert.deepEqual(of([{ n: 'm/energy', v: 3, s: 12 }]), [
       ['m', 'energy', 3],
       ['m', 'energy_sum', 12],

@@ -52,7 +52,7 @@ describe('a time', () => {
     assert.equal(parseTime('2026-11-21T12:00:00.0000000001Z'), null);
   });
 
-  it('knows leap years and refuses days and hours that are not', () => {
+  it('accepts leap days, and refuses days and hours that do not exist', () => {
     assert.equal(parseTime('2024-02-29T00:00:00Z'), Date.UTC(2024, 1, 29) * 1000);
     for (const text of [
       '2026-02-29T00:00:00Z',

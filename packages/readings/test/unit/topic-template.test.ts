@@ -64,7 +64,7 @@ describe('a topic template', () => {
     assert.deepEqual(match('$SYS/{metric}', '$SYS/uptime'), [null, 'uptime']);
   });
 
-  it('says so when the topic is its own and the names in it cannot be stored', () => {
+  it('reports a topic that matches the template but contains names that cannot be stored', () => {
     const standard = 'sensors/{device+}/{metric}';
     for (const topic of [
       'sensors//temperature',

@@ -21,7 +21,7 @@ test('a scrape has the time at which the certificate expires, and no sample whil
     const value = new RegExp(`^${NAME} (\\S+)$`, 'm').exec(text)?.[1];
     return value === undefined ? null : Number(value);
   };
-  // makeCertificate asks for two days.
+  // makeCertificate makes a certificate that is valid for two days.
   const inTwoDays = Date.now() / 1000 + 2 * DAY_SECONDS;
   assert.ok(Math.abs((await sample())! - inTwoDays) < 60);
   writeFileSync(files.cert, 'not a certificate');

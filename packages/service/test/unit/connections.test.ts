@@ -9,7 +9,7 @@ import { clientOf, type HttpLimits, listen } from '@tidegauge/service';
 async function serve(t: TestContext, app: RequestListener, limits: Partial<HttpLimits>) {
   const server = await listen(app, '127.0.0.1', 0, 'the test', null, limits);
   t.after(() => server.close(0));
-  /** A connection from a loopback address of its own, which collects what comes. */
+  /** Opens a connection from the given loopback address. The connection collects the text that it receives. */
   const open = async (from = '127.0.0.1') => {
     const socket = connect({ port: server.port, host: '127.0.0.1', localAddress: from });
     t.after(() => socket.destroy());
@@ -81,7 +81,7 @@ test('more pipelined requests than one client may have end their connection, and
   await until('eleven answers', () => again.text.match(/hello/g)?.length === 11);
 });
 
-test('half-open connections give way to new ones, of their own client and of others', async (t) => {
+test('half-open connections are closed in favour of new ones, of the same client and of others', async (t) => {
   const { open } = await serve(t, hello, { connections: 20, perClient: 15 });
   for (const from of ['127.0.0.1', '127.0.0.3']) {
     for (let n = 0; n < 40; n += 1) (await open(from)).socket.write('GET / HTTP/1.1\r\nX-');
@@ -130,7 +130,7 @@ test('a body that stands still is answered with 408 in time, and one that trickl
   assert.match(trickles.text, /^HTTP\/1\.1 408 /);
 });
 
-test('headers that do not end are cut when the limit says', async (t) => {
+test('headers that do not end are cut off at the time limit', async (t) => {
   const { open } = await serve(t, hello, { headersMs: 300 });
   const client = await open();
   const started = performance.now();

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { fetchFor } from '../../src/index.ts';
 
-test('an error says what for, where and why, and no password', async (context) => {
+test('an error contains the purpose, the address and the cause, and no password', async (context) => {
   const server = createServer(() => {}).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   context.after(() => {

@@ -96,7 +96,7 @@ test('a request without a token gets an answer that names the token, and is not 
   assert.equal(lines.length, 0);
 });
 
-test('the log of failed logins is bounded, and says how many it left out', async (context) => {
+test('the log of failed logins is bounded, and reports how many it left out', async (context) => {
   const { clock, lines, send } = await serve(context);
   for (let n = 0; n < 40; n++) await send(`127.0.1.${n + 1}`, 'wrong-wrong-wrong');
   assert.equal(lines.length, 30);

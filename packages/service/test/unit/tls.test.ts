@@ -125,7 +125,7 @@ test('over TLS too, only connections without a request under way give way to new
   }
 });
 
-/** A connection over which nothing is asked. */
+/** Opens a TLS connection that sends no request. */
 async function connection(port: number): Promise<TLSSocket> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
   socket.on('error', () => {});

@@ -150,7 +150,7 @@ public final class Reference {
     state.setLong(Thread.currentThread(), seed);
   }
 
-  /** A database that only says what it is asked. */
+  /** A database that only prints its requests. */
   private static class Recorder extends DB {
     @Override
     public Status read(String table, String key, Set<String> fields, Map<String, ByteIterator> result) {

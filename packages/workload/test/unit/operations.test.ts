@@ -73,7 +73,7 @@ test('threads insert different records, without a gap, and read only what is loa
   for (let number = 1000; number < 1000 + perThread * 2; number += 1) assert.ok(mine.has(keyName(number)));
 });
 
-test('the load phase gives a record the same values whoever loads it, and when', () => {
+test('the load phase gives a record the same values in any order of loading', () => {
   const a = workload('a');
   const forwards = initialRecords(a, 9);
   const backwards = initialRecords(a, 9);

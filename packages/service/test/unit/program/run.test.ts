@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 
-/** A program of ours whose `start` is the given code; it stops within a second, whatever happens. */
+/** The source of a program whose `start` is the given code. It has one second to stop. */
 function program(start: string): string {
   return `
     import { run } from '@tidegauge/service';
@@ -13,7 +13,7 @@ function program(start: string): string {
     });`;
 }
 
-/** Runs it, asks it to stop once it has started, and gives how it ended. */
+/** Runs the program, sends SIGTERM after its start if `ask` is set, and returns exit code, log and time to stop. */
 async function stopped(context: TestContext, start: string, ask = true) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program(start)], {
     cwd: import.meta.dirname,
@@ -46,7 +46,7 @@ test('a program whose stop succeeds ends at once', async (context) => {
 for (const [what, start] of [
   ['whose stop hangs', `${HANDLE} return { stop: () => new Promise(() => {}) };`],
   ['that leaves a handle open', `${HANDLE} return { stop: async () => {} };`],
-  ['that is asked to stop while its start hangs', `${HANDLE} await new Promise(() => {});`],
+  ['that receives SIGTERM while its start hangs', `${HANDLE} await new Promise(() => {});`],
 ] as const) {
   test(`a program ${what} ends at its deadline, and reports it`, async (context) => {
     const { code, log } = await stopped(context, start);
