@@ -20,7 +20,8 @@ export default async function* report(events: AsyncIterable<Event>): AsyncGenera
   for await (const { type, data } of events) {
     if ((type !== 'test:pass' && type !== 'test:fail') || data.details === undefined) continue;
     const { duration_ms: ms, type: kind, error } = data.details;
-    // The tests of a suite have records of their own. A suite whose hook failed has none.
+    // A suite that passed has no record, because its tests have records. A suite whose hook failed has one, because its
+    // tests have none.
     if (kind === 'suite' && type === 'test:pass' && data.skip === undefined) continue;
     if (error?.failureType === 'subtestsFailed') continue;
     const record: TestRecord = {

@@ -42,7 +42,7 @@ export async function endJobs(): Promise<void> {
   await Promise.all([...active.keys()].map(endLeftOver));
 }
 
-/** Runs one job in a process of its own, and ends every process that it leaves. */
+/** Runs one job in a separate process, and ends every process that the job leaves running. */
 export async function runJob(job: Job, options: { readonly names: string | null }): Promise<JobResult> {
   const began = performance.now();
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-tests-'));

@@ -30,7 +30,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** What `npm start -- …` runs, on free ports and a directory of its own; gone when the test ends. */
+/** Starts what `npm start -- …` runs, on free ports and in a new directory. Ends it and removes both after the test. */
 export async function startPipeline(
   context: TestContext,
   ...flags: readonly string[]

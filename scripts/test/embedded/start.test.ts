@@ -105,7 +105,7 @@ test('a taken port is named together with the flag that moves it', async (contex
   }
 });
 
-test('a second one on the same directory or the same ports is refused, and says with what', async (context) => {
+test('a second pipeline on the same directory or ports is refused with the reason', async (context) => {
   const first = await startPipeline(context, '--no-sim');
   const open = readdirSync(first.directory).filter((name) => {
     const { mode } = statSync(join(first.directory, name));
