@@ -3,18 +3,18 @@ import { runProgramSync } from '@tidegauge/process';
 import { identify, isRunning, type ProcessId } from '../processes.ts';
 import { endCgroup } from './cgroup.ts';
 
-// Of boards, their bridge is what makes them known: its name is the claim to a number, and so to a subnet; its alias
-// says whose it is and what goes with it, also to those who find it after its owner was killed. All calls wait, since
-// the last of them are made while the process exits.
+// A bridge registers a set of boards. Its name claims a number, and with it a subnet. Its alias contains the owner
+// process and the folder of the boards, so that another process can clean up after the owner was killed. All calls are
+// synchronous, because the last ones run while the process exits.
 
 const LOCK = '/run/lock/tidegauge-boards';
 const LOCK_S = 120;
 const FORWARD = '/proc/sys/net/ipv4/ip_forward';
-// Swarm hands out 10.0.x.0/24 from below; 10.255 is left to the machine.
+// Swarm assigns 10.0.x.0/24 in ascending order. 10.255 is left to the machine.
 const FIRST_SUBNET = 128;
 const SUBNETS = 96;
 
-/** A bridge that is ours, with everything of boards that the machine keeps outside of their processes. */
+/** A bridge that this process created. It owns all network state of the boards outside their processes. */
 export interface BoardNetwork {
   readonly bridge: string;
   /** The machine's own address on it. */
@@ -27,11 +27,11 @@ interface Owner {
   readonly process: ProcessId;
   /** Where its boards keep their files. */
   readonly folder: string;
-  /** What /proc/sys/net/ipv4/ip_forward said before there were boards. */
+  /** The content of /proc/sys/net/ipv4/ip_forward before the first boards started. */
   readonly forwarded: string;
 }
 
-/** Claims a bridge with a free subnet, whose hosts reach each other, this machine and what it reaches. */
+/** Claims a bridge with a free subnet. Its hosts reach each other, this machine and all networks that it reaches. */
 export function makeNetwork(folder: string): BoardNetwork {
   return locked(() => {
     removeAbandoned();
@@ -59,16 +59,16 @@ function claimNetwork(folder: string): BoardNetwork {
   );
 }
 
-/** Ends what runs on its boards, and removes a network with all that is left of them. */
+/** Ends all processes on the boards of a bridge, then removes the network and the files of the boards. */
 export function removeNetwork(bridge: string): void {
   const owner = ownerOf(bridge);
   endCgroup(`/${bridge}`);
   const network = networkOf(Number(bridge.slice('tgb'.length)));
   for (const rule of rulesOf(network)) attempt(() => iptables('-D', rule));
   if (owner !== null) rmSync(owner.folder, { recursive: true, force: true });
-  // The kernel takes its time about a namespace that nobody is in any more, and so about its end of a cable.
+  // The kernel removes an empty network namespace, and its end of a veth pair, with a delay.
   for (const port of names(`${bridge}.`)) attempt(() => ip('link', 'delete', port));
-  // Last, since it is the claim.
+  // Last, because the bridge is the claim.
   attempt(() => ip('link', 'delete', bridge));
   if (owner?.forwarded === '0' && bridges().length === 0) writeFileSync(FORWARD, '0');
 }
