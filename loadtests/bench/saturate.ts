@@ -91,7 +91,7 @@ export const program = defineBench({
     const workload = readWorkload(config.workload, { recordcount: String(records) });
     if (workload.mix.insert > 0) {
       throw mistake(
-        `each rate begins the stream anew, and would insert what is there: ${config.workload} inserts`,
+        `each rate starts the stream again, and would insert existing records: ${config.workload} inserts`,
       );
     }
     return { from, to, workload, seconds: config.step ?? (config.quick ? 1 : 15) };

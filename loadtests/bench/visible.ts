@@ -16,8 +16,9 @@ import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import { checkStore, provideFolder } from '../src/targets/targets.ts';
 
 /**
- * `npm run bench:visible`: how long after its publication a reading can be read: publish over MQTT, ingest, store, API. The API is
- * asked as fast as it answers, so that a figure is exact to the duration of one read.
+ * `npm run bench:visible`: the time from the publication of a reading until the API returns it. The path is MQTT,
+ * ingest, store, API. Requests to the API follow each other without a pause, so a figure is exact to the duration of
+ * one read.
  */
 const SETTINGS = defineConfig({
   ...BENCH_SETTINGS,

@@ -94,7 +94,7 @@ func TestTheBrokerKeepsAPersistentSession(t *testing.T) {
 		reader.subscribe(name, 1);
 		reader.close();
 		const writer = mqtt.connect({ url, username, password });
-		await writer.publish(name, 'while it was away', { qos: 1, track: true });
+		await writer.publish(name, 'while the reader was disconnected', { qos: 1, track: true });
 		const again = mqtt.connect(options);
 		if (!again.sessionPresent) throw new Error('the session is gone');
 		if (!again.waitReceived(1, 30000)) throw new Error('the message is gone');

@@ -77,7 +77,7 @@ func (b *bench) run(script string) any {
 
 func (b *bench) try(script string) (any, error) {
 	vm := b.runtime.VU.Runtime()
-	// As in k6, where each iteration has a context of its own.
+	// As in k6, each iteration has its own context.
 	iteration, end := context.WithCancel(context.Background())
 	defer end()
 	b.runtime.VU.CtxField = iteration
@@ -136,8 +136,8 @@ func (b *bench) equal(totals map[string]float64, want map[string]float64) {
 	}
 }
 
-// wire stands between a client and the broker. `cut` ends its connections; `deafen` keeps them and lets nothing
-// through from the broker any more.
+// wire is a proxy between a client and the broker. `cut` ends its connections. `deafen` keeps them, but drops
+// everything that the broker sends from then on.
 type wire struct {
 	listener net.Listener
 	url      string

@@ -58,7 +58,7 @@ public final class TidegaugeClient extends DB {
     if (!Boolean.parseBoolean(properties.getProperty(Client.DO_TRANSACTIONS_PROPERTY, "true"))) createTable(properties);
   }
 
-  /** Each thread asks for it; a table that is there stays as it is. */
+  /** Every thread calls this. A table that exists stays unchanged. */
   private void createTable(Properties properties) throws DBException {
     String table = properties.getProperty(CoreWorkload.TABLENAME_PROPERTY, CoreWorkload.TABLENAME_PROPERTY_DEFAULT);
     String count = properties.getProperty(CoreWorkload.FIELD_COUNT_PROPERTY, CoreWorkload.FIELD_COUNT_PROPERTY_DEFAULT);
