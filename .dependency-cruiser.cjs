@@ -126,7 +126,7 @@ module.exports = {
     },
     {
       name: 'backends-apart',
-      comment: 'a backend knows the contract and shared helpers, never another backend',
+      comment: 'a backend imports the contract and shared helpers, never another backend',
       severity: 'error',
       from: { path: '^packages/storage/src/([^/]+)/' },
       to: { path: '^packages/storage/src/([^/]+)/', pathNot: '^packages/storage/src/$1/' },
