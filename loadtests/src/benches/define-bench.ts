@@ -36,19 +36,19 @@ export const BENCH_SETTINGS = defineConfig({
 });
 
 export interface Bench<S extends Schema, T> {
-  /** Its npm script, such as `bench:ingest`. */
+  /** The npm script, such as `bench:ingest`. */
   readonly name: string;
   readonly summary: string;
-  /** How it measures, for the help. */
+  /** The method of measurement, as the help shows it. */
   readonly details?: string;
   readonly settings: S;
-  /** Finds every mistake before anything is started. */
+  /** Checks the options before anything is started. Throws for a mistake. */
   check(config: Config<S>): T;
-  /** Measures, prints, and resolves to the figures for `--json`. */
+  /** Runs the benchmark, prints its result, and resolves to the figures for `--json`. */
   run(config: Config<S>, checked: T, context: BenchContext): Promise<Figures>;
 }
 
-/** What `--json` writes, and why the run failed in spite of its figures. */
+/** The figures that `--json` writes. `failure`: why the run failed although it has figures. */
 export type Figures = object & { readonly failure?: string };
 
 export interface BenchContext {
@@ -57,7 +57,7 @@ export interface BenchContext {
   readonly signal: AbortSignal;
 }
 
-/** A benchmark as a program. It fails when a measurement was incorrect, after it has written its figures. */
+/** Makes a program of a benchmark. The program writes its figures first, then fails if a measurement was incorrect. */
 export function defineBench<const S extends Schema, T>(bench: Bench<S, T>): Command<Schema> {
   const { name, summary, details, settings } = bench;
   return defineCommand<S>({

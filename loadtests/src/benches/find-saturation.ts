@@ -1,34 +1,34 @@
-/** One rate that was tried. */
+/** The measurement of one rate. */
 export interface Step {
-  /** Operations per second that were due. */
+  /** Operations per second that were scheduled. */
   readonly offered: number;
-  /** Those that were done. */
+  /** Operations per second that were done. */
   readonly achieved: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the process under test, in cores. */
+  /** Processor use of the process under test, in cores. */
   readonly cpu: number;
-  /** Why it does not keep the objective; empty where it does. */
+  /** Reasons why the rate does not meet the objective. Empty: the rate meets it. */
   readonly broken: readonly string[];
 }
 
 export interface SearchOptions {
   readonly from: number;
   readonly to: number;
-  /** The search ends when the lowest rate that failed is within this factor of the highest that held. */
+  /** The search ends when the lowest failed rate is within this factor of the highest rate that met the objective. */
   readonly precision: number;
 }
 
 export interface Saturation {
-  /** All that was tried, by rate, as it was tried. */
+  /** All measurements, ordered by rate. */
   readonly curve: readonly Step[];
-  /** The highest rate that held; null when none did. */
+  /** The measurement of the highest rate that met the objective. null: no rate met it. */
   readonly knee: Step | null;
-  /** Nothing failed up to the highest rate that may be offered: the knee lies beyond. */
+  /** No rate failed, up to the highest one that the search may try. The saturation is at a higher rate. */
   readonly beyond: boolean;
 }
 
-/** The step, broken also where it achieved less than that share of what was offered. */
+/** The step, marked as broken if it achieved less than this share (0 to 1) of the offered rate. */
 export function requireShare(step: Step, share: number): Step {
   const { offered, achieved, broken } = step;
   if (achieved >= offered * share) return step;
@@ -37,8 +37,8 @@ export function requireShare(step: Step, share: number): Step {
 }
 
 /**
- * Searches the highest rate that holds: doubles it until one fails, then halves the gap. A rate that fails is tried
- * once more, for a pause of the machine is no saturation.
+ * Searches for the highest rate that meets the objective. Doubles the rate until one fails, then halves the gap. A rate
+ * that fails is tried a second time, because a pause of the machine can also cause a failure.
  */
 export async function findSaturation(
   { from, to, precision }: SearchOptions,

@@ -3,13 +3,13 @@ import type { MeasuredOperation, RecordBlock } from '../drivers/record-driver.ts
 import { median } from '../results/statistics.ts';
 import { type Estimate, estimate } from '../results/student.ts';
 
-/** The same stretch of the streams on both sides, one right after the other. */
+/** The same operations, run on the store alone (`raw`) and through the application (`app`), one run after the other. */
 export interface BlockPair {
   readonly raw: RecordBlock;
   readonly app: RecordBlock;
 }
 
-/** One figure of both sides, means over the blocks, and the difference within blocks. Microseconds. */
+/** One figure of both sides, as means over the blocks, and the difference within block pairs. In microseconds. */
 export interface Cost {
   readonly raw: number;
   readonly app: number;
@@ -18,7 +18,7 @@ export interface Cost {
 
 export interface OperationCost {
   readonly operation: MeasuredOperation;
-  /** Over all blocks. */
+  /** Number of operations through the application, over all blocks. */
   readonly operations: number;
   readonly median: Cost;
   readonly mean: Cost;
@@ -26,7 +26,7 @@ export interface OperationCost {
 
 const ORDER: readonly MeasuredOperation[] = ['read', 'update', 'insert', 'scan', 'readModifyWrite'];
 
-/** What the application adds, by type of operation: differences of block medians and of block means. */
+/** The time that the application adds, by type of operation: differences of block medians and of block means. */
 export function operationCosts(pairs: readonly BlockPair[]): OperationCost[] {
   return ORDER.flatMap((operation) => {
     const both = pairs.flatMap(({ raw, app }) => {
@@ -49,14 +49,14 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Where the time of an operation goes, means in microseconds. */
+/** The parts of the duration of an operation: means in microseconds. */
 export interface Stages {
   readonly operation: MeasuredOperation;
-  /** What the client has of it beyond the API: its own work, the loopback, and Node's HTTP on the other side. */
+  /** Time outside of the API's handler: the client's work, the loopback network, and Node's HTTP server in the API. */
   readonly client: number;
-  /** The API's handler without the store. */
+  /** Time in the API's handler, without the store call. */
   readonly api: number;
-  /** The store call within the API, to its commit or its answer. */
+  /** Time of the store call within the API, until its commit or its result. */
   readonly store: number;
 }
 
@@ -68,7 +68,10 @@ const SERIES = {
   scan: { method: 'GET', route: '/v1/records/{table}' },
 } as const;
 
-/** From the API's own histograms before and after; a read-modify-write is a read and an update. */
+/**
+ * Computes the stages from the API's histograms before and after the run. A read-modify-write has no stages: the API
+ * receives it as a read and an update.
+ */
 export function stagesOf(costs: readonly OperationCost[], before: Scrape, after: Scrape): Stages[] {
   return costs.flatMap(({ operation, mean: { app } }) => {
     if (operation === 'readModifyWrite') return [];

@@ -1,13 +1,13 @@
 import { quantile } from '../results/statistics.ts';
 
-/** How a run of equal operations went. */
+/** The rate and the latencies of a run of equal operations. */
 export interface Timing {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** Runs `count` operations, `workers` at once, each told its number; rejects when one does. */
+/** Runs `count` operations, `workers` at once. Each receives its number, from 0. Rejects when an operation rejects. */
 export async function timeCount(
   count: number,
   workers: number,
@@ -16,7 +16,10 @@ export async function timeCount(
   return timeWhile(workers, (number) => number < count, operation);
 }
 
-/** Runs operations for about `seconds`, `workers` at once, each told its number; rejects when one does. */
+/**
+ * Runs operations for about `seconds`, `workers` at once. Each receives its number, from 0. Rejects when an operation
+ * rejects.
+ */
 export async function timeSeconds(
   seconds: number,
   workers: number,

@@ -10,28 +10,28 @@ const ANSWER_MS = 10_000;
 export interface VisibleOptions {
   readonly broker: string;
   readonly api: string;
-  /** First segment of the device's name, and stamp of its readings. */
+  /** First segment of the device's name, and `boot` of its readings. */
   readonly run: string;
   readonly readings: number;
-  /** Readings per second, on average: low enough that none waits for another. */
+  /** Readings per second, on average. Low enough that no reading waits for another. */
   readonly rate: number;
   readonly seed: number;
   readonly signal: AbortSignal;
 }
 
 export interface Sighting {
-  /** From the call that published a reading to the end of the first read that had it; null: not within 10 s. */
+  /** Time from the publish call to the end of the first read that returned the reading. null: not within 10 s. */
   readonly visibleMs: number | null;
-  /** Reads until then. The last one's duration is how exact the figure is. */
+  /** Number of reads until then. The duration of the last read is the error bound of `visibleMs`. */
   readonly reads: number;
   readonly lastReadMs: number;
 }
 
 /**
- * Publishes readings one at a time (QoS 1), at random times, and requests each from the API, again as soon as
- * it answers.
+ * Publishes readings one at a time (QoS 1), at random times. Reads each reading from the API, and repeats the read
+ * without a pause until the API returns the reading.
  *
- * @param between is waited for before the next one
+ * @param between runs after each reading; the next reading waits for it
  * @throws {Error} when the API answers with an error
  */
 export async function watchReadings(
@@ -89,7 +89,7 @@ async function untilVisible(client: HttpClient, url: string, begun: number): Pro
   }
 }
 
-/** The same without the application: writes a reading to the store itself and reads it, milliseconds. */
+/** Measures the same without the application: writes a reading to the store and reads it back. In milliseconds. */
 export async function writeAndRead({ readings }: Store, run: string, seq: number): Promise<number> {
   const time = now();
   const reading: Reading = {

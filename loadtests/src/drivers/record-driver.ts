@@ -9,19 +9,20 @@ import {
 import type { Outcome } from '../operations/outcome.ts';
 import type { RecordTarget } from './record-target.ts';
 
-/** As k6's meters and YCSB's measurements have it: the parts of a read-modify-write count under their own names too. */
+/** Types as k6's meters and YCSB's measurements use them: a read-modify-write also counts as a read and an update. */
 export type MeasuredOperation = RecordOperation['type'];
 
-/** What a stretch of the streams came to. */
+/** The results of one block of operations. */
 export interface RecordBlock {
   readonly seconds: number;
   /** Operations that succeeded; a read-modify-write counts once. */
   readonly done: number;
-  /** Of those that succeeded, milliseconds, in the order in which they ended. */
+  /** Latencies of the operations that succeeded, in milliseconds, in the order in which they ended. */
   readonly latencies: ReadonlyMap<MeasuredOperation, readonly number[]>;
   readonly outcomes: ReadonlyMap<MeasuredOperation, ReadonlyMap<Outcome, number>>;
-  /** Reads whose values were checked, and those of them that were wrong. */
+  /** Reads whose values were checked. */
   readonly verified: number;
+  /** Checked reads whose values were wrong. */
   readonly damaged: number;
 }
 
@@ -31,9 +32,9 @@ export interface RecordDriverOptions {
 }
 
 /**
- * Runs a workload's operations against a target in YCSB's closed model: `threads` streams, the same that k6 takes
- * from the seed, each beginning an operation when its last has ended. Goes on where the block before stopped, so
- * that two drivers of one seed do the same block by block.
+ * Runs a workload's operations against a target in YCSB's closed model. There are `threads` streams, the same that k6
+ * makes from the seed. A stream starts an operation when its previous one has ended. Each block continues where the
+ * previous one stopped, so two drivers with the same seed do the same operations in each block.
  */
 export class RecordDriver {
   readonly #target: RecordTarget;
@@ -48,7 +49,7 @@ export class RecordDriver {
     );
   }
 
-  /** The next `count` operations over all threads; the first threads take those that are left over. */
+  /** Runs the next `count` operations, divided over all threads. The first threads also run the remainder. */
   async run(count: number): Promise<RecordBlock> {
     const meter = new Meter();
     const threads = this.#streams.length;
@@ -66,7 +67,7 @@ export class RecordDriver {
     return meter.block((performance.now() - begun) / 1000, done);
   }
 
-  /** Resolves to whether it succeeded. */
+  /** Resolves to true if the operation succeeded. */
   async #perform(operation: RecordOperation, meter: Meter): Promise<boolean> {
     const { type, key } = operation;
     const begun = performance.now();
@@ -132,7 +133,7 @@ class Meter {
   }
 }
 
-/** What is not as it should be in a block, a line each. */
+/** The failures in a block, one line each. */
 export function problemsOf({ outcomes, damaged }: RecordBlock): string[] {
   const problems: string[] = [];
   for (const [type, counts] of outcomes) {
@@ -145,7 +146,7 @@ export function problemsOf({ outcomes, damaged }: RecordBlock): string[] {
 
 const LOADERS = 16;
 
-/** Fills a new table with the records that a workload begins with. */
+/** Creates a table and fills it with the initial records of a workload. */
 export async function loadRaw(
   { records }: Store,
   table: string,

@@ -4,13 +4,13 @@ import { type Outcome, outcomeOf } from '../operations/outcome.ts';
 import { recordBody, recordFields, recordsHttp } from '../operations/records-http.ts';
 import type { HttpClient } from './http-client.ts';
 
-/** How a read ended; the values are decoded when they are looked at, which is no part of the time it took. */
+/** The result of a read. `values` decodes the values on its call, so decoding is not part of the measured time. */
 export interface RecordRead {
   readonly outcome: Outcome;
   readonly values: () => Values;
 }
 
-/** Where operations on records go. No call rejects: each resolves to how it ended. */
+/** A target of operations on records. No call rejects: each resolves to its outcome. */
 export interface RecordTarget {
   read(key: string, fields: readonly string[] | null): Promise<RecordRead>;
   scan(key: string, count: number, fields: readonly string[] | null): Promise<Outcome>;
@@ -30,7 +30,7 @@ const OUTCOMES: Readonly<Record<StoreErrorCode, Outcome>> = {
   CLOSED: 'ERROR',
 };
 
-/** The store itself, in this process: the raw side. */
+/** A target that calls the store directly, in this process (`raw`). */
 export function rawTarget({ records }: Store, table: string): RecordTarget {
   return {
     async read(key, fields) {
@@ -53,7 +53,7 @@ function failed(error: unknown): Outcome {
   return error instanceof StoreError ? OUTCOMES[error.code] : 'ERROR';
 }
 
-/** The application: the same through its HTTP API. */
+/** A target that calls the HTTP API of the application (`app`). */
 export function appTarget(api: string, client: HttpClient, table: string): RecordTarget {
   const urls = recordsHttp(api, table);
   const send = (method: string, url: string, body?: string) =>

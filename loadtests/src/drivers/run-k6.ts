@@ -8,9 +8,9 @@ import { mistake } from '../profiles/settings.ts';
 import type { K6Summary } from '../results/summary.ts';
 
 const SCRIPTS = fileURLToPath(new URL('../../k6/', import.meta.url));
-/** Exit code when a threshold was crossed; the summary names it. */
+/** k6's exit code when a threshold was crossed. The summary names the threshold. */
 const CROSSED = 99;
-/** Exit code when k6 refuses its settings: a threshold on a metric that does not exist. */
+/** k6's exit code when it refuses its settings. The cause is a threshold on a metric that does not exist. */
 const REFUSED = 104;
 const STOP_MS = 60_000;
 
@@ -19,14 +19,14 @@ export interface K6Options {
   readonly script: string;
   /** Port of k6's web dashboard on loopback; null: none. */
   readonly dashboardPort: number | null;
-  /** Where figures go during the run, and what the run is called there. */
+  /** The Prometheus that receives figures during the run, and the name of the run there. */
   readonly push?: { readonly prometheus: string; readonly testid: string };
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs a script of loadtests/k6 and resolves to its figures. After an abort k6 ends the operations that it has started, and the
- * figures so far. What k6 shows goes to standard error.
+ * Runs a script of loadtests/k6 and resolves to its figures. After an abort k6 completes the operations that it has
+ * started, and the figures so far are returned. All output of k6 goes to standard error.
  *
  * @throws {Error} when k6 ends without figures
  */
@@ -34,7 +34,7 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-k6-'));
   const summary = join(folder, 'summary.json');
   const planFile = join(folder, 'plan.json');
-  // It may hold a password.
+  // The plan can contain a password.
   writeFileSync(planFile, JSON.stringify(plan), { mode: 0o600 });
   try {
     const exit = await runProcess(options, { PLAN: planFile, SUMMARY: summary });
@@ -60,7 +60,7 @@ async function runProcess(
   const child = startProcess({
     command: k6,
     args: [...args, join(SCRIPTS, script)],
-    // Standard output is for the figures.
+    // Standard output of this process is reserved for the figures.
     stdout: 2,
     stderr: 2,
     env: { ...environment(dashboardPort), ...pushing(push) },
@@ -74,7 +74,7 @@ async function runProcess(
 }
 
 /**
- * k6 writes its dashboard as a file only while it shows it.
+ * Refuses K6_WEB_DASHBOARD_EXPORT without --dashboard: k6 writes the file only if the dashboard is enabled.
  * @throws {ConfigError}
  */
 export function refuseLostExport(dashboard: boolean): void {
@@ -87,10 +87,10 @@ export function refuseLostExport(dashboard: boolean): void {
 
 function environment(dashboardPort: number | null): Readonly<Record<string, string>> {
   return {
-    // Otherwise k6 reports the run to its makers, and downloads missing modules.
+    // Without these settings k6 sends a usage report to its developers, and downloads missing modules.
     K6_NO_USAGE_REPORT: 'true',
     K6_AUTO_EXTENSION_RESOLUTION: 'false',
-    // Its garbage collector takes a fifth of its CPU otherwise; this is paid for in memory.
+    // With Go's default, garbage collection takes a fifth of k6's processor time. 400 uses more memory instead.
     GOGC: process.env.GOGC ?? '400',
     ...(dashboardPort === null
       ? {}
@@ -102,7 +102,10 @@ function environment(dashboardPort: number | null): Readonly<Record<string, stri
   };
 }
 
-/** The dashboard of load tests shows these quantiles. Without stale markers the last figures of a run stay for minutes. */
+/**
+ * The settings that send figures to Prometheus. The dashboard of load tests shows these quantiles. Without stale
+ * markers, the last figures of a run stay visible for minutes.
+ */
 function pushing(push: K6Options['push']): Readonly<Record<string, string>> {
   if (push === undefined) return {};
   return {

@@ -12,35 +12,38 @@ export interface YcsbOptions {
   readonly phase: YcsbPhase;
   /** Arguments of YCSB's client: -P FILE, -p NAME=VALUE, -threads N, -target N, -s. */
   readonly args: readonly string[];
-  /** The API's token, where it has one. */
+  /** The bearer token of the API. Default: none. */
   readonly token?: string;
-  /** Receives standard output; standard error then goes to that of this process. Default: nothing is shown. */
+  /**
+   * Receives standard output. Standard error then goes to the standard error of this process. Default: no output is
+   * shown.
+   */
   readonly output?: (text: string) => void;
 }
 
 /** YCSB's text summary. */
 export interface YcsbResult {
-  /** The process's exit code; YCSB ends with 0 whatever the operations came to. */
+  /** The exit code of the process. YCSB ends with 0 even if operations failed. */
   readonly exitCode: number;
-  /** What it said on standard error, the end of it, unless that went there. */
+  /** The last 64 KiB of standard error. Empty if `output` is set. */
   readonly log: string;
   /** Operations per second. */
   readonly throughput: number;
-  /** By operation: READ, UPDATE, ..., VERIFY, CLEANUP, and READ-FAILED and the like. */
+  /** By operation: READ, UPDATE, ..., VERIFY, CLEANUP, and failures such as READ-FAILED. */
   readonly operations: Readonly<Record<string, YcsbOperation>>;
 }
 
 export interface YcsbOperation {
   readonly count: number;
-  /** How many ended how: OK, NOT_FOUND, ERROR, ... */
+  /** Number of operations by outcome: OK, NOT_FOUND, ERROR, ... */
   readonly returns: Readonly<Record<string, number>>;
-  /** All else that is said of it, by YCSB's names, such as `AverageLatency(us)`. */
+  /** All other figures, by YCSB's names, such as `AverageLatency(us)`. */
   readonly figures: Readonly<Record<string, number>>;
 }
 
 /**
- * Runs YCSB's own client (site.ycsb.Client 0.17.0, fetched once) through Tidegauge's HTTP API. Where the API listens
- * is `-p tidegauge.url=...`.
+ * Runs YCSB's own client (site.ycsb.Client 0.17.0, downloaded once) against Tidegauge's HTTP API. The argument
+ * `-p tidegauge.url=...` sets the address of the API.
  */
 export async function runYcsb(options: YcsbOptions): Promise<YcsbResult> {
   const { java, classPath } = await compileWithYcsb(BINDING);
@@ -51,7 +54,7 @@ export async function runYcsb(options: YcsbOptions): Promise<YcsbResult> {
     command: java,
     args: [...jvm, '-db', 'tidegauge.TidegaugeClient', PHASES[options.phase], ...options.args],
     stderr: options.output === undefined ? 'pipe' : 'inherit',
-    // A token in the environment of this process is not for YCSB.
+    // YCSB must not inherit a token from the environment of this process.
     env: { API_TOKEN: options.token },
     onOutput(part, stream) {
       if (stream === 'stderr') {
@@ -67,7 +70,7 @@ export async function runYcsb(options: YcsbOptions): Promise<YcsbResult> {
   return { exitCode: code ?? 1, log, ...parseSummary(text) };
 }
 
-/** YCSB's text summary: lines of `[READ], Operations, 500`. */
+/** Parses YCSB's text summary: lines such as `[READ], Operations, 500`. */
 export function parseSummary(text: string): Pick<YcsbResult, 'throughput' | 'operations'> {
   const figures = new Map<string, Map<string, number>>();
   for (const [, operation, name, value] of text.matchAll(/^\[([^\]]+)\], ([^,]+), (-?[\d.E]+|NaN)\s*$/gm)) {

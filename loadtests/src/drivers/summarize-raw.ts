@@ -11,7 +11,7 @@ const NAMES = {
   readModifyWrite: 'READ-MODIFY-WRITE',
 } as const;
 
-/** The figures of the raw driver in the shape of k6's. */
+/** Converts the figures of the raw driver to the format of k6's figures. */
 export function summarizeRaw(block: RecordBlock): Summary {
   const operations: Record<string, OperationSummary> = {};
   for (const [type, outcomes] of block.outcomes) {

@@ -17,7 +17,10 @@ export function deviceItems(api: string, client: HttpClient, count: number): Ite
   };
 }
 
-/** Devices of the fleet, each with as many readings, the newest of which is stored last. */
+/**
+ * Devices of the fleet, each with `readings` readings. A device's newest reading is stored last, so its presence shows
+ * that the device is complete.
+ */
 export function readingItems(api: string, client: HttpClient, devices: number, readings: number): Items {
   return {
     name: `devices with ${readings} readings each`,

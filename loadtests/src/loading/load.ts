@@ -4,15 +4,15 @@ import { outcomeOf } from '../operations/outcome.ts';
 import { Progress } from './progress.ts';
 
 /**
- * Items are loaded in batches. A batch starts when the previous one is complete, so an existing item shows that all
- * stretches before its own are, and a load that was cut off goes on without a note of how far it came.
+ * Size of a batch. A batch starts when the previous one is complete. An existing item therefore shows that all batches
+ * before its own are complete, and an interrupted load can continue without a record of its progress.
  */
 const STRETCH = 1000;
 const ATTEMPTS = 4;
 const PAUSE_MS = 250;
 const SAMPLES = 20;
 
-/** What is to be there before a run, by numbers from 0 on. */
+/** Items that must exist before a run. They are numbered from 0. */
 export interface Items {
   readonly name: string;
   readonly count: number;
@@ -21,7 +21,7 @@ export interface Items {
 }
 
 export interface Loaded {
-  /** Those that were there already. */
+  /** Items that existed already. */
   readonly found: number;
   readonly inserted: number;
   readonly perSecond: number;
@@ -30,7 +30,7 @@ export interface Loaded {
 /** The store does not contain what a run reads. */
 export class NotLoadedError extends Error {}
 
-/** Inserts what is not there yet, `threads` at once, showing how far it is. */
+/** Inserts the missing items, `threads` at once, and shows the progress. */
 export async function load(items: Items, threads: number, signal: AbortSignal): Promise<Loaded> {
   const { name, count, isThere, insert } = items;
   const stretches = Math.ceil(count / STRETCH);
@@ -46,7 +46,8 @@ export async function load(items: Items, threads: number, signal: AbortSignal): 
       while (next < end && !stopped) {
         signal.throwIfAborted();
         const number = next++;
-        // These may have some, the next one where its first item was late. They are left as they are.
+        // The first batch to load may be partly loaded. So may the next one, if only its first item is missing. Items
+        // that exist stay unchanged.
         if (stretch <= first + 1 && (await isThere(number))) found += 1;
         else await insert(number);
         progress.at(++done);
@@ -63,7 +64,7 @@ export async function load(items: Items, threads: number, signal: AbortSignal): 
   return { found, inserted: count - found, perSecond: progress.end(count) };
 }
 
-/** The last stretch that was begun: all before it are whole. 0 when none was. */
+/** The number of the last batch that was started. All batches before it are complete. 0 if none was started. */
 export async function firstToLoad(
   stretches: number,
   isBegun: (stretch: number) => Promise<boolean>,
@@ -77,7 +78,11 @@ export async function firstToLoad(
   return begun;
 }
 
-/** @throws {NotLoadedError} when one of some twenty items, the first and the last among them, is not there */
+/**
+ * Checks that a sample of about twenty items exists, with the first and the last one.
+ *
+ * @throws {NotLoadedError} when one of them does not exist
+ */
 export async function requireLoaded({ name, count, isThere }: Items): Promise<void> {
   for (let sample = 0; sample < SAMPLES; sample += 1) {
     const number = Math.round((sample * (count - 1)) / (SAMPLES - 1));
@@ -88,9 +93,10 @@ export async function requireLoaded({ name, count, isThere }: Items): Promise<vo
 }
 
 /**
- * Retries a few times while the store is unavailable.
- * @param fine outcomes beside OK that are as good
- * @throws {Error} with the way to continue
+ * Sends a request, and retries it up to three times while the store is unavailable.
+ *
+ * @param fine outcomes that count as success, in addition to OK
+ * @throws {Error} when the request fails; the message explains how to continue
  */
 export async function insist(what: string, send: () => Promise<HttpAnswer>, ...fine: string[]) {
   for (let attempt = 1; ; attempt += 1) {

@@ -13,7 +13,7 @@ export class Progress {
   readonly #begun = performance.now();
   #shown = this.#begun;
 
-  /** @param skipped items that were done before; they do not count for the rate */
+  /** @param skipped items that existed before the start; they do not count for the rate */
   constructor(what: string, total: number, skipped = 0) {
     this.#what = what;
     this.#total = total;

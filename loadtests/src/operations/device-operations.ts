@@ -13,7 +13,7 @@ export interface DeviceOperation {
 
 const PAGE = 1000;
 
-/** What one thread does to the register of devices: read one by name, read those of a year, change those of a year. */
+/** The operations of one thread on the device register: read one by name, read or update all devices of one year. */
 export class DeviceOperations {
   readonly #random: { below(bound: number): number; double(): number };
   readonly #part: DevicesPart;

@@ -1,4 +1,4 @@
-/** The devices and readings that `devices` and `queries` ask for: each follows from its number, in Node and in k6. */
+/** The devices and readings of the profiles `devices` and `queries`. Node and k6 compute each from its number. */
 
 const YEARS = 35;
 const FIRST_YEAR = 1990;
@@ -17,16 +17,16 @@ const CITIES = [
 const KINDS = ['boiler', 'tide-gauge', 'weather', 'meter', 'pump'] as const;
 
 export const METRIC = 'temperature';
-/** 2026-01-01T00:00:00Z, milliseconds; readings of a device are a minute apart. */
+/** 2026-01-01T00:00:00Z, in milliseconds. The readings of a device are one minute apart. */
 const START_MS = 1_767_225_600_000;
 const STEP_MS = 60_000;
 
-/** Device names begin with it, so that a run meets nobody else's. */
+/** The name of a device. All names start with `fleet/`, so a run does not touch devices of other programs. */
 export function deviceName(number: number): string {
   return `fleet/d${number}`;
 }
 
-/** One device in 35 is of each year. */
+/** The year of a device. Each of the 35 years has the same share of devices. */
 export function deviceYear(number: number): number {
   return FIRST_YEAR + (number % YEARS);
 }
@@ -36,7 +36,7 @@ export function deviceDocument(number: number): object {
   return { site: `site-${number % 100}`, city, kind: KINDS[number % KINDS.length], year: deviceYear(number) };
 }
 
-/** When reading `index` of a device was made, ISO 8601. */
+/** The time of a device's reading `index`, ISO 8601. */
 export function readingTime(index: number): string {
   return new Date(START_MS + index * STEP_MS).toISOString();
 }
@@ -45,7 +45,7 @@ export function readingValue(device: number, index: number): number {
   return ((device * 31 + index * 7) % 1000) / 10;
 }
 
-/** A year that devices have, from a number in [0, 1). */
+/** Maps a number in [0, 1) to one of the devices' years. */
 export function yearAt(draw: number): number {
   return FIRST_YEAR + Math.floor(draw * YEARS);
 }

@@ -1,4 +1,4 @@
-/** How an operation ended, mostly in the words of YCSB's `Status`; `Return=` in the summary. */
+/** The outcomes of an operation, mostly named as in YCSB's `Status`. The summary shows them as `Return=`. */
 export const OUTCOMES = [
   'OK',
   'NOT_FOUND',
@@ -29,10 +29,10 @@ const BY_STATUS: Readonly<Record<number, Outcome>> = {
   504: 'TIMEOUT',
 };
 
-/** k6's code for "request timeout"; its other codes without a status are about the connection. */
+/** k6's error code for "request timeout". Its other codes without an HTTP status are errors of the connection. */
 const K6_TIMEOUT = 1050;
 
-/** What an HTTP status means; 0, where there was no answer, goes by k6's error code. */
+/** The outcome for an HTTP status. Status 0 means no response; k6's error code then decides. */
 export function outcomeOf(status: number, k6ErrorCode = 0): Outcome {
   if (status === 0) return k6ErrorCode === K6_TIMEOUT ? 'TIMEOUT' : 'CONNECTION';
   if (status >= 200 && status < 300) return 'OK';

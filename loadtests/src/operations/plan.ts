@@ -1,6 +1,6 @@
 import type { RecordWorkload } from '@tidegauge/workload';
 
-/** What a run of k6 does, from `npm run loadtest` to the scripts in loadtests/k6. Plain data. */
+/** The plan of a run of k6. `npm run loadtest` passes it to the scripts in loadtests/k6 as plain data. */
 export interface Plan {
   readonly parts: readonly Part[];
   readonly seed: number;
@@ -10,7 +10,7 @@ export interface Plan {
   readonly thresholds: Readonly<Record<string, readonly string[]>>;
 }
 
-/** One of k6's scenarios; those of a plan run side by side. */
+/** One scenario of k6. All scenarios of a plan run at the same time. */
 export type Part = RecordsPart | IngestPart | DevicesPart | QueriesPart;
 
 export interface RecordsPart {
@@ -19,21 +19,21 @@ export interface RecordsPart {
   readonly workload: RecordWorkload;
 }
 
-/** Readings over MQTT; each thread is a connection with its own devices. */
+/** Readings over MQTT. Each thread is a connection with its own devices. */
 export interface IngestPart {
   readonly profile: 'ingest';
   readonly model: Model;
   readonly devices: number;
   readonly qos: 0 | 1 | 2;
-  /** First segment of the devices' names, and stamp of the readings: nobody else's. */
+  /** First segment of the devices' names, and `boot` of the readings. Unique to the run. */
   readonly run: string;
-  /** Threads subscribe to what they publish and wait for it. */
+  /** Threads subscribe to their own messages and wait for them. */
   readonly receive: boolean;
 }
 
 export type DeviceOperationType = 'selectOne' | 'selectSome' | 'updateSome';
 
-/** The register of devices: read one, read those of a year, change those of a year. */
+/** The device register: read one device, read all of a year, update all of a year. */
 export interface DevicesPart {
   readonly profile: 'devices';
   readonly model: Model;
@@ -47,11 +47,11 @@ export interface QueriesPart {
   readonly profile: 'queries';
   readonly model: Model;
   readonly devices: number;
-  /** Of each device. */
+  /** Number of readings of each device. */
   readonly readings: number;
   /** Percent of the devices and of the time that queries cover. */
   readonly share: number;
-  /** 1 to 10; null: any of them. */
+  /** Number of the only query to run, 1 to 10. null: all of them, at random. */
   readonly query: number | null;
 }
 
@@ -63,17 +63,21 @@ export interface Broker {
   readonly ca: string | null;
 }
 
-/** Threads take the next operation when the last has ended, or when its time has come (`rate`, over all threads). */
+/**
+ * A thread starts its next operation when the previous one has ended. With `rate`, it also waits until the operation is
+ * scheduled.
+ */
 export interface ClosedModel {
   readonly kind: 'closed';
   readonly threads: number;
-  /** Over all threads; null: until time is up. */
+  /** Number of operations over all threads. null: until `durationMs` has passed. */
   readonly operations: number | null;
   readonly durationMs: number | null;
+  /** Operations per second over all threads. null: no limit. */
   readonly rate: number | null;
 }
 
-/** Operations begin when their time has come, whatever became of those before; at most `threads` at once. */
+/** Operations start on schedule, even if earlier ones have not ended. At most `threads` run at once. */
 export interface OpenModel {
   readonly kind: 'open';
   readonly threads: number;
@@ -81,7 +85,7 @@ export interface OpenModel {
   readonly stages: readonly Stage[];
 }
 
-/** From the rate before to this one, linearly. */
+/** A linear change from the previous rate to this one. */
 export interface Stage {
   readonly rate: number;
   readonly durationMs: number;

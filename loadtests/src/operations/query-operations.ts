@@ -2,16 +2,16 @@ import { seeded } from '../../../packages/workload/src/index.ts';
 import { deviceName, METRIC, readingTime, yearAt } from './fleet.ts';
 import type { QueriesPart } from './plan.ts';
 
-/** Ten reads, from one row to an aggregate over a group of devices; `QUERY-1` and so on in the summary. */
+/** Number of queries, from a read of one row to an aggregate over a group of devices. The summary shows `QUERY-1` etc. */
 export const QUERY_COUNT = 10;
 const GROUP = 20;
 
-/** Requests to make one after the other: the next ones may need what the last one answered. */
+/** Sends the requests of a query one after the other. A request can depend on the previous response. */
 export type Query = (get: (path: string) => string | null) => void;
 
 /**
- * The queries of one thread. They ask for the first `share` of the devices and of the time that was loaded, so that
- * the same store is measured from a part that fits memory to all of it.
+ * The queries of one thread. They read only the first `share` percent of the devices and of the loaded time. So the
+ * same store can be measured with a share that fits in memory, and with all of its data.
  */
 export class Queries {
   readonly #random: { below(bound: number): number; double(): number };
@@ -26,7 +26,7 @@ export class Queries {
     this.#only = query;
   }
 
-  /** Its number, from 1 on, and what it does. */
+  /** The next query and its number, from 1. */
   next(): readonly [number: number, query: Query] {
     const number = this.#only ?? 1 + this.#random.below(QUERY_COUNT);
     return [number, this.#query(number)];
@@ -76,7 +76,7 @@ export class Queries {
     return Array.from({ length: GROUP }, () => asDevice(this.#device())).join('&');
   }
 
-  /** Sixty readings' time, anywhere in the share. */
+  /** A random time range of sixty readings within the share. */
   #hour(): string {
     const first = this.#random.below(Math.max(1, this.#readings - 60));
     return `from=${readingTime(first)}&to=${readingTime(first + 60)}`;

@@ -7,9 +7,12 @@ export interface ReadingMessage {
   readonly payload: string;
 }
 
-/** What a thread publishes: its devices in turn, each with its next `seq`, so that ingest's ledger finds any gap. */
+/**
+ * The messages that a thread publishes. Its devices take turns, and each reading has its device's next `seq`, so that
+ * the ledger of ingest shows every gap.
+ */
 export class ReadingsStream {
-  /** Matches all topics of this thread and no other's. */
+  /** A topic filter for all topics of this thread, and no others. */
   readonly filter: string;
   readonly #topics: readonly string[];
   readonly #boot: string;
@@ -26,7 +29,10 @@ export class ReadingsStream {
     this.#random = seeded(seed, thread);
   }
 
-  /** @param now microseconds since the epoch; a clock of milliseconds will do, for no two readings have one time */
+  /**
+   * @param now microseconds since the epoch. A clock of milliseconds is sufficient, because each reading is at least
+   *   one microsecond later than the previous one.
+   */
   next(now: number): ReadingMessage {
     const number = this.#number++;
     this.#time = Math.max(now, this.#time + 1);

@@ -1,15 +1,15 @@
 import type { Values } from '@tidegauge/workload';
 
-/** Where the API has records. */
+/** The URLs of records in the API. */
 export interface RecordsHttp {
   readonly table: string;
   record(key: string): string;
-  /** Of these fields only; null: of all. */
+  /** The URL of a record with only these fields. null: all fields. */
   fields(key: string, fields: readonly string[] | null): string;
   scan(start: string, count: number, fields: readonly string[] | null): string;
 }
 
-/** One place for the load phase in Node and the scripts in k6, which is why nothing of Node is used. */
+/** Builds the URLs for the load phase in Node and for the scripts in k6. It therefore uses no module of Node. */
 export function recordsHttp(api: string, table: string): RecordsHttp {
   const base = `${api}/v1/records/${encodeURIComponent(table)}`;
   const record = (key: string): string => `${base}/${encodeURIComponent(key)}`;
@@ -28,7 +28,7 @@ export function recordBody(values: Values): string {
   return JSON.stringify({ fields: values });
 }
 
-/** The fields of a record that was read. */
+/** Reads the fields of a record from the body of a response. */
 export function recordFields(body: string): Values {
   return (JSON.parse(body) as { readonly fields: Values }).fields;
 }

@@ -11,7 +11,7 @@ import {
 import type { Profile } from './profile.ts';
 import { COMMON_SETTINGS, mistake, modelOf } from './settings.ts';
 
-/** Each message's time is kept. */
+/** The limit bounds memory: the own driver stores the latency of each message. */
 const MAX_OWN_MESSAGES = 10_000_000;
 
 export const INGEST_SETTINGS = defineConfig({
@@ -33,7 +33,7 @@ export const INGEST_SETTINGS = defineConfig({
 
 export type IngestConfig = Config<typeof INGEST_SETTINGS>;
 
-/** Readings over MQTT into ingest, whose ledger has to agree with what was acknowledged. */
+/** Publishes readings over MQTT to ingest, and compares the ledger of ingest with the acknowledged messages. */
 export const ingestProfile: Profile<typeof INGEST_SETTINGS, IngestPart> = {
   summary: 'Readings over MQTT into a store, checked against the ledger.',
   settings: INGEST_SETTINGS,
@@ -89,7 +89,7 @@ export function ingestPart(config: IngestConfig): IngestPart {
   };
 }
 
-/** The publisher of the benches, whose figures take the shape of k6's. */
+/** Publishes with the benchmarks' publisher, and converts its figures to the format of k6's. */
 async function publishOurselves({ url }: Broker, { model, devices, run }: IngestPart): Promise<Summary> {
   const { operations, durationMs, rate } = model as Extract<IngestPart['model'], { kind: 'closed' }>;
   const count = operations ?? Math.floor((durationMs! / 1000) * rate!);

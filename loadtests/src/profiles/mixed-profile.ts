@@ -25,7 +25,7 @@ interface Parts {
   readonly queries: QueriesPart;
 }
 
-/** Publishes readings over MQTT while others are queried over HTTP. */
+/** Publishes readings over MQTT, and at the same time queries loaded readings over HTTP. */
 export const mixedProfile: Profile<typeof SETTINGS, Parts> = {
   summary: 'Ingest and queries at once.',
   settings: SETTINGS,

@@ -4,19 +4,19 @@ import type { Summary } from '../results/summary.ts';
 import type { Closers } from '../targets/closers.ts';
 import type { CommonConfig } from './settings.ts';
 
-/** What a profile is given to prepare with. */
+/** The arguments of `Profile.prepare`. */
 export interface Preparation {
   readonly closers: Closers;
   readonly signal: AbortSignal;
-  /** A line to the person who waits. */
+  /** Shows a line to the user. */
   readonly say: (line: string) => void;
 }
 
-/** A plan without what is the same for all profiles, and what is left to do when it has been run. */
+/** The part of a plan that a profile defines, and the steps that the profile runs itself. */
 export interface Prepared extends Pick<Plan, 'parts' | 'api' | 'broker'> {
-  /** Does without k6. */
+  /** Runs the operations without k6. */
   readonly drive?: () => Promise<Summary>;
-  /** Checks what the run has left behind. */
+  /** Checks the result of the run, such as the stored readings. */
   readonly verify?: (summary: Summary) => Promise<Pick<Summary, 'facts' | 'failures'>>;
 }
 
@@ -26,13 +26,13 @@ export interface Profile<S extends Schema, T = unknown> {
   readonly settings: S;
   /** The script in loadtests/k6. */
   readonly script: string;
-  /** Takes `-p name=value`. */
+  /** The profile accepts `-p name=value`. */
   readonly takesProperties: boolean;
   /**
-   * Finds every mistake that can be found before anything is started.
+   * Checks the options before anything is started.
    * @throws {ConfigError | WorkloadError}
    */
   check(config: Config<S> & CommonConfig, properties: Readonly<Record<string, string>>): T;
-  /** Starts what is missing and fills it; resolves to what k6 is to do, or null when that was all. */
+  /** Starts the missing servers and loads the data. Resolves to the plan for k6, or null if there is nothing to run. */
   prepare(config: Config<S> & CommonConfig, checked: T, preparation: Preparation): Promise<Prepared | null>;
 }

@@ -47,7 +47,7 @@ export function queriesPart(config: Config<typeof QUERY_SETTINGS>): Omit<Queries
   return { profile: 'queries', devices, readings, share, query };
 }
 
-/** All parts of the application over a store: readings enter through ingest, and queries go through the API. */
+/** Starts all parts of the application on a store: ingest writes the readings, and the API serves the queries. */
 export async function provideStack(store: string, closers: Closers) {
   const nothing = { broker: null, brokerUser: null, brokerPassword: null, brokerCa: null, ingest: null };
   const ingest = await provideIngest({ ...nothing, store }, closers);

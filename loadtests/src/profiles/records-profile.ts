@@ -103,7 +103,7 @@ async function driveRaw(url: string, { workload, model }: RecordsPart, seed: num
   }
 }
 
-/** One of ours by its letter, or a file in YCSB's format. */
+/** Reads a workload: one of Tidegauge's, by its letter, or a file in YCSB's format. */
 export function readWorkload(name: string, overrides: Readonly<Record<string, string>>): RecordWorkload {
   const ours = /^[a-gi]$/i.test(name);
   const file = ours
@@ -123,8 +123,8 @@ export function readWorkload(name: string, overrides: Readonly<Record<string, st
 }
 
 /**
- * YCSB passes by a property that it does not know, so that a misspelt one runs another workload than the one that
- * was meant. Names with a dot are of other stores' bindings, unless they nearly are one of YCSB's.
+ * Refuses an unknown property. YCSB ignores unknown properties, so that a misspelt one runs a different workload.
+ * A name with a dot belongs to the binding of another store, and is accepted unless it resembles one of YCSB's names.
  */
 function refuseUnknown(file: string, property: string): void {
   if (YCSB_PROPERTIES.includes(property)) return;

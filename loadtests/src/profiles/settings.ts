@@ -137,7 +137,7 @@ export const API_SETTINGS = defineConfig({
 
 export type CommonConfig = Config<typeof COMMON_SETTINGS>;
 
-/** How fast and how long, from the options and the workload's own operation count. */
+/** The rate and the length of the run, from the options and the operation count of the workload. */
 export function modelOf(config: CommonConfig, workloadOperations: number | null): Model {
   const { threads, rate, ramp } = config;
   const durationMs = config.duration === null ? null : config.duration * 1000;

@@ -3,7 +3,7 @@ import { arch, availableParallelism, cpus, release, totalmem, type } from 'node:
 import { runProgramSync } from '@tidegauge/process';
 import { ROOT } from '../../../scripts/setup.js';
 
-/** The machine that measures, for the files of figures. */
+/** A description of this machine, for files of figures. */
 export function machine() {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
@@ -15,7 +15,7 @@ export function machine() {
   };
 }
 
-/** What was measured, and when: the version of Tidegauge, its commit, and whether files differ from the commit. */
+/** The time of the measurement, the version of Tidegauge, its commit, and whether files differ from the commit. */
 export function provenance() {
   const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as { version: string };
   return { date: new Date().toISOString(), version, ...commit() };
@@ -27,7 +27,7 @@ function commit(): { readonly commit: string | null; readonly modified: boolean 
   try {
     return { commit: git('rev-parse', 'HEAD'), modified: git('status', '--porcelain', '-uno') !== '' };
   } catch {
-    // The copy has no history, or git is not installed.
+    // This copy has no git history, or git is not installed.
     return { commit: null, modified: null };
   }
 }

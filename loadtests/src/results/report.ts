@@ -24,7 +24,7 @@ export function report(plan: Plan, summary: Summary, files: ReportFiles): void {
     writeFileSync(files.json, `${JSON.stringify(documentOf(plan, summary, files), null, 2)}\n`);
 }
 
-/** Whether operations had a time to begin at, other than the end of the one before. */
+/** Whether operations had a scheduled start. Otherwise an operation starts when the previous one ends. */
 export function isScheduled({ parts }: Plan): boolean {
   return parts.some(({ model }) => model.kind === 'open' || model.rate !== null);
 }
@@ -33,7 +33,7 @@ function documentOf({ seed, parts, thresholds }: Plan, summary: Summary, files: 
   const { store = null, api = null } = files;
   return {
     ...provenance(),
-    // With an API that runs already, its store is not known here.
+    // The store of an API that was already running is not available here.
     store: store === null || api !== null ? null : maskUrl(store),
     api: api === null ? null : maskUrl(api),
     valid: summary.invalid.length === 0,

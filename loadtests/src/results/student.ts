@@ -6,8 +6,8 @@ export interface Estimate {
 }
 
 /**
- * The mean of independent values that are about normal, such as differences between paired blocks, with Student's
- * interval. Of a single value the interval is infinite; NaN of nothing.
+ * The mean and Student's confidence interval of independent values with an approximately normal distribution, such as
+ * the differences between paired blocks. The interval of a single value is infinite. NaN for no values.
  */
 export function estimate(values: readonly number[]): Estimate {
   const count = values.length;
@@ -18,7 +18,7 @@ export function estimate(values: readonly number[]): Estimate {
   return { mean, low: mean - half, high: mean + half };
 }
 
-/** The value that Student's t is below with probability `p` (0.5 to 1, exclusive), for whole degrees of freedom. */
+/** The quantile `p` (0.5 to 1, exclusive) of Student's t distribution, for whole degrees of freedom. */
 export function studentQuantile(p: number, degrees: number): number {
   let low = 0;
   let high = 1;
@@ -32,8 +32,9 @@ export function studentQuantile(p: number, degrees: number): number {
 }
 
 /**
- * P(T > t) for t >= 0, half of the incomplete beta function I_x(degrees / 2, 1 / 2), x = degrees / (degrees + t^2), by the
- * finite sums for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+ * P(T > t) for t >= 0. This is half of the incomplete beta function I_x(degrees / 2, 1 / 2) with
+ * x = degrees / (degrees + t^2). It uses the finite sums for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
+ * and 26.7.4).
  */
 export function studentTail(t: number, degrees: number): number {
   const angle = Math.atan(t / Math.sqrt(degrees));

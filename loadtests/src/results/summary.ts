@@ -1,7 +1,7 @@
 import type { Latency } from '@tidegauge/test-support/latency';
 import { OUTCOMES, type Outcome } from '../operations/outcome.ts';
 
-/** Columns that k6 is to compute of each trend. */
+/** The statistics that k6 computes for each trend. */
 export const TREND_COLUMNS = [
   'count',
   'avg',
@@ -14,10 +14,10 @@ export const TREND_COLUMNS = [
   'p(99.9)',
 ] as const;
 
-/** k6's counter of operations that succeeded; those within others count with these only. */
+/** k6's counter of operations that succeeded. An operation within another one is not counted separately. */
 export const DONE = 'operations_done';
 
-/** What k6 gives handleSummary, as far as it is read here. The same in k6 1 and 2. */
+/** The part of k6's handleSummary data that is read here. It is the same in k6 1 and 2. */
 export interface K6Summary {
   readonly state: { readonly testRunDurationMs: number };
   readonly metrics: Readonly<Record<string, K6Metric>>;
@@ -28,18 +28,18 @@ export interface K6Metric {
   readonly thresholds?: Readonly<Record<string, { readonly ok: boolean }>>;
 }
 
-/** Operations that our MQTT module times itself. */
+/** Operations that the MQTT module of loadtests/k6-mqtt measures, with the names of its metrics. */
 const MEASURED_BY: Readonly<Record<string, string>> = {
   publish: 'mqtt_publish_ack',
   receive: 'mqtt_publish_receive',
 };
 
 export interface OperationSummary {
-  /** Of operations that succeeded, from their actual start. */
+  /** Latency of the operations that succeeded, from their actual start. */
   readonly latency: Latency | null;
-  /** Of the same, from the moment they should have begun. */
+  /** Latency of the same operations, from their scheduled start. */
   readonly intended: Latency | null;
-  /** Of those that did not. */
+  /** Latency of the operations that failed. */
   readonly failed: Latency | null;
   readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
 }
@@ -50,19 +50,19 @@ export interface Summary {
   readonly throughput: number;
   /** By YCSB's name: READ, READ-MODIFY-WRITE, ... */
   readonly operations: Readonly<Record<string, OperationSummary>>;
-  /** What was found beside it, by section and measure: `{ LEDGER: { Stored: 1000 } }`. */
+  /** Other results, by section and measure: `{ LEDGER: { Stored: 1000 } }`. */
   readonly facts: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Iterations that k6 could not begin in time, for want of threads. */
+  /** Iterations that k6 could not start in time, because no thread was free. */
   readonly dropped: number;
-  /** Why the figures say nothing about the store; empty for a valid run. */
+  /** Reasons why the run is invalid: its figures do not describe the store. Empty for a valid run. */
   readonly invalid: readonly string[];
-  /** What was measured properly, and is not as it should be. */
+  /** Failures that a valid run found, such as failed operations and crossed thresholds. */
   readonly failures: readonly string[];
 }
 
 /**
- * Reads k6's figures. A run is invalid when k6 could not keep to its schedule (`open`), or did nothing; it fails
- * when operations did, or a threshold was crossed.
+ * Summarizes k6's figures. A run is invalid when k6 could not keep its schedule (`open`), or when no operation
+ * succeeded. A run fails when an operation failed or a threshold was crossed.
  */
 export function summarize(data: K6Summary, open: boolean): Summary {
   const operations = operationsOf(data.metrics);

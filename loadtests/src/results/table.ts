@@ -4,7 +4,7 @@ const LINES = ['top', 'bottom', 'left', 'right', 'mid'].flatMap((edge) => [edge,
 const CORNERS = ['top-left', 'top-right', 'bottom-left', 'bottom-right'];
 const NO_BORDERS = Object.fromEntries([...LINES, ...CORNERS].map((part) => [part, '']));
 
-/** Rows as text in columns, two spaces apart: the first column aligned left, the others right. */
+/** Formats rows as text in columns, two spaces apart. The first column is aligned left, the others right. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const columns = Array.from({ length: Math.max(...rows.map((row) => row.length)) }, (_, column) => column);
   const table = new Table({
@@ -20,7 +20,7 @@ export function textTable(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-/** 12345.6 as `12,346`; a value below 100 has one decimal digit. */
+/** Formats 12345.6 as `12,346`. A value below 100 has one decimal digit. */
 export function showNumber(value: number): string {
   const digits = Math.abs(value) < 100 ? 1 : 0;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });

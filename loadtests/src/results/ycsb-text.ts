@@ -12,8 +12,9 @@ const PERCENTILES = [
 type Line = readonly [section: string, measure: string, value: number];
 
 /**
- * The summary in the lines of YCSB's text exporter (`[READ], AverageLatency(us), 812.4`), so that what reads those
- * reads these. [Intended-READ] is there when the run had a schedule, as with YCSB's measurement.interval=both.
+ * Formats the summary in lines of YCSB's text exporter (`[READ], AverageLatency(us), 812.4`), so that programs that
+ * read YCSB's output can read it. [Intended-READ] is included when the run had a schedule, as with YCSB's
+ * measurement.interval=both.
  */
 export function ycsbText(summary: Summary, scheduled: boolean): string {
   return ycsbLines(summary, scheduled)
@@ -21,7 +22,7 @@ export function ycsbText(summary: Summary, scheduled: boolean): string {
     .join('');
 }
 
-/** The same as comma-separated values, a line each. */
+/** Formats the summary as comma-separated values, one per line. */
 export function csvText(summary: Summary, scheduled: boolean): string {
   const rows = ycsbLines(summary, scheduled).map(
     (line) => `${line.slice(0, 2).join(',')},${show(line[2])}\n`,
@@ -72,7 +73,7 @@ function latencyLines(section: string, latency: Latency | null): Line[] {
   ];
 }
 
-/** Whole numbers as they are, others with up to three decimals. */
+/** Formats whole numbers without decimals, and other numbers with up to three. */
 function show(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
 }

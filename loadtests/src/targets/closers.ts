@@ -1,4 +1,4 @@
-/** Things to stop when a run is over, the last one first. */
+/** Functions that stop servers and remove files at the end of a run. They are called in reverse order. */
 export class Closers {
   readonly #closers: (() => Promise<unknown>)[] = [];
 

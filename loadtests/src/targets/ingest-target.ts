@@ -40,7 +40,7 @@ export function checkIngestTarget(config: IngestTarget & CommonConfig): void {
   checkStore(config.store, config);
 }
 
-/** Broker and ingest, as far as they do not run already. */
+/** Starts a broker and an ingest, unless the options name running ones. */
 export async function provideIngest(config: IngestTarget, closers: Closers) {
   const broker = await provideBroker(config, closers);
   if (config.ingest !== null)
@@ -80,8 +80,8 @@ async function ledgerOf(url: string): Promise<LedgerDocument> {
 }
 
 /**
- * Starts to watch a ledger. When the run is over, waits until it has all that was acknowledged, and reports what has
- * become of it. With QoS 0 nothing is acknowledged and a loss is no failure.
+ * Reads the ledger of ingest before a run. The returned function waits until the ledger contains all acknowledged
+ * readings, and reports how many were stored. With QoS 0 nothing is acknowledged, so a loss is not a failure.
  */
 export async function followLedger(ledger: () => Promise<LedgerDocument>, qos: number) {
   const before = (await ledger()).readings;

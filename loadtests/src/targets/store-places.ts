@@ -12,8 +12,9 @@ const EMBEDDED: Readonly<Record<string, (folder: string, place: string) => strin
 export const STORES: readonly string[] = [...Object.keys(EMBEDDED), ...Object.keys(STORE_SERVERS)];
 
 /**
- * Somewhere to make empty stores of a kind: a temporary folder, or a server from the lab.
- * @throws {Error} with the names there are.
+ * Provides empty stores of one kind: in a temporary folder, or on a server from the lab.
+ *
+ * @throws {Error} for an unknown name; the message lists the valid names
  */
 export async function startStorePlaces(
   name: string,

@@ -11,13 +11,13 @@ import { showNumber } from '../results/table.ts';
 import type { Closers } from './closers.ts';
 import { STORES, startStorePlaces } from './store-places.ts';
 
-/** Whether a store is named by its URL; otherwise it is one of the lab's. */
+/** Whether a store is given by its URL. Otherwise it is the name of a store of the lab. */
 function isStoreUrl(store: string): boolean {
   const scheme = store.slice(0, store.indexOf(':'));
   return store.includes(':') && STORE_SCHEMES.includes(scheme);
 }
 
-/** @throws {ConfigError} for a store that is neither a URL nor one of the lab's, or not on this machine. */
+/** @throws {ConfigError} for a store that is neither a URL nor a store of the lab, or that is on another machine */
 export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'>): void {
   if (isStoreUrl(store)) refuseForeignHosts(store, config);
   else if (!STORES.includes(store)) {
@@ -26,7 +26,7 @@ export function checkStore(store: string, config: Pick<CommonConfig, 'allowHost'
   }
 }
 
-/** The URL of a store: the one given, or an empty one that the lab starts. */
+/** The URL of a store: the given URL, or the URL of an empty store that the lab starts. */
 export async function provideStore(store: string, closers: Closers): Promise<string> {
   if (isStoreUrl(store)) return store;
   const places = await startStorePlaces(store);
@@ -34,7 +34,7 @@ export async function provideStore(store: string, closers: Closers): Promise<str
   return places.create('loadtest');
 }
 
-/** Starts an API on a store as another process. */
+/** Starts an API for a store, in a separate process. */
 export async function provideApi(
   store: string,
   closers: Closers,
@@ -45,7 +45,7 @@ export async function provideApi(
   return api.url;
 }
 
-/** A folder that is removed when the run is over. */
+/** Makes a folder that is removed at the end of the run. */
 export function provideFolder(closers: Closers): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-loadtest-'));
   closers.add(async () => rmSync(folder, { recursive: true, force: true }));
@@ -71,7 +71,7 @@ export function provideClient({ threads, apiToken }: ApiTarget, closers: Closers
 }
 
 /**
- * Loads missing items, or only checks that all items exist.
+ * Loads missing items. With --phase run, only checks that the items exist.
  * @throws {NotLoadedError}
  */
 export async function fill(
