@@ -11,9 +11,9 @@ import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { median } from '../src/results/statistics.ts';
 
 /**
- * `npm run bench:ack`: what each way to acknowledge costs, in turns in one run: on arrival, after the commit into
- * SQLite (synchronous=FULL), and after the fsync of the spool while SQLite is locked; and how fast the spool is
- * brought into the store afterwards.
+ * `npm run bench:ack`: the cost of each way to acknowledge messages, measured in alternation in one run. The ways are:
+ * on arrival, after the commit to SQLite (synchronous=FULL), and after the fsync of the spool while SQLite is locked.
+ * Also measures the rate at which the spool is then replayed into the store.
  */
 const { quick, json } = BENCH_SETTINGS;
 const settings = defineConfig({
@@ -27,10 +27,10 @@ type Way = (typeof WAYS)[number];
 
 interface Trial {
   readonly way: Way;
-  /** From the first publish until all are acknowledged by ingest. */
+  /** The time counts from the first publish until ingest has acknowledged all messages. */
   readonly messagesPerSecond: number;
   readonly cpuMicrosPerMessage: number;
-  /** Out of the spool into the store; null where nothing was spooled, or so little that it was gone at once. */
+  /** Rate of the replay from the spool into the store. null: too few readings were spooled to measure it. */
   readonly replayedPerSecond: number | null;
 }
 
@@ -46,7 +46,7 @@ export const program = defineBench({
     closers.add(() => broker.stop());
     const trials: Trial[] = [];
     for (let round = 0; round < rounds; round++) {
-      // The order turns, so that no way always has the noisier machine.
+      // The order rotates, so that no way of acknowledgement is always measured at a busier time of the machine.
       for (let turn = 0; turn < WAYS.length; turn++) {
         signal.throwIfAborted();
         const way = WAYS[(round + turn) % WAYS.length]!;
@@ -82,7 +82,7 @@ async function measure(
     const lock = way === 'spooled' ? new DatabaseSync(file) : null;
     lock?.exec('begin immediate');
     if (lock !== null) {
-      // The second of patience before the spool is taken is not what is measured.
+      // Ingest starts to spool after the store has been unavailable for a second. This delay must not be measured.
       await publishFromProcess({ port: broker.port, count: 100, devices: 100 });
       await ingest.until(({ readings }) => readings.spooled === 100, 30_000);
     }
@@ -100,7 +100,7 @@ async function measure(
     if (lock !== null) {
       lock.exec('rollback');
       lock.close();
-      // Until ingest has noticed that the store is back, nothing is replayed.
+      // The replay starts after ingest has detected that the store is available again.
       const begin = await ingest.until(({ readings }) => readings.stored > 0, 30_000);
       const replaying = performance.now();
       await ingest.until(({ readings }) => readings.spooled === 0 && readings.inFlight === 0, 300_000);

@@ -14,8 +14,8 @@ import { showNumber, textTable } from '../src/results/table.ts';
 import { checkStore, provideStore } from '../src/targets/targets.ts';
 
 /**
- * `npm run bench:agreement`: YCSB's own client and our k6 profile in turns, through one API, on one table, with the same
- * threads and the same target rate, so that a figure of the one can stand beside a figure of the other.
+ * `npm run bench:agreement`: compares YCSB's own client with the k6 profile `records`. They run in alternation on the
+ * same API and table, with the same threads and the same target rate, to show whether their figures are comparable.
  */
 const SETTINGS = defineConfig({
   ...BENCH_SETTINGS,
@@ -32,7 +32,7 @@ const WORKLOAD = 'a';
 const FILE = fileURLToPath(import.meta.resolve(`@tidegauge/workload/workloads/workload${WORKLOAD}`));
 const PERCENTILES = 'hdrhistogram.percentiles=50,95,99';
 
-/** One run; latencies in microseconds by `READ p50` and the like. */
+/** The figures of one run. Latencies are in microseconds, by names such as `READ p50`. */
 interface Trial {
   readonly throughput: number;
   readonly latencies: Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
-// The least that storing one reading at a time can cost: a timer and one durable SQLite commit, nothing else.
+// The minimum cost of storing one reading at a time: a timer and one durable SQLite commit per reading.
 const [file, perSecond, seconds] = process.argv.slice(2);
 const db = new DatabaseSync(file!);
 db.exec(

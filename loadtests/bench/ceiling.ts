@@ -17,9 +17,9 @@ import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import { startEmptyHandler } from './empty-handler.ts';
 
 /**
- * `npm run bench:ceiling`: what k6 itself can do on this machine. Reads of records by the same script, in turns, from
- * the API over a store and from a handler that answers every request with one and the same record: beyond the rate
- * of the latter a figure is about k6.
+ * `npm run bench:ceiling`: the highest read rate of k6 itself on this machine. The same script reads records from the
+ * API over a store, and, in alternation, from a handler that answers every request with the same record. The rate of
+ * the handler is the limit of k6: no store can be measured above it.
  */
 const THREADS = 16;
 
@@ -42,7 +42,7 @@ interface Trial {
   readonly readsPerSecond: number;
   readonly p50Micros: number;
   readonly p99Micros: number;
-  /** Of the process that answers. */
+  /** Processor time of the process that answers. */
   readonly cpuMicrosPerRead: number;
 }
 
@@ -135,7 +135,7 @@ async function measureReads(
   };
 }
 
-/** Prints the table; gives the medians and the API's share of what k6 reaches. */
+/** Prints the table. Returns the medians, and the API's rate as a share of the rate of the empty handler. */
 function report(trials: Trials, { store, rounds }: Setup) {
   const middle = (of: readonly Trial[]): Trial => ({
     readsPerSecond: median(of.map(({ readsPerSecond }) => readsPerSecond)),

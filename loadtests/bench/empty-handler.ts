@@ -7,7 +7,7 @@ const FIELDS = 10;
 const FIELD_CHARACTERS = 100;
 const READY_MS = 30_000;
 
-/** Starts this file as another process. It answers every request with one record of YCSB's size. */
+/** Starts this file as a separate process. It answers every request with one record of YCSB's size. */
 export async function startEmptyHandler() {
   const handler = startProcess({
     command: process.execPath,
@@ -35,6 +35,6 @@ if (import.meta.main) {
   server.listen(0, '127.0.0.1', () => {
     process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
   });
-  // It ends when its parent ends.
+  // Standard input closes when the parent process ends.
   process.stdin.resume().once('close', () => process.exit());
 }

@@ -9,9 +9,9 @@ import { showNumber, textTable } from '../src/results/table.ts';
 import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
 
 /**
- * `npm run bench:hbase`: our client and the Thrift2 gateway with the client that Thrift generates, side by side on
- * three region servers, calls of each in turns within every round; rows of 1 KB, written to the log of HDFS before
- * a put resolves. All of it shares this machine, so a ratio is more reliable than a rate.
+ * `npm run bench:hbase`: compares this project's HBase client with the Thrift2 gateway and the client that Thrift
+ * generates, on three region servers. Each round measures both. Rows have 1 KB and are in HBase's log on HDFS before a
+ * put resolves. Servers and clients share this machine, so a ratio is more reliable than a rate.
  */
 const { quick, json } = BENCH_SETTINGS;
 const settings = defineConfig({
@@ -24,7 +24,7 @@ const settings = defineConfig({
 interface Setup {
   readonly rounds: number;
   readonly seconds: number;
-  /** Rounds of puts that do not count: a JVM compiles hot code during the first minute. */
+  /** Rounds of puts that do not count, because a JVM compiles hot code during the first minute. */
   readonly warmUp: number;
 }
 
@@ -36,7 +36,7 @@ const SCAN = 50;
 const COLUMN = { family: 'f', qualifier: 'q' } as const;
 const TABLE = 'bench';
 
-/** The same work for both sides. */
+/** The calls that are measured on both sides. */
 interface Side {
   put(number: number): Promise<unknown>;
   get(number: number): Promise<unknown>;
@@ -50,7 +50,7 @@ interface Line {
   readonly concurrency: number;
   readonly ours: Timing;
   readonly gateway: Timing;
-  /** Ours over the gateway's, the median of the rounds, with the extremes. */
+  /** Rate of this project's client divided by that of the gateway: median and extremes of the rounds. */
   readonly ratio: { readonly median: number; readonly least: number; readonly most: number };
 }
 
@@ -94,7 +94,7 @@ async function measure(ours: Side, gateway: Side, { rounds, seconds, warmUp }: S
   for (const operation of ['put', 'get', 'scan', 'multiPut', 'multiGet'] as const) {
     for (const concurrency of [...CONCURRENCY].reverse()) {
       const side = (which: Side) => timeSeconds(seconds, concurrency, (number) => which[operation](number));
-      // Then each kind of call gets one.
+      // The first measurement has the long warm-up. Every other one has one round of warm-up.
       const skip = lines.length === 0 ? warmUp : 1;
       const pairs: { readonly ours: Timing; readonly gateway: Timing }[] = [];
       for (let round = 0; round < skip + rounds; round += 1) {
@@ -126,12 +126,12 @@ function summary(
   return { operation, concurrency, ours: middle('ours'), gateway: middle('gateway'), ratio };
 }
 
-/** Keys in all regions. */
+/** The key of a row. Keys are spread over all regions. */
 function keyAt(index: number): string {
   return `${index % 10}-${String(index).padStart(8, '0')}`;
 }
 
-/** In an order that no cache foresees, the same in every run (Knuth's multiplier). */
+/** Keys in a scattered order that caches cannot predict. The order is the same in every run (Knuth's multiplier). */
 function keyOf(number: number): string {
   return keyAt((Math.imul(number, 2_654_435_761) >>> 0) % ROWS);
 }
@@ -168,7 +168,7 @@ function gatewaySide(client: GatewayClient): Side {
   };
 }
 
-/** A rate means nothing if rows were missing. */
+/** Fails if rows were missing: the rate would then be wrong. */
 function demand(isRight: boolean): void {
   if (!isRight) throw new Error('a call did not return the requested rows');
 }

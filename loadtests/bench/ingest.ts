@@ -17,9 +17,10 @@ import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import { checkStore } from '../src/targets/targets.ts';
 
 /**
- * `npm run bench:ingest`: broker → ingest → store beside ingest without a store and beside MQTT.js with
- * auto-ack and no store, on one broker and one publisher, in turns in one run; then latency at a fixed rate (--rate,
- * messages per second) and the cost of idling. Rates are from the first publish to the last acknowledgement by the consumer.
+ * `npm run bench:ingest`: compares ingest with a store, ingest without a store, and MQTT.js with automatic
+ * acknowledgement and no store. They run in alternation on one broker with one publisher. Then measures the latency at
+ * a fixed rate (--rate, messages per second) and the processor time at 50 messages per second. Rates count from the
+ * first publish to the last acknowledgement by the consumer.
  */
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const IDLE_RATE = 50;
@@ -47,11 +48,11 @@ interface Setup {
   readonly idleSeconds: number;
 }
 
-/** What all trials share. */
+/** Settings and servers that all trials share. */
 interface Bench extends Setup {
   readonly directory: string;
   readonly broker: Mosquitto;
-  /** The URL of a store for a trial: an empty one from the lab, or always the one that was given. */
+  /** The URL of a store for a trial: a new empty store from the lab, or the store that the options name. */
   readonly storeUrl: (label: string) => Promise<string>;
 }
 
@@ -96,11 +97,11 @@ export const program = defineBench({
     closers.add(() => broker.stop());
     const storeUrl = async (label: string) => (places === null ? store : places.create(`bench_${label}`));
     const bench: Bench = { ...setup, directory, broker, storeUrl };
-    // Types are stripped and code is compiled at the first start only. A running service does not pay for it.
+    // Only the first start strips types and compiles code. A running service has no such cost.
     await (await startIngest(bench, 'null:', 'warm-up', {})).stop();
     const trials: Trial[] = [];
     for (let round = 0; round < setup.rounds; round++) {
-      // The order turns, so that no consumer always has the warmer or the noisier machine.
+      // The order rotates, so that no consumer is always measured on a warmer or busier machine.
       for (let turn = 0; turn < CONSUMERS.length; turn++) {
         signal.throwIfAborted();
         const consumer = CONSUMERS[(round + turn) % CONSUMERS.length]!;
@@ -199,7 +200,7 @@ async function peerTrial(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Time from the publisher's stamp to the commit, at a rate that is far from saturation. */
+/** Measures the time from the publisher's timestamp to the commit, at a rate far below saturation. */
 async function latencyTrial(bench: Bench) {
   const { rate, latencySeconds, storeUrl } = bench;
   const ingest = await startIngest(bench, await storeUrl('latency'), 'latency', {});
@@ -213,7 +214,7 @@ async function latencyTrial(bench: Bench) {
   }
 }
 
-/** CPU of ingest with 50 sensors at 1 Hz, beside that of a process which does nothing but commit at that rate. */
+/** Measures the processor time of ingest with 50 sensors at 1 Hz, and of a process that only commits at that rate. */
 async function idleTrial(bench: Bench) {
   const { idleSeconds, storeUrl } = bench;
   const ingest = await startIngest(bench, await storeUrl('idle'), 'idle', {});
@@ -273,7 +274,7 @@ function row(trial: Trial): string {
   return `${trial.consumer.padEnd(18)} ${Math.round(trial.messagesPerSecond).toString().padStart(7)}/s  ${trial.cpuMicrosPerMessage.toFixed(1).padStart(5)} us CPU/message  ${trial.residentMiB.toFixed(0).padStart(4)} MiB${latency}${trial.correct ? '' : '  INCORRECT'}`;
 }
 
-/** Prints the figures; gives the medians, and the rate with a store over that of MQTT.js. */
+/** Prints the figures. Returns the medians, and the rate with a store divided by that of MQTT.js. */
 function report(
   store: string,
   { messages, devices, rounds }: Setup,

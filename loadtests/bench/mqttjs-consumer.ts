@@ -1,7 +1,7 @@
 import { connectAsync } from 'mqtt';
 
-// The peer: MQTT.js as its documentation has it, QoS 1, acknowledged on arrival, nothing stored. It prints a line
-// when subscribed and one with its count when `expected` messages have come.
+// A consumer to compare with: MQTT.js as in its documentation, with QoS 1. It acknowledges on arrival and stores
+// nothing. It prints one line when it has subscribed, and one with the count when it has received `expected` messages.
 const [url, expected] = process.argv.slice(2);
 let received = 0;
 const client = await connectAsync(url!, { protocolVersion: 5, clientId: 'mqttjs-consumer', clean: true });

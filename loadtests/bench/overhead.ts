@@ -18,9 +18,9 @@ import { textTable } from '../src/results/table.ts';
 import { checkStore, provideStore } from '../src/targets/targets.ts';
 
 /**
- * `npm run bench:overhead`: what the application costs. One stream of operations in blocks, each block done on the
- * store itself (raw) and through the HTTP API (app), who is first in turns; so that what the machine or the store does
- * meanwhile falls on both. Each side has its own table with the same records.
+ * `npm run bench:overhead`: the latency that the application adds to the store. A stream of operations is divided into
+ * blocks. Each block runs directly on the store (raw) and through the HTTP API (app). The order alternates, so that
+ * other work of the machine or the store affects both sides. Each side has its own table with the same records.
  */
 const SETTINGS = defineConfig({
   ...BENCH_SETTINGS,
@@ -38,7 +38,7 @@ const SETTINGS = defineConfig({
   records: { kind: integer(1, 10_000_000), help: 'Records in each table; default 10000, quick 500.' },
 });
 
-/** Until Node and a server on a JVM have compiled what they run. */
+/** Number of blocks that do not count. Node, and a server on a JVM, compile their code meanwhile. */
 const WARM_UP = { quick: 4, full: 10 } as const;
 
 export const program = defineBench({

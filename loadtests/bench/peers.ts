@@ -16,11 +16,14 @@ import { median } from '../src/results/statistics.ts';
 import { showNumber, textTable } from '../src/results/table.ts';
 
 /**
- * `npm run bench:peers`: Telegraf and ingest in turns, on the same broker, publisher and PostgreSQL. Telegraf has the
- * settings that make it fast and safe at once: persistent session (so that it acknowledges after its output
- * accepted), COPY, 20,000 messages undelivered. Each consumer first stores what is published meanwhile, from the first
- * publish to the last row: broker and publisher take most of the machine then. After that it is stopped, as many
- * messages queue up at the broker, and it is started again: how fast it catches up, from the first row to the last.
+ * `npm run bench:peers`: compares Telegraf with ingest, in alternation, on the same broker, publisher and PostgreSQL.
+ * Telegraf has settings that are both fast and safe: a persistent session (so that it acknowledges after its output has
+ * accepted the message), COPY, and 20,000 undelivered messages.
+ *
+ * A trial has two parts. In the first, the consumer runs while the messages are published; the time counts from the
+ * first publish to the last row. Broker and publisher then use most of the machine. In the second, the consumer is
+ * stopped, the same number of messages is queued at the broker, and the consumer is started again; the time counts
+ * from the first row to the last.
  */
 const TELEGRAF = 'v1.37.2';
 const WAIT_MS = 180_000;
@@ -37,7 +40,7 @@ const settings = defineConfig({
   json,
 });
 
-/** What all trials share. */
+/** Settings that all trials share. */
 interface Setup {
   readonly messages: number;
   readonly rounds: number;
@@ -54,16 +57,16 @@ interface Trial {
   readonly consumer: string;
   readonly storedPerSecond: number;
   readonly caughtUpPerSecond: number;
-  /** Of what is published meanwhile. */
+  /** Processor time of the consumer in the first part, while messages are published. */
   readonly cpuMicrosPerMessage: number;
   readonly residentMiB: number;
 }
 
-/** A consumer with its own database, and a session at the broker that outlives it. */
+/** A consumer with its own database. Its session stays at the broker when the consumer stops. */
 interface Consumer {
   readonly name: string;
   start(): Promise<{ readonly pid: number; stop(): Promise<unknown> }>;
-  /** Rows in its table. */
+  /** Number of rows in its table. */
   stored(): Promise<number>;
 }
 
@@ -149,7 +152,7 @@ function peer(servers: Servers, database: string, id: string): Consumer {
         name: 'telegraf',
         command: telegraf,
         args: ['--config', file],
-        // Nothing answers for it; a persistent session that it makes later would miss the first messages.
+        // Telegraf does not show when it is ready. Messages before it makes its persistent session would be lost.
         ready: () => sleep(3000, true),
         readyMs: 10_000,
       }),
@@ -212,7 +215,7 @@ async function measureLive(
   }
 }
 
-/** Messages of other devices, so that no row is a duplicate of the live ones. */
+/** Measures the second part of a trial. It uses other devices than the first part, so that no row is a duplicate. */
 async function measureCatchUp(consumer: Consumer, broker: Mosquitto, messages: number): Promise<number> {
   await publishFromProcess({ port: broker.port, count: messages, devices: DEVICES, prefix: 'later' });
   const started = consumer.start();
@@ -224,7 +227,7 @@ async function measureCatchUp(consumer: Consumer, broker: Mosquitto, messages: n
   return (2 * messages - first) / seconds;
 }
 
-/** Resolves to the number of rows when there are as many as that. */
+/** Waits until there are at least `wanted` rows, and resolves to their number. */
 async function until({ name, stored }: Consumer, wanted: number): Promise<number> {
   for (const deadline = performance.now() + WAIT_MS; ; await sleep(POLL_MS)) {
     const count = await stored();
@@ -250,7 +253,7 @@ function row({
   ];
 }
 
-/** Prints the table; gives the medians, and ingest's figures over Telegraf's. */
+/** Prints the table. Returns the medians, and the figures of ingest divided by those of Telegraf. */
 function report(ours: readonly Trial[], theirs: readonly Trial[], { messages, rounds }: Setup) {
   const summary = [ours, theirs].map((trials) => ({
     consumer: trials[0]!.consumer,
@@ -274,7 +277,7 @@ function report(ours: readonly Trial[], theirs: readonly Trial[], { messages, ro
   return { summary, rate, caughtUp, cpu };
 }
 
-/** Telegraf with the three plugins it needs here, from its Go module. */
+/** Builds Telegraf from its Go module, with only the three plugins that are used here. */
 async function buildTelegraf(target: string): Promise<void> {
   process.stderr.write(`Building Telegraf ${TELEGRAF} (once, some minutes)...\n`);
   const stdout = await go(['mod', 'download', '-json', `github.com/influxdata/telegraf@${TELEGRAF}`]);

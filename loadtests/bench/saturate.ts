@@ -22,9 +22,9 @@ import { showNumber, textTable } from '../src/results/table.ts';
 import { checkStore, provideFolder, provideStore } from '../src/targets/targets.ts';
 
 /**
- * `npm run bench:saturate`: the highest rate that keeps the objective: p99, no errors, nothing lost by the ledger, nothing left
- * unstored. Readings over MQTT into ingest, or records over HTTP by k6's open model. Latencies are from the moment
- * an operation was due, so that what waits before it counts.
+ * `npm run bench:saturate`: the highest rate that meets the objective: the limit for p99, no errors, no loss according
+ * to the ledger, and everything stored. It publishes readings over MQTT to ingest, or operates on records over HTTP
+ * with k6's open model. Latencies count from the scheduled start of an operation, so that waiting time is included.
  */
 const SETTINGS = defineConfig({
   ...BENCH_SETTINGS,
@@ -72,7 +72,7 @@ const LOADERS = 16;
 type Setup = Config<typeof SETTINGS> & {
   readonly seconds: number;
   readonly slo: number;
-  /** Share of the offered rate. */
+  /** Share of the offered rate that must be achieved, 0 to 1. */
   readonly minimum: number;
 };
 
@@ -97,7 +97,7 @@ export const program = defineBench({
     return { from, to, workload, seconds: config.step ?? (config.quick ? 1 : 15) };
   },
   async run(config, { from, to, workload, seconds }, context) {
-    // In one second, what the last operations take counts for much.
+    // A quick step lasts one second, so the duration of the last operations is a large share of it.
     const minimum = (config.share ?? (config.quick ? 75 : 95)) / 100;
     const setup = { ...config, seconds, slo: config.p99 * 1000, minimum };
     const measure =
@@ -105,7 +105,7 @@ export const program = defineBench({
         ? await ingestSteps(setup, context)
         : await recordSteps(setup, workload, context);
     const precision = 1 + config.precision / 100;
-    // The first pays for code that is not compiled and tables that are not there yet.
+    // Warm-up: the first measurement includes compiling code and creating tables.
     await measure(from);
     const saturation = await findSaturation({ from, to, precision }, async (rate) => {
       context.signal.throwIfAborted();
@@ -124,7 +124,7 @@ export const program = defineBench({
 
 type Measure = (rate: number) => Promise<Step>;
 
-/** Each rate has its own ingest process, because the figures of ingest count from its start. */
+/** Starts a separate ingest process for each rate, because the figures of ingest count from its start. */
 async function ingestSteps(
   { store, devices, seconds, slo }: Setup,
   { closers }: BenchContext,
@@ -155,7 +155,7 @@ async function ingestSteps(
       const took = published.seconds + (performance.now() - ended) / 1000;
       const { stored, duplicate, quarantined } = ledger.readings;
       const { p50, p99 } = ledger.stages.end_to_end;
-      // A publisher that is late stamps late: what it was behind shows in its own figures only.
+      // A publisher behind schedule writes late timestamps. Its delay is included only in its own figures.
       const p99Ms = Math.max((p99 ?? Number.NaN) * 1000, published.intended!.p99 / 1000);
       return {
         offered: rate,
@@ -213,7 +213,7 @@ async function recordSteps(
     const used = cpuSeconds(api.pid) - cpu;
     const { runTimeMs, throughput, operations, dropped, failures } = summarize(figures, true);
     const timed = Object.values(operations).flatMap(({ intended }) => intended ?? []);
-    // Types of operations differ; the objective is for each of them.
+    // The objective applies to each type of operation.
     const p99Ms = Math.max(...timed.map(({ p99 }) => p99)) / 1000;
     const p50Ms = Math.max(...timed.map(({ p50 }) => p50)) / 1000;
     return {

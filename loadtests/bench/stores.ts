@@ -9,10 +9,10 @@ import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import type { Bare, BareModule } from './bare/bare.ts';
 
 /**
- * `npm run bench:stores`: what each store does on this machine, side by side, servers from the lab. Writes of
- * readings and reads of records also with the bare driver, in turns in one run, so that the cost of our layer is
- * the ratio within a round. A write is timed from the call to its resolution: durable, as the store declares.
- * Cassandra's commit log waits for the disk; with `--commitlog periodic` it does not, which is its own default.
+ * `npm run bench:stores`: measures each store on this machine, with servers from the lab. Writes of readings and reads
+ * of records are also measured with the bare driver, in alternation in one run. The ratio within a round shows the cost
+ * of the storage layer. A write is timed from the call to its resolution, when it is durable as the store declares.
+ * Cassandra's commit log waits for the disk. With `--commitlog periodic`, Cassandra's own default, it does not.
  */
 const { quick, json } = BENCH_SETTINGS;
 const settings = defineConfig({
@@ -48,14 +48,14 @@ const FIELD_CHARACTERS = 100;
 const SCAN_LENGTH = 50;
 const PAGE = 100;
 const BUCKET = 60_000_000;
-/** 2026-01-01T00:00:00Z in microseconds; readings of a device are a second apart. */
+/** 2026-01-01T00:00:00Z in microseconds. The readings of a device are one second apart. */
 const START = 1_767_225_600_000_000;
 const STEP = 1_000_000;
 
-/** Rounds that do not count. A server on a JVM goes on to compile for a minute, and triples its rate meanwhile. */
+/** Rounds that do not count. A server on a JVM compiles code for about a minute, and its rate triples meanwhile. */
 const WARM_UP: Readonly<Record<string, number>> = { cassandra: 12, hbase: 12 };
 
-/** Ours and the bare driver's; `ratio` is ours over theirs, the median of the rounds, with the extremes. */
+/** Timings of the store and of the bare driver. `ratio`: the store's rate divided by the driver's, over the rounds. */
 interface Pair {
   readonly store: Timing;
   readonly bare: Timing | null;
@@ -65,9 +65,9 @@ interface Pair {
 interface Result {
   readonly store: string;
   readonly writers: number;
-  /** Of batches; readings are `BATCH` times as many. */
+  /** Writes of batches. The rate of readings is `BATCH` times as high. */
   readonly write: Pair;
-  /** At 16 concurrent. */
+  /** Reads of records, 16 at once. */
   readonly recordRead: Pair;
   readonly operations: Readonly<Record<string, readonly Timing[]>>;
 }
@@ -174,7 +174,7 @@ function measureRecordReads(
   );
 }
 
-/** Both sides once per round, who is first in turns; the first rounds warm up and do not count. */
+/** Runs both sides once per round, in alternating order. The first `warmUp` rounds do not count. */
 async function inTurns(
   store: (round: number) => Promise<Timing>,
   bare: ((round: number) => Promise<Timing>) | null,
@@ -200,7 +200,7 @@ function middle(timings: readonly Timing[]): Timing {
   return { perSecond: of('perSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
 }
 
-/** Batch `number`: ten readings of each device, which no other batch has. */
+/** Batch `number`: ten readings of each device. No reading is in two batches. */
 function batchOf(number: number): Reading[] {
   const each = BATCH / DEVICES;
   return Array.from({ length: BATCH }, (_, index) => {
@@ -223,7 +223,7 @@ function deviceOf(number: number): string {
   return `bench/probe-${number % DEVICES}`;
 }
 
-/** A rate means nothing if readings went missing on the way. */
+/** Fails if readings are missing in the store: the rate would then be wrong. */
 async function verify(store: Store, perDevice: number): Promise<void> {
   for (let number = 0; number < DEVICES; number += 50) {
     let count = 0;
@@ -258,7 +258,7 @@ function textOf(number: number): string {
   return String(number).padEnd(FIELD_CHARACTERS, 'x');
 }
 
-/** Numbers below `count` in an order that no cache foresees, the same in every run (Knuth's multiplier). */
+/** Maps numbers to a scattered order below `count` that caches cannot predict: the same in every run (Knuth). */
 function scatter(number: number, count: number): number {
   return (Math.imul(number, 2_654_435_761) >>> 0) % count;
 }

@@ -48,13 +48,13 @@ interface Result {
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
-  /** Median of a write and a read of one reading on the store itself, in turns with the others. */
+  /** Median time to write and read one reading directly on the store, measured in alternation. */
   readonly rawMs: number;
-  /** By how much the way through the application is longer. */
+  /** Time that the application adds to it. */
   readonly addedMs: Estimate;
-  /** Median of the reads that found the reading. */
+  /** Median duration of the last read of each reading. */
   readonly readMs: number;
-  /** Medians of ingest's own stages, milliseconds. */
+  /** Medians of the stages that ingest measures, in milliseconds. */
   readonly stagesMs: Readonly<Record<Stage, number | null>>;
 }
 
@@ -93,7 +93,7 @@ async function measureNodes(config: Settings, nodes: number, context: BenchConte
   const setups: { readonly options: string | null; readonly url: string }[] = [];
   for (const [number, options] of (config.options ?? [null]).entries()) {
     const url = withOptions(places === null ? store : await places.create(`visible${number}`), options);
-    // A wrong option ends it here, in one line.
+    // Fails early for a wrong option, with a message of one line.
     await createStore(url);
     setups.push({ options, url });
   }
@@ -103,7 +103,7 @@ async function measureNodes(config: Settings, nodes: number, context: BenchConte
     try {
       const found = await measure(url, config, { ...context, closers });
       const result = { ...found, nodes: places === null ? null : nodes, options };
-      // At once: the next cluster may not come up.
+      // Printed at once, because the next cluster may fail to start.
       process.stderr.write(`${nameOf(result)}: p50 ${showMillis(result.p50Ms)} ms\n`);
       results.push(result);
     } finally {
@@ -113,7 +113,7 @@ async function measureNodes(config: Settings, nodes: number, context: BenchConte
   return results;
 }
 
-/** Its own options stay, unless they are among these. */
+/** Adds options to a URL. An option replaces one with the same name. */
 function withOptions(url: string, options: string | null): string {
   if (options === null) return url;
   const [base, own = ''] = url.split('?');
@@ -143,7 +143,7 @@ async function measure(
   closers.add(() => api.stop());
   const count = readings ?? (quick ? 20 : 500);
   const common = { broker: broker.url, api: api.url, rate, seed, signal };
-  // The first ones pay for code that is not compiled and connections that are not there yet.
+  // Warm-up: the first readings include compiling code and opening connections.
   await watchReadings({ ...common, run: `${run}-warm-up`, readings: Math.ceil(count / 10) }, async (seq) => {
     await writeAndRead(store, `${run}-warm-up`, seq);
   });

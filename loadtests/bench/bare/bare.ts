@@ -1,8 +1,9 @@
 import type { Reading } from '@tidegauge/readings';
 
 /**
- * What a program would do with the driver alone: the same readings, as durable and safe to repeat, in a
- * table by (number of the series, time), nothing counted or checked; and a record read from the store's own table.
+ * The same work with the database driver alone. It writes the same readings, with the same durability, and a write can
+ * be repeated. The table's key is (number of the series, time). Nothing is counted or checked. `readRecord` reads a
+ * record from the table of the store.
  */
 export interface Bare {
   write(batch: readonly Reading[]): Promise<unknown>;
@@ -11,13 +12,13 @@ export interface Bare {
 }
 
 export interface BareModule {
-  /** On the same server, file or folder as the store of that URL. */
+  /** Opens the bare driver on the same server, file or folder as the store of this URL. */
   open(url: string): Promise<Bare>;
 }
 
 const numbers = new Map<string, number>();
 
-/** A number for a series, which somebody who has few of them keeps in memory. */
+/** The number of a series. A program with few series can keep such numbers in memory, as this function does. */
 export function seriesOf({ device, metric }: Reading): number {
   const name = `${device}\n${metric}`;
   let number = numbers.get(name);
@@ -28,7 +29,7 @@ export function seriesOf({ device, metric }: Reading): number {
   return number;
 }
 
-/** In the table's order: neighbours in the batch are neighbours on a page. */
+/** Sorts a batch in the order of the table's key, so that rows of the same page are written together. */
 export function sorted(batch: readonly Reading[]): Reading[] {
   return batch.toSorted((a, b) => seriesOf(a) - seriesOf(b) || a.time - b.time);
 }

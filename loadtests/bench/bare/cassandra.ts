@@ -50,7 +50,7 @@ export async function open(url: string): Promise<Bare> {
   };
 }
 
-/** Rows of one partition beside each other: an unlogged batch has few partitions then. */
+/** Groups the rows by partition, so that an unlogged batch contains few partitions. */
 function partitions(batch: readonly Reading[]): Map<string, unknown[][]> {
   const found = new Map<string, unknown[][]>();
   for (const reading of batch) {

@@ -28,7 +28,7 @@ export async function open(url: string): Promise<Bare> {
   };
 }
 
-/** The number of the series, spread over regions by its last bits, and the time. */
+/** The row key: the number of the series, spread over the regions by its last bits, and the time. */
 function keyOf(reading: Reading): Buffer {
   const series = seriesOf(reading);
   const key = Buffer.allocUnsafe(1 + 4 + 8);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseUrl } from '@tidegauge/storage';
 import type { Bare } from './bare.ts';
 
-/** Appending to one file, which keeps what it is given and finds nothing again. */
+/** Appends readings to one file. It has no index and cannot read. */
 export async function open(url: string): Promise<Bare> {
   const { path } = parseUrl(url);
   await mkdir(path, { recursive: true });

@@ -19,7 +19,7 @@ export async function open(url: string): Promise<Bare> {
     quality tinyint, primary key (series, time))`);
   return {
     write(batch) {
-      // Numbers need no quoting, and one text of all rows is the fastest way in.
+      // One statement with the text of all rows is the fastest way to write. Numbers need no quotes.
       const rows = sorted(batch).map((reading) => {
         const { time, value, received, boot, seq, quality } = reading;
         return `(${seriesOf(reading)},${time},${value},${received},'${boot}',${seq},${QUALITIES.indexOf(quality)})`;

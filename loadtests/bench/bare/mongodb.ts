@@ -20,7 +20,7 @@ export async function open(url: string): Promise<Bare> {
   return {
     write: (batch) =>
       rows.insertMany(sorted(batch).map(toRow), { ordered: false }).catch((error: unknown) => {
-        // Written again: what is there stays.
+        // A repeated write finds its documents. They stay unchanged.
         if (!(error instanceof MongoBulkWriteError) || error.code !== DUPLICATE_KEY) throw error;
       }),
     readRecord: (table, key) => db.collection<{ _id: string }>(table).findOne({ _id: key }),

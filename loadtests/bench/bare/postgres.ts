@@ -12,7 +12,7 @@ const INSERT = `insert into bare_readings
 export async function open(url: string): Promise<Bare> {
   const writers = new pg.Pool({ connectionString: url, max: WRITERS });
   const readers = new pg.Pool({ connectionString: url, max: READERS });
-  // Connections that idle hear that the server stops.
+  // Idle connections emit an error when the server stops.
   for (const pool of [writers, readers]) pool.on('error', () => {});
   await writers.query(`create table bare_readings (
     series bigint, time bigint, value float8, received bigint, boot text, seq bigint, quality smallint,

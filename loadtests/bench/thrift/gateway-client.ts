@@ -6,7 +6,7 @@ import { findProgram } from '@tidegauge/lab/debian';
 import { runProgram } from '@tidegauge/process';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** Beneath node_modules, so that what is generated finds the package `thrift`. */
+/** Below node_modules, so that the generated code can import the package `thrift`. */
 const GENERATED = join(ROOT, 'node_modules', '.cache', 'tidegauge', 'thrift2');
 const IDL = fileURLToPath(new URL('rows.thrift', import.meta.url));
 
@@ -41,7 +41,7 @@ interface Thrift {
 
 type Types = Readonly<Record<string, new (fields: object) => object>>;
 
-/** Calls of the client that Thrift's own compiler makes for Node.js. */
+/** The calls of the client that Thrift's compiler generates for Node.js. Row counts and value lengths are returned. */
 export interface GatewayClient {
   get(row: string): Promise<number>;
   getAll(rows: readonly string[]): Promise<number>;
@@ -51,7 +51,10 @@ export interface GatewayClient {
   close(): void;
 }
 
-/** Has the compiler write the client, and connects it: the gateway answers one call per connection at a time. */
+/**
+ * Generates the client with Thrift's compiler, and connects it. The gateway answers one call at a time per connection,
+ * so `connections` limits the number of calls at once.
+ */
 export async function connectGateway(
   port: number,
   table: string,
@@ -70,7 +73,7 @@ export async function connectGateway(
   const open = Array.from({ length: connections }, () => {
     const options = { transport: thrift.TBufferedTransport, protocol: thrift.TBinaryProtocol };
     const connection = thrift.createConnection('127.0.0.1', port, options);
-    // A call under way is rejected as well.
+    // The pending call is rejected too, so the event needs no handling.
     connection.on('error', () => {});
     return { connection, client: thrift.createClient(service, connection) };
   });

@@ -1,5 +1,5 @@
-// What the benchmark uses of HBase's Thrift2 gateway: names, numbers and types as in hbase.thrift of HBase 2.6.1 (module
-// hbase-thrift, package thrift2), nothing else of it.
+// The part of HBase's Thrift2 interface that the benchmark uses. Names, numbers and types are those of hbase.thrift in
+// HBase 2.6.1 (module hbase-thrift, package thrift2).
 
 struct TColumnValue {
   1: required binary family,

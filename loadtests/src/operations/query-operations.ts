@@ -2,7 +2,7 @@ import { seeded } from '../../../packages/workload/src/index.ts';
 import { deviceName, METRIC, readingTime, yearAt } from './fleet.ts';
 import type { QueriesPart } from './plan.ts';
 
-/** Number of queries, from a read of one row to an aggregate over a group of devices. The summary shows `QUERY-1` etc. */
+/** Number of queries, from a read of one row to an aggregate over a group of devices; `QUERY-1` etc. in the summary. */
 export const QUERY_COUNT = 10;
 const GROUP = 20;
 
