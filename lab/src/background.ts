@@ -15,13 +15,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { identify, isRunning, type ProcessId, processesWith } from './processes.ts';
 
-/** Environment variable that marks everything started for one name: its value is that name's folder. */
+/** Environment variable that marks all processes started for one name. Its value is the folder of that name. */
 export const MARK = 'TIDEGAUGE_LAB';
 
 const STOP_MS = 60_000;
 const POLL_MS = 50;
 
-/** What is known of a server in the background, as its supervisor wrote it down. */
+/** The data of a server in the background, as its supervisor wrote it to a file. */
 export interface Note {
   readonly server: string;
   readonly phase: 'starting' | 'ready';
@@ -31,13 +31,13 @@ export interface Note {
 
 export interface Background extends Note {
   readonly name: string;
-  /** False when its supervisor is gone, which only happens by force. */
+  /** False: its supervisor has ended without cleaning up, for example after SIGKILL. */
   readonly alive: boolean;
 }
 
 /**
- * The folder of this user's lab, a folder per name in it. Other users can enter it, because databases run as other
- * users, but not list it: notes contain passwords.
+ * The folder of this user's lab. It contains one folder per name. Other users can enter it, because databases run as
+ * other users, but cannot list it, because notes contain passwords.
  * @throws {Error} when another user has created it.
  */
 export function labFolder(): string {
@@ -51,14 +51,14 @@ export function labFolder(): string {
 }
 
 /**
- * Takes a name for a server that this process is about to start; false when another has it. The folder appears
- * whole, with a note in it, or not at all, so that two at once cannot both have it.
+ * Reserves a name for a server that this process is about to start. Returns false when the name is in use. The folder
+ * is created atomically together with its note, so that two processes cannot reserve the same name.
  */
 export function claim(name: string, server: string): boolean {
   const made = mkdtempSync(join(labFolder(), '.claim-'));
   chmodSync(made, 0o711);
   mkdirSync(join(made, 'tmp'));
-  // Like any temporary folder: databases that run as other users also write to it.
+  // Writable for all, as any temporary folder, because databases that run as other users write to it too.
   chmodSync(join(made, 'tmp'), 0o1777);
   writeNote(made, { server, phase: 'starting', supervisor: identify(process.pid)!, connect: {} });
   try {
@@ -100,7 +100,7 @@ export function findAll(): Background[] {
   return names.toSorted().flatMap((name) => find(name) ?? []);
 }
 
-/** Stops a server and removes all that is left of it, also where its supervisor died before it. */
+/** Stops a server and removes its processes and files, even if its supervisor has ended before. */
 export async function takeDown({ name, supervisor, alive }: Background): Promise<void> {
   if (alive) process.kill(supervisor.pid, 'SIGTERM');
   for (const deadline = Date.now() + STOP_MS; isRunning(supervisor) && Date.now() < deadline; ) {
@@ -117,7 +117,7 @@ export async function takeDown({ name, supervisor, alive }: Background): Promise
 }
 
 function remove(folder: string): void {
-  // Something mounted below would be emptied with it.
+  // The recursive removal would also delete the files of a mounted file system.
   const mounted = readFileSync('/proc/self/mounts', 'utf8').includes(` ${folder}/`);
   if (mounted) throw new Error(`something is still mounted below ${folder}: unmount it, then remove it`);
   rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-/** A packet as aedes hands it on. */
+/** A packet as aedes passes it to its persistence. */
 export interface Queued {
   cmd: string;
   brokerId?: string | null;
@@ -35,17 +35,17 @@ export interface Persistence {
   cleanIncoming(client: Session): Promise<void>;
 }
 
-/** Messages on their way to one client with a persistent session, in order. */
+/** The queued messages of one client with a persistent session, in order. */
 class Outgoing {
-  /** By aedes's number of the message. */
+  /** Messages by aedes's number (`brokerCounter`). */
   readonly entries = new Map<number, Queued>();
-  /** By packet identifier; null: taken by a retained message, which is in no queue. */
+  /** Messages by packet identifier. null: a retained message uses the identifier. It is in no queue. */
   readonly byId = new Map<number, Queued | null>();
-  /** When its client went away, milliseconds; null while it is connected. */
+  /** When its client disconnected, in milliseconds of `performance.now()`. null: the client is connected. */
   awaySince: number | null = null;
   #lastId = 0;
 
-  /** A packet identifier that is not in use. */
+  /** Reserves a packet identifier that is not in use. */
   take(entry: Queued | null): number {
     do this.#lastId = (this.#lastId % 65_535) + 1;
     while (this.byId.has(this.#lastId) && this.byId.size < 65_535);
@@ -55,21 +55,23 @@ class Outgoing {
 }
 
 export interface QueueBounds {
-  /** Bytes of messages that wait for clients, of QoS 2 messages not released yet, and of retained messages, each. */
+  /** Limit for messages that are queued for clients, in bytes. */
   readonly queuedBytes: number;
+  /** Limit for QoS 2 messages that are not released yet, in bytes. */
   readonly heldBytes: number;
+  /** Limit for retained messages, in bytes. */
   readonly retainedBytes: number;
-  /** For how long a disconnected client keeps its queue when the limit is reached, milliseconds. */
+  /** How long a disconnected client keeps its queue when `queuedBytes` is reached, in milliseconds. */
   readonly awayMs: number;
 }
 
-/** About what a message takes beside its topic and payload. */
+/** Approximate memory of a message without its topic and payload, in bytes. */
 const OVERHEAD = 400;
 
 /**
- * aedes's persistence in memory, with other queues. Those of aedes lose acknowledged messages: they deliver what was
- * queued with its retain flag, give identifiers that are still in use to other messages after a reconnection, and
- * end a client's connection ("no such packet") when it answers a retained QoS 2 message.
+ * Replaces the queues of aedes's persistence in memory, because those lose acknowledged messages. aedes delivers queued
+ * messages with their retain flag. After a reconnection it assigns identifiers that are still in use to other messages.
+ * It also ends the connection of a client ("no such packet") that acknowledges a retained QoS 2 message.
  */
 export class BrokerQueue {
   readonly #bounds: QueueBounds;
@@ -86,8 +88,8 @@ export class BrokerQueue {
   }
 
   /**
-   * True while no further message may be acknowledged. A client that left a persistent session behind must not end
-   * that for all others: queues of clients that have been disconnected longest are dropped first.
+   * True while no further message may be acknowledged. When the limit is reached, the queues of clients that have been
+   * disconnected for `awayMs` are dropped first, so that an abandoned session does not block all other clients.
    */
   get full(): boolean {
     if (this.#queuedBytes < this.#bounds.queuedBytes) return false;
@@ -100,23 +102,23 @@ export class BrokerQueue {
     return this.#queuedBytes >= this.#bounds.queuedBytes;
   }
 
-  /** Notes that a client came or went. */
+  /** Records that a client has connected or disconnected. */
   note(clientId: string, connected: boolean): void {
     if (connected) this.#connected.add(clientId);
     else this.#connected.delete(clientId);
     const outgoing = this.#outgoing.get(clientId);
     if (outgoing === undefined) return;
     outgoing.awaySince = connected ? null : performance.now();
-    // Nothing is left behind by clients that come and go with a new id each time.
+    // Clients that use a new id for each connection leave no empty queues.
     if (!connected && outgoing.entries.size === 0) this.#outgoing.delete(clientId);
   }
 
-  /** An identifier for a message of QoS 1 or 2 that is in no queue, a retained one. */
+  /** Reserves an identifier for a retained message of QoS 1 or 2, which is in no queue. */
   takeId(clientId: string): number {
     return this.#of(clientId).take(null);
   }
 
-  /** Puts these queues in the place of those of a broker. */
+  /** Replaces the queues of a broker with these. */
   install(persistence: Persistence): void {
     const incoming = this.#incoming(persistence);
     const storeRetained = this.#bounded(persistence.storeRetained.bind(persistence));
@@ -158,7 +160,7 @@ export class BrokerQueue {
     this.#queuedBytes += size(packet);
   }
 
-  // Called before a packet is written: a message gets its identifier, PUBREL takes the message's place.
+  // aedes calls this before it writes a packet. A message receives its identifier, and a PUBREL replaces its message.
   #update(clientId: string, packet: Queued): void {
     const outgoing = this.#of(clientId);
     if (packet.cmd === 'pubrel') {
@@ -193,14 +195,14 @@ export class BrokerQueue {
     return entry;
   }
 
-  // Asked for at each connection: identifiers without a message are those of the connection before.
+  // aedes calls this at each connection. Identifiers without a message belong to the previous connection.
   #stream(clientId: string): Readable {
     const outgoing = this.#of(clientId);
     for (const [id, entry] of outgoing.byId) if (entry === null) outgoing.byId.delete(id);
     return Readable.from([...outgoing.entries.values()]);
   }
 
-  // Beyond the bound a message is delivered and not retained.
+  // A message above the limit is delivered, but not retained.
   #bounded(store: (packet: Queued) => Promise<void>) {
     return async (packet: Queued): Promise<void> => {
       const before = this.#retained.get(packet.topic) ?? 0;
@@ -213,7 +215,7 @@ export class BrokerQueue {
     };
   }
 
-  // QoS 2 messages between PUBLISH and PUBREL. One that is refused here is not acknowledged.
+  // Stores QoS 2 messages between PUBLISH and PUBREL. A message that is refused here is not acknowledged.
   #incoming(base: Persistence): Partial<Persistence> {
     const store = base.incomingStorePacket.bind(base);
     const remove = base.incomingDelPacket.bind(base);

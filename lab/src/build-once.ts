@@ -4,17 +4,18 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Where the lab keeps what it built or downloaded, for all its processes. */
+/** The cache of everything that the lab has built or downloaded. All its processes share it. */
 export const CACHE = fileURLToPath(new URL('../../node_modules/.cache/tidegauge/', import.meta.url));
 const POLL_MS = 250;
 const WAIT_MS = 900_000;
 
 /**
- * A directory of the lab's cache (`ferretdb/v2.7.0`), built when it is not there: whole or not at all, and once,
- * also when several processes ask at the same moment.
+ * Returns the path of a directory in the lab's cache (such as `ferretdb/v2.7.0`), and builds it if it does not exist.
+ * The directory appears only when it is complete. It is built once, even if several processes request it at the same
+ * time.
  *
- * @param build fills the directory it is given, which does not exist yet; with `resume` it may hold what an
- *   attempt that failed has left
+ * @param build makes and fills the given directory, which does not exist yet; with `resume` it may contain the files of
+ *   a failed attempt
  */
 export async function buildOnce(
   name: string,
@@ -48,7 +49,7 @@ async function lock(path: string): Promise<() => Promise<void>> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    // Left behind by a process that was killed.
+    // Removes the lock of a process that was killed.
     const owner = Number(await readFile(path, 'utf8').catch(() => ''));
     if (owner > 0 && !existsSync(`/proc/${owner}`)) await rm(path, { force: true });
   }

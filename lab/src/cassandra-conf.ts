@@ -5,17 +5,17 @@ export interface NodeConf {
   readonly host: string;
   readonly port: number;
   readonly storagePort: number;
-  /** Which node of the ring, from 0 on. */
+  /** Number of the node in the ring, from 0. */
   readonly index: number;
   readonly commitlog: 'batch' | 'periodic';
   /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
   readonly identity: string | null;
 }
 
-// Murmur3's ring cut in three.
+// Three tokens that divide Murmur3's ring into equal parts.
 const TOKENS = ['-9223372036854775808', '-3074457345618258603', '3074457345618258602'];
 
-/** cassandra.yaml, whole: the jar has none. Caches and pools as a board of 1 GB can hold. */
+/** The complete cassandra.yaml, because the jar contains none. Caches and pools are sized for a board of 1 GB. */
 export function yaml(conf: NodeConf): string {
   const { folder, host, port, storagePort, index, commitlog, identity } = conf;
   const lines = [
@@ -62,10 +62,10 @@ export function yaml(conf: NodeConf): string {
     'file_cache_size: 32MiB',
     'networking_cache_size: 32MiB',
     'concurrent_reads: 8',
-    // A writer waits for the disk in batch mode: more of them share one sync.
+    // In batch mode a writer waits for the disk. More writers share one sync.
     `concurrent_writes: ${commitlog === 'batch' ? 32 : 8}`,
     'concurrent_compactors: 1',
-    // On a busy machine a node answers late, and is not to be given up for that.
+    // On a busy machine a node answers late. Requests must not time out because of that.
     ...['read', 'range', 'write'].map((kind) => `${kind}_request_timeout: 10000ms`),
     'cas_contention_timeout: 10000ms',
   ];
@@ -98,7 +98,7 @@ const OPENS = [
   ],
 ];
 
-/** What the JVM needs to run Cassandra 5.0 on Java 17, as its own jvm17-server.options has it. */
+/** The JVM arguments that Cassandra 5.0 needs on Java 17, from its file jvm17-server.options. */
 export function jvmOptions(folder: string, jars: string, count: number): string[] {
   const [heap, young] = count === 1 ? [430, 142] : [400, 132];
   const system = {
@@ -107,10 +107,10 @@ export function jvmOptions(folder: string, jars: string, count: number): string[
     'cassandra.storagedir': folder,
     'cassandra-foreground': 'yes',
     'cassandra.superuser_setup_delay_ms': '0',
-    // A login must not depend on one node, nor cost 100 ms of hashing.
+    // A login must not depend on one node, and must not use 100 ms for hashing.
     'cassandra.system_auth.default_rf': String(count),
     'cassandra.auth_bcrypt_gensalt_log2_rounds': '4',
-    // Nobody is to be waited for on loopback.
+    // On loopback no waiting time for other nodes is needed.
     'cassandra.ring_delay_ms': '1000',
     'cassandra.skip_wait_for_gossip_to_settle': '0',
     'cassandra.consistent.rangemovement': 'false',

@@ -18,16 +18,16 @@ const MAX_NODES = 3;
 const USER = 'tidegauge';
 
 export interface CassandraOptions {
-  /** 1 to 3, on 127.0.0.1 and up, since every node must have the same port. Default 1. */
+  /** 1 to 3, on 127.0.0.1, 127.0.0.2 and 127.0.0.3, because every node must have the same port. Default 1. */
   readonly nodes?: number;
   /**
-   * When a write counts as logged: `batch` (default) waits for the disk, `periodic` syncs every 10 s as
-   * Cassandra itself does by default, and a killed server loses up to 100 ms of what it acknowledged.
+   * When a write is acknowledged. `batch` (default): after it is on the disk. `periodic`: before that; the log is
+   * synced every 10 s, as by Cassandra's default, and a killed server loses up to 100 ms of acknowledged writes.
    */
   readonly commitlog?: 'batch' | 'periodic';
   /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
   readonly identity?: string;
-  /** Further arguments of each JVM, such as an agent's; one that listens suits one node only. */
+  /** Further arguments of each JVM, such as an agent's. An agent that listens on a port works with one node only. */
   readonly jvm?: readonly string[];
 }
 
@@ -35,9 +35,9 @@ export interface CassandraNode {
   readonly host: string;
   readonly pid: number;
   readonly running: boolean;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
-  /** Ends it as a power cut would if it runs, and starts it again with its data. */
+  /** Kills it if it runs, and starts it again with its data. */
   restart(): Promise<void>;
   log(): string;
 }
@@ -45,15 +45,15 @@ export interface CassandraNode {
 export interface Cassandra {
   readonly port: number;
   readonly nodes: readonly CassandraNode[];
-  /** A superuser, the only one: the default one is dropped. */
+  /** The only superuser. Cassandra's default superuser is dropped. */
   readonly user: string;
-  /** Made for this start. */
+  /** Generated for this start. */
   readonly password: string;
-  /** The URL of a keyspace, which need not exist yet. */
+  /** The URL of a keyspace, which may not exist yet. */
   url(keyspace: string): string;
   /** Runs one CQL statement on the first node that runs. */
   query(statement: string): Promise<void>;
-  /** Ends all nodes at once, and removes their data. Twice is fine. */
+  /** Ends all nodes at once, and removes their data. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
     return runCql({ host: node.host, port, ...login }, statement);
   };
   const stop = async (): Promise<void> => {
-    // Nothing is kept, so that the seconds of an orderly end are spared.
+    // The data is removed anyway, so an orderly shutdown of several seconds is not needed.
     await Promise.all(nodes.map((node) => node.kill()));
     directory.remove();
   };
@@ -127,13 +127,14 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
 }
 
 /**
- * Starts all nodes at once. On a busy machine they may never agree on who is there; the first node then makes no role,
- * and nobody can log in. They hold nothing yet, so they are started afresh once.
+ * Starts all nodes at once. On a busy machine they may not agree on the members of the cluster. The first node then
+ * creates no role, and no login is possible. The nodes contain no data yet, so they are started once more from empty
+ * folders.
  */
 async function startTogether(nodes: readonly Node[], folder: string): Promise<void> {
   for (let isLast = false; ; isLast = true) {
     const starts = await Promise.allSettled(nodes.map((node) => node.restart()));
-    // Only now, when all have ended their start, can all be stopped.
+    // All nodes can be stopped only when the start of each of them has ended.
     const failed = starts.find((start) => start.status === 'rejected');
     if (failed === undefined) return;
     if (isLast || !/some nodes were not ready/.test((failed.reason as Error).message)) throw failed.reason;
@@ -175,7 +176,7 @@ class Node implements CassandraNode {
         this.#process = await this.#launch();
         return;
       } catch (error) {
-        // On a busy machine the others may take longer to come up than a node looks for them.
+        // On a busy machine the other nodes may start later than this node waits for them.
         const alone = /Unable to gossip with any peers/.test((error as Error).message);
         if (!alone || Date.now() > deadline) throw error;
       }
@@ -187,7 +188,7 @@ const LOGBACK = `<configuration><appender name="E" class="ch.qos.logback.core.Co
 <pattern>%level %logger{0} %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="E"/></root></configuration>
 `;
 
-/** A new cluster takes a moment to agree on who is there. */
+/** Retries, because a new cluster needs a moment to agree on its members. */
 async function insist(attempt: () => Promise<void>): Promise<void> {
   for (const deadline = Date.now() + READY_MS; ; await delay(200)) {
     try {
@@ -205,7 +206,7 @@ function answers(login: Parameters<typeof runCql>[0]): Promise<boolean> {
   );
 }
 
-/** The folder with Cassandra's jars, filled by Maven when it is not there. */
+/** The folder with Cassandra's jars. Maven downloads them if the folder does not exist. */
 export async function cassandraJars(): Promise<string> {
   const folder = join(FOLDER, CASSANDRA_VERSION);
   if (existsSync(folder)) return folder;
@@ -223,7 +224,7 @@ export async function cassandraJars(): Promise<string> {
       '-DincludeScope=runtime',
     ];
     await runInstaller(`download Cassandra ${CASSANDRA_VERSION}`, maven, args, { cwd: work });
-    // Whole or not at all, also when two processes download at once.
+    // The folder appears only when it is complete, even if two processes download at the same time.
     await rename(join(work, 'lib'), folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;
     });
@@ -242,7 +243,7 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `;
 
-/** A port that is free on every one of the hosts: nodes of a cluster find each other by host alone. */
+/** A port that is free on all of the hosts, because nodes of a cluster find each other by host only. */
 async function commonPort(hosts: readonly string[]): Promise<number> {
   for (let attempt = 0; attempt < 20; attempt += 1) {
     let port = 0;
@@ -258,7 +259,7 @@ async function commonPort(hosts: readonly string[]): Promise<number> {
       }
       return port;
     } catch {
-      // Taken on another host: try the next.
+      // The port is in use on another host. Try the next one.
     } finally {
       for (const release of held) release();
     }

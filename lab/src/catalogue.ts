@@ -2,12 +2,12 @@ import { STORE_SERVERS, type StoreServerEntry } from './stores.ts';
 
 /** A server that the command line has started. */
 export interface Started {
-  /** What to set or open to use it, by name: `STORE`, `BROKER`, a URL. */
+  /** The settings and URLs that a client needs, by name, such as `STORE` or `BROKER`. */
   readonly connect: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** The command line's flags, as far as a server takes them. */
+/** The flags of the command line that a server can use. */
 export interface StartFlags {
   readonly nodes: number;
   readonly targets: readonly string[];
@@ -15,13 +15,13 @@ export interface StartFlags {
 
 export interface CatalogueEntry {
   readonly summary: string;
-  /** The most nodes it runs as. */
+  /** The highest number of nodes. */
   readonly maxNodes: number;
   readonly takesTargets: boolean;
   readonly start: (flags: StartFlags) => Promise<Started>;
 }
 
-/** Every server of the lab by name. Each is loaded when it is started, so that none needs another's driver. */
+/** All servers of the lab by name. Each module is loaded when its server starts, so that none needs another's driver. */
 export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
   mosquitto: {
     summary: 'MQTT broker, open to this machine',
@@ -70,7 +70,7 @@ function storeEntry({ summary, maxNodes, start }: StoreServerEntry): CatalogueEn
   };
 }
 
-/** Why the flags do not suit the server, or null when they do. */
+/** The reason why the server does not accept the flags. null: it accepts them. */
 export function refuseFlags(server: string, { nodes, targets }: StartFlags): string | null {
   const { maxNodes, takesTargets } = CATALOGUE[server]!;
   if (!(Number.isInteger(nodes) && nodes >= 1 && nodes <= maxNodes)) {

@@ -7,19 +7,19 @@ import { findProgram } from './debian.ts';
 export interface Certificates {
   /** The authority that signed `certificate`. */
   readonly authority: string;
-  /** An authority that signed nothing here. */
+  /** Another authority, which did not sign `certificate`. */
   readonly stranger: string;
-  /** Of a server on 127.0.0.1. */
+  /** The certificate of a server on 127.0.0.1. */
   readonly certificate: string;
   readonly key: string;
   /** Key and certificate in one file. */
   readonly identity: string;
-  /** Lets a server that runs as another user read its key; nobody else may. */
+  /** Makes another user the owner of the key, so that only a server that runs as this user can read it. */
   giveTo(uid: number, gid: number): Promise<void>;
   remove(): void;
 }
 
-/** Makes a throw-away authority and a server's certificate, good for two days. */
+/** Makes a temporary certificate authority and a certificate of a server. Both are valid for two days. */
 export async function makeCertificates(): Promise<Certificates> {
   const openssl = await findProgram('openssl', 'openssl');
   const directory = temporaryDirectory('certificates');

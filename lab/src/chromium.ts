@@ -2,23 +2,23 @@ import { temporaryDirectory } from '@tidegauge/process';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { findProgram } from './debian.ts';
 
-/** A browser with a separate profile, which is removed with it. */
+/** A browser with a separate profile. */
 export interface Chromium {
-  /** A persistent context: what opens pages. */
+  /** A persistent context, which opens pages. */
   readonly context: BrowserContext;
   /** Ends the browser and removes its profile. */
   close(): Promise<void>;
 }
 
-/** How a page is looked at. */
+/** How the browser shows a page. */
 export interface ChromiumOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: 'light' | 'dark';
-  /** Language and region, which decide how numbers and times are written. */
+  /** Language and region. They determine the format of numbers and times. */
   readonly locale?: string;
 }
 
-/** Starts headless Chromium that talks to nobody but the pages it is given. */
+/** Starts headless Chromium without background connections: it connects only to the pages that are opened. */
 export async function launchChromium(options: ChromiumOptions = {}): Promise<Chromium> {
   const executablePath = await findProgram('chromium', 'chromium');
   const profile = temporaryDirectory('chromium');
@@ -30,7 +30,7 @@ export async function launchChromium(options: ChromiumOptions = {}): Promise<Chr
       locale: options.locale ?? 'en-GB',
       args: [
         '--headless=new',
-        // Chromium refuses its sandbox to root, which is who runs tests in a container.
+        // Chromium does not start its sandbox as root. Tests in a container run as root.
         '--no-sandbox',
         '--disable-gpu',
         '--disable-background-networking',

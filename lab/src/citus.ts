@@ -5,8 +5,9 @@ import { runProgram } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 
-// A batch over several shards is a two-phase commit; what a killed coordinator leaves of one is resolved soon.
-// Nodes talk without TLS on loopback; each database has a maintenance process, each shard on the move a slot.
+// A batch over several shards is a two-phase commit. The settings resolve the transactions of a killed coordinator
+// quickly. Nodes connect without TLS on loopback. Each database has a maintenance process, and each shard that is moved
+// needs a replication slot.
 export const CITUS_SETTINGS: readonly string[] = [
   'shared_preload_libraries=citus',
   'max_prepared_transactions=120',
@@ -21,14 +22,14 @@ export interface Citus {
   readonly workers: readonly Postgres[];
   /** The URL of a database on the coordinator. */
   url(database: string): string;
-  /** Makes an empty database on every node, joined to one cluster; gone with them. Resolves to its name. */
+  /** Makes an empty database on every node and joins the nodes to a cluster for it. Resolves to its name. */
   createDatabase(name?: string): Promise<string>;
-  /** Starts a further worker and joins it to a database's cluster, still without shards. */
+  /** Starts one more worker and joins it, without shards, to the cluster of a database. */
   addWorker(database: string): Promise<Postgres>;
   stop(): Promise<void>;
 }
 
-/** Whether PostgreSQL here has the citus extension; Debian does not package it. */
+/** Whether PostgreSQL on this machine has the citus extension. Debian has no package of it. */
 export async function hasCitus(): Promise<boolean> {
   try {
     const config = await findProgram('pg_config', 'postgresql-common', ['/usr/lib/postgresql/15/bin']);
@@ -41,13 +42,13 @@ export async function hasCitus(): Promise<boolean> {
 }
 
 /**
- * Starts a coordinator and workers on loopback, as children of this process. Rejects where PostgreSQL has no
- * citus extension.
+ * Starts a coordinator and workers on loopback, as children of this process. Rejects if PostgreSQL has no citus
+ * extension.
  */
 export async function startCitus({ workers: count = 2 } = {}): Promise<Citus> {
   if (!(await hasCitus()))
     throw new Error('PostgreSQL here has no citus extension (pg_available_extensions)');
-  // Nodes log in at each other, so they share the password.
+  // Nodes log in to each other, so they share the password.
   const password = randomBytes(18).toString('base64url');
   const nodes: Postgres[] = [];
   const startNode = async (): Promise<Postgres> => {

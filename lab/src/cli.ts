@@ -27,7 +27,7 @@ const LOG_LINES = 50;
 const SERVERS = Object.keys(CATALOGUE);
 const width = Math.max(...SERVERS.map((name) => name.length));
 
-/** A name becomes part of file names and of messages; "all" has a meaning for `down`. */
+/** A name is used in file names and messages. "all" is reserved for `down`. */
 const newName: Kind<string> = {
   takes: 'up to 31 lower-case letters, digits and dashes, and not "all"',
   placeholder: 'NAME',
@@ -131,7 +131,7 @@ async function supervise(name: string, server: string, flags: StartFlags): Promi
   const child = spawn(process.execPath, [...process.execArgv, program, server, JSON.stringify(flags)], {
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],
-    // Its temporary files are in the directory that is removed with it.
+    // Temporary files of the server are removed together with its folder.
     env: { ...process.env, [MARK]: folder, TMPDIR: join(folder, 'tmp') },
   });
   closeSync(log);
@@ -167,7 +167,7 @@ function notStarted(error: unknown): Report {
   return { ready: false, why: `it cannot be started: ${(error as Error).message}` };
 }
 
-/** Installing takes minutes the first time. The lines about it are passed on. */
+/** Prints the messages about installations, because the first installation takes minutes. */
 async function followInstalls(file: string, signal: AbortSignal): Promise<void> {
   let shown = 0;
   while (!signal.aborted) {
@@ -235,9 +235,9 @@ async function boards(count: number, signal: AbortSignal): Promise<number> {
 }
 
 /**
- * The server of that name.
+ * Returns the server with this name.
  *
- * @throws {ConfigError} when none is up
+ * @throws {ConfigError} when there is none
  */
 function requireUp(name: string): Background {
   const server = /^[a-z][a-z0-9-]*$/.test(name) ? find(name) : null;

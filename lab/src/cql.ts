@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
-// Just enough of the native protocol, version 4, to ask whether a server answers and to set up a role, without
-// a driver: https://cassandra.apache.org/doc/latest/cassandra/_attachments/native_protocol_v4.html
+// The part of the native protocol, version 4, that is needed to check whether a server answers and to set up a role,
+// without a driver: https://cassandra.apache.org/doc/latest/cassandra/_attachments/native_protocol_v4.html
 const VERSION = 0x04;
 const HEADER_BYTES = 9;
 const OPCODES = { error: 0x00, startup: 0x01, authenticate: 0x03, query: 0x07, authResponse: 0x0f };

@@ -6,9 +6,9 @@ import { runProgram } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 import { runInstaller } from './installer.ts';
 
-/** Written when debootstrap has succeeded; a root without it is unpacked again. */
+/** A file that is written when debootstrap has succeeded. A root without it is unpacked again. */
 const COMPLETE = 'var/lib/tidegauge-unpacked';
-/** Packages find only these: a TMPDIR of the host does not exist inside. */
+/** The whole environment inside the root. A TMPDIR of the host, for example, does not exist there. */
 const ENVIRONMENT: NodeJS.ProcessEnv = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: '/root',
@@ -18,7 +18,7 @@ const ENVIRONMENT: NodeJS.ProcessEnv = {
 };
 const APT = [
   ...['-o', 'Acquire::Retries=3', '--yes', '--no-install-recommends'],
-  // Mirrors lag behind; signatures are checked all the same.
+  // Mirrors can be out of date. Signatures are still checked.
   ...['-o', 'Acquire::Check-Valid-Until=false'],
 ];
 /** What apt-get prints when its lists are older than the mirror. */
@@ -26,18 +26,18 @@ const OUTDATED = /Failed to fetch|Unable to (locate|fetch)|404 /;
 
 /** A Debian system in a directory. */
 export interface DebianRoot {
-  /** Names of the packages it could install that begin so. */
+  /** Names of the available packages that start with `prefix`. */
   packageNames(prefix: string): Promise<readonly string[]>;
-  /** Installs packages; goes on where an attempt before has stopped. */
+  /** Installs packages. Continues an earlier attempt that was interrupted. */
   install(...packages: readonly string[]): Promise<void>;
 }
 
 /**
- * Arguments of `unshare` for a command inside a root. Its mounts end with it, and nobody else sees them; temporary
- * files are the root's own.
+ * Arguments of `unshare` for a command inside a root. Its mounts end with the command, and no other process sees them.
+ * Its temporary files are inside the root.
  *
- * @param options.user who runs it; default: root
- * @param options.bind a directory of the host that it sees as /mnt
+ * @param options.user the user that runs the command; default: root
+ * @param options.bind a directory of the host that is mounted as /mnt
  */
 export function inRoot(
   root: string,
@@ -53,10 +53,10 @@ export function inRoot(
 }
 
 /**
- * Unpacks a release of Debian into a directory, unless that has been done; packages that an attempt before has
+ * Unpacks a release of Debian into a directory, unless that has been done. Packages that an earlier attempt has
  * downloaded are not downloaded again.
  *
- * @throws {Error} when there is less room than `neededBytes`
+ * @throws {Error} when the file system has less free space than `neededBytes`
  */
 export async function unpackDebian(
   release: string,
@@ -70,7 +70,7 @@ export async function unpackDebian(
     throw new Error(`Debian ${release} takes ${gigabytes} GB while it is unpacked, and ${parent} has less`);
   }
   if (!existsSync(join(directory, COMPLETE))) await debootstrap(release, directory);
-  // Scripts of packages ask for the host's name (ssl-cert), which DNS need not know.
+  // Scripts of packages (ssl-cert) resolve the host's name, which may not be in DNS.
   await writeFile(join(directory, 'etc/hosts'), `127.0.0.1 localhost ${hostname()}\n`);
   return {
     async packageNames(prefix) {
@@ -82,7 +82,7 @@ export async function unpackDebian(
       const apt = (what: string, ...command: readonly string[]) =>
         build(what, ['unshare', ...inRoot(directory, command)]);
       process.stderr.write(`Installing ${packages.join(', ')} in Debian ${release}...\n`);
-      // Needed only after an attempt that was cut off; whether it succeeds, the installation shows.
+      // Needed only after an interrupted attempt. If this fails, the installation below reports an error.
       await apt('configure packages', 'dpkg', '--configure', '-a').catch(() => {});
       const install = () =>
         apt(`install ${packages.join(' ')}`, 'apt-get', ...APT, '--fix-broken', 'install', ...packages);
@@ -105,13 +105,13 @@ async function debootstrap(release: string, directory: string): Promise<void> {
   process.stderr.write(`Unpacking Debian ${release} (once, 400 MB)...\n`);
   const command = [program, '--variant=minbase', `--cache-dir=${downloaded}`, release, directory];
   await build(`unpack Debian ${release}`, command);
-  // Services of packages are not to start.
+  // Prevents services of packages from starting.
   await writeFile(join(directory, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   await writeFile(join(directory, COMPLETE), '');
   await rm(downloaded, { recursive: true });
 }
 
-/** Runs an installer that ends with this process, however it ends: the next attempt then has the root alone. */
+/** Runs an installer that ends with this process, even if that is killed, so that it cannot disturb the next attempt. */
 function build(what: string, command: readonly string[]): Promise<void> {
   const tied = ['--pdeathsig=KILL', 'unshare', '--pid', '--fork', '--kill-child', '--', ...command];
   return runInstaller(what, 'setpriv', tied, { env: ENVIRONMENT });

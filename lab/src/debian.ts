@@ -14,7 +14,7 @@ const FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
  * The path of a program. When it is missing, its package is installed as root on Debian, with a message, unless this
  * process may not install anything.
  *
- * @param folders further places to look in
+ * @param folders further folders to search
  * @throws {Error} with the command that installs it
  */
 export async function findProgram(
@@ -53,8 +53,8 @@ const SCRIPT = `
   install "$@" || { apt-get update && install "$@"; }`;
 
 /**
- * Installs Debian packages without starting their services. Two processes that install at the
- * same moment take turns: neither removes what keeps the other's services from starting.
+ * Installs Debian packages without starting their services. A lock makes processes install one after the other, so that
+ * none removes the policy file while another one needs it.
  */
 export async function installDebian(packages: readonly string[]): Promise<void> {
   process.stderr.write(`Installing ${packages.join(', ')} (once)...\n`);

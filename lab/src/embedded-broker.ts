@@ -5,34 +5,34 @@ import { Aedes, type AuthenticateError, type Client } from 'aedes';
 import { BrokerQueue, type Persistence } from './broker-queue.ts';
 
 export interface EmbeddedBrokerOptions {
-  /** Default 1883; 0 takes a free one. */
+  /** Default 1883. 0: a free port. */
   readonly port?: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** With both, every client must give them; with neither, anybody may connect. */
+  /** Credentials that every client must send. Set both or neither. Without them every client may connect. */
   readonly username?: string;
   readonly password?: string;
-  /** Takes a line for each client that is refused, at most one a second. Default: standard error. */
+  /** Receives a line for each refused client, at most one per second. Default: writes to standard error. */
   readonly log?: (line: string) => void;
 }
 
 const MIB = 1024 * 1024;
-/** Bytes of a packet, and of what may come before CONNECT is accepted. */
+/** Maximum size of a packet, and of all data before CONNECT is accepted, in bytes. */
 const MAX_PACKET = 8 * MIB;
 const MAX_FIRST_PACKET = 64 * 1024;
 const MAX_TOPIC_LENGTH = 1024;
 const MAX_CONNECTIONS = 1000;
-/** From the connection to CONNECT. */
+/** Maximum time between the connection and its CONNECT, in milliseconds. */
 const CONNECT_MS = 10_000;
-/** QoS 2 messages of a client that wait for PUBREL. */
+/** Maximum number of QoS 2 messages of a client that wait for PUBREL. */
 const MAX_INFLIGHT = 1000;
 const BOUNDS = { queuedBytes: 64 * MIB, heldBytes: 32 * MIB, retainedBytes: 8 * MIB, awayMs: 300_000 };
 const LOG_MS = 1000;
 
-/** Why this broker disconnects a client. */
+/** The reason why the broker disconnects a client. */
 class Refusal extends Error {}
 
-/** The parts of aedes's client that are bounded or corrected here. */
+/** The internal parts of aedes's client that this module limits or corrects. */
 interface Inside {
   readonly id: string | null;
   readonly clean: boolean;
@@ -46,14 +46,14 @@ interface Inside {
 export interface EmbeddedBroker {
   readonly url: string;
   readonly port: number;
-  /** Ends all connections; what was queued is gone, for it lives in memory. */
+  /** Ends all connections. Queued messages are lost, because they are only in memory. */
   close(): Promise<void>;
 }
 
 /**
- * Starts an MQTT 3.1.1 broker in this process (aedes, sessions in memory; clients of MQTT 5 receive the supported version).
- * Packets, topics, connections and queues are bounded. Rejects with the system's error,
- * `code` EADDRINUSE when the port is taken.
+ * Starts an MQTT 3.1.1 broker in this process (aedes, with sessions in memory). It reports the supported version to
+ * clients of MQTT 5. Packets, topics, connections and queues are limited. Rejects with the system's error, such as
+ * `code` EADDRINUSE when the port is in use.
  */
 export async function startEmbeddedBroker(options: EmbeddedBrokerOptions = {}): Promise<EmbeddedBroker> {
   const { port = 1883, host = '127.0.0.1', username, password } = options;
@@ -72,13 +72,13 @@ export async function startEmbeddedBroker(options: EmbeddedBrokerOptions = {}): 
       );
     else done(null);
   };
-  // aedes takes what overtakes another message for one that was sent before, and drops it.
+  // aedes assumes that a message that arrives out of order is a duplicate, and drops it. This turns the check off.
   broker.on('client', (client) => {
     inside(client).duplicates = new Proxy({}, { set: () => true });
     queue.note(client.id, true);
   });
   broker.on('clientDisconnect', (client) => queue.note(client.id, false));
-  // Retained messages are in no queue, and must not get identifiers of those that are.
+  // Retained messages are in no queue. They must not have the identifiers of queued messages.
   broker.authorizeForward = (client, packet) => {
     const { id, clean } = inside(client);
     if (packet.retain && packet.qos > 0 && !clean && id !== null && packet.messageId === undefined)
@@ -138,7 +138,7 @@ function inside(client: Client): Inside {
   return client as unknown as Inside;
 }
 
-/** Ends a client by the header of a packet that is too large, before its bytes are gathered. */
+/** Disconnects a client when the header of a packet announces too many bytes, before they are buffered. */
 function limitPackets(client: Inside): void {
   const parser = client._parser;
   const parse = parser.parse.bind(parser);

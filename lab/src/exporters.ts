@@ -7,7 +7,7 @@ import { go } from './go.ts';
 
 const READY_MS = 30_000;
 
-/** The exporters that stacks/monitoring deploys, at its versions, by the databases they are for. */
+/** The exporters that stacks/monitoring deploys, in the same versions, by database. */
 export const EXPORTERS = {
   postgres: exporter(
     'github.com/prometheus-community/postgres_exporter',
@@ -33,8 +33,8 @@ export interface Exporter {
 }
 
 /**
- * Starts the exporter of a database on loopback. Built from its Go module when it is not there: 5 to 40 seconds.
- * Where the database is it learns from `args` (flags) and `env` (passwords belong there).
+ * Starts the exporter of a database on loopback. If it is missing, it is built from its Go module in 5 to 40 seconds.
+ * `args` (flags) and `env` contain the address of the database. Put passwords in `env`.
  */
 export async function startExporter(
   database: keyof typeof EXPORTERS,
@@ -48,15 +48,15 @@ export async function startNodeExporter(): Promise<Exporter> {
   return launch('node exporter', await nodeExporter());
 }
 
-/** A node exporter that sees one disk more than this machine has. */
+/** A node exporter with one additional disk. */
 export interface NodeExporterWithDisk extends Exporter {
-  /** The disk's folder as this process reaches it. */
+  /** The folder of the disk, as a path for this process. */
   readonly disk: string;
 }
 
 /**
- * Starts Debian's node exporter with a small disk mounted (ext4 in a file), which nobody else sees and which goes
- * with it. Needs root and a free loop device.
+ * Starts Debian's node exporter with a small disk (ext4 in a file). The disk is mounted only for the exporter, and is
+ * removed with it. Needs root and a free loop device.
  */
 export async function startNodeExporterWithDisk(megabytes: number): Promise<NodeExporterWithDisk> {
   const mkfs = await findProgram('mkfs.ext4', 'e2fsprogs');
@@ -71,7 +71,7 @@ export async function startNodeExporterWithDisk(megabytes: number): Promise<Node
     const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const script = 'mount -o loop "$1" "$2"; shift 2; exec "$@"';
     const command = ['sh', '-ec', script, 'sh', image, folder, await nodeExporter()];
-    // unshare does not pass on a wish to end; its own end is the exporter's.
+    // unshare does not forward SIGTERM. With --kill-child the exporter ends when unshare is killed.
     const server = await launch('node exporter', 'unshare', {
       args: [...alone, ...command],
       stopSignal: 'SIGKILL',
@@ -101,7 +101,7 @@ interface Launch {
   readonly stopSignal?: NodeJS.Signals;
 }
 
-/** `args` come before the address to listen on, so that the command may be a wrapper of the exporter. */
+/** Starts the command with `args` before the listen address, so that the command can be a wrapper of the exporter. */
 async function launch(name: string, command: string, options: Launch = {}): Promise<Exporter> {
   const target = `127.0.0.1:${await freePort()}`;
   const server = await launchServer({

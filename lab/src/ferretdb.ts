@@ -29,9 +29,9 @@ export interface FerretdbServer {
 }
 
 /**
- * FerretDB 2 in front of PostgreSQL with DocumentDB: compatible with MongoDB's protocol, and not MongoDB. Logins
- * are checked (SCRAM-SHA-256), rights are not: every user who can log in can do everything. A commit is on the disk
- * whatever w and j ask for.
+ * Starts FerretDB 2 on PostgreSQL with DocumentDB. It is compatible with MongoDB's protocol, but it is not MongoDB. It
+ * checks logins (SCRAM-SHA-256), but no rights: every user who can log in can do everything. Every commit is on the
+ * disk, regardless of the options w and j.
  */
 export async function startFerretdb(port: number): Promise<FerretdbServer> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
@@ -43,7 +43,7 @@ export async function startFerretdb(port: number): Promise<FerretdbServer> {
   const { directory, password, postgresPort } = postgres;
 
   const launchPostgres = async (): Promise<ServerProcess> => {
-    // Processes that a killed server leaves behind hold its shared memory for a moment.
+    // Child processes of a killed server use its shared memory for a moment longer.
     for (const deadline = Date.now() + RELAUNCH_MS; ; await delay(200)) {
       try {
         return await postgres.launch();
@@ -114,7 +114,7 @@ async function preparePostgres(root: string) {
     await writeFile(path, text, { mode: 0o600 });
     await chown(path, uid, gid);
   }
-  /** Arguments of unshare for a program of the root, as its user postgres, that sees `directory` as /mnt. */
+  /** Arguments of unshare for a program of the root. It runs as user postgres, with `directory` mounted as /mnt. */
   const inside = (...command: string[]): string[] =>
     inRoot(root, command, { user: 'postgres', bind: directory.path });
   const initdb = [`${bin}/initdb`, '-D', '/mnt/data', '-U', USER, '--pwfile=/mnt/password', '-A'];
@@ -167,10 +167,10 @@ async function buildFerretdb(directory: string): Promise<void> {
   await go(['install', module], { env: { GOBIN: directory } });
 }
 
-/** Debian sid with PostgreSQL and DocumentDB; goes on where an attempt that failed has stopped. */
+/** Builds a root of Debian sid with PostgreSQL and DocumentDB. Continues an earlier attempt that failed. */
 async function buildDocumentdb(directory: string): Promise<void> {
   const root = await unpackDebian('sid', directory, 2.5 * 2 ** 30);
-  // sid moves on: one version of PostgreSQL after the other.
+  // The version of PostgreSQL in sid changes over time. Use the newest.
   const newest = (await root.packageNames('postgresql-'))
     .filter((name) => /^postgresql-\d+-documentdb$/.test(name))
     .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))

@@ -8,9 +8,10 @@ const INSTALLED = '/usr/local/go/bin';
 const TIMEOUT_MS = 900_000;
 
 /**
- * Runs the Go command; resolves to its standard output.
+ * Runs the Go command and resolves to its standard output.
  *
- * @throws {Error} with its output; that Go is not installed; or that this process may not build what is missing
+ * @throws {Error} when the command fails (with its output), when Go is not installed, or when this process may not
+ *   build missing programs
  */
 export async function go(
   args: readonly string[],

@@ -9,7 +9,7 @@ import { firstPut } from './hbase-ready.ts';
 const READY_MS = 180_000;
 const MAX_REGION_SERVERS = 3;
 const MAX_MASTERS = 2;
-// Only region servers are ever busy.
+// Only region servers have much load. The other processes compile with less effort (`isBrief`).
 const JVMS = {
   zookeeper: { heapMegabytes: 64, isBrief: true },
   hdfs: { heapMegabytes: 128, isBrief: true },
@@ -20,26 +20,26 @@ const JVMS = {
 export interface HbaseClusterOptions {
   /** 1 to 3. Default 3. */
   readonly regionServers?: number;
-  /** 1 or 2: the second takes over when the first is gone. Default 1. */
+  /** 1 or 2. The second master becomes active when the first one fails. Default 1. */
   readonly masters?: number;
 }
 
 export interface HbaseCluster {
-  /** ZooKeeper's port on 127.0.0.1, where clients begin. */
+  /** ZooKeeper's port on 127.0.0.1. Clients connect to it first. */
   readonly port: number;
   readonly zookeeper: HbaseProcess;
   readonly nameNode: HbaseProcess;
   readonly dataNode: HbaseProcess;
-  /** The first is the active one until it is ended. */
+  /** The first master is active until it ends. */
   readonly masters: readonly HbaseProcess[];
   readonly regionServers: readonly HbaseProcess[];
-  /** The URL of a namespace, which need not exist yet. */
+  /** The URL of a namespace, which may not exist yet. */
   url(namespace: string): string;
-  /** Ends all at once, and removes their data. Twice is fine. */
+  /** Ends all processes at once, and removes their data. May be called twice. */
   stop(): Promise<void>;
 }
 
-/** How one part of the cluster is run. */
+/** How one process of the cluster is started. */
 interface Part {
   readonly name: string;
   readonly port: number;
@@ -50,9 +50,9 @@ interface Part {
 }
 
 /**
- * Starts HBase 2.6 on loopback as a cluster runs it, every part a child of this process: ZooKeeper, HDFS with one
- * copy, masters, and region servers with a heap of 256 MB each; 1.3 GB with three of them. Downloads it by Maven
- * once. Rejects when that fails or no put is answered within 3 minutes.
+ * Starts a cluster of HBase 2.6 on loopback. Every part is a child of this process: ZooKeeper, HDFS with one copy,
+ * masters, and region servers with a heap of 256 MB each. Three region servers need 1.3 GB in total. Maven downloads
+ * HBase once. Rejects when the download fails, or when no put succeeds within 3 minutes.
  */
 export async function startHbaseCluster(options: HbaseClusterOptions = {}): Promise<HbaseCluster> {
   const { regionServers: regionServerCount = 3, masters: masterCount = 1 } = options;
@@ -129,7 +129,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
   }
   const parts = [zookeeper, nameNode, dataNode, ...masters, ...regionServers];
   const stop = async (): Promise<void> => {
-    // Nothing is kept, so that the seconds of an orderly end are spared.
+    // The data is removed anyway, so an orderly shutdown of several seconds is not needed.
     await Promise.all(parts.map((part) => part.kill()));
     directory.remove();
   };
@@ -159,7 +159,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
 
 const NAME_NODE = 'org.apache.hadoop.hdfs.server.namenode.NameNode';
 
-/** Rejects only when all have ended their start, so that all can be stopped. */
+/** Starts all parts. Rejects only after the start of every part has ended, so that all can be stopped. */
 async function startAll(parts: readonly LaunchedProcess[]): Promise<void> {
   const starts = await Promise.allSettled(parts.map((part) => part.restart()));
   for (const start of starts) if (start.status === 'rejected') throw start.reason;

@@ -8,12 +8,12 @@ function common(zookeeperPort: number): Properties {
   return {
     'hbase.zookeeper.quorum': '127.0.0.1',
     'hbase.zookeeper.property.clientPort': zookeeperPort,
-    // A dead region server is noticed after this long.
+    // The time until a dead region server is detected, in milliseconds.
     'zookeeper.session.timeout': 6000,
   };
 }
 
-/** Of masters and region servers: loopback only, threads and caches as a board of 1 GB can hold. */
+/** Settings of masters and region servers: loopback only, with threads and caches for a board of 1 GB. */
 function serving(regionServerCount: number): Properties {
   return {
     'hbase.master.hostname': '127.0.0.1',
@@ -28,10 +28,10 @@ function serving(regionServerCount: number): Properties {
     'hbase.master.handler.count': 8,
     'hfile.block.cache.size': 0.2,
     'hbase.regionserver.global.memstore.size': 0.25,
-    // Steps of a procedure go out at once, not in the batches that suit a large cluster.
+    // Steps of a procedure are sent at once. The default collects them in batches for large clusters.
     'hbase.procedure.remote.dispatcher.delay.msec': 10,
     'hbase.regionserver.msginterval': 1000,
-    // A master that starts waits for all, if they come soon.
+    // A starting master waits for all region servers, but only for a short time.
     'hbase.master.wait.on.regionservers.maxtostart': regionServerCount,
     'hbase.master.wait.on.regionservers.timeout': 1500,
     'hbase.master.wait.on.regionservers.interval': 200,
@@ -47,7 +47,7 @@ export interface StandaloneConf {
 }
 
 const ACCESS_CONTROLLER = 'org.apache.hadoop.hbase.security.access.AccessController';
-/** Users are who they say they are, and may do what they were granted: all, for the one who started it. */
+/** Rights are checked, but identities are not. The user who started HBase has all rights. */
 const RIGHTS: Properties = {
   'hbase.security.authorization': true,
   'hbase.coprocessor.master.classes': ACCESS_CONTROLLER,
@@ -55,7 +55,7 @@ const RIGHTS: Properties = {
   'hbase.coprocessor.regionserver.classes': ACCESS_CONTROLLER,
 };
 
-/** Writes the configuration of a master that runs everything in one process, on local files. */
+/** Writes the configuration of a standalone HBase: one process, with local files. */
 export async function writeStandaloneConf(conf: StandaloneConf): Promise<void> {
   const { folder, zookeeperPort, masterPort, regionServerPort, checksRights } = conf;
   await writeConf(folder, {
@@ -86,7 +86,7 @@ export interface ClusterConf {
   readonly regionServerCount: number;
 }
 
-/** Writes what all processes of a cluster read: ports of masters and region servers are their own arguments. */
+/** Writes the configuration of all processes of a cluster. Masters and region servers have their ports as arguments. */
 export async function writeClusterConf(conf: ClusterConf): Promise<void> {
   const { folder, zookeeperPort, nameNodePort, dataNodePort, regionServerCount } = conf;
   const hdfs = `hdfs://127.0.0.1:${nameNodePort}`;
@@ -110,7 +110,7 @@ export async function writeClusterConf(conf: ClusterConf): Promise<void> {
       'dfs.datanode.address': `127.0.0.1:${dataNodePort}`,
       'dfs.datanode.http.address': '127.0.0.1:0',
       'dfs.datanode.ipc.address': '127.0.0.1:0',
-      // There is one copy on one node: nobody else to write to.
+      // There is one copy on one node, so a failed data node cannot be replaced.
       'dfs.client.block.write.replace-datanode-on-failure.policy': 'NEVER',
     },
   });
@@ -125,13 +125,13 @@ export async function writeClusterConf(conf: ClusterConf): Promise<void> {
     '4lw.commands.whitelist=srvr',
   ];
   await writeFile(join(folder, 'conf', 'zoo.cfg'), `${zookeeper.join('\n')}\n`);
-  // The web applications of HDFS, which its jars lack: it does not start without their folders.
+  // HDFS does not start without the folders of its web applications. Its jars do not contain them.
   for (const name of ['hdfs', 'datanode', 'static']) {
     await mkdir(join(folder, 'conf', 'webapps', name), { recursive: true });
   }
 }
 
-/** Writes what a client in Java or a gateway reads. */
+/** Writes the configuration of a Java client or a gateway. */
 export async function writeClientConf(folder: string, zookeeperPort: number): Promise<void> {
   await writeConf(folder, { 'hbase-site.xml': common(zookeeperPort) });
 }
@@ -150,7 +150,7 @@ function xml(properties: Properties): string {
   return `<configuration>\n${lines.join('')}</configuration>\n`;
 }
 
-/** What servers write when they are ready: their ports are open long before. */
+/** Lines that servers log when they are ready. Their ports are open long before. */
 export const LOG_LINES = {
   takesOrders: /Master has completed initialization/,
   waitsAsBackup: /Another master is the active master/,
@@ -178,11 +178,11 @@ const EXPORTS = [
 
 export interface JvmOptions {
   readonly heapMegabytes: number;
-  /** Compiles with less effort: up in half the CPU time, and slower for good. Default false. */
+  /** Compile with less effort. The start needs half the processor time, but the code stays slower. Default false. */
   readonly isBrief?: boolean;
 }
 
-/** What the JVM needs to run HBase, HDFS and ZooKeeper on Java 17, up to the name of the class. */
+/** The JVM arguments for HBase, HDFS and ZooKeeper on Java 17, up to the name of the class. */
 export function jvmOptions(
   folder: string,
   jars: string,

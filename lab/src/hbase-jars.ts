@@ -7,12 +7,12 @@ import { runInstaller } from './installer.ts';
 export type HbaseVersion = '2.6.1' | '2.4.16';
 
 const SERVERS: Readonly<Record<HbaseVersion, string>> = {
-  // The build for Hadoop 3, whose client writes to a data node without waiting for its own lease.
+  // The build for Hadoop 3. Its client writes to a data node without waiting for its own lease.
   '2.6.1': '2.6.1-hadoop3',
   '2.4.16': '2.4.16',
 };
 
-/** The folder with the jars of HBase's servers and its Java client, filled by Maven when it is not there. */
+/** The folder with the jars of HBase's servers and its Java client. Maven downloads them if the folder is missing. */
 export function hbaseJars(version: HbaseVersion): Promise<string> {
   return jars(`hbase/${version}`, `HBase ${version} (once, 110 MB)`, 'hbase-server', SERVERS[version]);
 }

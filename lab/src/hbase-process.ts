@@ -1,22 +1,22 @@
 import type { ServerProcess } from '@tidegauge/process';
 
-/** A server of HBase, of which a test may do what happens to servers. */
+/** A server of HBase. A test can simulate failures with it. */
 export interface HbaseProcess {
   /** `master 1`, `region server 2`. */
   readonly name: string;
-  /** Where it listens. */
+  /** The port on which it listens. */
   readonly port: number;
   readonly pid: number;
   readonly running: boolean;
-  /** Ends it as an operator would. */
+  /** Stops it in an orderly way. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
-  /** Ends it as a power cut would if it runs, and starts it again with its data. */
+  /** Kills it if it runs, and starts it again with its data. */
   restart(): Promise<void>;
-  /** Stops it from running on (SIGSTOP), as a long garbage collection or a swapping machine does. */
+  /** Suspends it (SIGSTOP), as a long garbage collection or swapping would. */
   pause(): void;
-  /** Lets it run on (SIGCONT). */
+  /** Continues it after `pause` (SIGCONT). */
   resume(): void;
   log(): string;
 }

@@ -16,10 +16,10 @@ export interface JavaRow {
 }
 
 /**
- * How many rows HBase's own Java client finds in a table, as a second opinion.
+ * The number of rows that HBase's own Java client finds in a table, as an independent check.
  *
- * @param port ZooKeeper's, on 127.0.0.1
- * @param table with its namespace, `namespace:table`, unless it is the default one
+ * @param port ZooKeeper's port on 127.0.0.1
+ * @param table `namespace:table`, or only the table for the default namespace
  */
 export async function countRows(port: number, table: string): Promise<number> {
   return Number(await askJava(port, 'count', table));

@@ -9,13 +9,13 @@ const JVM = { heapMegabytes: 128 };
 export interface ThriftGateway {
   readonly port: number;
   readonly pid: number;
-  /** Twice is fine. */
+  /** May be called twice. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts HBase's Thrift2 gateway on loopback, as a child of this process, in front of the HBase that ZooKeeper on
- * `zookeeperPort` of 127.0.0.1 serves: binary protocol, unframed. Rejects when it does not listen within a minute.
+ * Starts HBase's Thrift2 gateway on loopback, as a child of this process, with the binary protocol, unframed. It serves
+ * the HBase whose ZooKeeper listens on `zookeeperPort` of 127.0.0.1. Rejects when it does not listen within a minute.
  */
 export async function startThriftGateway(zookeeperPort: number): Promise<ThriftGateway> {
   const java = await findProgram('java', 'default-jre-headless');

@@ -11,31 +11,31 @@ const JVM = { heapMegabytes: 256 };
 export interface HbaseOptions {
   /** Default 2.6.1. */
   readonly version?: HbaseVersion;
-  /** Only the user of this process may do everything; others what they are granted. Default false. */
+  /** The user of this process has all rights, and other users only the rights that they are granted. Default false. */
   readonly checksRights?: boolean;
   /** Further arguments of the JVM, such as an agent's. */
   readonly jvm?: readonly string[];
 }
 
 export interface Hbase {
-  /** ZooKeeper's port on 127.0.0.1, where clients begin. */
+  /** ZooKeeper's port on 127.0.0.1. Clients connect to it first. */
   readonly port: number;
   readonly pid: number;
-  /** The URL of a namespace, which need not exist yet. */
+  /** The URL of a namespace, which may not exist yet. */
   url(namespace: string): string;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
-  /** Ends it as an operator would if it runs, and starts it again with its data. */
+  /** Stops it in an orderly way if it runs, and starts it again with its data. */
   restart(): Promise<void>;
-  /** Ends it at once, and removes its data. Twice is fine. */
+  /** Ends it at once, and removes its data. May be called twice. */
   stop(): Promise<void>;
   log(): string;
 }
 
 /**
- * Starts a standalone HBase on loopback, master, region server and ZooKeeper in one child of this process, with a
- * heap of 256 MB. Downloads it by Maven once. Rejects when that fails or no
- * put is answered within 2 minutes.
+ * Starts a standalone HBase on loopback. Master, region server and ZooKeeper run in one child of this process, with a
+ * heap of 256 MB. Maven downloads HBase once. Rejects when the download fails, or when no put succeeds within 2
+ * minutes.
  */
 export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
   const { version = '2.6.1', checksRights = false, jvm = [] } = options;
@@ -55,7 +55,7 @@ export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
     });
   const server = new LaunchedProcess(`hbase ${version}`, port, launch);
   const stop = async (): Promise<void> => {
-    // Nothing is kept, so that the seconds of an orderly end are spared.
+    // The data is removed anyway, so an orderly shutdown of several seconds is not needed.
     await server.kill();
     directory.remove();
   };

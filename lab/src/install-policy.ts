@@ -1,8 +1,8 @@
 /**
- * Checks whether this process may install or build what is missing. Tests set TIDEGAUGE_INSTALL to "no", unless they
- * run with `--install` or CI=true; without the variable everything may be installed.
+ * Checks whether this process may install or build missing programs. Tests set TIDEGAUGE_INSTALL to "no", unless they
+ * run with `--install` or CI=true. Without the variable everything may be installed.
  *
- * @throws {Error} when it may not, with the command that installs it
+ * @throws {Error} when it may not; the message contains the command that installs the program
  */
 export function assertMayInstall(what: string): void {
   if (process.env.TIDEGAUGE_INSTALL !== 'no') return;

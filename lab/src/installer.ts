@@ -6,23 +6,23 @@ import { assertMayInstall } from './install-policy.ts';
 
 const TIMEOUT_MS = 900_000;
 const CAUSE_CHARACTERS = 400;
-/** What installers write in passing, and what only repeats that something failed. */
+/** Lines of installers that do not contain the cause of a failure. */
 const NOISE =
   /Can not write log|Sub-process .* returned|^E: Some index|^(Created symlink|Processing|Setting up|Unpacking) /;
 
 export interface InstallerOptions {
   readonly cwd?: string;
-  /** The whole environment; default: this process's. */
+  /** The whole environment. Default: the environment of this process. */
   readonly env?: NodeJS.ProcessEnv;
   readonly timeoutMs?: number;
 }
 
 /**
- * Runs a program that installs or builds something, its whole output in a file of the cache.
+ * Runs a program that installs or builds something. Its whole output is written to a file in the cache.
  *
- * @param what names the step in the error and the file: `install ssl-cert`
- * @throws {Error} one short sentence with the cause, and where the whole output is; or that this process may not
- *   install anything
+ * @param what the name of the step, such as `install ssl-cert`, for the error and the name of the file
+ * @throws {Error} when it fails, with a short cause and the path of the output; or when this process may not install
+ *   anything
  */
 export async function runInstaller(
   what: string,
@@ -54,13 +54,13 @@ export async function runInstaller(
   }
 }
 
-/** The line of an installer's output with the cause of its failure, or null when it wrote nothing. */
+/** The line of an installer's output that contains the cause of its failure. null: there is no output. */
 export function causeOf(output: string): string | null {
   const lines = output
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !NOISE.test(line));
-  // What a package's script wrote last, before dpkg gave up on it.
+  // The last line of a package's script, before dpkg reports its failure.
   const gaveUp = lines.findIndex((line) => /^dpkg: error processing (package|archive) /.test(line));
   const said = lines[gaveUp - 1];
   if (gaveUp > 0 && !said!.startsWith('dpkg:')) {

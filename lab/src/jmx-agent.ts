@@ -7,7 +7,7 @@ import { runInstaller } from './installer.ts';
 /** The version that stacks/monitoring deploys. */
 export const JMX_AGENT_VERSION = '1.0.1';
 
-/** Prometheus's JMX exporter as a JVM takes it: `-javaagent:<jar>=<address>:<port>:<configuration>`. */
+/** Prometheus's JMX exporter as an argument of a JVM: `-javaagent:<jar>=<address>:<port>:<configuration>`. */
 export interface JmxAgent {
   /** The JVM's argument. */
   readonly argument: string;
@@ -15,7 +15,7 @@ export interface JmxAgent {
   readonly target: string;
 }
 
-/** The JMX exporter with a configuration, on a port of loopback; fetched by Maven when it is not there. */
+/** The JMX exporter with a configuration, on a port of loopback. Maven downloads it if it is missing. */
 export async function jmxAgent(port: number, configuration: string): Promise<JmxAgent> {
   const target = `127.0.0.1:${port}`;
   return { argument: `-javaagent:${await jar()}=${target}:${configuration}`, target };

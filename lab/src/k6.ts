@@ -9,8 +9,8 @@ import { go } from './go.ts';
 const SOURCES = fileURLToPath(new URL('../../loadtests/k6-mqtt/', import.meta.url));
 
 /**
- * The path of k6 with the MQTT module of loadtests/k6-mqtt compiled in; built when it is not there or the module has
- * changed, which is reported. The first build needs Go and about three minutes on two slow cores.
+ * The path of k6 with the MQTT module of loadtests/k6-mqtt. k6 is built, with a message, if it is missing or if the
+ * module has changed. The first build needs Go, and about three minutes on two slow cores.
  */
 export async function buildK6(): Promise<string> {
   const files = globSync('**/*.{go,mod,sum}', { cwd: SOURCES, exclude: ['**/*_test.go'] }).toSorted();

@@ -25,25 +25,25 @@ export interface MariadbOptions {
 export interface Mariadb {
   readonly port: number;
   readonly pid: number;
-  /** May do everything, from this machine only. */
+  /** A user with all rights, who can log in from this machine only. */
   readonly user: string;
-  /** Made for this start. */
+  /** Generated for this start. */
   readonly password: string;
-  /** The URL of a database, which need not exist yet. */
+  /** The URL of a database, which may not exist yet. */
   url(database: string): string;
-  /** Runs SQL in Debian's own client; resolves to rows by line, columns by tab. */
+  /** Runs SQL with Debian's client. Resolves to one line per row, with tabs between columns. */
   query(sql: string): Promise<string>;
-  /** Ends it as an operator would, and removes its data. Twice is fine. */
+  /** Stops it in an orderly way, and removes its data. May be called twice. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
-  /** Starts it again on the same port with its data, ended as an operator would if it still runs. */
+  /** Starts it again on the same port with its data. If it runs, it is stopped first, in an orderly way. */
   restart(): Promise<void>;
 }
 
 /**
- * Starts Debian's MariaDB on loopback as a child of this process, durable (a commit is on the disk) and with
- * memory for a small board. Rejects when it cannot be installed or does not answer a query within a minute.
+ * Starts Debian's MariaDB on loopback as a child of this process. It is durable (a commit is on the disk) and uses as
+ * much memory as a small board has. Rejects when it cannot be installed or does not answer a query within a minute.
  */
 export async function startMariadb(options: MariadbOptions = {}): Promise<Mariadb> {
   const server = await findProgram('mariadbd', 'mariadb-server');
@@ -126,7 +126,8 @@ async function installData(data: string, asRoot: boolean): Promise<void> {
   await runProgram(install, [...options, ...(asRoot ? ['--user=mysql'] : [])]);
 }
 
-// No account without a password is left; the installer's own log in as their Unix users, on the socket only.
+// Removes all accounts without a password. The accounts of the installer can log in only as their Unix users, on the
+// socket.
 function setupSql(password: string): string {
   return [
     `create user '${USER}'@'127.0.0.1' identified by '${password}';`,

@@ -16,28 +16,28 @@ export interface MongodbOptions {
 }
 
 export interface Mongodb {
-  /** What answers: `mongod`, or `FerretDB`, which is MongoDB-compatible and not MongoDB. */
+  /** The kind of server: `mongod`, the compatible `FerretDB`, or the server that `MONGODB_URL` names. */
   readonly server: 'mongod' | 'FerretDB' | 'MONGODB_URL';
-  /** The URL of a database, which need not exist yet, with the options given. */
+  /** The URL of a database, which may not exist yet, with the given options. */
   url(database: string, options?: Readonly<Record<string, string>>): string;
-  /** Null for a server that was there before. */
+  /** null: the server was running before. */
   readonly control: MongodbControl | null;
-  /** Ends it as an operator would, and removes its data. Twice is fine. Leaves a server alone that was there. */
+  /** Stops it in an orderly way, and removes its data. May be called twice. A server that was running before stays. */
   stop(): Promise<void>;
 }
 
 export interface MongodbControl {
   readonly pid: number;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
-  /** Starts it again on the same port with its data, ended as an operator would if it still runs. */
+  /** Starts it again on the same port with its data. If it runs, it is stopped first, in an orderly way. */
   restart(): Promise<void>;
 }
 
 /**
- * The server that `MONGODB_URL` names; else a real `mongod` where one is on the PATH; else FerretDB with
- * DocumentDB. On loopback, durable, with logins checked, a password made for this start, and memory for a small
- * board.
+ * Returns the server that `MONGODB_URL` names. Without the variable, starts `mongod` if it is on the PATH, and FerretDB
+ * with DocumentDB otherwise. A started server listens on loopback, is durable, checks logins with a password generated
+ * for this start, and uses as much memory as a small board has.
  */
 export async function startMongodb(options: MongodbOptions = {}): Promise<Mongodb> {
   const given = process.env.MONGODB_URL;
@@ -82,7 +82,7 @@ async function startMongod(command: string, port: number) {
       readyMs: READY_MS,
     });
   let running = await launch();
-  // From loopback, as long as there is no user, the first one may be made.
+  // While there is no user, a client on loopback may create the first one.
   await onAdmin(port, { createUser: USER, pwd: password, roles: ['root'] });
   return {
     user: USER,

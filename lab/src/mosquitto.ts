@@ -19,11 +19,11 @@ export interface MosquittoOptions {
   readonly conf?: readonly string[];
   /** Keeps sessions and queues on disk over `restart` (not over `kill`, unless saved before). Default false. */
   readonly persistence?: boolean;
-  /** Where configuration and data go, kept by `stop`. Default: a temporary directory, removed by `stop`. */
+  /** The directory of configuration and data, which `stop` keeps. Default: a temporary one, which `stop` removes. */
   readonly directory?: string;
-  /** Only this user may connect; else anybody may. */
+  /** Only this user may connect. Default: every client may connect. */
   readonly credentials?: { readonly username: string; readonly password: string };
-  /** A second listener with TLS, its certificate made on the spot. Default false. */
+  /** Adds a second listener with TLS and a new certificate. Default false. */
   readonly tls?: boolean;
 }
 
@@ -33,9 +33,9 @@ export interface Mosquitto {
   readonly pid: number;
   /** Present with the `tls` option: the TLS listener, and the certificate authority to trust (PEM). */
   readonly tls: { readonly url: string; readonly ca: string } | null;
-  /** Ends it as an operator would, and removes what was made. Twice is fine. */
+  /** Stops it in an orderly way, and removes the files that were made. May be called twice. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
   /** Ends it if it runs, and starts it again on the same port. */
   restart(): Promise<void>;
@@ -43,10 +43,10 @@ export interface Mosquitto {
 
 /**
  * Starts Debian's mosquitto on loopback, as a child of this process. Rejects when it is missing and cannot be
- * installed, or is not ready within 10 s (with what it said).
+ * installed, or when it is not ready within 10 s (with its output).
  *
- * Its own limits are out of the way: no limit on messages in flight, and a million messages or 1 GiB queued
- * per client, beyond which mosquitto drops while still telling the publisher yes.
+ * Its limits are raised: no limit on messages in flight, and a million messages or 1 GiB queued per client. Above these
+ * mosquitto drops messages, although it acknowledges them to the publisher.
  */
 export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
   const binary = await findProgram('mosquitto', 'mosquitto');
@@ -95,7 +95,7 @@ async function configure(
   }
   return [
     ...access,
-    // As root it would drop to the user mosquitto, who cannot read a directory made by root.
+    // Started as root, mosquitto would change to the user mosquitto, who cannot read a directory made by root.
     ...(process.getuid?.() === 0 ? ['user root'] : []),
     'log_dest stderr',
     'log_type error',

@@ -12,17 +12,17 @@ import { findProgram } from './debian.ts';
 
 const READY_MS = 60_000;
 const USER = 'tidegauge';
-// Debian keeps the servers of several versions side by side, off the PATH.
+// Debian installs the servers of each version in a separate folder, which is not on the PATH.
 const FOLDERS = ['/usr/lib/postgresql/15/bin'];
 
 export interface PostgresOptions {
-  /** Of loopback; default 127.0.0.1. */
+  /** An address of loopback. Default 127.0.0.1. */
   readonly address?: string;
   /** Default: a free one. */
   readonly port?: number;
   /** Page cache in MiB; default 96, for a board of 1 GB. */
   readonly sharedBuffers?: number;
-  /** Default: one made for this start. */
+  /** Default: a password generated for this start. */
   readonly password?: string;
   /** Further settings, `name=value`, such as `shared_preload_libraries=citus`. */
   readonly settings?: readonly string[];
@@ -34,29 +34,29 @@ export interface Postgres {
   readonly pid: number;
   /** A superuser. */
   readonly user: string;
-  /** Made for this start. */
+  /** Generated for this start. */
   readonly password: string;
-  /** The URL of a database, which need not exist yet. */
+  /** The URL of a database, which may not exist yet. */
   url(database: string, scheme?: string): string;
-  /** Runs SQL, a statement per transaction; resolves to rows by line, columns by `|`. */
+  /** Runs SQL, with one transaction per statement. Resolves to one line per row, with `|` between columns. */
   query(sql: string, database?: string): Promise<string>;
   /** Creates an empty database with a new name, which is removed with the server; resolves to the name. */
   createDatabase(): Promise<string>;
-  /** Ends it as an operator would, and removes its data. Twice is fine. */
+  /** Stops it in an orderly way, and removes its data. May be called twice. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
   /**
-   * Starts it again with its data, ended as an operator would if it still runs: where it was, or on the same port of
-   * another address, as a container that is rescheduled.
+   * Starts it again with its data. If it runs, it is stopped first, in an orderly way. It listens on the same port, at
+   * the same address or at another one, as after a container was rescheduled.
    */
   restart(address?: string): Promise<void>;
 }
 
 /**
- * Starts Debian's PostgreSQL 15 on loopback as a child of this process: passwords by SCRAM, fsync on, memory for
- * a small board, and a linguistic default collation, so that who needs an order has to ask for it. Rejects when
- * it cannot be installed or does not answer a query within a minute.
+ * Starts Debian's PostgreSQL 15 on loopback as a child of this process. It uses SCRAM passwords, fsync, and as much
+ * memory as a small board has. Its default collation is linguistic, so that queries that need a byte order must request
+ * it. Rejects when it cannot be installed or does not answer a query within a minute.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const server = await findProgram('postgres', 'postgresql-15', FOLDERS);
@@ -94,11 +94,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       args: serverOptions(data, address, port, options),
       cwd: directory.path,
       ...(account ?? {}),
-      // What a server of a cluster logs in with at the others.
+      // The passwords with which a server of a cluster logs in to the others.
       env: { PGPASSFILE: passwords },
       ready: answers,
       readyMs: READY_MS,
-      // Fast shutdown; SIGTERM would wait for every client to leave.
+      // Fast shutdown. SIGTERM would wait until every client has disconnected.
       stopSignal: 'SIGINT',
     });
   let running = await launch();
@@ -197,7 +197,7 @@ function serverOptions(
   return ['-D', data, ...lines.flatMap((line) => ['-c', line])];
 }
 
-/** A power cut takes the backends too: one that outlives its parent keeps the data directory locked. */
+/** `kill` must also end the backends. A backend that outlives its parent keeps the data directory locked. */
 async function childrenOf(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   return text.split(' ').filter(Boolean).map(Number);
@@ -207,6 +207,6 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // Gone already, by itself.
+    // The process has already ended.
   }
 }

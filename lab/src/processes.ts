@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-// Linux only: /proc has the data of ps, without a process per query.
+// Linux only. /proc contains the data of ps, and reading it needs no process.
 
-/** One process. Its id alone can belong to another process later; id and start time together cannot. */
+/** One process. Its id can be assigned to another process later, but id and start time together are unique. */
 export interface ProcessId {
   readonly pid: number;
   /** Clock ticks since boot (proc(5), stat field 22). */
   readonly started: string;
 }
 
-/** A running process by its id; null when there is none. */
+/** Identifies a running process by its id. null: there is none. */
 export function identify(pid: number): ProcessId | null {
   const fields = statOf(pid);
   return fields === null ? null : { pid, started: fields[19]! };
@@ -20,7 +20,7 @@ export function isRunning({ pid, started }: ProcessId): boolean {
   return now !== null && now[19] === started && now[0] !== 'Z';
 }
 
-/** Processes that carry `name=value` in their environment, and all their descendants; not this one. */
+/** Processes with `name=value` in their environment, and all their descendants, without this process. */
 export function processesWith(name: string, value: string): number[] {
   const pids = readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -36,7 +36,7 @@ export function processesWith(name: string, value: string): number[] {
   return [...marked];
 }
 
-/** Memory of a process, bytes: its own and its share of what several have mapped; 0 when it has ended. */
+/** Memory of a process in bytes: its private memory and its share of shared memory. 0: the process has ended. */
 export function memoryOf(pid: number): number {
   const share = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '');
   const resident = share ?? /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '');
@@ -57,7 +57,7 @@ function read(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    // It ended meanwhile, or is another user's.
+    // The process has ended, or belongs to another user.
     return null;
   }
 }

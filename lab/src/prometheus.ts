@@ -18,7 +18,7 @@ export interface PrometheusOptions {
   readonly port?: number;
 }
 
-/** One series of an instant query's answer. */
+/** One series in the result of an instant query. */
 export interface PrometheusSample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -28,19 +28,19 @@ export interface Prometheus {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** An instant query in PromQL. Rejects with Prometheus's own message when it refuses it. */
+  /** Runs an instant query in PromQL. Rejects with Prometheus's message when it refuses the query. */
   query(expression: string): Promise<PrometheusSample[]>;
-  /** Ends it as an operator would, and removes its data. Twice is fine. */
+  /** Stops it in an orderly way, and removes its data. May be called twice. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
   /** Ends it if it runs, and starts it again on the same port with its data. */
   restart(): Promise<void>;
 }
 
 /**
- * Starts Debian's Prometheus on loopback, as a child of this process, scraping the targets given. Rejects when it
- * is missing and cannot be installed, refuses its configuration, or is not ready within 30 s.
+ * Starts Debian's Prometheus on loopback, as a child of this process. It scrapes the given targets. Rejects when it is
+ * missing and cannot be installed, refuses its configuration, or is not ready within 30 s.
  */
 export async function startPrometheus(options: PrometheusOptions): Promise<Prometheus> {
   const binary = await findProgram('prometheus', 'prometheus');
@@ -49,7 +49,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
   const url = `http://127.0.0.1:${port}`;
   const config = join(directory.path, 'prometheus.yml');
   await mkdir(join(directory.path, 'data'));
-  // JSON is YAML, and needs no quoting of our own.
+  // JSON is valid YAML, and JSON.stringify quotes all values correctly.
   await writeFile(config, `${JSON.stringify(configuration(options), null, 2)}\n`);
   const launch = (): Promise<ServerProcess> =>
     launchServer({
@@ -60,7 +60,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
         `--storage.tsdb.path=${join(directory.path, 'data')}`,
         '--storage.tsdb.retention.size=256MB',
         `--web.listen-address=127.0.0.1:${port}`,
-        // k6 pushes what a load test measures.
+        // k6 pushes the figures of a load test.
         '--web.enable-remote-write-receiver',
         '--log.level=warn',
       ],

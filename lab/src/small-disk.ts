@@ -6,12 +6,12 @@ import { runProgram } from '@tidegauge/process';
 /** A small file system in memory. */
 export interface SmallDisk {
   readonly path: string;
-  /** Gives it another size. */
+  /** Changes the size of the file system. */
   resize(bytes: number): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** Mounts a file system of so many bytes; only root may. */
+/** Mounts a file system of the given size. Needs root. */
 export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
   const path = await mkdtemp(join(tmpdir(), 'tidegauge-disk-'));
   try {
@@ -26,7 +26,7 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
       await runProgram('mount', ['-o', `remount,size=${size}`, path]);
     },
     async remove() {
-      // Lazily: a process under test may still be closing its files.
+      // A lazy unmount, because a process under test may still have open files.
       await runProgram('umount', ['-l', path]);
       await rmdir(path);
     },

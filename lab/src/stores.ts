@@ -1,23 +1,23 @@
 /** A database server, in which each test, benchmark or command has its own database. */
 export interface StoreServer {
-  /** Makes an empty place (database, keyspace) of that name; resolves to its STORE URL. */
+  /** Makes an empty database (or keyspace, or namespace) with this name. Resolves to its STORE URL. */
   create(place: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface StoreServerOptions {
-  /** Of Cassandra: when a write counts as logged, see `startCassandra`. */
+  /** Cassandra only: when a write is acknowledged, see `startCassandra`. */
   readonly commitlog?: 'batch' | 'periodic';
 }
 
 export interface StoreServerEntry {
   readonly summary: string;
-  /** The most nodes it runs as. */
+  /** The highest number of nodes. */
   readonly maxNodes: number;
   readonly start: (nodes: number, options?: StoreServerOptions) => Promise<StoreServer>;
 }
 
-/** Servers of stores by scheme; each is loaded when it is started. */
+/** Servers of stores by scheme. Each module is loaded when its server is started. */
 export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
   postgres: {
     summary: 'PostgreSQL 15 of Debian',
@@ -57,7 +57,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
       const server = await startCassandra({ nodes, ...options });
       const copies = nodes > 1 ? `?rf=${nodes}` : '';
       return {
-        // Its first user creates the keyspace.
+        // The first store that opens the URL creates the keyspace.
         create: async (place) => `${server.url(place)}${copies}`,
         stop: () => server.stop(),
       };
@@ -71,7 +71,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
         nodes === 1
           ? await (await import('./hbase.ts')).startHbase()
           : await (await import('./hbase-cluster.ts')).startHbaseCluster({ regionServers: nodes });
-      // Its first user creates the namespace.
+      // The first store that opens the URL creates the namespace.
       return { create: async (place) => server.url(place), stop: () => server.stop() };
     },
   },
@@ -81,7 +81,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
     async start() {
       const { startMongodb } = await import('./mongodb.ts');
       const server = await startMongodb();
-      // A database is there as soon as something is written to it.
+      // The first write creates the database.
       return { create: async (place) => server.url(place), stop: () => server.stop() };
     },
   },

@@ -4,12 +4,12 @@ import { MARK, type Note, writeNote } from './background.ts';
 import { CATALOGUE, type StartFlags } from './catalogue.ts';
 import { identify } from './processes.ts';
 
-// Started by cli.ts, detached: it keeps one server, because a server ends with the process that started it.
+// cli.ts starts this process detached. It runs one server, because a server ends with the process that started it.
 
 const LOG_BYTES = 4 * 2 ** 20;
 const KEPT_BYTES = 2 ** 20;
 
-/** What cli.ts receives once. */
+/** The only message to cli.ts: the result of the start. */
 export type Report = { readonly ready: true } | { readonly ready: false; readonly why: string };
 
 const folder = process.env[MARK]!;
@@ -18,7 +18,7 @@ const note: Note = { server, phase: 'starting', supervisor: identify(process.pid
 writeNote(folder, note);
 mirrorServerOutput(appendToLog);
 
-// It outlives the terminal it was started from.
+// The process must not end when its terminal is closed.
 process.on('SIGHUP', () => {});
 const asked = Promise.withResolvers<void>();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -29,7 +29,7 @@ const alive = setInterval(() => {}, 2 ** 30);
 
 try {
   const start = CATALOGUE[server]!.start(JSON.parse(flags) as StartFlags);
-  // Asked to end while it starts: leaving kills what has started so far.
+  // A signal during the start: exiting kills all processes that have been started so far.
   const started = await Promise.race([start, asked.promise.then(() => null)]);
   if (started === null) process.exit(1);
   writeNote(folder, { ...note, phase: 'ready', connect: started.connect });
@@ -46,13 +46,13 @@ clearInterval(alive);
 
 function report(message: Report): void {
   if (!process.connected) return;
-  // The caller may have ended by now; the note has the same content.
+  // Errors are ignored, because the caller may have ended. The note contains the same data.
   process.send?.(message, undefined, undefined, () => {
     if (process.connected) process.disconnect();
   });
 }
 
-/** Standard output is the log; past its size only its end is kept. */
+/** Appends to the log, which is standard output. If the log grows too large, only its last part is kept. */
 function appendToLog(text: string): void {
   writeSync(1, text);
   const { size } = fstatSync(1);

@@ -10,13 +10,13 @@ export const YCSB_VERSION = '0.17.0';
 const JDK = 'openjdk-17-jdk-headless';
 const TIMEOUT_MS = 600_000;
 
-/** Java classes of ours on YCSB's. */
+/** Compiled Java classes that use YCSB. */
 export interface YcsbClasses {
   readonly java: string;
   readonly classPath: string;
 }
 
-/** YCSB's core as Maven Central has it, fetched once, and the Java files of a folder compiled against it. */
+/** Downloads YCSB's core from Maven Central once, and compiles the Java files of a folder against it. */
 export async function compileWithYcsb(folder: string): Promise<YcsbClasses> {
   const java = await findProgram('java', JDK);
   const javac = await findProgram('javac', JDK);

@@ -8,30 +8,30 @@ import { installDocker } from './install.ts';
 import { makeNetwork, removeNetwork, unplug } from './network.ts';
 
 export interface BoardsOptions {
-  /** What the engine of a board and its containers may use together, bytes; Swarm sees a board of that size. */
+  /** Memory limit of a board's engine and all its containers, in bytes. The board reports this size to Swarm. */
   readonly memory?: number;
 }
 
 export interface Board {
-  /** Its host name, and so its name in a swarm: board-1, board-2, … */
+  /** Its host name, which is also its name in a swarm: board-1, board-2, … */
   readonly name: string;
-  /** Reachable from this machine and from the other boards. Its disk for data is in /mnt, for itself alone. */
+  /** Reachable from this machine and from the other boards. */
   readonly address: string;
-  /** What DOCKER_HOST takes. */
+  /** The value for DOCKER_HOST. */
   readonly host: string;
-  /** What a docker client needs to speak to it, and nothing of this user's own settings. */
+  /** Environment variables for a docker client of this board, without the settings of this user. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Runs a command of the docker client on it and resolves to what that wrote, without the last line end; rejects
-   * with what it complained of.
+   * Runs a command of the docker client on the board. Resolves to its output without the last line end. Rejects with
+   * its error message.
    */
   docker(args: readonly string[], options?: ProgramOptions): Promise<string>;
   /**
-   * Runs a program as somebody who is logged in there, so with its name, network, processes and docker, in this
-   * process's directory; the rest as in `docker`.
+   * Runs a program inside the board, with the board's host name, network, processes and docker, in the directory of
+   * this process. Otherwise as `docker`.
    */
   run(command: readonly string[], options?: ProgramOptions): Promise<string>;
-  /** Ends the engine and all its containers as a power cut would; its disks stay. */
+  /** Kills the engine and all its containers, as a power failure would. The disks stay. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, with the same address and disk. */
   start(): Promise<void>;
@@ -39,16 +39,17 @@ export interface Board {
 
 export interface Boards {
   readonly boards: readonly Board[];
-  /** Makes one swarm of all boards; the first is its manager, or the first few. */
+  /** Joins all boards to one swarm. The first `managers` boards are its managers. Default 1. */
   swarm(options?: { readonly managers?: number }): Promise<void>;
-  /** Ends all boards and removes everything of them: processes, networks, rules, control groups, files. */
+  /** Ends all boards and removes their processes, networks, firewall rules, control groups and files. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts Docker engines on this machine, each one a board: network namespace, address, host name, disk and
- * memory. They share a bridge and reach what this machine reaches. They need root, and they end with this process;
- * what a killed process leaves of them (no processes) is removed when boards are started the next time.
+ * Starts Docker engines on this machine. Each engine is a board with its own network namespace, address, host name,
+ * data disk (/mnt) and memory limit. The boards share a bridge, and reach all networks that this machine reaches. They
+ * need root. They end with this process, even if it is killed. Networks and files of a killed process are removed when
+ * boards are started the next time.
  */
 export async function startBoards(count: number, { memory }: BoardsOptions = {}): Promise<Boards> {
   const client = await installDocker();
@@ -111,14 +112,14 @@ async function makeSwarm(boards: readonly Board[], managers: number): Promise<vo
   await first.docker(['swarm', 'init', ...at(first)]);
   const token = (role: string): Promise<string> => first.docker(['swarm', 'join-token', '--quiet', role]);
   const tokens = { manager: await token('manager'), worker: await token('worker') };
-  // One after the other: managers that join at once disturb each other's election.
+  // Boards join one after the other, because managers that join at the same time disturb the election.
   for (const [index, board] of others.entries()) {
     const role = index + 1 < managers ? 'manager' : 'worker';
     await board.docker(['swarm', 'join', '--token', tokens[role], ...at(board), `${first.address}:2377`]);
   }
 }
 
-/** Resolves to standard output without the line ends at its end. */
+/** Runs a command. Resolves to its standard output without trailing line ends. */
 async function runCommand(
   [program, ...args]: readonly [string, ...string[]],
   options: ProgramOptions,
@@ -126,7 +127,7 @@ async function runCommand(
   return (await runProgram(program, args, options)).stdout.trimEnd();
 }
 
-/** What a program of a board is run with: its shell's namespaces, and this directory, which entering loses. */
+/** The command that enters a board's namespaces and runs a program in the current directory, which nsenter changes. */
 function enter(name: string, engine: ServerProcess | null): [string, ...string[]] {
   if (!engine?.running) throw new Error(`${name} is not running`);
   const shell = readFileSync(`/proc/${engine.pid}/task/${engine.pid}/children`, 'utf8').trim();

@@ -1,21 +1,21 @@
 import { globSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
-// Control groups of version 1: a tree per controller, in which a path is the same group.
+// Control groups of version 1. Each controller has a tree, and the same path in each tree is the same group.
 
 const ROOT = '/sys/fs/cgroup';
 const MEMORY = `${ROOT}/memory`;
 const GONE_MS = 20_000;
 const POLL_MS = 10;
 
-/** Makes a group that may use so many bytes of memory; null for no limit. */
+/** Makes a control group with a memory limit in bytes. null: no limit. */
 export function makeCgroup(path: string, memory: number | null): void {
   mkdirSync(`${MEMORY}${path}`, { recursive: true });
   if (memory !== null) writeFileSync(`${MEMORY}${path}/memory.limit_in_bytes`, String(memory));
 }
 
 /**
- * Kills what runs in a group and in those below it, and removes them from every controller. It waits without letting
- * anything else run, since it is called while the process exits.
+ * Kills all processes in a group and in the groups below it, and removes these groups from every controller. It blocks
+ * until that is done, because it is called while the process exits.
  */
 export function endCgroup(path: string): void {
   const groups = `${MEMORY}${path}/{,**/}cgroup.procs`;
@@ -42,7 +42,7 @@ function kill(pid: number): void {
   unlessGone(() => process.kill(pid, 'SIGKILL'));
 }
 
-/** Null where a process has ended, or another that starts boards has removed the same. */
+/** Returns null if the process or the group no longer exists. Another process may have removed it. */
 function unlessGone<T>(act: () => T): T | null {
   try {
     return act();

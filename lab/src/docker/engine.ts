@@ -6,32 +6,32 @@ import { launchServer, type ServerProcess } from '@tidegauge/process';
 import { makeCgroup } from './cgroup.ts';
 
 const SCRIPT = fileURLToPath(new URL('board.sh', import.meta.url));
-// A second on its own; several start at once on a busy machine.
+// One engine needs about a second. Several may start at once on a busy machine.
 const READY_MS = 60_000;
 
-/** What a board is to be. */
+/** The properties of a board. */
 export interface EngineOptions {
   /** Its host name. */
   readonly name: string;
-  /** Its files: disks, which outlive the process, and `docker.sock`. */
+  /** The folder of its files: its disks, which stay when the process ends, and `docker.sock`. */
   readonly folder: string;
   readonly bridge: string;
-  /** In the bridge's /24. */
+  /** An address in the /24 network of the bridge. */
   readonly address: string;
   readonly gateway: string;
-  /** Control group of the engine and all its containers, a path in every controller. */
+  /** Control group of the engine and all its containers: a path that is valid in every controller. */
   readonly cgroup: string;
-  /** What they may use together, bytes; null for no limit. */
+  /** Memory limit of that group, in bytes. null: no limit. */
   readonly memory: number | null;
 }
 
 /**
- * Starts a Docker engine as a board: in separate namespaces, so that its end, whatever the cause, is the end of
- * everything on it. It ends with this process too, also when that is killed.
+ * Starts a Docker engine as a board. It runs in separate namespaces, so that all processes on the board end when the
+ * engine ends for any reason. The engine ends with this process, even if that is killed.
  */
 export function startEngine(options: EngineOptions): Promise<ServerProcess> {
   const { name, folder, bridge, address, gateway, cgroup, memory } = options;
-  // Not by the script: one that is late would make again what has been removed.
+  // Made here and not by the script: a late script would make directories again after their removal.
   for (const disk of ['data', 'mnt', 'opt', 'opt.work']) mkdirSync(join(folder, disk), { recursive: true });
   makeCgroup(cgroup, memory);
   const namespaces = ['--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child', '--mount-proc'];

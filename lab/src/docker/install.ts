@@ -6,10 +6,10 @@ import { findProgram } from '../debian.ts';
 const MEMORY_CONTROLLER = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
 
 /**
- * Sees to it that Docker engines can be started on this machine (installs docker.io, iptables and iproute2 as root on
- * Debian, without starting a service) and resolves to the path of the client to use.
+ * Makes sure that Docker engines can be started on this machine. On Debian, as root, it installs docker.io, iptables
+ * and iproute2, without starting a service. Resolves to the path of the docker client to use.
  *
- * @throws {Error} that names what is missing
+ * @throws {Error} with the name of the missing program
  */
 export async function installDocker(): Promise<string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
@@ -26,7 +26,7 @@ export async function installDocker(): Promise<string> {
   return findClient();
 }
 
-/** The first client on the PATH that has `docker stack config` (23 and later), else the first. */
+/** The first client on the PATH with `docker stack config` (23 and later). If none has it, the first client. */
 async function findClient(): Promise<string> {
   const paths = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'docker'));
   const found = paths.filter((path) => existsSync(path));

@@ -73,16 +73,19 @@ export function removeNetwork(bridge: string): void {
   if (owner?.forwarded === '0' && bridges().length === 0) writeFileSync(FORWARD, '0');
 }
 
-/** Takes a board off the bridge. */
+/** Disconnects a board from the bridge. */
 export function unplug(bridge: string, board: number): void {
   attempt(() => ip('link', 'delete', `${bridge}.${board}`));
 }
 
-/** Alone among processes: of two that remove the same, one would remove what a third makes meanwhile. */
+/**
+ * Runs `act` while no other process does so. Otherwise, if two processes remove the same network, one of them could
+ * remove a network that a third process has made meanwhile.
+ */
 function locked<T>(act: () => T): T {
   const file = openSync(LOCK, 'a');
   try {
-    // Held by the open file, so by this process.
+    // The open file holds the lock, so the lock ends with this process.
     const timeoutMs = (LOCK_S + 10) * 1000;
     runProgramSync('flock', ['--timeout', String(LOCK_S), '3'], { descriptor: file, timeoutMs });
     return act();
@@ -91,7 +94,7 @@ function locked<T>(act: () => T): T {
   }
 }
 
-/** What a killed process left: its boards died with it. */
+/** Removes the networks of killed processes. Their boards ended with them. */
 function removeAbandoned(): void {
   for (const bridge of bridges()) {
     const owner = ownerOf(bridge);
@@ -108,7 +111,7 @@ function networkOf(number: number): BoardNetwork {
   };
 }
 
-/** Table, then the rule. Bridged frames pass the FORWARD chain too where br_netfilter is loaded. */
+/** Firewall rules: the table, then the rule. With br_netfilter, bridged frames also pass the FORWARD chain. */
 function rulesOf({ bridge, gateway }: BoardNetwork): string[][] {
   const subnet = `${gateway}/24`;
   return [
@@ -122,18 +125,18 @@ function bridges(): string[] {
   return names('tgb').filter((name) => /^tgb\d+$/.test(name));
 }
 
-/** Of network interfaces that begin so. */
+/** Names of the network interfaces that start with `prefix`. */
 function names(prefix: string): string[] {
   return readdirSync('/sys/class/net').filter((name) => name.startsWith(prefix));
 }
 
-/** Null for the moment between the claim and its alias. */
+/** The owner of a bridge. null: the bridge has just been made, and its alias is not set yet. */
 function ownerOf(bridge: string): Owner | null {
   const alias = attempt(() => readFileSync(`/sys/class/net/${bridge}/ifalias`, 'utf8').trim());
   return alias ? (JSON.parse(alias) as Owner) : null;
 }
 
-/** False when another process has it. */
+/** Makes a bridge. Returns false if another process has one with this name. */
 function claim(bridge: string): boolean {
   try {
     ip('link', 'add', bridge, 'type', 'bridge');
@@ -160,7 +163,7 @@ function attempt<T>(act: () => T): T | null {
   try {
     return act();
   } catch {
-    // It is gone already.
+    // The interface, rule or file no longer exists.
     return null;
   }
 }
