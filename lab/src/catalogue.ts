@@ -21,7 +21,7 @@ export interface CatalogueEntry {
   readonly start: (flags: StartFlags) => Promise<Started>;
 }
 
-/** All servers of the lab by name. Each module is loaded when its server starts, so that none needs another's driver. */
+/** All servers of the lab by name. Each module is loaded when its server starts, so none needs other drivers. */
 export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
   mosquitto: {
     summary: 'MQTT broker, open to this machine',

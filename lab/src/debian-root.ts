@@ -111,7 +111,7 @@ async function debootstrap(release: string, directory: string): Promise<void> {
   await rm(downloaded, { recursive: true });
 }
 
-/** Runs an installer that ends with this process, even if that is killed, so that it cannot disturb the next attempt. */
+/** Runs an installer that ends with this process, even if that is killed, so it cannot disturb the next attempt. */
 function build(what: string, command: readonly string[]): Promise<void> {
   const tied = ['--pdeathsig=KILL', 'unshare', '--pid', '--fork', '--kill-child', '--', ...command];
   return runInstaller(what, 'setpriv', tied, { env: ENVIRONMENT });
