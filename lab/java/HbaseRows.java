@@ -10,8 +10,8 @@ import org.apache.hadoop.hbase.client.Scan;
 import org.apache.hadoop.hbase.filter.FirstKeyOnlyFilter;
 
 /**
- * Reads a table with HBase's own client: HbaseRows ZOOKEEPER_PORT count|list TABLE. A list is a line per row, its
- * key and then column=value for each, all in hexadecimal.
+ * Reads a table with HBase's own client: HbaseRows ZOOKEEPER_PORT count|list TABLE. A list has one line per
+ * row: its key, then column=value for each column, all in hexadecimal.
  */
 public final class HbaseRows {
   public static void main(String[] args) throws Exception {

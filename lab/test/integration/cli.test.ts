@@ -20,10 +20,10 @@ const RUN_MS = 300_000;
 
 type Lab = (...args: string[]) => Promise<ProgramResult>;
 
-/** The command line with a separate lab, which is stopped and checked when the test ends. */
+/** Runs the command line with a separate lab. After the test, stops the lab and checks that nothing is left. */
 async function useLab(context: TestContext): Promise<{ lab: Lab; folder: () => Promise<string> }> {
   const home = await mkdtemp(join(tmpdir(), 'tidegauge-lab-test-'));
-  // Like a folder for temporary files: databases run as other users.
+  // Other users need access, as to a folder for temporary files, because databases run as other users.
   await chmod(home, 0o711);
   const lab: Lab = (...args) => run(args, home);
   context.after(async () => {
@@ -64,7 +64,7 @@ async function assertEnds(pid: number): Promise<void> {
   }
 }
 
-test('a server that is up outlives the command, is listed, and leaves nothing when it is down', async (context) => {
+test('a started server outlives the command, is listed, and leaves nothing after "down"', async (context) => {
   const { lab, folder } = await useLab(context);
   assert.deepEqual(await lab('status'), { code: 0, signal: null, stdout: 'nothing is up\n', stderr: '' });
   const up = await lab('up', 'mosquitto');
@@ -90,7 +90,7 @@ test('a server that is up outlives the command, is listed, and leaves nothing wh
   assert.deepEqual(await readdir(await folder()), []);
 });
 
-test('two servers of a kind run side by side under different names, and "down all" ends both', async (context) => {
+test('two servers of one kind run at once under different names, and "down all" ends both', async (context) => {
   const { lab, folder } = await useLab(context);
   const first = brokerIn((await lab('up', 'mosquitto')).stdout);
   const second = await lab('up', 'mosquitto', '--name', 'second');
@@ -103,7 +103,7 @@ test('two servers of a kind run side by side under different names, and "down al
   assert.deepEqual(await readdir(await folder()), []);
 });
 
-test('of two commands that start one name at the same moment, one succeeds and the other reports it', async (context) => {
+test('when two commands start the same name at once, one succeeds and the other fails', async (context) => {
   const { lab } = await useLab(context);
   const both = await Promise.all([lab('up', 'mosquitto'), lab('up', 'mosquitto')]);
   assert.deepEqual(both.map(({ code }) => code).toSorted(), [0, 2]);
@@ -165,7 +165,7 @@ test('a database gets a STORE that opens, ends with its killed supervisor, and d
   assert.deepEqual(await readdir(await folder()), []);
 });
 
-test('notes hold passwords, so nobody else may read them', async (context) => {
+test('other users cannot read notes, because they contain passwords', async (context) => {
   const { lab, folder } = await useLab(context);
   await lab('up', 'mosquitto');
   const mode = (path: string): number => statSync(path).mode & 0o777;
@@ -174,7 +174,7 @@ test('notes hold passwords, so nobody else may read them', async (context) => {
   assert.equal(mode(await folder()), 0o711);
 });
 
-test('mistakes are one clear line and exit code 2', async (context) => {
+test('bad usage gives one line on standard error and exit code 2', async (context) => {
   const { lab } = await useLab(context);
   const mistakes: [string[], RegExp][] = [
     [['up', 'oracle'], /^SERVER must be one of mosquitto, .*; got "oracle"/],

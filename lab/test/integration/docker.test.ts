@@ -13,7 +13,7 @@ import { startOrSkip } from '../../src/unavailable.ts';
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const WAIT_MS = 120_000;
 const SILENCE_MS = 2000;
-// An image without files: the programs are those of this machine.
+// An image without files. Its containers use the programs of this machine.
 const EMPTY = `d=$(mktemp -d); cd "$d"; mkdir usr; for l in bin lib lib64 sbin; do ln -s usr/$l; done; tar -c .; rm -r "$d"`;
 const PROGRAMS = [
   ...['--mount', 'type=bind,src=/usr,dst=/usr,readonly'],
@@ -58,7 +58,7 @@ function hear(host: string): Promise<string> {
   return text(socket);
 }
 
-test('boards make a swarm whose tasks reach each other by name', { skip }, async () => {
+test('boards form a swarm, and its tasks reach each other by name', { skip }, async () => {
   await swarm();
   await Promise.all(
     boards.map((board) =>
@@ -116,11 +116,11 @@ test('boards make a swarm whose tasks reach each other by name', { skip }, async
   for (const { name, address } of boards) assert.equal(await hear(address), name);
 });
 
-test('what ran on a board that lost its power runs on another; it is back with its disk', {
+test('a task of a killed board moves to another board, and the board starts again with its disk', {
   skip,
 }, async () => {
   const [first, ...others] = boards as [Board, Board, Board];
-  // A task that is gone is noticed after three heartbeats.
+  // Swarm detects a lost task after three heartbeats.
   await first.docker(['swarm', 'update', '--dispatcher-heartbeat', '1s']);
   const notHere = ['--constraint', 'node.hostname!=board-1', '--restart-delay', '100ms'];
   await first.docker([
@@ -160,7 +160,7 @@ test('a command on a board has its name, its engine and its disk for data', { sk
   assert.equal(await first.run(['pwd']), process.cwd());
 });
 
-test('a board has the memory it was given, its engine included', { skip }, async () => {
+test('a board has the given amount of memory, which includes its engine', { skip }, async () => {
   const [first] = boards as [Board];
   assert.equal(await first.docker(['info', '--format', '{{.MemTotal}}']), String(2 ** 29));
   const take = (mebibytes: number): Promise<string> =>
@@ -177,7 +177,7 @@ test('a board has the memory it was given, its engine included', { skip }, async
   await assert.rejects(take(512), /docker run/);
 });
 
-test('several hold boards at once, and stopping leaves nothing', { skip }, async () => {
+test('several processes can have boards at once, and nothing is left after they stop', { skip }, async () => {
   const one = await holdBoard();
   const two = await holdBoard();
   assert.notEqual(one.address, two.address);
@@ -185,7 +185,7 @@ test('several hold boards at once, and stopping leaves nothing', { skip }, async
   assert.deepEqual([...leftOf(one), ...leftOf(two)], []);
 });
 
-test('boards end with an owner that was killed, and who starts boards next removes the rest', {
+test('boards end when their owner is killed, and the next start of boards removes the rest', {
   skip,
 }, async () => {
   const killed = await holdBoard();
@@ -209,7 +209,7 @@ interface Held {
   readonly folder: string;
 }
 
-/** One board, held by the command line in another process. */
+/** Starts one board with the command line, in another process. */
 async function holdBoard(): Promise<Held> {
   const owner = spawn(process.execPath, [CLI, 'boards', '1'], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
@@ -228,7 +228,7 @@ async function endOwner({ owner }: Held, signal: NodeJS.Signals): Promise<void> 
   await exited;
 }
 
-/** What is left of somebody's boards. */
+/** Lists what is left of the boards of a process. */
 function leftOf({ bridge, folder }: Held): string[] {
   const rules = execFileSync('iptables-save', { encoding: 'utf8' }).includes(`${bridge} `);
   const processes = readdirSync('/proc').filter(

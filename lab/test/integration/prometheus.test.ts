@@ -27,7 +27,7 @@ async function until(
   }
 }
 
-test('prometheus scrapes ingest and answers with what it stored, also after a restart', async (context) => {
+test('Prometheus scrapes ingest and returns the stored samples, also after a restart', async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-prometheus-test-'));
   context.after(() => rm(directory, { recursive: true }));
   const broker = await startMosquitto();
@@ -56,7 +56,7 @@ test('prometheus scrapes ingest and answers with what it stored, also after a re
   await assert.rejects(prometheus.query('sum('), /prometheus refused sum\(: .*parse error/);
 });
 
-test('a target that nobody listens on is down, not an error', async (context) => {
+test('a target without a listener is down, and is not an error', async (context) => {
   const prometheus = await startPrometheus({ targets: { gone: ['127.0.0.1:9'] }, scrapeMs: 200 });
   context.after(() => prometheus.stop());
   await until(prometheus, 'up{job="gone"}', ([up]) => up?.value === 0);

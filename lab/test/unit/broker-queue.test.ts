@@ -22,7 +22,7 @@ function message(brokerCounter: number, bytes: number): Queued {
   return { ...base, brokerCounter, payload: Buffer.alloc(bytes) };
 }
 
-test('a queue that is full is free again once its messages are acknowledged', async () => {
+test('a full queue accepts messages again after its messages are acknowledged', async () => {
   const { queue, persistence } = install({ ...BOUNDS, awayMs: 60_000 });
   await persistence.outgoingEnqueueCombi([{ clientId: 'reader', qos: 1 }], message(1, 20_000));
   queue.note('reader', false);

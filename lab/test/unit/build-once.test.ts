@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { buildOnce, CACHE } from '../../src/build-once.ts';
 
-/** A build in two steps, of which the second fails at first. */
+/** Runs a build whose first attempt fails and whose second attempt succeeds. Returns the attempts that left a file. */
 async function buildTwice(name: string, resume: boolean): Promise<string> {
   let attempts = 0;
   const build = async (directory: string): Promise<void> => {
@@ -20,7 +20,7 @@ async function buildTwice(name: string, resume: boolean): Promise<string> {
   return steps;
 }
 
-test('a build that can resume finds what a failed attempt left; another starts from nothing', async () => {
+test('a build with `resume` finds the files of a failed attempt; other builds start empty', async () => {
   assert.equal(await buildTwice(`test/resume-${process.pid}`, true), '1 2 ');
   assert.equal(await buildTwice(`test/afresh-${process.pid}`, false), '2 ');
   assert.ok(!existsSync(join(CACHE, `test/afresh-${process.pid}.building`)));

@@ -8,7 +8,7 @@ import { inRoot } from '../../src/debian-root.ts';
 
 const skip = process.platform !== 'linux' || process.getuid?.() !== 0 ? 'takes Linux and root' : false;
 
-test('a command inside a root finds a place for temporary files, whatever TMPDIR is outside', {
+test('a command inside a root can make temporary files, regardless of TMPDIR outside', {
   skip,
 }, (context) => {
   const shared = mkdtempSync(join(tmpdir(), 'tidegauge-root-'));

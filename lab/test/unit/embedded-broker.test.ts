@@ -60,7 +60,7 @@ for (const [what, topic, words] of [
   ['invalid UTF-8', Buffer.from([0x73, 0x2f, 0xc3, 0x28]), /UTF-8/],
   ['65,000 characters', Buffer.alloc(65_000, 0x61), /at most 1024 characters/],
 ] as const) {
-  test(`a topic with ${what} is refused at its publisher with the reason in one line; others continue`, async (context) => {
+  test(`a topic with ${what} disconnects its publisher with a logged reason; others continue`, async (context) => {
     const { broker, lines, dial } = await start(context);
     const reader = await mqtt.connectAsync(broker.url, { reconnectPeriod: 0 });
     context.after(() => reader.endAsync(true));

@@ -30,14 +30,14 @@ Errors were encountered while processing:
 E: Sub-process /usr/bin/dpkg returned an error code (1)
 `;
 
-test('names the package and the line that made dpkg give up, of many lines', () => {
+test('finds the package and the line that made dpkg fail, among many lines', () => {
   assert.equal(
     causeOf(DPKG),
     "package ssl-cert: mktemp: failed to create file via template '/tmp/lab/tmp.XXXXXXXXXX': No such file or directory",
   );
 });
 
-test('finds the first error that other installers write, else the last line', () => {
+test('finds the first error in the output of other installers, or the last line if there is no error', () => {
   assert.equal(
     causeOf('Reading lists\nE: Unable to locate package x\nbye\n'),
     'E: Unable to locate package x',
@@ -51,7 +51,7 @@ test('finds the first error that other installers write, else the last line', ()
   assert.ok(causeOf(`E: ${'x'.repeat(10_000)}`)!.length <= 400);
 });
 
-test('an error is one short line with the cause and the file that has the rest', async (context) => {
+test('an error is one short line with the cause and the file of the whole output', async (context) => {
   setInstall(context, 'yes');
   const script =
     'for i in $(seq 500); do echo "noise $i"; done; echo "E: no such thing" >&2; echo more; exit 3';
@@ -69,7 +69,7 @@ test('an error is one short line with the cause and the file that has the rest',
   );
 });
 
-test('a process that may not install names the command that installs', async (context) => {
+test('a process that may not install reports the command that installs the program', async (context) => {
   setInstall(context, 'no');
   const command = /npm run test:servers -- --install/;
   await assert.rejects(findProgram('tidegauge-no-such-program', 'no-such-package'), command);
