@@ -5,7 +5,7 @@ import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';
 
 export { handleSummary } from './summary.ts';
 
-/** The register of devices over HTTP. */
+/** Operations on the device register over HTTP. */
 export const options = optionsOf(plan);
 
 const part = partOf('devices');

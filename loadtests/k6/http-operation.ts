@@ -10,7 +10,7 @@ const headers: Record<string, string> = {
 const kept: Params = { headers, responseType: 'text' };
 const dropped: Params = { headers, responseType: 'none' };
 
-/** One request to the API; the body is kept where it is looked into. */
+/** Sends one request to the API. The body of the response is returned only with `keep`. */
 export function send(
   method: string,
   path: string,

@@ -6,7 +6,7 @@ import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';
 
 export { handleSummary } from './summary.ts';
 
-/** Readings over MQTT: one message per iteration, each virtual user is a connection with its own devices. */
+/** Readings over MQTT: one message per iteration. Each virtual user is a connection with its own devices. */
 export const options = optionsOf(plan);
 
 const RECEIVE_MS = 30_000;
@@ -46,7 +46,7 @@ export async function ingest(): Promise<void> {
   done.add(1);
 }
 
-/** Connects where there is no connection; what cannot be published for want of one counts. */
+/** Connects if there is no connection. If that fails, the message counts as an operation with outcome CONNECTION. */
 function connected(): boolean {
   if (client?.isConnected()) return true;
   const { url, username, password, ca } = plan.broker!;

@@ -2,13 +2,13 @@ import { Counter, Trend } from 'k6/metrics';
 import { OUTCOMES, type Outcome } from '../src/operations/outcome.ts';
 import { DONE } from '../src/results/summary.ts';
 
-/** Of operations that are no part of another. */
+/** Counts operations that succeeded, without those that are part of another operation. */
 export const done = new Counter(DONE);
 
 /**
- * What k6 measures of one type of operation (`read`): `op_read` and `op_read_intended`, milliseconds from the actual
- * and from the intended start, of those that succeeded; `op_read_failed` of the others; `op_read_return_OK` and so
- * on count how they ended. To be made in the init context.
+ * The metrics of one type of operation, such as `read`. `op_read` and `op_read_intended` are the milliseconds from the
+ * actual and from the scheduled start of operations that succeeded. `op_read_failed` are those of operations that
+ * failed. `op_read_return_OK` and others count the outcomes. A meter must be made in k6's init context.
  */
 export class Meter {
   readonly #ok: Trend;
@@ -24,7 +24,7 @@ export class Meter {
     this.#returns = Object.fromEntries(counters) as Record<Outcome, Counter>;
   }
 
-  /** All in milliseconds of one clock. */
+  /** Records an operation that has ended. The times are milliseconds of the same clock. */
   ended(outcome: Outcome, intended: number, begun: number, end: number): void {
     this.#returns[outcome].add(1);
     if (outcome === 'OK') {

@@ -4,5 +4,5 @@ export { ingest } from './ingest.ts';
 export { queries } from './queries.ts';
 export { handleSummary } from './summary.ts';
 
-/** Publishes readings while others are queried. */
+/** Publishes readings, and at the same time queries loaded readings. */
 export const options = optionsOf(plan);

@@ -1,4 +1,4 @@
-/** The MQTT module in loadtests/k6-mqtt, whose comments say more. */
+/** Types of the MQTT module in loadtests/k6-mqtt. The comments there describe the functions. */
 declare module 'k6/x/tidegauge/mqtt' {
   export interface ConnectOptions {
     readonly url: string;
@@ -22,7 +22,7 @@ declare module 'k6/x/tidegauge/mqtt' {
     readonly lateMs?: number;
   }
 
-  /** What a publish rejects with. */
+  /** The error of a rejected publish. */
   export interface PublishError {
     readonly kind: 'publish' | 'timeout' | 'lost';
   }

@@ -7,7 +7,7 @@ import { optionsOf, Pace, partOf, plan, thread } from './scenario.ts';
 
 export { handleSummary } from './summary.ts';
 
-/** YCSB's CoreWorkload over HTTP: one operation per iteration, each virtual user a thread. */
+/** YCSB's CoreWorkload over HTTP: one operation per iteration. Each virtual user is a thread of YCSB. */
 export const options = optionsOf(plan);
 
 const { workload, model } = partOf('records');
@@ -25,14 +25,14 @@ type Measured = keyof typeof meters;
 
 const authorization: Record<string, string> =
   plan.api!.token === null ? {} : { Authorization: `Bearer ${plan.api!.token}` };
-// What is not looked into is not kept: an interpreter pays for every byte.
+// A body that is not checked is dropped, because each byte costs processor time in k6's interpreter.
 const reading: Params = { headers: authorization, responseType: dataIntegrity ? 'text' : 'none' };
 const writing: Params = {
   headers: { ...authorization, 'Content-Type': 'application/json' },
   responseType: 'none',
 };
 
-// Made before the clock runs.
+// Made in the init context, so that it is not part of the measured time.
 const stream = operations(workload, {
   seed: plan.seed,
   thread: Math.max(0, thread),
@@ -61,7 +61,8 @@ function run(operation: RecordOperation, due: number): boolean {
     case 'scan':
       return measure('scan', due, () => http.get(urls.scan(key, operation.count, operation.fields), reading));
     case 'readModifyWrite': {
-      // As YCSB: the parts are measured too, and the whole from the begin of the read to the end of the update.
+      // As in YCSB, the read and the update are also measured separately. The total is from the start of the read to
+      // the end of the update.
       const begun = pace!.now();
       const found = read(key, operation.fields, due);
       const updated = measure('update', begun, () =>

@@ -8,21 +8,25 @@ import { TREND_COLUMNS } from '../src/results/summary.ts';
 /** The plan that `npm run loadtest` wrote. */
 export const plan: Plan = JSON.parse(open(__ENV.PLAN!));
 
-/** The part of the plan for a profile; the scripts of others are not asked for it. */
+/**
+ * The part of the plan for a profile.
+ *
+ * @throws {Error} when the plan has none
+ */
 export function partOf<P extends Part['profile']>(profile: P): Extract<Part, { readonly profile: P }> {
   const part = plan.parts.find((each) => each.profile === profile);
   if (part === undefined) throw new Error(`the plan has no part for ${profile}`);
   return part as Extract<Part, { readonly profile: P }>;
 }
 
-/** The number of this virtual user, from 0 on; below it where k6 only looks at the script. */
+/** The number of this virtual user, from 0. It is -1 when k6 only reads the options of the script. */
 export const thread = __VU - 1;
 
 const GRACE = '30s';
-/** Longer than any run: a closed model ends with its operations. */
+/** A limit that no run reaches, for a closed model that ends after its operations. */
 const DAYS = '168h';
 
-/** What k6 is to do; each part of the plan runs the exported function of its profile's name. */
+/** The options of k6 for a plan. Each part of the plan runs the exported function with the name of its profile. */
 export function optionsOf({ parts, thresholds }: Plan): Options {
   return {
     scenarios: Object.fromEntries(parts.map((part) => [part.profile, scenarioOf(part)])),
@@ -30,10 +34,10 @@ export function optionsOf({ parts, thresholds }: Plan): Options {
       Object.entries(thresholds).map(([metric, conditions]) => [metric, [...conditions]]),
     ),
     summaryTrendStats: [...TREND_COLUMNS],
-    // Each costs time and memory per request, and our reports do not use them.
+    // Each tag costs time and memory per request, and the reports do not use them.
     systemTags: [],
     noConnectionReuse: false,
-    // Nothing is looked up, waited for or followed that was not asked for.
+    // A redirect is reported as it is, and not followed.
     maxRedirects: 0,
   };
 }
@@ -42,7 +46,7 @@ function scenarioOf({ profile, model }: Part): Scenario {
   const common = { exec: profile, gracefulStop: GRACE } as const;
   if (model.kind === 'closed') return { ...common, ...closed(model) };
   const { threads, startRate, stages } = model;
-  // All threads are there from the start: k6 drops the iteration for which it begins to make one.
+  // All threads are made before the start, because k6 drops an iteration while it makes a thread for it.
   const open = { ...common, preAllocatedVUs: threads, maxVUs: threads, timeUnit: '1s' } as const;
   const rate = constantRate(model);
   if (rate !== null) {
@@ -73,9 +77,9 @@ function milliseconds(value: number): string {
 }
 
 /**
- * Gives the iterations of one virtual user their intended start, and delays those that are early. Its
- * clock is k6's own, in milliseconds with fractions: Date has whole ones only. It starts with the scenarios, for no
- * script has a setup().
+ * Computes the scheduled start of each iteration of one virtual user, and delays an iteration that is early. It uses
+ * k6's clock, in milliseconds with fractions, because Date has whole milliseconds only. The clock starts with the
+ * scenarios, because no script has a setup().
  */
 export class Pace {
   readonly #instance = exec.instance;
@@ -96,7 +100,7 @@ export class Pace {
     return this.#instance.currentTestRunDuration;
   }
 
-  /** When the operation of this iteration should begin, on this clock; null when this thread has done its share. */
+  /** The scheduled start of this iteration's operation, on this clock. null: this thread has done its share. */
   next(): number | null {
     if (this.#due !== null) return this.#due(this.#scenario.iterationInTest);
     if (this.#done >= this.#share) return null;
@@ -104,7 +108,7 @@ export class Pace {
     const { rate, threads } = this.#model as ClosedModel;
     const now = this.now();
     if (rate === null) return now;
-    // YCSB's -target: each thread has its share of the rate, beginning anywhere within its first interval.
+    // As YCSB's -target: each thread has its share of the rate. The first operations are spread over one interval.
     const interval = (threads * 1000) / rate;
     this.#first ??= now + (thread / threads) * interval;
     const due = this.#first + number * interval;
@@ -113,7 +117,7 @@ export class Pace {
   }
 }
 
-/** Operations of one thread, as YCSB shares them out: all have as many, but for the first few that take the rest. */
+/** Number of operations of one thread, as in YCSB: the same number for all, and the remainder for the first ones. */
 function shareOf({ operations, threads }: ClosedModel, thread: number): number {
   if (operations === null) return Number.POSITIVE_INFINITY;
   return Math.floor(operations / threads) + (thread < operations % threads ? 1 : 0);

@@ -3,7 +3,7 @@ import { summarize } from '../src/results/summary.ts';
 import { ycsbText } from '../src/results/ycsb-text.ts';
 import { plan } from './scenario.ts';
 
-/** Hands k6's figures to `npm run loadtest`, in the file it names; without one, prints the report itself. */
+/** Writes k6's figures to the file that `npm run loadtest` names in SUMMARY. Without a file, prints the report. */
 export function handleSummary(data: K6Summary): Record<string, string> {
   const file = __ENV.SUMMARY;
   if (file !== undefined) return { [file]: JSON.stringify({ state: data.state, metrics: data.metrics }) };

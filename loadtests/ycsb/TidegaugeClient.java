@@ -32,7 +32,7 @@ import site.ycsb.StringByteIterator;
 import site.ycsb.workloads.CoreWorkload;
 
 /**
- * YCSB's operations through Tidegauge's HTTP API. Properties: tidegauge.url (http://127.0.0.1:8080),
+ * Runs YCSB's operations through Tidegauge's HTTP API. Properties: tidegauge.url (http://127.0.0.1:8080),
  * tidegauge.timeoutms (30000). The API's token comes from the variable API_TOKEN. The load phase creates the table.
  */
 public final class TidegaugeClient extends DB {
@@ -40,7 +40,7 @@ public final class TidegaugeClient extends DB {
   /** The title of the problem document; a missing record has the same status. */
   private static final String NO_TABLE = "\"title\":\"No such table\"";
   private static final JsonFactory JSON = new JsonFactory();
-  /** One for all threads, as each keeps its connection in it. */
+  /** All threads share one client. It keeps a connection for each of them. */
   private static final HttpClient HTTP =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(10)).build();
   private static final AtomicInteger FAILURES = new AtomicInteger();
@@ -129,7 +129,7 @@ public final class TidegaugeClient extends DB {
     return send(method, path(table, key), BodyPublishers.ofString(text.toString())).status;
   }
 
-  /** From the record's opening brace to its closing one. */
+  /** Reads a record, from its opening brace to its closing one. */
   private static void readRecord(JsonParser parser, Map<String, ByteIterator> cells) throws IOException {
     while (parser.nextToken() != JsonToken.END_OBJECT) {
       boolean fields = parser.getCurrentName().equals("fields");
@@ -175,7 +175,7 @@ public final class TidegaugeClient extends DB {
     };
   }
 
-  /** The first failures are said; YCSB counts all of them. */
+  /** Prints the first failures. YCSB counts all of them. */
   private static Status failed(String what) {
     if (FAILURES.incrementAndGet() <= REPORTED) System.err.println("tidegauge: " + what);
     return Status.ERROR;

@@ -11,7 +11,7 @@ const BINDING = fileURLToPath(new URL('../../ycsb/', import.meta.url));
 const k6 = await startOrSkip('k6', buildK6);
 const ycsb = await startOrSkip('ycsb', () => compileWithYcsb(BINDING));
 
-test('bench:agreement --quick sets k6 beside YCSB on one table', {
+test('bench:agreement --quick compares k6 with YCSB on one table', {
   skip: 'skip' in k6 ? k6.skip : 'skip' in ycsb ? ycsb.skip : false,
 }, () => {
   const args = [BENCH, '--store', 'sqlite', '--quick', '--rate', '100'];

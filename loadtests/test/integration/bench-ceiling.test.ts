@@ -8,7 +8,7 @@ import { runProgramSync } from '@tidegauge/process';
 const BENCH = fileURLToPath(new URL('../../bench/ceiling.ts', import.meta.url));
 const k6 = await startOrSkip('k6', buildK6);
 
-test('bench:ceiling --quick sets the API beside an empty handler', {
+test('bench:ceiling --quick compares the API with an empty handler', {
   skip: 'skip' in k6 ? k6.skip : false,
 }, () => {
   const args = [BENCH, '--store', 'sqlite', '--quick'];

@@ -28,7 +28,7 @@ function figures(...args: string[]) {
   return { stdout, ...JSON.parse(readFileSync(json, 'utf8')) };
 }
 
-test('bench:saturate --quick finds that an easy rate holds, nothing lost', {
+test('bench:saturate --quick reports that a low rate meets the objective without loss', {
   skip: 'skip' in broker ? broker.skip : false,
 }, () => {
   const { curve, knee, beyond, stdout } = figures(
@@ -57,7 +57,7 @@ test('bench:saturate --quick finds that an easy rate holds, nothing lost', {
   assert.match(stdout, /^the knee is beyond 200\/s: raise --to$/m);
 });
 
-test('bench:saturate finds that an objective nobody keeps is not kept', {
+test('bench:saturate reports that no rate meets an impossible objective', {
   skip: 'skip' in broker ? broker.skip : false,
 }, () => {
   const { curve, knee, stdout } = figures('--from', '100', '--p99', '1ms');
@@ -67,7 +67,7 @@ test('bench:saturate finds that an objective nobody keeps is not kept', {
   assert.match(stdout, /^no rate held: begin lower with --from$/m);
 });
 
-test('bench:saturate offers records by k6, and the knee is the highest rate that held', {
+test('bench:saturate measures records with k6, and the knee is the highest rate that met the objective', {
   skip: 'skip' in k6 ? k6.skip : false,
 }, () => {
   const { curve, knee } = figures('--target', 'records', '--from', '50', '--to', '50', '--records', '100');

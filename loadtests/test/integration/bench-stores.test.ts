@@ -8,7 +8,7 @@ import { runProgramSync } from '@tidegauge/process';
 
 const BENCH = fileURLToPath(new URL('../../bench/stores.ts', import.meta.url));
 
-test('bench:stores --quick prints a table per store and keeps its figures', (context) => {
+test('bench:stores --quick prints a table per store and writes its figures', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-bench-test-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const json = join(folder, 'stores.json');
@@ -27,7 +27,7 @@ test('bench:stores --quick prints a table per store and keeps its figures', (con
   }
 });
 
-test('bench:stores names the stores there are when it does not know one', () => {
+test('bench:stores lists the valid stores when it receives an unknown one', () => {
   const { code, stderr } = runProgramSync(process.execPath, [BENCH, '--stores', 'oracle'], { accept: 'any' });
   assert.equal(code, 2);
   assert.match(stderr, /^--stores must be .*one of sqlite, json, .*; got "oracle": there is no oracle/);

@@ -11,7 +11,7 @@ const MODULE = fileURLToPath(new URL('../../k6-mqtt/', import.meta.url));
 const credentials = { username: 'k6', password: 'only-a-test' };
 
 const started = await startOrSkip('k6', async () => {
-  // Its build has the Go modules that the tests need.
+  // The build of k6 downloads the Go modules that the tests need.
   await buildK6();
   await go(['vet', './...'], { cwd: MODULE });
   return startMosquitto({ credentials, tls: true });

@@ -19,7 +19,7 @@ function loadtest(...args: string[]) {
   return runProgramSync(process.execPath, [PROGRAM, ...args], { accept: 'any', timeoutMs: 240_000 });
 }
 
-/** `{ 'READ Operations': 12, ... }` of a report in YCSB's form. */
+/** Parses a report in YCSB's format to `{ 'READ Operations': 12, ... }`. */
 function figures(stdout: string): Record<string, number> {
   const lines = [...stdout.matchAll(/^\[(.+?)\], (.+?), ([\d.]+)$/gm)];
   return Object.fromEntries(
@@ -119,7 +119,7 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
   ],
 ];
 
-test('a misspelt property is an error with the one that was meant; those of YCSB that mean nothing here are named', () => {
+test('a misspelt property is an error with the correct name; properties of YCSB without effect are listed', () => {
   const run = (...properties: string[]) =>
     loadtest('records', '--driver', 'raw', '--records', '10', '--ops', '10', ...properties);
   const misspelt = run('-p', 'readproprtion=1');
@@ -158,7 +158,7 @@ test('a file of figures contains what was measured, and when, without secrets', 
 });
 
 for (const [what, args, line] of MISTAKES) {
-  test(`${what} is one clear line and exit code 2, and nothing is run`, () => {
+  test(`${what} gives one line on standard error and exit code 2, and nothing runs`, () => {
     const { code, stdout, stderr } = loadtest(...args);
     assert.equal(code, 2, stderr);
     assert.equal(stdout, '');
@@ -167,7 +167,7 @@ for (const [what, args, line] of MISTAKES) {
   });
 }
 
-test('the raw driver does the operations on the store itself, and checks what it reads', () => {
+test('the raw driver runs the operations directly on the store, and checks the values that it reads', () => {
   const args = ['--driver', 'raw', '--workload', 'f', '--records', '100', '--ops', '200', '--threads', '2'];
   const { code, stdout, stderr } = loadtest('records', ...args, '-p', 'dataintegrity=true');
   assert.equal(code, 0, stderr);
@@ -182,7 +182,7 @@ test('the raw driver does the operations on the store itself, and checks what it
 const k6 = await startOrSkip('k6', buildK6);
 const skip = 'skip' in k6 ? k6.skip : false;
 
-test('records: what k6 reports is what the store holds, loaded once, with files of it', {
+test('records: the report of k6 matches the store, records are loaded once, and files are written', {
   skip,
 }, async () => {
   const url = `sqlite:${join(folder, 'records.db')}`;
@@ -219,21 +219,21 @@ test('records: what k6 reports is what the store holds, loaded once, with files 
   const again = loadtest(...common, '--phase', 'run', '--ops', '401', '--threads', '4');
   const repeated = figures(again.stdout);
   assert.equal(repeated['SCAN Operations'], found['SCAN Operations']);
-  // Its inserts are there already.
+  // The records that it inserts exist already.
   assert.equal(again.code, 1);
   assert.equal(repeated['INSERT Return=EXISTS'], found['INSERT Return=OK']);
   assert.match(again.stdout, /^FAILED: INSERT ended in EXISTS \d+ times$/m);
 });
 
-test('the open model keeps to its rate, and reports it when it cannot', { skip }, () => {
+test('the open model keeps its rate, and reports when it cannot', { skip }, () => {
   const common = ['records', '--workload', 'c', '--records', '20', '--model', 'open', '--duration', '2s'];
   const kept = loadtest(...common, '--rate', '20', '--threads', '20');
   assert.equal(kept.code, 0, kept.stderr + kept.stdout);
   const found = figures(kept.stdout);
-  // k6 may begin one more at the very end.
+  // k6 may start one more operation at the end.
   assert.ok([40, 41].includes(found['READ Return=OK']!), kept.stdout);
   assert.ok(found['Intended-READ AverageLatency(us)']! >= found['READ AverageLatency(us)']!);
-  // 20,000 a second from one thread: an operation would have to take 50 us.
+  // One thread cannot do 20,000 operations per second: each would have to end within 50 us.
   const late = loadtest(...common, '--rate', '20000', '--threads', '1');
   assert.equal(late.code, 3, late.stderr + late.stdout);
   assert.match(late.stdout, /^INVALID: \d+ operations were dropped: no thread was free/m);
@@ -250,7 +250,7 @@ for (const driver of [
   ['--threads', '8', '--receive', '--qos', '2'],
   ['--driver', 'own'],
 ]) {
-  test(`ingest ${driver.join(' ')}: what was acknowledged is in the ledger`, { skip }, () => {
+  test(`ingest ${driver.join(' ')}: the ledger contains all acknowledged readings`, { skip }, () => {
     const { code, stdout, stderr } = loadtest('ingest', '--ops', '2000', '--devices', '40', ...driver);
     assert.equal(code, 0, stderr + stdout);
     const found = figures(stdout);
@@ -262,7 +262,7 @@ for (const driver of [
   });
 }
 
-test('devices and queries find what was loaded', { skip }, () => {
+test('devices and queries find the loaded data', { skip }, () => {
   const store = ['--store', `sqlite:${join(folder, 'fleet.db')}`];
   const devices = loadtest('devices', ...store, '--devices', '70', '--ops', '200', '--threads', '3');
   assert.equal(devices.code, 0, devices.stderr + devices.stdout);
@@ -275,7 +275,7 @@ test('devices and queries find what was loaded', { skip }, () => {
   assert.ok(figures(queries.stdout)['QUERY-10 Return=OK']! > 0);
 });
 
-/** A load test with k6's dashboard, once that answers; its `page`, and what becomes of it. */
+/** Starts a load test with k6's dashboard, and waits until the dashboard answers with its `page`. */
 async function withDashboard(...args: string[]) {
   const port = await freePort();
   let output = '';
@@ -323,7 +323,7 @@ test('mixed publishes and queries at once, with k6’s dashboard', { skip }, asy
   assert.match(output, /^\[QUERY-\d+\], Return=OK, \d+$/m);
 });
 
-test('an interrupted run is invalid and gives its figures', { skip }, async () => {
+test('an interrupted run is invalid and prints its figures', { skip }, async () => {
   const flags = ['--records', '20', '--duration', '120s', '--rate', '20'];
   const { program, ended } = await withDashboard('records', '--workload', 'c', ...flags);
   await program.stop();

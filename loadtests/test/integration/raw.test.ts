@@ -22,7 +22,7 @@ const properties =
 const workload = parseWorkload(properties, { file: 'mixed' });
 const OPTIONS = { seed: 7, threads: 3 };
 
-test('two blocks are the operations of the streams, each once, all done and all verified', async () => {
+test('two blocks run each operation of the streams once, and verify all reads', async () => {
   await loadRaw(store, 'mixed', workload, OPTIONS.seed);
   const driver = new RecordDriver(rawTarget(store, 'mixed'), workload, OPTIONS);
   const blocks = [await driver.run(100), await driver.run(101)];
@@ -45,7 +45,7 @@ test('two blocks are the operations of the streams, each once, all done and all 
   assert.equal(counted('insert'), insert);
   assert.equal(counted('scan'), scan);
   assert.equal(counted('readModifyWrite'), readModifyWrite);
-  // The parts of a read-modify-write count too, as with YCSB.
+  // The read and the update of a read-modify-write are counted too, as in YCSB.
   assert.equal(counted('read'), read + readModifyWrite);
   assert.equal(counted('update'), update + readModifyWrite);
   assert.equal(blocks[0]!.verified + blocks[1]!.verified, read + readModifyWrite);
@@ -53,7 +53,7 @@ test('two blocks are the operations of the streams, each once, all done and all 
   assert.equal(records.length, 100 + insert);
 });
 
-test('a record that is gone and one that is damaged are found', async () => {
+test('a missing record and a damaged record are detected', async () => {
   const reads = parseWorkload(
     'recordcount=2\nreadproportion=1\nupdateproportion=0\nrequestdistribution=sequential\ndataintegrity=true\n' +
       'fieldlengthdistribution=constant',
@@ -71,7 +71,7 @@ test('a record that is gone and one that is damaged are found', async () => {
   ]);
 });
 
-test('a table that is not there is refused, which is an outcome and no end', async () => {
+test('a missing table is an outcome of the operation, and does not end the run', async () => {
   const driver = new RecordDriver(rawTarget(store, 'nowhere'), workload, OPTIONS);
   const { latencies, outcomes } = await driver.run(30);
   assert.equal(latencies.size, 0);

@@ -56,7 +56,7 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
   };
   const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((a, b) => a + b, 0);
 
-  test('loads and runs workloads A and F, and every read is what was written', async () => {
+  test('loads and runs workloads A and F, and every read returns the written values', async () => {
     for (const workload of ['a', 'f']) {
       const whole = { dataintegrity: 'true' };
       assert.deepEqual(counted(await client('load', workload, whole)), { INSERT: RECORDS });
@@ -71,7 +71,7 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
     }
   });
 
-  test('scans and inserts as workload E does, single fields too', async () => {
+  test('scans and inserts as in workload E, also with single fields', async () => {
     await client('load', 'e');
     const counts = counted(await client('run', 'e', { readallfields: 'false' }));
     assert.deepEqual(Object.keys(counts).sort(), ['INSERT', 'SCAN']);
@@ -81,7 +81,7 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
   const program = (args: readonly string[]) =>
     runProgram(NODE, ['loadtests/bench/ycsb.ts', ...args], { cwd: ROOT, accept: 'any' });
 
-  test('operations that fail are said, counted, and end the program with 1', async () => {
+  test('failed operations are reported and counted, and the program ends with 1', async () => {
     const ended = await program(['run', ...argsFor('c', { table: 'nowhere', operationcount: 20 })]);
     assert.equal(ended.code, 1);
     assert.match(ended.stdout, /^\[READ\], Return=BAD_REQUEST, 20$/m);

@@ -25,7 +25,7 @@ function itemsIn(there: Set<number>, count: number, fail = -1): Items & { readon
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 const sorted = (values: Iterable<number>) => [...values].toSorted((a, b) => a - b);
 
-test('a load inserts each once, and none a second time', async () => {
+test('a load inserts each item once, and a second load inserts none', async () => {
   const there = new Set<number>();
   const items = itemsIn(there, 2500);
   const { found, inserted } = await load(items, 7, FOREVER);
@@ -37,7 +37,7 @@ test('a load inserts each once, and none a second time', async () => {
 });
 
 for (const cut of [0, 1, 999, 1000, 1001, 3333]) {
-  test(`a load that was cut off at ${cut} goes on there`, async () => {
+  test(`a load that was interrupted at ${cut} continues there`, async () => {
     const there = new Set<number>();
     await assert.rejects(load(itemsIn(there, 4000, cut), 16, FOREVER), new RegExp(`^Error: ${cut} failed`));
     const before = there.size;

@@ -10,7 +10,7 @@ import { loadConfig } from '@tidegauge/service';
 
 const config = (...flags: string[]) => loadConfig(COMMON_SETTINGS, flags, {});
 
-test('the closed model ends with its operations, or when time is up', () => {
+test('the closed model ends after its operations or after its duration', () => {
   const common = { kind: 'closed', threads: 1, rate: null };
   assert.deepEqual(modelOf(config(), 1000), { ...common, operations: 1000, durationMs: null });
   assert.deepEqual(modelOf(config('--duration', '2s'), 1000), {
@@ -27,7 +27,7 @@ test('the closed model ends with its operations, or when time is up', () => {
   });
 });
 
-test('the open model goes on for as long as its operations take at their rate', () => {
+test('the duration of the open model follows from its operations and their rate', () => {
   const open = (...flags: string[]) => modelOf(config('--model', 'open', ...flags), 1000);
   const constant = { kind: 'open', threads: 1, startRate: 100 };
   assert.deepEqual(open('--rate', '100'), { ...constant, stages: [{ rate: 100, durationMs: 10_000 }] });
@@ -54,7 +54,7 @@ const WRONG: readonly (readonly [flags: string, line: RegExp])[] = [
   ['--model open --ramp 5:1s --ops 3', /leave out --ops and --duration/],
 ];
 for (const [flags, line] of WRONG) {
-  test(`${flags || 'no flag'} is not a way to run`, () => {
+  test(`${flags || 'no flag'} is refused`, () => {
     assert.throws(() => modelOf(config(...flags.split(' ').filter(Boolean)), null), line);
   });
 }
@@ -69,7 +69,7 @@ const UNREADABLE: readonly (readonly [flags: string, line: RegExp])[] = [
   ['--theads 3', /^unknown option --theads/],
 ];
 for (const [flags, line] of UNREADABLE) {
-  test(`${flags} is refused with what would do`, () => {
+  test(`${flags} is refused with a hint`, () => {
     assert.throws(
       () => config(...flags.split(' ')),
       (error: Error) => line.test(error.message),
@@ -77,7 +77,7 @@ for (const [flags, line] of UNREADABLE) {
   });
 }
 
-test('thresholds are gathered by metric', () => {
+test('thresholds are grouped by metric', () => {
   const thresholds = thresholdsOf(config('--threshold', 'op_read:p(99)<20,op_read:avg<5,op_scan:max<100'));
   assert.deepEqual(thresholds, { op_read: ['p(99)<20', 'avg<5'], op_scan: ['max<100'] });
 });

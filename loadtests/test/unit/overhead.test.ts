@@ -23,7 +23,7 @@ const PAIRS: readonly BlockPair[] = [
   { raw: block({ read: [3, 3, 3], update: [1] }), app: block({ read: [3.4, 3.4, 3.4], update: [2] }) },
 ];
 
-test('a difference within blocks is not widened by what differs between them', () => {
+test('differences between blocks do not widen the interval of the differences within blocks', () => {
   const [read, ...others] = operationCosts(PAIRS);
   assert.equal(others.length, 0, 'an update in one block only has no interval');
   assert.equal(read!.operation, 'read');
@@ -31,7 +31,7 @@ test('a difference within blocks is not widened by what differs between them', (
   for (const { raw, app, added } of [read!.median, read!.mean]) {
     assert.ok(Math.abs(raw - 2000) < 1e-6 && Math.abs(app - 2300) < 1e-6);
     assert.ok(Math.abs(added.mean - 300) < 1e-6);
-    // Deviation 100 over three blocks.
+    // The standard deviation over three blocks is 100.
     assert.ok(Math.abs(added.high - 300 - 248.43) < 0.1);
   }
 });
@@ -53,7 +53,7 @@ test('stages are the times that the API reports for the period, and the rest of 
   assert.ok(Math.abs(read!.store - 400) < 1e-6);
 });
 
-test('where the API was not asked there are no stages', () => {
+test('there are no stages without requests to the API', () => {
   const same = parseScrape('');
   assert.deepEqual(stagesOf(operationCosts(PAIRS), same, same), []);
 });

@@ -18,7 +18,7 @@ function upTo(most: number) {
   return { asked, measure };
 }
 
-test('a rate has not held where less than the share of it was achieved', () => {
+test('a rate fails when less than the required share of it was achieved', () => {
   assert.deepEqual(requireShare({ ...step(1000, true), achieved: 891 }, 0.95).broken, [
     '89 % of the rate achieved',
   ]);
@@ -26,7 +26,7 @@ test('a rate has not held where less than the share of it was achieved', () => {
   assert.deepEqual(requireShare({ ...step(1000, false), achieved: Number.NaN }, 0.95).broken.length, 2);
 });
 
-test('the knee is found to the precision asked for', async () => {
+test('the knee is found with the requested precision', async () => {
   for (const most of [100, 101, 777, 1599, 3200, 9999]) {
     const { knee, beyond } = await findSaturation(SEARCH, upTo(most).measure);
     assert.equal(beyond, false);
@@ -34,7 +34,7 @@ test('the knee is found to the precision asked for', async () => {
   }
 });
 
-test('rates double until one fails twice, and the curve has all of them by rate', async () => {
+test('rates double until one fails twice, and the curve contains all of them, ordered by rate', async () => {
   const { asked, measure } = upTo(500);
   const { curve } = await findSaturation(SEARCH, measure);
   assert.deepEqual(asked.slice(0, 5), [100, 200, 400, 800, 800]);
@@ -44,7 +44,7 @@ test('rates double until one fails twice, and the curve has all of them by rate'
   );
 });
 
-test('a knee beyond the highest rate is said to be there', async () => {
+test('a knee above the highest rate is reported as beyond it', async () => {
   const { asked, measure } = upTo(Number.POSITIVE_INFINITY);
   const { knee, beyond } = await findSaturation({ ...SEARCH, to: 500 }, measure);
   assert.deepEqual(asked, [100, 200, 400, 500]);
@@ -52,7 +52,7 @@ test('a knee beyond the highest rate is said to be there', async () => {
   assert.equal(beyond, true);
 });
 
-test('where the first rate fails there is no knee', async () => {
+test('there is no knee when the first rate fails', async () => {
   const { asked, measure } = upTo(50);
   const { knee, beyond } = await findSaturation(SEARCH, measure);
   assert.equal(knee, null);
@@ -60,7 +60,7 @@ test('where the first rate fails there is no knee', async () => {
   assert.deepEqual(asked, [100, 100]);
 });
 
-test('a rate that fails once only has held', async () => {
+test('a rate that fails only once meets the objective', async () => {
   const failing = new Set([200]);
   const measure = async (rate: number) => step(rate, !failing.delete(rate));
   const { knee, curve } = await findSaturation({ ...SEARCH, to: 400 }, measure);

@@ -10,20 +10,20 @@ const open = (startRate: number, ...stages: [rate: number, durationMs: number][]
   stages: stages.map(([rate, durationMs]) => ({ rate, durationMs })),
 });
 
-test('at a constant rate operations are one period of k6 apart, from the start on', () => {
+test('at a constant rate operations are one period of k6 apart, and the first is at the start', () => {
   const starts = intendedStarts(open(200, [200, 1000]));
   assert.deepEqual([0, 1, 10].map(starts), [0, 5, 50]);
-  // k6 cuts 333,333.3 ns.
+  // k6 truncates 333,333.3 ns.
   assert.equal(intendedStarts(open(3000, [3000, 1000]))(3_000_000), 999_999);
 });
 
-test('a model is constant only if no stage leaves the rate', () => {
+test('a model is constant only if no stage changes the rate', () => {
   assert.equal(constantRate(open(50, [50, 100], [50, 100])), 50);
   assert.equal(constantRate(open(50, [50, 100], [51, 100])), null);
 });
 
-test('on a ramp operation n begins when the area under the rate is n + 1', () => {
-  // Up from 0 to 100/s in 2 s (100 operations), level for 1 s (100), down to 0 in 1 s (50).
+test('on a ramp operation n starts when the integral of the rate is n + 1', () => {
+  // Up from 0 to 100/s in 2 s (100 operations), constant for 1 s (100), down to 0 in 1 s (50).
   const starts = intendedStarts(open(0, [100, 2000], [100, 1000], [0, 1000]));
   const near = (n: number, ms: number) => assert.ok(Math.abs(starts(n) - ms) < 1e-3, `${n}: ${starts(n)}`);
   near(0, 200);
@@ -34,7 +34,7 @@ test('on a ramp operation n begins when the area under the rate is n + 1', () =>
   assert.equal(starts(250), Number.POSITIVE_INFINITY);
 });
 
-test('what a stage leaves of an operation is carried into the next', () => {
+test('the fraction of an operation at the end of a stage is carried into the next stage', () => {
   // 4.9 s at 2/s are 9.8 operations; the tenth is due 0.2 operations into the second stage.
   const starts = intendedStarts(open(2, [2, 4900], [3, 5000]));
   assert.ok(starts(8) < 4900 && starts(9) > 4900 && starts(9) < 5000);

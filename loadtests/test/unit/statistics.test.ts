@@ -4,13 +4,13 @@ import { timeCount } from '@tidegauge/loadtests/benches/timing';
 import { median, quantile } from '@tidegauge/loadtests/results/statistics';
 import { showNumber, textTable } from '@tidegauge/loadtests/results/table';
 
-test('a median is the middle, and between two the mean of both', () => {
+test('a median is the middle value, or the mean of the two middle values', () => {
   assert.equal(median([9, 1, 10]), 9);
   assert.equal(median([10, 1, 2, 9]), 5.5);
   assert.ok(Number.isNaN(median([])));
 });
 
-test('a quantile is a value that occurred, by nearest rank', () => {
+test('a quantile is one of the values, by nearest rank', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
   assert.equal(quantile(hundred, 0.5), 50);
   assert.equal(quantile(hundred, 0.99), 99);
@@ -27,11 +27,11 @@ test('a table is aligned in columns, also when rows are short', () => {
   );
 });
 
-test('numbers are shown as precisely as they are read', () => {
+test('numbers below 100 are shown with one decimal digit, and others without', () => {
   assert.deepEqual([0.04, 12.34, 123.4, 12345.6].map(showNumber), ['0.0', '12.3', '123', '12,346']);
 });
 
-test('each operation is run once, never more at once than asked for', async () => {
+test('each operation runs once, and at most the given number at once', async () => {
   const seen: number[] = [];
   let running = 0;
   let most = 0;

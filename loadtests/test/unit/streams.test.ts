@@ -26,7 +26,7 @@ test('a thread publishes for its own devices in turn, each with its next seq and
   assert.notEqual(other.filter, stream.filter);
 });
 
-test('operations on devices come in their shares, and the same for the same seed', () => {
+test('operations on devices have their shares, and are the same for the same seed', () => {
   const mix = { selectOne: 0.5, selectSome: 0.25, updateSome: 0.25 };
   const part: DevicesPart = { profile: 'devices', model, devices: 100, mix };
   const draw = (seed: number) => {
@@ -42,7 +42,7 @@ test('operations on devices come in their shares, and the same for the same seed
   }
 });
 
-test('queries keep to their share of devices and of time', () => {
+test('queries read only their share of devices and of time', () => {
   const part: QueriesPart = { profile: 'queries', model, devices: 10, readings: 100, share: 30, query: null };
   const stream = new Queries(part, 1, 0);
   const seen = new Set<number>();
@@ -53,7 +53,7 @@ test('queries keep to their share of devices and of time', () => {
     query((path) => {
       for (const [, device] of path.matchAll(/fleet(?:%2F|\/)d(\d+)/g)) assert.ok(Number(device) < 3, path);
       const to = /&to=([^&]+)/.exec(path)?.[1];
-      // A window of an hour may be longer than the share.
+      // An hour may be longer than the share.
       if (to !== undefined) assert.ok(Date.parse(to) <= Date.parse('2026-01-01T01:00:00Z'), path);
       return path.startsWith('/v1/devices?') ? page : '{}';
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimate, studentQuantile, studentTail } from '@tidegauge/loadtests/results/student';
 
-/** The printed tables: 97.5 %, then 99.5 %. */
+/** Values of published tables: 97.5 %, then 99.5 %. */
 const TABLE: readonly (readonly [degrees: number, q975: number, q995: number])[] = [
   [1, 12.706, 63.657],
   [2, 4.303, 9.925],
@@ -15,7 +15,7 @@ const TABLE: readonly (readonly [degrees: number, q975: number, q995: number])[]
   [120, 1.98, 2.617],
 ];
 
-test('quantiles are those of the printed tables', () => {
+test('quantiles are those of published tables', () => {
   for (const [degrees, q975, q995] of TABLE) {
     assert.ok(Math.abs(studentQuantile(0.975, degrees) - q975) < 6e-4, `${degrees}`);
     assert.ok(Math.abs(studentQuantile(0.995, degrees) - q995) < 6e-4, `${degrees}`);
@@ -30,14 +30,14 @@ test('a quantile is where the tail begins', () => {
 });
 
 test('an estimate is the mean with its 95 % interval', () => {
-  // Deviation 1, three values: 4.303 / sqrt(3) on each side.
+  // Three values with a standard deviation of 1: 4.303 / sqrt(3) on each side.
   const { mean, low, high } = estimate([1, 2, 3]);
   assert.equal(mean, 2);
   assert.ok(Math.abs(high - 2 - 2.4843) < 1e-3);
   assert.ok(Math.abs(2 - low - 2.4843) < 1e-3);
 });
 
-test('equal values leave no doubt, one value leaves all', () => {
+test('the interval is zero for equal values, and infinite for one value', () => {
   assert.deepEqual(estimate([5, 5, 5]), { mean: 5, low: 5, high: 5 });
   assert.deepEqual(estimate([5]), { mean: 5, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY });
 });

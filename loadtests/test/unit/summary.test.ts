@@ -36,7 +36,7 @@ const DATA: K6Summary = {
   },
 };
 
-test('the summary reads as that of YCSB', () => {
+test('the summary has the format of YCSB', () => {
   const text = ycsbText(summarize(DATA, false), false);
   assert.deepEqual(text.split('\n').slice(0, 13), [
     '[OVERALL], RunTime(ms), 2000',
@@ -59,7 +59,7 @@ test('the summary reads as that of YCSB', () => {
   assert.doesNotMatch(text, /Intended/);
 });
 
-test('latency from the intended start stands beside that from the actual one', () => {
+test('latencies from the intended start are reported in addition to those from the actual start', () => {
   const summary = summarize(DATA, true);
   assert.match(ycsbText(summary, true), /^\[Intended-READ\], AverageLatency\(us\), 1600$/m);
   assert.match(csvText(summary, true), /^section,measure,value\nOVERALL,RunTime\(ms\),2000\n/);
@@ -76,7 +76,7 @@ test('failed operations and crossed thresholds are failures, by kind', () => {
 test('dropped operations make a run of the open model invalid', () => {
   const dropped = { ...DATA, metrics: { ...DATA.metrics, dropped_iterations: count(3) } };
   assert.match(summarize(dropped, true).invalid.join(), /^3 operations were dropped/);
-  // In the closed model k6 calls so what was left when time was up.
+  // In the closed model k6 reports the operations that remained at the end of the duration as dropped.
   assert.deepEqual(summarize(dropped, false).invalid, []);
 });
 
@@ -85,7 +85,7 @@ test('a run that did nothing is invalid', () => {
   assert.deepEqual(summarize(nothing, false).invalid, ['not one operation succeeded']);
 });
 
-test('what our MQTT module times is a publish and a reception', () => {
+test('the times of the MQTT module are the latencies of PUBLISH', () => {
   const metrics = {
     operations_done: count(5),
     op_publish_return_OK: count(5),
@@ -97,7 +97,7 @@ test('what our MQTT module times is a publish and a reception', () => {
   assert.equal(PUBLISH?.intended?.mean, 2000);
 });
 
-test('every way an HTTP request can end has a name', () => {
+test('every outcome of an HTTP request has a name', () => {
   assert.deepEqual(
     [200, 201, 204].map((status) => outcomeOf(status)),
     ['OK', 'OK', 'OK'],
