@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { TlsFiles } from '@tidegauge/service';
 
-/** Makes a certificate for localhost that signs itself, and its key, by openssl. */
+/** Makes a self-signed certificate for localhost and its key, with openssl. */
 export function makeCertificate(folder: string, name: string): TlsFiles {
   const files = { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) };
   execFileSync(

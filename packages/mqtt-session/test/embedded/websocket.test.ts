@@ -10,7 +10,7 @@ import { publish, publishNumbers } from '../support/publisher.ts';
 import { record } from '../support/recorder.ts';
 import { until } from '../support/wait.ts';
 
-/** aedes, and a WebSocket listener at /mqtt in front of it. */
+/** Starts aedes with a WebSocket listener at /mqtt. */
 async function startWebSocketBroker(t: TestContext): Promise<{ url: string; tcp: string; port: number }> {
   const broker = await startEmbeddedBroker({ port: 0 });
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, path: '/mqtt' });
@@ -47,7 +47,7 @@ test('a session over WebSocket receives, acknowledges, pauses, and closes', asyn
   assert.equal(session.connected, false);
 });
 
-test('a path that is no WebSocket rejects at once', async (t) => {
+test('a path without a WebSocket rejects at once', async (t) => {
   const { url } = await startWebSocketBroker(t);
   const { session } = record(t, { url: url.replace('/mqtt', '/elsewhere') });
   await assert.rejects(session.connect(), (error) => {

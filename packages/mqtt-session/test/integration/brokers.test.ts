@@ -8,7 +8,7 @@ import { publish, publishNumbers } from '../support/publisher.ts';
 import { record } from '../support/recorder.ts';
 import { until } from '../support/wait.ts';
 
-// What must hold with every broker: aedes speaks 3.1.1 only, mosquitto both.
+// Tests for every broker. aedes supports MQTT 3.1.1 only, and mosquitto supports both versions.
 
 interface Broker {
   readonly url: string;
@@ -73,7 +73,7 @@ for (const { name, protocolVersion, start } of targets) {
       await until('nothing in flight', () => session.stats.inFlight === 0);
     });
 
-    test('what a process did not acknowledge comes to the next one with the same client id', async (t) => {
+    test('unacknowledged messages are sent to the next process with the same client id', async (t) => {
       const { url } = await start(t);
       const clientId = 'survivor';
       const first = record(t, { url, protocolVersion, clientId });
@@ -92,7 +92,7 @@ for (const { name, protocolVersion, start } of targets) {
       await second.session.connect();
       const texts = (): string[] => second.messages.map(({ payload }) => String(payload));
       await until('the last message', () => texts().includes('while away'));
-      // `done` was released behind `kept`, so its acknowledgement could not go out.
+      // Acknowledgements are sent in receive order. `kept` is not acknowledged, so `done` could not be either.
       assert.deepEqual(texts().toSorted(), ['done', 'kept', 'kept too', 'while away']);
       for (const message of second.messages) second.session.acknowledge(message);
       await until('nothing in flight', () => second.session.stats.inFlight === 0);
@@ -108,7 +108,7 @@ for (const { name, protocolVersion, start } of targets) {
       );
     });
 
-    test('a payload of 5 MB arrives whole', async (t) => {
+    test('a payload of 5 MB arrives complete', async (t) => {
       const { url } = await start(t);
       const { session, messages } = record(t, { url, protocolVersion });
       await session.connect();
@@ -121,7 +121,7 @@ for (const { name, protocolVersion, start } of targets) {
       await until('nothing in flight', () => session.stats.inFlight === 0);
     });
 
-    test('20,000 messages acknowledged later and in random order are all gone from the broker', async (t) => {
+    test('the broker has no message left after 20,000 were acknowledged late and in random order', async (t) => {
       const { url, port } = await start(t);
       const count = 20_000;
       const seen = new Uint8Array(count);
@@ -158,7 +158,7 @@ for (const { name, protocolVersion, start } of targets) {
       assert.equal(String(next.messages[0]!.payload), 'end', 'nothing was sent again');
     });
 
-    test('the connection is kept while acknowledgements are withheld beyond the keep-alive', async (t) => {
+    test('the connection stays open while acknowledgements are delayed beyond the keep-alive', async (t) => {
       const { url } = await start(t);
       const { session, messages, changes } = record(t, { url, protocolVersion, keepAliveSeconds: 1 });
       await session.connect();
@@ -174,7 +174,7 @@ for (const { name, protocolVersion, start } of targets) {
       await until('another message', () => messages.length === 2);
     });
 
-    test('a half-open connection is noticed and replaced, and nothing is lost', async (t) => {
+    test('a half-open connection is detected and replaced, and no message is lost', async (t) => {
       const { url, port } = await start(t);
       const proxy = await startProxy(t, port);
       const { session, messages, changes } = record(t, {
@@ -193,7 +193,7 @@ for (const { name, protocolVersion, start } of targets) {
       assert.ok(proxy.connections >= 2);
     });
 
-    test('wrong credentials reject at once, right ones connect', async (t) => {
+    test('wrong credentials reject at once, and correct ones connect', async (t) => {
       const { url } = await start(t, { username: 'tide', password: 'gauge' });
       const wrong = record(t, { url, protocolVersion, username: 'tide', password: 'gouge' });
       await assert.rejects(wrong.session.connect(), (error) => {

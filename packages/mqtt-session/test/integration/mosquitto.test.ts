@@ -18,7 +18,7 @@ async function start(t: { after(fn: () => Promise<void>): void }, options: Mosqu
   return broker;
 }
 
-test('a broker that is killed and comes back without its memory is subscribed to again', async (t) => {
+test('subscriptions are sent again after a killed broker restarts without its sessions', async (t) => {
   const broker = await start(t);
   const { session, messages, changes } = record(t, { url: broker.url });
   await session.connect();
@@ -36,7 +36,7 @@ test('a broker that is killed and comes back without its memory is subscribed to
   assert.deepEqual(session.stats.reconnects, 1);
 });
 
-test('a broker that restarts with its memory sends again what was not acknowledged', async (t) => {
+test('a broker that restarts with its sessions sends unacknowledged messages again', async (t) => {
   const broker = await start(t, { persistence: true });
   const { session, messages, changes } = record(t, { url: broker.url });
   await session.connect();
@@ -56,7 +56,7 @@ test('a broker that restarts with its memory sends again what was not acknowledg
   await until('nothing in flight', () => session.stats.inFlight === 0);
 });
 
-test('connect waits for a broker that is not there yet', async (t) => {
+test('connect waits for a broker that has not started yet', async (t) => {
   const broker = await start(t);
   await broker.kill();
   const { session, log } = record(t, { url: broker.url });
@@ -67,7 +67,7 @@ test('connect waits for a broker that is not there yet', async (t) => {
   assert.equal(log[0]!.object.code, 'UNREACHABLE');
 });
 
-test('a takeover that the broker does not explain (mosquitto before 2.0.15) is hinted at', async (t) => {
+test('a takeover without a reason from the broker (mosquitto before 2.0.15) gives a hint', async (t) => {
   const { url } = await start(t);
   const options = { url, clientId: 'twin', reconnectMinMs: 60_000, reconnectMaxMs: 60_000 };
   const first = record(t, options);
@@ -109,8 +109,8 @@ for (const protocolVersion of [4, 5] as const) {
   });
 }
 
-test('a broker that delivers its queue beyond the receive maximum is held back, not left', async (t) => {
-  // mosquitto 2.0.11 does so once messages come both from its queue and from publishers.
+test('a broker that exceeds the receive maximum is slowed down, not disconnected', async (t) => {
+  // mosquitto 2.0.11 does so when it sends messages both from its queue and from publishers.
   const { url, port } = await start(t);
   let waiting: InboundMessage[] = [];
   const { session, messages } = record(t, {
@@ -136,7 +136,7 @@ test('a broker that delivers its queue beyond the receive maximum is held back, 
   assert.equal(session.stats.reconnects, 0);
 });
 
-test('a group shares messages: each goes to one of two sessions', async (t) => {
+test('a group shares messages: each message is sent to one of two sessions', async (t) => {
   const { url, port } = await start(t);
   const subscriptions = [{ filter: 't/#', qos: 1, shareGroup: 'workers' }] as const;
   const members = [record(t, { url, subscriptions }), record(t, { url, subscriptions })];
@@ -148,7 +148,7 @@ test('a group shares messages: each goes to one of two sessions', async (t) => {
   assert.ok(members.every(({ messages }) => messages.length > 0));
 });
 
-test('retained messages come with a new subscription, and not again after a restart', async (t) => {
+test('retained messages are sent after a new subscription, and not again after a restart', async (t) => {
   const { url } = await start(t);
   await publish(url, [['t/last', 'retained', { retain: true }]]);
   const clientId = 'restarted';
@@ -220,7 +220,7 @@ test('TLS: a trusted certificate connects, an unknown one rejects at once with a
   await connecting;
 });
 
-test('after close nothing keeps the process alive', async (t) => {
+test('the process can end after close', async (t) => {
   const { url } = await start(t);
   const entry = fileURLToPath(new URL('../../src/index.ts', import.meta.url));
   const program = `

@@ -4,11 +4,11 @@ import type { TestContext } from 'node:test';
 
 export interface Proxy {
   readonly url: string;
-  /** Connections so far. */
+  /** Number of connections so far. */
   readonly connections: number;
-  /** Stops forwarding, both ways, without closing anything: what a pulled cable looks like. */
+  /** Stops forwarding in both directions without closing connections, as when a cable is disconnected. */
   freeze(): void;
-  /** Forwards connections that come from now on; those frozen stay so. */
+  /** Forwards new connections again. Frozen connections stay frozen. */
   thaw(): void;
 }
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import mqtt, { type IClientPublishOptions } from 'mqtt';
 import mqttPacket from 'mqtt-packet';
 
-/** Publishes over one MQTT.js connection; resolves when the broker has confirmed all (QoS 1 and 2). */
+/** Publishes over one MQTT.js connection. Resolves when the broker has acknowledged all messages (QoS 1 and 2). */
 export async function publish(
   url: string,
   messages: readonly (readonly [topic: string, payload: string | Buffer, options?: IClientPublishOptions])[],
@@ -20,7 +20,7 @@ export async function publish(
 
 const WINDOW = 2000;
 
-/** Publishes 0 .. count - 1 as QoS 1 payloads at full speed; resolves when the broker has confirmed all. */
+/** Publishes the payloads 0 to count - 1 with QoS 1 at full speed. Resolves when the broker has acknowledged all. */
 export async function publishNumbers(port: number, topic: string, count: number): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true });
   const parser = mqttPacket.parser();

@@ -24,7 +24,7 @@ export interface Recorder {
 
 let sessions = 0;
 
-/** A session that keeps what it gets and acknowledges nothing by itself; closed when the test ends. */
+/** Makes a session that records its messages and does not acknowledge them. It is closed when the test ends. */
 export function record(t: TestContext, overrides: Overrides): Recorder {
   const messages: InboundMessage[] = [];
   const changes: Recorder['changes'] = [];

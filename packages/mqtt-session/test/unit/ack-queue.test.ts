@@ -25,7 +25,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('take' as const) }) },
 );
 
-test('whatever the order of release, what is written is always a prefix of what was received', () => {
+test('for any order of release, the written acknowledgements are a prefix of the received messages', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 40 }),
@@ -86,7 +86,7 @@ test('every one of 65535 messages released in random order is written once and i
   );
 });
 
-test('tickets that were never given are refused', () => {
+test('tickets that were never issued are refused', () => {
   const queue = new AckQueue(4);
   queue.push(PUBACK, 9);
   assert.equal(queue.release(-1), false);

@@ -10,7 +10,7 @@ test('ceilings double up to the cap and start over after a reset', () => {
   assert.equal(backoff.next(), 100);
 });
 
-test('jitter is full: a delay may be anything between nothing and its ceiling', () => {
+test('jitter is full: a delay may have any value from zero to its ceiling', () => {
   const draws = [0, 0.25, 0.5];
   const backoff = new Backoff(100, 1000, () => draws.shift()!);
   assert.deepEqual([backoff.next(), backoff.next(), backoff.next()], [0, 50, 200]);

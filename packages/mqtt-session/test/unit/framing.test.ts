@@ -66,7 +66,7 @@ function parseAll(bytes: Buffer, version: 4 | 5): IPublishPacket[] {
 }
 
 for (const version of [4, 5] as const) {
-  test(`PUBLISH packets of MQTT ${version}, cut anywhere, decode as mqtt-packet decodes them whole`, () => {
+  test(`PUBLISH packets of MQTT ${version}, split anywhere, decode as mqtt-packet decodes them`, () => {
     fc.assert(
       fc.property(
         fc.array(publish, { minLength: 1, maxLength: 6 }),
@@ -99,7 +99,7 @@ function plain(value: object | null): unknown {
   return value === null ? null : JSON.parse(JSON.stringify(value));
 }
 
-test('properties decode after the message was taken, however they were damaged before', () => {
+test('damaged properties of an accepted message decode to an object or to null', () => {
   const damage = fc.record({ at: fc.nat(), to: fc.integer({ min: 0, max: 255 }) });
   fc.assert(
     fc.property(publish, fc.array(damage, { maxLength: 3 }), (packet, damages) => {
@@ -117,7 +117,7 @@ test('properties decode after the message was taken, however they were damaged b
   );
 });
 
-test('any bytes either decode or end in a ProtocolError, whatever the chunks', () => {
+test('any bytes either decode or give a ProtocolError, for any chunks', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),
@@ -136,7 +136,7 @@ test('any bytes either decode or end in a ProtocolError, whatever the chunks', (
   );
 });
 
-test('a PUBLISH cut byte by byte is whole again', () => {
+test('a PUBLISH that arrives byte by byte is decoded', () => {
   const bytes = mqttPacket.generate({
     cmd: 'publish',
     topic: 'sensors/ä/温度',
@@ -155,7 +155,7 @@ test('a PUBLISH cut byte by byte is whole again', () => {
   assert.equal(message?.payload.length, 300);
 });
 
-test('a pause from within a packet stops the reader there, and resume goes on with the next one', () => {
+test('a pause during a packet stops the reader there, and resume continues with the next packet', () => {
   const ping = Buffer.from([0xd0, 0, 0xd0, 0, 0xd0, 0, 0xd0]);
   let seen = 0;
   const onFrame = (): void => {
@@ -171,7 +171,7 @@ test('a pause from within a packet stops the reader there, and resume goes on wi
   assert.equal(seen, 4);
 });
 
-test('a packet above the maximum that is no PUBLISH is refused by its header, before memory is taken for it', () => {
+test('a packet above the maximum, other than PUBLISH, is refused by its header, before memory is allocated', () => {
   const reader = new FrameReader(
     100,
     () => assert.fail('no packet'),
@@ -183,7 +183,7 @@ test('a packet above the maximum that is no PUBLISH is refused by its header, be
   );
 });
 
-test('a PUBLISH above the maximum is read past, cut anywhere, between packets that are taken', () => {
+test('a PUBLISH above the maximum is skipped, split anywhere, and the packets around it are decoded', () => {
   const packet = (size: number) => {
     const payload = Buffer.alloc(size, 0x40);
     const base = { cmd: 'publish' as const, qos: 1 as const, dup: false, retain: false, messageId: 9 };
@@ -215,7 +215,7 @@ test('a PUBLISH above the maximum is read past, cut anywhere, between packets th
   );
 });
 
-test('what is undecodable is salvaged without an exception, whatever the bytes', () => {
+test('undecodable packets are salvaged without an exception, for any bytes', () => {
   const problem = new ProtocolError(0x81, 'nonsense');
   const large = { size: 1e9, maximumPacketSize: 100 };
   fc.assert(

@@ -11,7 +11,7 @@ function pings(peer: Peer): number {
 const MESSAGE = { cmd: 'publish', topic: 't/a', payload: '1', qos: 0, dup: false, retain: false };
 
 describe('keep-alive', { concurrency: true }, () => {
-  test('PINGREQ goes out on schedule while the application has paused, and silence is no death then', async (t) => {
+  test('while the application pauses, PINGREQ is sent on schedule and silence does not disconnect', async (t) => {
     const server = await startScriptedServer(t, { pingresp: false });
     const { session, changes } = record(t, { url: server.url, keepAliveSeconds: 1 });
     await session.connect();
@@ -24,7 +24,7 @@ describe('keep-alive', { concurrency: true }, () => {
     );
   });
 
-  test('a peer that went away without a word is noticed within two keep-alives', async (t) => {
+  test('a peer that disappeared without closing the connection is detected within two keep-alives', async (t) => {
     const server = await startScriptedServer(t, { pingresp: false });
     const { session, changes } = record(t, { url: server.url, keepAliveSeconds: 1 });
     await session.connect();
@@ -35,7 +35,7 @@ describe('keep-alive', { concurrency: true }, () => {
     await until('a reconnection', () => server.peers.length >= 2);
   });
 
-  test('messages count as life when PINGRESP does not come', async (t) => {
+  test('received messages keep the connection alive when PINGRESP does not arrive', async (t) => {
     const server = await startScriptedServer(t, { pingresp: false });
     const { session, messages, changes } = record(t, { url: server.url, keepAliveSeconds: 1 });
     await session.connect();

@@ -61,7 +61,7 @@ test('acknowledgements released backwards are sent in receive order', async (t) 
 });
 
 for (const protocolVersion of [5, 4] as const) {
-  test(`a broker that sends more than may wait is read no further until there is room, MQTT ${protocolVersion}`, async (t) => {
+  test(`reading stops when the queue is full and continues when it has space, MQTT ${protocolVersion}`, async (t) => {
     const server = await startScriptedServer(t);
     const { session, messages } = record(t, { url: server.url, protocolVersion, receiveMaximum: 2 });
     await session.connect();
@@ -96,7 +96,7 @@ test('a message of an earlier connection is not acknowledged on the next one', a
   assert.equal(session.stats.reconnects, 1);
 });
 
-test('a QoS 2 message is delivered once, whatever the broker sends again', async (t) => {
+test('a QoS 2 message is delivered once, regardless of what the broker sends again', async (t) => {
   const server = await startScriptedServer(t, { connack: (_, n) => ({ sessionPresent: n > 1 }) });
   const { session, messages, changes } = record(t, { url: server.url });
   await session.connect();
@@ -152,7 +152,7 @@ test('the record of received QoS 2 messages is deleted when the session is lost'
   await until('another message of that id', () => messages.length === 2);
 });
 
-test('pause stops at the message at hand, and resume goes on with the next', async (t) => {
+test('pause stops after the current message, and resume continues with the next', async (t) => {
   const server = await startScriptedServer(t);
   const seen: string[] = [];
   const { session } = record(t, {
@@ -182,7 +182,7 @@ const refusals: readonly (readonly [object, string, RegExp])[] = [
 ];
 
 for (const [answer, expected, message] of refusals) {
-  test(`connect rejects at once with ${expected} and the broker's words: ${message.source}`, async (t) => {
+  test(`connect rejects at once with ${expected} and the broker's reason: ${message.source}`, async (t) => {
     const server = await startScriptedServer(t, { connack: () => answer });
     const { session } = record(t, { url: server.url });
     await assert.rejects(session.connect(), (error) => {
@@ -201,7 +201,7 @@ test('the connection to a busy broker is retried', async (t) => {
   assert.equal(log.filter(({ object }) => /Server busy \(0x89\)/.test(String(object.reason))).length, 3);
 });
 
-test('a broker that refuses MQTT 5 gets 3.1.1 without delay, and credentials can change its mind', async (t) => {
+test('after a refusal of MQTT 5 the session uses 3.1.1 without delay, unless version 5 is required', async (t) => {
   const server = await startScriptedServer(t, {
     connack: (connect) => (connect.protocolVersion === 5 ? { reasonCode: 0x84 } : {}),
   });
@@ -215,7 +215,7 @@ test('a broker that refuses MQTT 5 gets 3.1.1 without delay, and credentials can
   await assert.rejects(strict.session.connect(), code('UNSUPPORTED_VERSION'));
 });
 
-test('a refused subscription names filter and reason', async (t) => {
+test('the error of a refused subscription contains the filter and the reason', async (t) => {
   const suback = (filters: readonly string[]): number[] => filters.map((f) => (f === 'secret/#' ? 0x87 : 1));
   const server = await startScriptedServer(t, { suback });
   const subscriptions = [
@@ -265,7 +265,7 @@ test('subscriptions change by difference, and each new connection subscribes aga
   );
 });
 
-test('a new process on a living session removes what an earlier one subscribed and it does not want', async (t) => {
+test('a new process with an existing session removes subscriptions that it does not need', async (t) => {
   const server = await startScriptedServer(t, { connack: () => ({ sessionPresent: true }) });
   const { session } = record(t, {
     url: server.url,
@@ -281,7 +281,7 @@ test('a new process on a living session removes what an earlier one subscribed a
   assert.deepEqual(unsubscribe?.cmd === 'unsubscribe' && unsubscribe.unsubscriptions, ['$share/g/gone']);
 });
 
-test('a session that was taken over is an error, and waits long before it returns', async (t) => {
+test('a session that was taken over reports an error, and waits long before it reconnects', async (t) => {
   const server = await startScriptedServer(t);
   const { session, changes, log } = record(t, { url: server.url, reconnectMinMs: 1, reconnectMaxMs: 400 });
   await session.connect();
@@ -294,7 +294,7 @@ test('a session that was taken over is an error, and waits long before it return
   await until('the return', () => server.peers.length === 2);
 });
 
-test('connections that end soon do not start the delays over', async (t) => {
+test('short connections do not reset the reconnection delay', async (t) => {
   const server = await startScriptedServer(t);
   const { session, changes, log } = record(t, { url: server.url, reconnectMinMs: 1, reconnectMaxMs: 1000 });
   await session.connect();
@@ -319,7 +319,7 @@ const broken: readonly (readonly [string, Buffer, number, RegExp])[] = [
 ];
 
 for (const [what, bytes, reasonCode, message] of broken) {
-  test(`${what} ends the connection with 0x${reasonCode.toString(16)}, and the session goes on`, async (t) => {
+  test(`${what} ends the connection with 0x${reasonCode.toString(16)}, and the session continues`, async (t) => {
     const server = await startScriptedServer(t);
     const { session, changes } = record(t, { url: server.url, maximumPacketSize: 1000 });
     await session.connect();
@@ -333,7 +333,7 @@ for (const [what, bytes, reasonCode, message] of broken) {
   });
 }
 
-/** A PUBLISH on t/… with this topic, as bytes, since no library writes what is malformed. */
+/** The bytes of a PUBLISH with this topic. They are made here, because no library writes malformed packets. */
 function rawPublish(qos: number, id: number, topic: Buffer, rest: Buffer, mqtt5: boolean): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(topic.length);
@@ -445,7 +445,7 @@ for (const [what, bytes] of unacknowledgeable) {
   });
 }
 
-test('a message of 250 MB above the maximum is read past with little memory', async (t) => {
+test('a message of 250 MB above the maximum is skipped with little memory', async (t) => {
   const server = await startScriptedServer(t);
   const { session, messages } = record(t, { url: server.url, maximumPacketSize: 1000 });
   await session.connect();
@@ -464,14 +464,14 @@ test('a message of 250 MB above the maximum is read past with little memory', as
   assert.ok(most < 160 * 1024 * 1024, `${most} bytes of buffers`);
 });
 
-test('a broker that never answers CONNECT is given up on, and asked again', async (t) => {
+test('connect times out when the broker does not answer CONNECT, and is retried', async (t) => {
   const server = await startScriptedServer(t, { connack: (_, n) => (n === 1 ? 'silent' : {}) });
   const { session, log } = record(t, { url: server.url, connectTimeoutMs: 100 });
   await session.connect();
   assert.match(String(log[0]!.object.reason), /did not accept a connection within 100 ms/);
 });
 
-test('a broker that never answers SUBSCRIBE is given up on', async (t) => {
+test('a SUBSCRIBE that the broker does not answer times out', async (t) => {
   let answers = 0;
   const suback = (): number[] | 'silent' => (answers++ === 0 ? 'silent' : [1]);
   const server = await startScriptedServer(t, { suback });
@@ -480,7 +480,7 @@ test('a broker that never answers SUBSCRIBE is given up on', async (t) => {
   assert.equal(server.peers.length, 2);
 });
 
-test('connect keeps trying while nobody listens, until it is aborted', async (t) => {
+test('connect retries while no broker listens, until it is aborted', async (t) => {
   const { session, log } = record(t, { url: 'mqtt://127.0.0.1:1' });
   const reason = new Error('enough');
   const controller = new AbortController();
@@ -516,7 +516,7 @@ test('close sends the last acknowledgements, then a DISCONNECT packet', async (t
   await assert.rejects(session.setSubscriptions([]), code('CLOSED'));
 });
 
-test('close ends a connect that waits', async (t) => {
+test('close ends a waiting connect', async (t) => {
   const { session } = record(t, {
     url: 'mqtt://127.0.0.1:1',
     reconnectMinMs: 60_000,
@@ -541,7 +541,7 @@ const mistakes: readonly (readonly [object, RegExp])[] = [
 ];
 
 for (const [options, message] of mistakes) {
-  test(`a mistake in the options rejects with what is wrong: ${message.source}`, async () => {
+  test(`a mistake in the options rejects with the reason: ${message.source}`, async () => {
     const base = { url: 'mqtt://127.0.0.1', clientId: 'c', subscriptions: [], onMessage() {} };
     await assert.rejects(new MqttSession({ ...base, ...options }).connect(), code('MISCONFIGURED', message));
   });

@@ -7,7 +7,7 @@ import {
   toSubscriptionMap,
 } from '../../src/subscriptions.ts';
 
-test('only what is new or changed is subscribed, and only what is gone is unsubscribed', () => {
+test('only new and changed filters are subscribed, and only removed filters are unsubscribed', () => {
   const current = toSubscriptionMap([
     { filter: 'a', qos: 1 },
     { filter: 'b', qos: 1 },
@@ -35,7 +35,7 @@ test('a filter held with unknown options is subscribed again', () => {
   });
 });
 
-test('filters that the specification forbids are named with the reason', () => {
+test('filters that the specification forbids are reported with the reason', () => {
   const bad: readonly (readonly [Subscription, RegExp])[] = [
     [{ filter: '', qos: 1 }, /empty/],
     [{ filter: 'a/#/b', qos: 1 }, /last level/],

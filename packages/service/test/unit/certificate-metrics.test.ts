@@ -12,7 +12,7 @@ after(() => rmSync(folder, { recursive: true }));
 const NAME = 'tidegauge_certificate_expiry_timestamp_seconds';
 const DAY_SECONDS = 86_400;
 
-test('a scrape has the time at which the certificate expires, and no sample while the file has none', async () => {
+test('a scrape has the expiry time of the certificate, and no sample without a certificate', async () => {
   const files = makeCertificate(folder, 'server');
   const metrics = new Metrics();
   observeCertificate(metrics, files);

@@ -64,7 +64,7 @@ test('pipelined requests are answered in order, one at a time', async (t) => {
   assert.equal(most, 1);
 });
 
-test('more pipelined requests than one client may have end their connection, and no other', async (t) => {
+test('too many pipelined requests end their own connection, and no other', async (t) => {
   const { open } = await serve(t, (_request, response) => void setTimeout(() => response.end('hello'), 50), {
     pipelinedPerClient: 10,
     pipelined: 15,
@@ -75,7 +75,7 @@ test('more pipelined requests than one client may have end their connection, and
   await until('the end of the greedy connection', () => greedy.ended);
   get(honest.socket, 3);
   await until('three answers', () => honest.text.match(/hello/g)?.length === 3);
-  // What it held is free again.
+  // The capacity that the connection used is free again.
   const again = await open();
   get(again.socket, 11);
   await until('eleven answers', () => again.text.match(/hello/g)?.length === 11);
@@ -93,7 +93,7 @@ test('half-open connections are closed in favour of new ones, of the same client
   }
 });
 
-test('a client with requests under way on all its connections gets no more, and another one does', async (t) => {
+test('a client with a pending request on each allowed connection gets no more, but other clients do', async (t) => {
   const { open } = await serve(
     t,
     (request, response) => void (request.socket.remoteAddress === '127.0.0.2' && response.end('hello')),
@@ -115,7 +115,7 @@ test('a client with requests under way on all its connections gets no more, and 
   assert.equal(busy.filter(({ ended }) => ended).length, 1);
 });
 
-test('a body that stands still is answered with 408 in time, and one that trickles at the bound of a request', async (t) => {
+test('a body that stops is answered with 408 in time, and a slow body at the time limit of a request', async (t) => {
   const { open } = await serve(t, (request) => void request.resume(), { stallMs: 300, requestMs: 1500 });
   const started = performance.now();
   const [stalled, trickles] = [await open(), await open()];
@@ -141,7 +141,7 @@ test('headers that do not end are cut off at the time limit', async (t) => {
   assert.ok(performance.now() - started < 3000);
 });
 
-test('a client that does not read its answer is cut; a slow handler and a quiet stream are not', async (t) => {
+test('a client that does not read is disconnected; one with a slow handler or a silent stream is not', async (t) => {
   const { open } = await serve(
     t,
     (request, response) => {

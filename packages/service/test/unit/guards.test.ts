@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigError, checkToken, isLoopback } from '@tidegauge/service';
 
-test('listening openly without a token, or with a short one, is refused with what to set', () => {
+test('listening on other addresses than loopback without a token, or with a short one, is refused with a hint', () => {
   for (const [token, message] of [
     [null, /no HTTP_TOKEN: set HTTP_TOKEN_FILE/],
     ['short', /HTTP_TOKEN is shorter than 16/],

@@ -22,7 +22,7 @@ function app() {
   return built;
 }
 
-test('what a handler throws arrives as a problem document', async () => {
+test('an error of a handler is answered with a problem document', async () => {
   const server = await listen(app(), '127.0.0.1', 0, '--port');
   try {
     const refused = await fetch(`${server.url}/refused`);
@@ -49,7 +49,7 @@ test('what a handler throws arrives as a problem document', async () => {
   }
 });
 
-test('a taken port is a configuration mistake that names the flag to change', async () => {
+test('a port in use is a configuration mistake, and the message names the flag to change', async () => {
   const first = await listen(app(), '127.0.0.1', 0, '--port');
   try {
     await assert.rejects(listen(app(), '127.0.0.1', first.port, '--port'), (error: unknown) => {
@@ -65,7 +65,7 @@ test('a taken port is a configuration mistake that names the flag to change', as
   }
 });
 
-test('an error of the listening socket is reported, and the server goes on', async (context) => {
+test('an error of the listening socket is reported, and the server continues', async (context) => {
   const servers = new Set<EventEmitter>();
   const remember: RequestListener = ({ socket }, response) => {
     servers.add((socket as Socket & { server: EventEmitter }).server);

@@ -16,7 +16,7 @@ function folder(context: TestContext): string {
   return join(parent, 'data');
 }
 
-/** A process that takes the lock and keeps it. */
+/** Starts a process that takes the lock and keeps it. */
 async function holder(directory: string) {
   const program = `
     import { lockDirectory } from ${JSON.stringify(LOCK)};
@@ -30,7 +30,7 @@ async function holder(directory: string) {
   return child;
 }
 
-test('one process at a time has a directory; the error names the other and the setting', async (context) => {
+test('only one process can lock a directory; the error contains the other process and the setting', async (context) => {
   const directory = folder(context);
   const child = await holder(directory);
   context.after(() => child.kill('SIGKILL'));
@@ -48,7 +48,7 @@ test('one process at a time has a directory; the error names the other and the s
   assert.equal(statSync(join(directory, 'test.lock')).mode & 0o777, 0o600);
 });
 
-test('a lock whose process was killed is taken at once, and waited for while it ends', async (context) => {
+test('a held lock is waited for, and is free at once when its process is killed', async (context) => {
   const directory = folder(context);
   const child = await holder(directory);
   const waiting = lockDirectory(directory, 'test', { waitMs: 20_000, setting: '--data' });
@@ -59,7 +59,7 @@ test('a lock whose process was killed is taken at once, and waited for while it 
   (await lockDirectory(directory, 'test', { waitMs: 0, setting: '--data' })).release();
 });
 
-test('a directory that cannot be made is a clear mistake', async () => {
+test('a directory that cannot be made is reported as a configuration mistake', async () => {
   await assert.rejects(
     lockDirectory('/dev/null/data', 'test', { waitMs: 0, setting: '--data' }),
     /\/dev\/null\/data cannot be used: .*--data/,

@@ -49,7 +49,7 @@ test('writes readable lines to a terminal', () => {
   assert.doesNotMatch(stdout, /HuNtEr2|LoNgToKeN|^\{/m);
 });
 
-test('gives a terminal nothing that it takes as a command', () => {
+test('writes no control sequences to a terminal', () => {
   const event = {
     level: 'warn',
     time: '2026-01-01T00:00:00Z',

@@ -15,7 +15,7 @@ import {
 
 const TOKEN = 'LoNgToKeN-LoNgToKeN';
 
-/** A server with logins, on a clock that the test moves. */
+/** Starts a server with logins and a clock that the test controls. */
 async function serve(context: TestContext) {
   const clock = { ms: 1_000_000 };
   const lines: object[] = [];
@@ -31,7 +31,7 @@ async function serve(context: TestContext) {
   app.use(notFound, problemHandler(silent));
   const server = await listen(app, '0.0.0.0', 0, 'PORT');
   context.after(() => server.close(0));
-  /** A request of a client with that address of this machine. */
+  /** Sends a request from the given address of this machine. */
   const send = async (from: string, token: string | null, method = 'POST') => {
     const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
     const sent = request({
@@ -63,7 +63,7 @@ test('wrong tokens are refused, logged without the token, counted, and throttled
   const refused = await send('127.0.0.2', 'wrong-HuNtEr2');
   assert.equal(refused.status, 429);
   assert.ok(refused.retryAfter >= 1 && refused.retryAfter <= 7, String(refused.retryAfter));
-  // Not even the right one is looked at, or guessing would go on as fast as before.
+  // Even the correct token is not checked now. Otherwise guessing could continue at the same rate.
   assert.equal((await send('127.0.0.2', TOKEN)).status, 429);
   assert.equal((await send('127.0.0.2', null, 'GET')).status, 200);
   assert.equal((await send('127.0.0.3', TOKEN)).status, 200);
@@ -78,7 +78,7 @@ test('wrong tokens are refused, logged without the token, counted, and throttled
   assert.equal((await send('127.0.0.2', TOKEN)).status, 200);
 });
 
-test('a client that has logged in goes on, whatever others send from its address', async (context) => {
+test('a client that has logged in is not throttled, regardless of other requests from its address', async (context) => {
   const { send, statuses } = await serve(context);
   assert.equal((await send('127.0.0.4', TOKEN)).status, 200);
   assert.deepEqual(await statuses(12, '127.0.0.4', 'wrong-wrong-wrong'), [
@@ -89,7 +89,7 @@ test('a client that has logged in goes on, whatever others send from its address
   assert.equal((await send('127.0.0.4', TOKEN)).status, 200);
 });
 
-test('a request without a token gets an answer that names the token, and is not counted as a guess', async (context) => {
+test('a request without a token is answered with the name of the token, and is no guess', async (context) => {
   const { statuses, failures, lines } = await serve(context);
   assert.deepEqual(await statuses(15, '127.0.0.5', null), new Array(15).fill(401));
   assert.equal(await failures('missing'), 15);

@@ -39,7 +39,7 @@ test('an empty histogram has no quantile', () => {
   assert.equal(new Histogram().quantile(0.5), null);
 });
 
-test('the text format carries counters read at scrape time and histograms with labels', async () => {
+test('the text format contains counters, read at the time of the scrape, and histograms with labels', async () => {
   const metrics = new Metrics();
   let received = 1;
   metrics.counter('t_received_total', 'Received', () => [{ labels: { route: 'r' }, value: received }], [
@@ -59,7 +59,7 @@ test('the text format carries counters read at scrape time and histograms with l
   assert.match(text, /^tidegauge_store_errors_total\{backend="sqlite",kind="UNAVAILABLE"\} 1$/m);
 });
 
-test('a metric that reads nothing shows nothing, not a zero', async () => {
+test('a metric without a value has no sample, and not a zero', async () => {
   const metrics = new Metrics();
   let value: number | null = 3;
   const read = () => (value === null ? [] : [{ value }]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createLogger, keepPrivate, type Logger } from '../../src/index.ts';
 
-test('files of ours are for this user only, others are left alone, and an open directory is reported', (context) => {
+test('files of the program are private, other files stay unchanged, and an open directory is reported', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegauge-private-'));
   context.after(() => rmSync(folder, { recursive: true }));
   const lines: object[] = [];

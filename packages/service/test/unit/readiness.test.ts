@@ -49,7 +49,7 @@ test('a dependency that hangs is called once, however often readiness is request
   assert.ok(calls > 1, 'later requests check again');
 });
 
-test('a call that stays unanswered is given up after 30 s, so that a recovery is seen', async (context) => {
+test('a call without an answer is abandoned after 30 s, so that a recovery is detected', async (context) => {
   let now = 0;
   context.mock.method(performance, 'now', () => now);
   let calls = 0;

@@ -21,7 +21,7 @@ test('clients take turns, and each keeps the order of its items', () => {
   assert.ok(queue.isEmpty);
 });
 
-test('a queue that never becomes empty does not keep what has left it', () => {
+test('a queue that never becomes empty does not keep removed items', () => {
   const queue = new RoundRobin<object>();
   const seen: WeakRef<object>[] = [];
   const push = () => {

@@ -23,7 +23,7 @@ const logger = createLogger('test', 'silent');
 const app = (_request: unknown, response: { end(text: string): unknown }): void => void response.end('hello');
 const start = (files = first) => listen(app, '127.0.0.1', 0, '--port', { files, logger, pollMs: POLL_MS });
 
-/** The name in the certificate that a new connection gets. */
+/** The name in the certificate that a new connection receives. */
 function nameAt(port: number, options = {}): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
@@ -82,7 +82,7 @@ test('a renewed certificate is used without a restart, and only with its key', a
   }
 });
 
-test('files that cannot be used are configuration mistakes that name them', async () => {
+test('unusable files are configuration mistakes, and the message contains their names', async () => {
   const mistakes: [{ cert: string; key: string }, RegExp][] = [
     [{ ...first, cert: join(folder, 'absent.pem') }, /^the certificate .*absent\.pem cannot be read: ENOENT/],
     [{ ...first, key: second.key }, /first\.pem and key .*second\.key: they do not belong together$/],
@@ -101,7 +101,7 @@ test('files that cannot be used are configuration mistakes that name them', asyn
   assert.equal(tlsFiles(null, null), null);
 });
 
-test('over TLS too, only connections without a request under way give way to new ones', async () => {
+test('also with TLS, only connections without a pending request are closed in favour of new ones', async () => {
   const slow = (_request: unknown, response: ServerResponse) =>
     void setTimeout(() => response.end('late'), 300);
   const tls = { files: first, logger };

@@ -4,7 +4,7 @@ import { closest, didYouMean } from '../../src/index.ts';
 
 const FLAGS = ['--http-port', '--mqtt-port', '--metrics-port', '--store', '--no-sim', '--help'];
 
-test('finds the name that was meant, and none when nothing is near', () => {
+test('finds the nearest name, and none when no name is near', () => {
   assert.equal(closest('--htpt-port', FLAGS), '--http-port');
   assert.equal(closest('--STORE', FLAGS), '--store');
   assert.equal(closest('--stor', FLAGS), '--store');
@@ -14,7 +14,7 @@ test('finds the name that was meant, and none when nothing is near', () => {
   assert.equal(closest('x'.repeat(1e6), FLAGS), null);
 });
 
-test('ends an error with a question, or with nothing', () => {
+test('gives the suggestion for the end of an error message, or an empty text', () => {
   assert.equal(didYouMean('--sotre', FLAGS), ': did you mean --store?');
   assert.equal(didYouMean('--unheard-of', FLAGS), '');
 });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { maskUrl, maskUrls, redactor, secretsIn } from '../../src/index.ts';
 
-/** Unlikely to be anywhere else in a URL, so that finding it means a leak. */
+/** A text that occurs nowhere else in the URLs. Output that contains it shows the password. */
 const CORE = 'HuNtEr2';
 const SCHEMES = ['mqtt', 'mqtts', 'wss', 'http', 'postgres', 'mongodb', 'cassandra'];
 
@@ -22,7 +22,7 @@ const around = fc.string({ unit: fc.constantFrom(...'aZ0/@:?&=#%+;,.!$\\\'"`<>[]
 const unspaced = around.map((text) => text.replace(/[\s"'<>`]/g, ''));
 
 describe('maskUrl', () => {
-  test('hides any password, whatever characters it has', () => {
+  test('hides any password, with any characters', () => {
     fc.assert(
       fc.property(scheme, user, around, around, place, (name, login, before, after, where) => {
         const url = `${name}://${login}:${before}${CORE}${after}@${where}`;
@@ -33,7 +33,7 @@ describe('maskUrl', () => {
     );
   });
 
-  test('hides the value of options that name a secret, also percent-encoded and beside other options', () => {
+  test('hides the value of options for secrets, also percent-encoded and among other options', () => {
     const option = fc.constantFrom(
       'password',
       'PASSWORD',
@@ -56,7 +56,7 @@ describe('maskUrl', () => {
     );
   });
 
-  test('hides a password that reads like a port and an option', () => {
+  test('hides a password that looks like a port and an option', () => {
     assert.equal(maskUrl('postgres://u:12345?password=x@h/db'), 'postgres://u:***');
     assert.equal(maskUrl('mqtt://h:1883?password=@secret&rf=7'), 'mqtt://h:***&rf=7');
   });
@@ -67,7 +67,7 @@ describe('maskUrl', () => {
     }
   });
 
-  test('shows what is no secret as it is', () => {
+  test('does not change URLs without secrets', () => {
     for (const url of [
       '',
       'sqlite:./data/t.db?cache=1024',
@@ -106,7 +106,7 @@ test('maskUrls hides the password of every URL in a text and leaves the rest', (
   assert.equal(maskUrls('no URL: a:b@c'), 'no URL: a:b@c');
 });
 
-test('maskUrls leaves the port of a URL that a clause ends', () => {
+test('maskUrls keeps the port of a URL that is followed by a colon', () => {
   const text = 'ingest at http://127.0.0.1:9464: connect ECONNREFUSED, http://[::1]:80/live. The end';
   assert.equal(maskUrls(text), text);
   assert.equal(
@@ -116,7 +116,7 @@ test('maskUrls leaves the port of a URL that a clause ends', () => {
   assert.equal(maskUrls('store postgres://user:pass: gone'), 'store postgres://user:***: gone');
 });
 
-test('redactor hides a secret wherever a driver shows it, encoded or not', () => {
+test('redactor hides a secret anywhere in a message, encoded or not', () => {
   fc.assert(
     fc.property(around, (part) => {
       const secret = `${part}${CORE}`;
@@ -133,7 +133,7 @@ test('redactor hides a secret wherever a driver shows it, encoded or not', () =>
   assert.equal(redactor(['a', ''])('a plain text'), 'a plain text');
 });
 
-test('secretsIn finds what redactor is to hide, as written and decoded', () => {
+test('secretsIn finds the secrets for redactor, as written and decoded', () => {
   assert.deepEqual(secretsIn('mqtt://u@h:1883'), []);
   assert.deepEqual(secretsIn('postgres://u:p%40ss@h/db'), ['p%40ss', 'p@ss']);
   assert.deepEqual(secretsIn('wss://h/mqtt?token=abc&rf=3'), ['abc']);

@@ -73,7 +73,7 @@ test('the last value of an option counts', () => {
   assert.equal(loadConfig(schema, ['postgres', '--threads=1', '--threads=2'], {}).threads, 2);
 });
 
-test('a mistake is one line that names the option and the nearest known one', () => {
+test('a mistake gives one line with the option and the nearest known option', () => {
   assert.deepEqual(problems('postgres', '--thread', '3'), [
     'unknown option --thread: did you mean --threads?',
   ]);
