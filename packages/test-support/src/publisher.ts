@@ -12,7 +12,7 @@ export interface PublishOptions {
   readonly devices: number;
   /** Messages per second; without one, as fast as acknowledgements come. */
   readonly rate?: number;
-  /** Number of the first message: a later run that goes on where one stopped. */
+  /** Number of the first message, for a run that continues an earlier one. */
   readonly first?: number;
   readonly boot?: string;
   readonly prefix?: string;

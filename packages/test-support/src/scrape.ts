@@ -5,7 +5,7 @@ export type Scrape = ReadonlyMap<string, number>;
 
 const LINE = /^(\w+_(?:sum|count))(?:\{(.*)\})? (\S+)$/gm;
 
-/** Reads `/metrics` of a service of ours. */
+/** Reads `/metrics` of a Tidegauge service. */
 export async function scrape(service: string): Promise<Scrape> {
   const response = await fetchFor('read metrics', `${service}/metrics`, { timeoutMs: 30_000 });
   if (!response.ok) throw new Error(`${service}/metrics answered ${response.status}`);

@@ -1,8 +1,8 @@
 const FEWEST = 25;
 
 /**
- * The probability that two samples of one law differ as much as these (chi-square test of homogeneity). Values that
- * were seldom drawn share a class, with their neighbours.
+ * The probability that two samples of one distribution differ as much as these (chi-square test of homogeneity). Rare
+ * values share a class with their neighbours.
  */
 export function sameLaw(left: ReadonlyMap<number, number>, right: ReadonlyMap<number, number>): number {
   const classes: [number, number][] = [];
@@ -25,7 +25,7 @@ export function sameLaw(left: ReadonlyMap<number, number>, right: ReadonlyMap<nu
   return upperTail(statistic, classes.length - 1);
 }
 
-/** P(chi-square with `freedom` degrees > x), by Wilson and Hilferty's cube root: good to 0.001 beyond 10 degrees. */
+/** P(chi-square with `freedom` degrees > x), by Wilson and Hilferty's cube root. Error below 0.001 above 10 degrees. */
 function upperTail(x: number, freedom: number): number {
   const spread = 2 / (9 * freedom);
   const z = ((x / freedom) ** (1 / 3) - (1 - spread)) / Math.sqrt(spread);

@@ -11,7 +11,7 @@ export const WORKLOADS = [...'abcdefgi'];
 const OPERATIONS = 1500;
 const DRAWS = 30_000;
 
-/** A number for each stream that is another when anything in it is; computed alike in Node and in k6. */
+/** A digest of each stream. It changes when anything in the stream changes. Node and k6 compute it in the same way. */
 export function digests(read: (name: string) => string): Record<string, number> {
   const found: Record<string, number> = {};
   for (const name of WORKLOADS) {
@@ -32,7 +32,7 @@ export function digests(read: (name: string) => string): Record<string, number> 
   return found;
 }
 
-/** Every seventh character, for k6 is slow with them. */
+/** Adds every seventh character of a text to a digest, because k6 is slow with characters. */
 function add(digest: number, text: string): number {
   let result = (Math.imul(digest, 31) + text.length) | 0;
   for (let index = 0; index < text.length; index += 7) {

@@ -24,10 +24,10 @@ const SEEDS = [
     '{"n":"current","t":-5,"v":1.2},{"n":"label","vs":"Room"},{"n":"tag","vd":"aGkgCg"},{"n":"e","s":4}]',
 ].map((text) => Buffer.from(text));
 
-/** Bytes a payload may be damaged with: those that mean something to some format. */
+/** Bytes that have a meaning in some format. They are used to damage payloads. */
 const MEANINGFUL = Buffer.from('{}[]",:.-+eE019tfn\\ \n\x00\xff\xc3', 'latin1');
 
-/** A good payload with pieces overwritten, cut out, repeated or put in. */
+/** A valid payload with pieces overwritten, removed or inserted. */
 const damaged = fc
   .tuple(
     fc.constantFrom(...SEEDS),
@@ -61,7 +61,7 @@ const damaged = fc
     }, seed),
   );
 
-/** JSON with everything a reading may be called or hold, in every wrong place. */
+/** JSON with all field names and values of readings, in wrong places. */
 const names = [
   't',
   'ts',
@@ -113,7 +113,7 @@ function checkReading(reading: Reading): void {
   assert.ok(reading.boot === null || (reading.boot.length > 0 && reading.boot.length <= 64));
 }
 
-/** Decodes with every format, with and without a topic's names, and checks what must hold for all of them. */
+/** Decodes a payload with every format, with and without names from a topic, and checks the rules for all formats. */
 function checkAll(payload: Uint8Array, contexts = [CONTEXT, NAMELESS]): void {
   for (const name of formatNames) {
     for (const context of contexts) {
@@ -132,15 +132,15 @@ function checkAll(payload: Uint8Array, contexts = [CONTEXT, NAMELESS]): void {
   }
 }
 
-describe('whatever the bytes, a codec', () => {
-  it('gives valid readings beneath the device of the topic, or a short reason', () => {
+describe('for any bytes, a codec', () => {
+  it('gives valid readings of the device of the topic or of devices below it, or a short reason', () => {
     fc.assert(
       fc.property(payloads, (payload) => checkAll(payload)),
       { numRuns: 3000 },
     );
   });
 
-  it('gives the same again for the same payload', () => {
+  it('gives the same result again for the same payload', () => {
     fc.assert(
       fc.property(payloads, fc.constantFrom(...formatNames), (payload, name) => {
         assert.deepEqual(formats[name]!(payload, CONTEXT), formats[name]!(payload, CONTEXT));
@@ -148,7 +148,7 @@ describe('whatever the bytes, a codec', () => {
     );
   });
 
-  it('leaves the payload and every prototype as they were', () => {
+  it('does not change the payload or any prototype', () => {
     const before = Object.getOwnPropertyNames(Object.prototype).join();
     fc.assert(
       fc.property(payloads, (payload) => {
@@ -194,7 +194,7 @@ describe('whatever the bytes, a codec', () => {
     NULs: Buffer.alloc(MB),
   };
   for (const [name, payload] of Object.entries(large)) {
-    it(`takes a megabyte of ${name} in its stride`, () => {
+    it(`decodes or refuses a megabyte of ${name} quickly`, () => {
       const bytes = Buffer.from(payload);
       const started = performance.now();
       checkAll(bytes, [CONTEXT]);

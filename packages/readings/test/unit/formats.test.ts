@@ -27,7 +27,7 @@ describe('the auto format', () => {
     }
   });
 
-  it('refuses what it does not recognise, in the words of the format it looks like', () => {
+  it('refuses a payload that it does not recognise, with the message of the most similar format', () => {
     assert.equal(refuse('auto', '').reason, 'empty_payload');
     assert.equal(refuse('auto', '  ').reason, 'empty_payload');
     assert.match(refuse('auto', 'hello').message, /not a number, true, false, on or off/);
@@ -44,7 +44,7 @@ describe('the table of formats', () => {
     assert.ok(Object.isFrozen(formats));
   });
 
-  it('finds a format by media type, whatever its case and parameters', () => {
+  it('finds a format by media type, with any case and parameters', () => {
     assert.equal(formatOfMediaType('application/json'), 'json');
     assert.equal(formatOfMediaType('Application/JSON; charset=utf-8'), 'json');
     assert.equal(formatOfMediaType('application/senml+json'), 'senml-json');
@@ -103,14 +103,14 @@ describe('a bad payload', () => {
     ],
   ];
   for (const [name, payload, reason, words] of table) {
-    it(`such as ${name} is refused as ${reason}, in words a person understands`, () => {
+    it(`such as ${name} is refused as ${reason}, with a readable message`, () => {
       const error = refuse('auto', payload);
       assert.equal(error.reason, reason);
       assert.match(`${error}`, words);
     });
   }
 
-  it('is refused whole, with none of its good readings', () => {
+  it('is refused completely, including its valid readings', () => {
     const good = { t: 1, v: 1 };
     assert.equal(decode('auto', [good, { ...good, t: 2 }]).length, 2);
     assert.equal(refuse('auto', [good, { ...good, t: -2 }]).position, 'record 2 of 2');

@@ -12,7 +12,7 @@ function bytes(payload: unknown): Uint8Array {
   return Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
 }
 
-/** Decodes a payload (bytes, text, or what JSON.stringify makes of anything else) that must be good. */
+/** Decodes a payload that must be valid: bytes, text, or another value, which is converted with JSON.stringify. */
 export function decode(
   format: string,
   payload: unknown,
@@ -30,7 +30,7 @@ export function refuse(format: string, payload: unknown, context: DecodeContext 
   return error;
 }
 
-/** Readings in short: device, metric, value, microseconds behind `RECEIVED`. */
+/** Readings in a short form: device, metric, value, and microseconds before `RECEIVED`. */
 export function brief(readings: readonly Reading[]) {
   return readings.map(({ device, metric, value, time }) => [device, metric, value, RECEIVED - time]);
 }

@@ -14,7 +14,7 @@ function parses(text: string): boolean {
 }
 
 describe('bad JSON', () => {
-  it('is refused with the byte where it goes wrong and what should be there', () => {
+  it('is refused with the position of the error and the expected character', () => {
     const refused: [string, number, RegExp][] = [
       ['{"v":1', 6, /"," or "}" should be, the payload ends/],
       ['{"v":x}', 5, /a value should be, there is "x"/],
@@ -57,7 +57,7 @@ describe('bad JSON', () => {
     assert.equal(refuse('json', '{"v":1,"w":Infinit}').reason, 'malformed');
   });
 
-  it('is found bad exactly when JSON.parse finds it bad', () => {
+  it('is refused exactly when JSON.parse refuses it', () => {
     const text = fc.oneof(
       fc.json(),
       fc.string(),

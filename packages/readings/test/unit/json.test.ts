@@ -14,7 +14,7 @@ describe('a JSON payload', () => {
     assert.equal(decode('json', '"open"')[0]?.value, 'open');
   });
 
-  it('may not hold so many values that parsing it would fill the memory', () => {
+  it('is refused when it has so many values that parsing it would use too much memory', () => {
     for (const value of ['{}', '[]', '0', '{"":0}', '"\\""']) {
       const payload = `{"a":[${`${value},`.repeat(251_000)}0]}`;
       assert.equal(refuse('json', payload).reason, 'too_many_readings', value);
@@ -22,7 +22,7 @@ describe('a JSON payload', () => {
     }
   });
 
-  it('may hold any number of commas and brackets in its texts', () => {
+  it('may contain any number of commas and brackets in its texts', () => {
     const text = '\\"[,{'.repeat(800);
     const records = Array.from({ length: 200 }, (_, index) => `{"t":${SECONDS - index},"v":"${text}"}`);
     assert.equal(decode('json', `[${records.join(',')}]`).length, 200);
@@ -44,7 +44,7 @@ describe('a JSON payload', () => {
     ]);
   });
 
-  it('takes t, time, ts or timestamp for the time, v or value for the value', () => {
+  it('reads the time from t, time, ts or timestamp, and the value from v or value', () => {
     for (const time of ['t', 'time', 'ts', 'timestamp']) {
       for (const value of ['v', 'value']) {
         const payload = { [time]: '2026-11-21T11:59:59Z', [value]: 3 };
@@ -91,7 +91,7 @@ describe('a JSON payload', () => {
     assert.ok(readings.every(({ boot, seq }) => boot === 'b' && seq === 3));
   });
 
-  it('may hold the value of the topic and more metrics beside it', () => {
+  it('may contain the value of the topic and more metrics', () => {
     assert.deepEqual(brief(decode('json', { v: 21.5, battery: 3.7 })), [
       [DEVICE, 'temperature', 21.5, 0],
       [DEVICE, 'battery', 3.7, 0],
@@ -116,13 +116,13 @@ describe('a JSON payload', () => {
     ]);
   });
 
-  it('may be what the API answered, sent back', () => {
+  it('may be a response of the API', () => {
     const readings = decode('json', { t: SECONDS - 1, v: 1.5, boot: 'b', seq: 9 });
     const documents = { readings: readings.map(toReadingDocument) };
     assert.deepEqual(decode('json', documents, NAMELESS), readings);
   });
 
-  it('takes quality and received for metrics where there is no value they could belong to', () => {
+  it('reads quality and received as metrics when there is no value that they belong to', () => {
     assert.deepEqual(brief(decode('json', { quality: 5, received: 1 })), [
       [DEVICE, 'quality', 5, 0],
       [DEVICE, 'received', 1, 0],
@@ -155,14 +155,14 @@ describe('a JSON payload', () => {
     );
   });
 
-  it('is refused when a text is longer than kept, or holds what databases cannot', () => {
+  it('is refused when a text is too long, or contains characters that databases cannot store', () => {
     assert.equal(decode('json', { v: 'x'.repeat(4096) }).length, 1);
     for (const v of ['x'.repeat(4097), 'a\0b', '\ud800']) {
       assert.equal(refuse('json', { v }).reason, 'invalid_value');
     }
   });
 
-  it('is refused when a name is none', () => {
+  it('is refused when a name is invalid', () => {
     for (const payload of [
       { 'two words': 1 },
       { 'a/b': 1 },
@@ -174,7 +174,7 @@ describe('a JSON payload', () => {
     }
   });
 
-  it('is refused when its time is none or more than 24 hours ahead', () => {
+  it('is refused when its time is invalid or more than 24 hours ahead', () => {
     for (const t of ['yesterday', -1, true, {}, '9999-12-31T23:59:59Z', 253402300799e9]) {
       assert.equal(refuse('json', { t, v: 1 }).reason, 'invalid_time', String(t));
     }
@@ -185,7 +185,7 @@ describe('a JSON payload', () => {
     assert.equal(decode('json', { t: 17, v: 1 })[0]?.quality, 'unsynced');
   });
 
-  it('names the record of an array that is wrong, and gives nothing of the rest', () => {
+  it('is refused with the number of the invalid record, and without the other records', () => {
     const error = refuse('json', [
       { t: 1, v: 1 },
       { t: 2, v: null },
@@ -213,7 +213,7 @@ describe('a JSON payload', () => {
     assert.equal(refuse('json', pairs).reason, 'too_many_readings');
   });
 
-  it('is not harmed by fields called __proto__ or constructor', () => {
+  it('may contain fields named __proto__ or constructor', () => {
     const payload = '{"__proto__":1,"constructor":2,"toString":3}';
     assert.deepEqual(brief(decode('json', payload)), [
       [DEVICE, '__proto__', 1, 0],
@@ -228,23 +228,23 @@ describe('a JSON payload', () => {
 describe('a device named in a JSON payload', () => {
   const placed = (device: string, context = CONTEXT) => decode('json', { v: 1, device }, context)[0]?.device;
 
-  it('lies beneath the device of the topic', () => {
+  it('is below the device of the topic', () => {
     assert.equal(placed('pump'), 'site-3/probe-7/pump');
     assert.equal(placed('site-3'), 'site-3/probe-7/site-3');
     assert.equal(placed('site-3/probe-70'), 'site-3/probe-7/site-3/probe-70');
   });
 
-  it('stands as it is when it is the device of the topic or already beneath it', () => {
+  it('does not change when it is the device of the topic or already below it', () => {
     assert.equal(placed('site-3/probe-7'), 'site-3/probe-7');
     assert.equal(placed('site-3/probe-7/pump'), 'site-3/probe-7/pump');
   });
 
-  it('is the device when the topic names none', () => {
+  it('is the device when the topic contains none', () => {
     assert.equal(placed('else/where', { ...CONTEXT, device: null }), 'else/where');
     assert.equal(refuse('json', { v: 1 }, { ...CONTEXT, device: null }).reason, 'invalid_name');
   });
 
-  it('cannot climb out or grow too deep', () => {
+  it('cannot leave the device of the topic or have too many levels', () => {
     for (const device of ['../probe-8', 'a/../../b', '/probe-8', '1/2/3/4/5/6/7']) {
       assert.equal(refuse('json', { v: 1, device }).reason, 'invalid_name', device);
     }

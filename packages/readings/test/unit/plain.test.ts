@@ -20,7 +20,7 @@ describe('a plain payload', () => {
     ]);
   });
 
-  it('may be written in any decimal way, with white space around', () => {
+  it('may have any decimal notation, with white space around', () => {
     const written = {
       '-3': -3,
       '+3': 3,
@@ -36,7 +36,7 @@ describe('a plain payload', () => {
     }
   });
 
-  it('gives back every finite number as JavaScript writes it', () => {
+  it('decodes every finite number in the notation of JavaScript', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         assert.equal(decode('plain', String(value))[0]?.value, value === 0 ? 0 : value);
@@ -55,7 +55,7 @@ describe('a plain payload', () => {
     }
   });
 
-  it('is refused as malformed when it is neither number nor switch', () => {
+  it('is refused as malformed when it is neither a number nor a switch', () => {
     for (const text of ['hello', '0x10', '1,5', '1_000', '12 V', '1.2.3', '--1', 'e5', '.', '+', '１２']) {
       assert.equal(refuse('plain', text).reason, 'malformed', text);
     }
@@ -67,20 +67,20 @@ describe('a plain payload', () => {
     assert.equal(refuse('plain', ' \n').reason, 'empty_payload');
   });
 
-  it('needs a topic that names device and metric', () => {
+  it('needs a topic that contains device and metric', () => {
     assert.equal(refuse('plain', '1', NAMELESS).reason, 'invalid_name');
     assert.match(refuse('plain', '1', { ...CONTEXT, metric: null }).message, /names a metric/);
   });
 });
 
 describe('a text payload', () => {
-  it('is one text, whatever it looks like', () => {
+  it('is one text, even if it looks like another format', () => {
     for (const text of ['open', '21.5', '{"v":1}', ' spaced ', 'Zürich 🌊']) {
       assert.equal(decode('text', text)[0]?.value, text);
     }
   });
 
-  it('is refused when it is empty, too long, holds NUL, or is not UTF-8', () => {
+  it('is refused when it is empty, too long, contains NUL, or is not UTF-8', () => {
     assert.equal(refuse('text', '').reason, 'empty_payload');
     assert.equal(decode('text', 'x'.repeat(MAX_TEXT_LENGTH)).length, 1);
     assert.match(

@@ -10,7 +10,7 @@ interface Example {
   readonly outcome: string[];
 }
 
-/** The indented lines of the README: `topic payload`, then what becomes of it, a line each. */
+/** Reads the indented lines of the README: `topic payload`, then one line per resulting reading or error. */
 function examples(): Example[] {
   const found: Example[] = [];
   for (const [, line] of readFileSync(new URL('../../README.md', import.meta.url), 'utf8').matchAll(
@@ -25,7 +25,7 @@ function examples(): Example[] {
   return found;
 }
 
-/** What becomes of a message, in the README's words. */
+/** The results of a message, in the format of the README. */
 function outcome({ topic, payload }: Example): string[] {
   const names = compileTopicTemplate('sensors/{device+}/{metric}').match(topic);
   assert.ok(names !== null && !(names instanceof DecodeError));
@@ -40,12 +40,12 @@ function outcome({ topic, payload }: Example): string[] {
 describe('an example of the README', () => {
   const all = examples();
 
-  it('is there for every format', () => {
+  it('is present for the formats', () => {
     assert.ok(all.length >= 10);
   });
 
   for (const example of all) {
-    it(`is true of ${example.payload}`, () => {
+    it(`is correct for ${example.payload}`, () => {
       assert.deepEqual(outcome(example), example.outcome);
     });
   }

@@ -157,7 +157,7 @@ describe('an example pack of RFC 8428', () => {
 });
 
 describe('a SenML pack', () => {
-  it('without a separator in its names has metrics of the device of the topic', () => {
+  it('without a separator in its names contains metrics of the device of the topic', () => {
     assert.deepEqual(brief(decode('senml-json', [{ n: 'humidity', v: 1 }])), [
       ['site-3/probe-7', 'humidity', 1, 0],
     ]);
@@ -171,7 +171,7 @@ describe('a SenML pack', () => {
     assert.equal(refuse('senml-json', [{ v: 1 }], NAMELESS).reason, 'invalid_name');
   });
 
-  it('puts the device of a name beneath the device of the topic', () => {
+  it('places the device of a name below the device of the topic', () => {
     const device = (n: string) => decode('senml-json', [{ n, v: 1 }])[0]?.device;
     assert.equal(device('urn:dev:ow:10e2:x'), 'site-3/probe-7/urn:dev:ow:10e2');
     assert.equal(device('site-3/probe-7/x'), 'site-3/probe-7');
@@ -224,7 +224,7 @@ describe('a SenML pack', () => {
     assert.deepEqual(of([{ n: 'm/energy', s: 12 }]), [['m', 'energy_sum', 12]]);
   });
 
-  it('ignores fields it does not know, but not those that end in _', () => {
+  it('ignores unknown fields, but not those that end in _', () => {
     assert.equal(of([{ n: 'd/a', v: 1, l: '[]', ut: 60, vendor: { x: 1 } }]).length, 1);
     const error = refuse('senml-json', [
       { n: 'd/a', v: 1 },
@@ -237,7 +237,7 @@ describe('a SenML pack', () => {
     );
   });
 
-  it('is refused when its version is above 10, none, or changes', () => {
+  it('is refused when its version is above 10, invalid, or changes', () => {
     assert.equal(
       of([
         { bver: 10, n: 'd/a', v: 1 },
@@ -311,7 +311,7 @@ describe('a SenML pack', () => {
     assert.equal(refuse('senml-json', [{ bs: 1 }, ...records.slice(1)]).reason, 'too_many_readings');
   });
 
-  it('takes the context as it is for every record', () => {
+  it('uses the same context for every record', () => {
     const context = { ...CONTEXT, device: 'gw', metric: null };
     assert.deepEqual(
       brief(

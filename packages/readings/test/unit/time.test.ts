@@ -6,7 +6,7 @@ import fc from 'fast-check';
 const NOON = Date.UTC(2026, 10, 21, 12) * 1000;
 
 describe('a time', () => {
-  it('is read by size when it is a number', () => {
+  it('has a unit that follows from its size when it is a number', () => {
     assert.equal(parseTime(1795262400), 1795262400_000000);
     assert.equal(parseTime(1795262400.000123), 1795262400_000123);
     assert.equal(parseTime(1795262400123), 1795262400_123000);
@@ -28,7 +28,7 @@ describe('a time', () => {
     assert.equal(parseTime(0), 0);
   });
 
-  it('is read from ISO 8601 with Z, with an offset, with a comma, with a blank for the T', () => {
+  it('is read from ISO 8601 with Z, with an offset, with a comma, and with a space instead of T', () => {
     for (const text of [
       '2026-11-21T12:00:00Z',
       '2026-11-21t12:00:00z',
@@ -42,7 +42,7 @@ describe('a time', () => {
     }
   });
 
-  it('is UTC when its ISO 8601 names no zone', () => {
+  it('is UTC when it is ISO 8601 without a zone', () => {
     assert.equal(parseTime('2026-11-21T12:00:00'), NOON);
   });
 
@@ -67,7 +67,7 @@ describe('a time', () => {
     }
   });
 
-  it('is refused when it is negative, infinite, too late or no time at all', () => {
+  it('is refused when it is negative, infinite, too late or not a time', () => {
     const refused = [-1, -0.001, Number.NaN, Infinity, -Infinity, 1e300, 2.5e20, MAX_TIME * 1e4];
     for (const value of refused) assert.equal(parseTime(value), null, String(value));
     for (const value of [null, undefined, true, {}, [], 5n, '', ' ', 'now', '1795262400', '2026-11-21']) {
@@ -79,7 +79,7 @@ describe('a time', () => {
     assert.equal(parseTime('1'.repeat(1_000_000)), null);
   });
 
-  it('survives being written and read, every microsecond of it', () => {
+  it('is the same to the microsecond after it was written and read', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_TIME }), (time) => {
         assert.equal(parseTime(formatTime(time)), time);
@@ -87,7 +87,7 @@ describe('a time', () => {
     );
   });
 
-  it('in seconds with fractions keeps the microsecond for the next century', () => {
+  it('in seconds with fractions is exact to the microsecond for the next century', () => {
     const micros = fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) * 1000 });
     fc.assert(
       fc.property(micros, (time) => {
@@ -96,7 +96,7 @@ describe('a time', () => {
     );
   });
 
-  it('is an integer within bounds or null, whatever the value', () => {
+  it('is an integer within bounds, or null, for any value', () => {
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.double(), fc.string()), (value) => {
         const time = parseTime(value);
@@ -113,7 +113,7 @@ describe('the quality of a time', () => {
     assert.equal(timeQuality(Date.UTC(2000, 0, 1) * 1000, NOON), 'ok');
   });
 
-  it('is skewed when more than the tolerance ahead of the receiver, and ok however late', () => {
+  it('is skewed when it is more than the tolerance ahead of the receiver, and ok for any delay', () => {
     assert.equal(timeQuality(NOON + 60_000_000, NOON), 'ok');
     assert.equal(timeQuality(NOON + 60_000_001, NOON), 'skewed');
     assert.equal(timeQuality(NOON + 2, NOON, 1), 'skewed');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { compileTopicTemplate, DecodeError } from '@tidegauge/readings';
 import fc from 'fast-check';
 
-/** What `template` makes of `topic`: names, 'none', or the reason. */
+/** The result of matching `topic` with `template`: the names, 'none', or the reason for a refusal. */
 function match(template: string, topic: string) {
   const found = compileTopicTemplate(template).match(topic);
   if (found === null) return 'none';
@@ -11,7 +11,7 @@ function match(template: string, topic: string) {
 }
 
 describe('a topic template', () => {
-  it('subscribes to what its levels can be, and to # from a path on', () => {
+  it('has a subscription filter with + for a level and # for a path at the end', () => {
     const filters = {
       'sensors/{device+}/{metric}': 'sensors/#',
       'sensors/{device}/{metric}': 'sensors/+/+',
@@ -28,7 +28,7 @@ describe('a topic template', () => {
     }
   });
 
-  it('reads device and metric out of a topic', () => {
+  it('reads device and metric from a topic', () => {
     const standard = 'sensors/{device+}/{metric}';
     assert.deepEqual(match(standard, 'sensors/probe/temperature'), ['probe', 'temperature']);
     assert.deepEqual(match(standard, 'sensors/site-3/boiler/probe-7/t'), ['site-3/boiler/probe-7', 't']);
@@ -41,7 +41,7 @@ describe('a topic template', () => {
     assert.deepEqual(match('gateway', 'gateway'), [null, null]);
   });
 
-  it('lets topics of other routes pass', () => {
+  it('does not match topics of other routes', () => {
     const standard = 'sensors/{device+}/{metric}';
     for (const topic of ['sensors', 'sensors/a', 'other/a/b', 'Sensors/a/b', '', '/sensors/a/b']) {
       assert.equal(match(standard, topic), 'none', topic);
@@ -51,7 +51,7 @@ describe('a topic template', () => {
     assert.equal(match('a/{device}/#', 'a'), 'none');
   });
 
-  it('never takes a topic beginning with $ for a wildcard at the first level', () => {
+  it('does not match a topic that starts with $ when its first level is a wildcard', () => {
     for (const template of [
       '{device+}/{metric}',
       '{device}/{metric}',
@@ -83,7 +83,7 @@ describe('a topic template', () => {
     assert.match(found.message, /topic "sensors\/a b\/t": device segment "a b" must be letters/);
   });
 
-  it('is refused with the reason when it is none', () => {
+  it('is refused with the reason when it is invalid', () => {
     const refused: [string, RegExp][] = [
       ['', /empty; try sensors/],
       ['a/#/b', /# must be its last level/],
@@ -103,7 +103,7 @@ describe('a topic template', () => {
     }
   });
 
-  it('finds again the device and metric a topic was made of', () => {
+  it('reads the device and metric from which a topic was made', () => {
     const word = fc.stringMatching(/^[a-z0-9_:-]{1,12}$/);
     const path = fc.array(word, { minLength: 1, maxLength: 8 }).map((segments) => segments.join('/'));
     const makers = ['sensors/{device+}/{metric}', '{metric}/{device+}', '{device+}/x/{metric}/y'];
@@ -115,7 +115,7 @@ describe('a topic template', () => {
     );
   });
 
-  it('answers for any topic, and quickly for the longest', () => {
+  it('has a result for any topic, and quickly for the longest', () => {
     const template = compileTopicTemplate('{device+}/a/{metric}/a');
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {

@@ -152,7 +152,7 @@ describe('against YCSB', 'skip' in started ? { skip: started.skip } : {}, () => 
   ];
   for (const [name, args, make] of drawn) {
     const label = `${name}(${args.join(', ')})`;
-    test(`${label} gives the same draws from the same chance`, async () => {
+    test(`${label} draws the same values from the same random numbers`, async () => {
       const theirs = await reference('draws', String(EQUAL), String(SEED), name, ...args);
       const random = new ThreadLocalRandom();
       const next = make(random);
@@ -161,7 +161,7 @@ describe('against YCSB', 'skip' in started ? { skip: started.skip } : {}, () => 
     });
     if (name === 'growingLatest') continue;
 
-    test(`${label} follows the same law`, async () => {
+    test(`${label} has the same distribution`, async () => {
       const p = sameLaw(
         counts(make(seeded(SEED))),
         await theirCounts(String(DRAWS), String(SEED), name, ...args),
@@ -175,7 +175,7 @@ describe('against YCSB', 'skip' in started ? { skip: started.skip } : {}, () => 
     assert.deepEqual(Array.from({ length: 25 }, sequential(3, 12)), theirs.map(Number));
   });
 
-  test('a histogram of lengths gives the same draws and follows the same law', async () => {
+  test('a histogram of lengths gives the same values and has the same distribution', async () => {
     const file = join(directory, 'histogram');
     const buckets = [0, 40, 10, 300, 7, 1, 90];
     const rows = buckets.map((count, bucket) => `${bucket}\t${count}\n`);
@@ -192,12 +192,12 @@ describe('against YCSB', 'skip' in started ? { skip: started.skip } : {}, () => 
     assert.ok(p > 0.01, `p = ${p}`);
   });
 
-  test('values have the same characters, one by one and by their law', async () => {
+  test('values have the same characters and the same distribution of characters', async () => {
     const random = new ThreadLocalRandom();
     random.seed(SEED);
     const text = randomValue(random, 6000);
     const theirs = await reference('draws', '6006', String(SEED), 'characters');
-    // What they drew when they were made comes first.
+    // YCSB's first draws are from the constructor of the generator.
     assert.equal(text, String.fromCharCode(...theirs.slice(6).map(Number)));
     const own = seeded(SEED);
     let value = '';
@@ -218,7 +218,7 @@ describe('against YCSB', 'skip' in started ? { skip: started.skip } : {}, () => 
   }
 });
 
-/** As deepEqual, which takes a minute to show how long lists differ. */
+/** Compares long lists. deepEqual would need a minute to show their differences. */
 function equal(actual: readonly unknown[], expected: readonly unknown[]): void {
   assert.equal(actual.length, expected.length);
   const first = actual.findIndex((value, index) => value !== expected[index]);

@@ -22,7 +22,7 @@ import site.ycsb.measurements.Measurements;
 import site.ycsb.workloads.CoreWorkload;
 
 /**
- * What YCSB's own classes do, by line on standard output. Chance is seeded: ThreadLocalRandom keeps its state in a
+ * Prints results of YCSB's own classes, one per line. Random numbers are seeded: ThreadLocalRandom keeps its state in a
  * field of the thread (--add-opens java.base/java.lang=ALL-UNNAMED).
  *
  *   operations FILE COUNT SEED [NAME=VALUE...]   operations of the transaction phase; number i is drawn from SEED + i
@@ -32,7 +32,7 @@ import site.ycsb.workloads.CoreWorkload;
  *   properties FILE                              what java.util.Properties reads: name, tab, value
  */
 public final class Reference {
-  /** In UTF-8, whatever the machine's locale is. */
+  /** Standard output in UTF-8, regardless of the machine's locale. */
   private static final PrintStream OUT =
       new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
 
@@ -101,7 +101,7 @@ public final class Reference {
 
   private static LongSupplier seededGenerator(String[] args) throws Exception {
     LongSupplier generator = generator(args);
-    // Some draw when they are made.
+    // Some generators draw random numbers in their constructor.
     seed(Long.parseLong(args[2]));
     return generator;
   }
@@ -186,7 +186,7 @@ public final class Reference {
       return fields == null ? "*" : String.join(",", new TreeSet<>(fields));
     }
 
-    /** Random bytes by their number, for they are drawn when they are sent; what is deterministic as it is. */
+    /** The length of random bytes, because they are drawn when they are sent. Deterministic values are printed. */
     private static String contents(Map<String, ByteIterator> values) {
       StringBuilder text = new StringBuilder();
       new TreeMap<>(values).forEach((name, value) -> {

@@ -6,7 +6,7 @@ import { zeta } from '../../src/zipfian.ts';
 
 const RUNS = { numRuns: 3000, seed: 5 };
 
-test('powers and logarithms are those of the engine to the last bits', () => {
+test('powers and logarithms equal those of the engine, except for the last bits', () => {
   const near = (actual: number, expected: number): void =>
     assert.ok(
       Math.abs(actual - expected) <= 4e-16 * Math.abs(expected) + Number.MIN_VALUE,
@@ -26,7 +26,7 @@ test('powers and logarithms are those of the engine to the last bits', () => {
   assert.equal(log(1), 0);
 });
 
-test('a whole part that the last bits decide is taken from the exact result', () => {
+test('the whole part is taken from the exact result when it depends on the last bits', () => {
   assert.equal(
     wholePart(7.5, () => assert.fail('it is sure')),
     7,
@@ -41,7 +41,7 @@ test('a whole part that the last bits decide is taken from the exact result', ()
   );
 });
 
-test('zeta is the sum it stands for', () => {
+test('zeta equals its sum', () => {
   let sum = 0;
   for (let item = 1; item <= 100_000; item += 1) {
     sum += 1 / item ** 0.99;
@@ -49,6 +49,6 @@ test('zeta is the sum it stands for', () => {
       assert.ok(Math.abs(zeta(item) / sum - 1) < 1e-13, `${item}: ${zeta(item)} ${sum}`);
     }
   }
-  // YCSB's constant, added up one by one, is off in the twelfth digit.
+  // YCSB's constant, which is a sum of rounded terms, has an error in the twelfth digit.
   assert.ok(Math.abs(zeta(10_000_000_000) - 26.46902820178302) < 1e-10);
 });

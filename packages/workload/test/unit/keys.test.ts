@@ -6,7 +6,7 @@ import { keyName } from '../../src/index.ts';
 
 const MASK = (1n << 64n) - 1n;
 
-/** FNV as its definition reads, in whole numbers of any size. */
+/** FNV as in its definition, with integers of any size. */
 function fnv(value: number): bigint {
   let hash = 0xcbf29ce484222325n;
   for (let octet = 0n; octet < 8n; octet += 1n) {
@@ -40,7 +40,7 @@ test('a hash modulo the number of items is exact', () => {
   );
 });
 
-test('ordered keys are the number itself, and zeros pad either to the width asked for', () => {
+test('ordered keys are the number itself, and zeros pad both kinds to the requested width', () => {
   assert.equal(keyName(42, 'ordered'), 'user42');
   assert.equal(keyName(42, 'ordered', 8), 'user00000042');
   assert.equal(keyName(0, 'hashed', 21), 'user006284781860667377211');

@@ -29,7 +29,7 @@ test('a stream depends on its seed and thread, and on nothing else', () => {
   assert.notDeepEqual(take('d', 300, { seed: 7, thread: 2, threads: 3 }), one);
 });
 
-test('the stream is the one that was drawn before, on whatever engine', () => {
+test('the stream equals the recorded one on every engine', () => {
   assert.deepEqual(take('a', 1, { seed: 1 }), [
     {
       type: 'update',
@@ -44,7 +44,7 @@ test('the stream is the one that was drawn before, on whatever engine', () => {
   assert.deepEqual(take('e', 2000, { seed: 1 }).at(-1), last);
 });
 
-test('threads insert different records, without a gap, and read only what is loaded or their own', () => {
+test('threads insert different records, without gaps, and read only loaded records or their own', () => {
   const threads = 4;
   const mine = new Map<string, number>();
   for (let thread = 0; thread < threads; thread += 1) {
@@ -86,7 +86,7 @@ test('the load phase gives a record the same values in any order of loading', ()
   }
 });
 
-test('data integrity finds a value that is wrong, short or missing', () => {
+test('data integrity detects a value that is wrong, short or missing', () => {
   const a = workload('a', { dataintegrity: 'true' });
   const { key, values } = initialRecords(a, 1)(5);
   assert.ok(isIntact(a, key, null, values));

@@ -65,7 +65,7 @@ test('an invalid property is one line with the file, the property and how to fix
   }
 });
 
-test('a histogram of field lengths is read from the file named', () => {
+test('a histogram of field lengths is read from its file', () => {
   const text = `${MIX}fieldlengthdistribution=histogram\nfieldlengthhistogram=lengths\n`;
   const readFile = (name: string): string => {
     if (name === 'lengths') return 'BlockSize\t10\n0\t5\n1\t7\n';
@@ -80,7 +80,7 @@ test('a histogram of field lengths is read from the file named', () => {
   assert.match(message(text.replace('=lengths', '=other'), readFile), /other: no such file; name a file$/);
 });
 
-test('YCSB’s defaults hold where nothing is said, and overrides go first', () => {
+test('YCSB’s defaults apply to missing properties, and overrides have precedence', () => {
   const { mix, ...workload } = parseWorkload('', { file: 'w' });
   assert.deepEqual(mix, { read: 0.95, update: 0.05, insert: 0, scan: 0, readModifyWrite: 0 });
   assert.equal(workload.recordCount, 2 ** 31 - 1);
@@ -92,7 +92,7 @@ test('YCSB’s defaults hold where nothing is said, and overrides go first', () 
   assert.deepEqual(other.ignored, ['mongodb.url']);
 });
 
-test('the files that come with it say what they are named for', () => {
+test('each workload file of the package has the mix of its name', () => {
   const folder = new URL('../../workloads/', import.meta.url);
   const mixes = readdirSync(folder)
     .filter((name) => /^workload.$/.test(name))
@@ -119,7 +119,7 @@ test('the files that come with it say what they are named for', () => {
   ]);
 });
 
-test('a line that ends in an escaped backslash does not go on', () => {
+test('a line that ends in an escaped backslash does not continue', () => {
   assert.deepEqual(
     [...parseProperties('a=b\\\\\nc=d\\\\\\\n  e', 'f')],
     [
