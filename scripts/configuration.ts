@@ -24,7 +24,7 @@ const TITLES: Readonly<Record<string, string>> = {
   doctor: 'Doctor',
 };
 
-/** What a table cannot say, by npm script. */
+/** Notes for which a table has no column, by npm script. */
 const NOTES: Readonly<Record<string, string>> = {
   ingest: `A routes file is a list, YAML or JSON. The first route whose topic matches a message decodes it:
 

@@ -16,7 +16,7 @@ export interface NpmProgram {
 /** Test runners and checks of the source. They read their arguments themselves. */
 const OTHERS = /^scripts\/(test|words)\.ts/;
 
-/** The npm scripts that run a program of ours, in the order of package.json. */
+/** The npm scripts that run a program of this repository, in the order of package.json. */
 export async function npmPrograms(): Promise<readonly NpmProgram[]> {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-// Runs a program of ours after installing what it needs: `run.js FILE.ts …` with Node 24, `run.js --python MODULE …`.
+// Installs the dependencies of a program, then runs it: `run.js FILE.ts …` with Node 24, `run.js --python MODULE …`.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, PYTHON, setUpNode, setUpPython } from './setup.js';

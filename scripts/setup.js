@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-/** The Node that runs TypeScript as it stands, from the npm package `node`. */
+/** The Node that runs TypeScript without a build step, from the npm package `node`. */
 export const NODE = join(ROOT, 'node_modules', '.bin', 'node');
 /** A small young generation keeps a service within a 1 GB board's means; measured in bench:ingest. */
 export const NODE_FLAGS = ['--max-semi-space-size=8'];

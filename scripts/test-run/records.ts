@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 /** What the reporters write for each test. */
 export interface TestRecord {
   readonly name: string;
-  /** Absolute path; null when the reporter does not know it. */
+  /** Absolute path. null: the reporter has no path. */
   readonly file: string | null;
   /** Milliseconds. */
   readonly ms: number;

@@ -11,7 +11,7 @@ import { NODE, NODE_ENVIRONMENT, PYTHON, ROOT } from '../setup.js';
 import { parseRecords, type TestRecord } from './records.ts';
 import { type Job, SUITES } from './suites.ts';
 
-/** Marks every process of a job, so that none is left behind. */
+/** Environment variable that marks every process of a job, so that all of them can be ended. */
 const MARK = 'TIDEGAUGE_TEST_JOB';
 /** The longest test, HBase under faults, takes four minutes on a busy machine. */
 const TEST_TIMEOUT_MS = 600_000;

@@ -16,9 +16,9 @@ export interface PipelineProcess {
   readonly mqttPort: number;
   readonly directory: string;
   readonly output: () => string;
-  /** Ctrl-C; resolves to the exit code. */
+  /** Sends SIGINT, as Ctrl-C does. Resolves to the exit code. */
   interrupt(): Promise<number | null>;
-  /** As a crash would end it. */
+  /** Kills the process, as a crash would. */
   kill(): void;
 }
 

@@ -41,7 +41,7 @@ function commandLines(program: Program): [args: string[], given: Command<Schema>
   return Object.entries(program.commands).map(([name, command]) => [[name], command]);
 }
 
-/** Its options, without arguments. */
+/** The options of a command, without its arguments. */
 const optionsOf = ({ settings }: { readonly settings: Schema }) =>
   Object.entries(settings).filter(([, { positional }]) => !positional);
 
@@ -51,7 +51,7 @@ const requiredArguments = ({ settings }: { readonly settings: Schema }) =>
     .filter(({ positional, required }) => positional && required)
     .map(({ kind }) => kind.limits?.split(', ')[0] ?? 'sample');
 
-/** A value that no kind but a text takes. */
+/** A value that only settings of kind text accept. */
 const BAD = '%%';
 
 function isRefused(setting: Schema[string]): boolean {
@@ -98,7 +98,7 @@ describe('every npm script that runs a program of ours', { concurrency: AT_ONCE 
         assert.equal(stdout, '');
         const lines = stderr.trimEnd().split('\n');
         assert.match(lines[0]!, new RegExp(`^unknown option ${known}x: did you mean --`));
-        // A setting that is required and was not given is one more line.
+        // A missing required setting gives one more line.
         const about = lines.filter((line) => line.includes(BAD));
         if (refused !== undefined) assert.equal(about.length, 1, stderr);
         assert.ok(

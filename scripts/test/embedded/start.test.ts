@@ -13,7 +13,7 @@ import mqtt from 'mqtt';
 import { NODE, ROOT } from '../../setup.js';
 import { freePorts, startPipeline } from './pipeline-process.ts';
 
-/** Processes of ours that still run on a directory. */
+/** Processes of the pipeline that still use a directory. */
 function leftOver(directory: string): string[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -39,7 +39,7 @@ async function until<T>(ask: () => Promise<T>, done: (answer: T) => boolean, tim
 
 const json = async <T>(url: string) => (await (await fetch(url)).json()) as T;
 
-test('one command runs the whole pipeline: readings of simulated and real sensors are stored, and Ctrl-C loses nothing', async (context) => {
+test('one command runs the pipeline, stores simulated and real readings, and loses none on Ctrl-C', async (context) => {
   const pipeline = await startPipeline(context);
   const ledger = () =>
     json<{ readings: LedgerDocument['readings']; balanced: boolean }>(`${pipeline.api}/v1/ledger`);
@@ -57,7 +57,7 @@ test('one command runs the whole pipeline: readings of simulated and real sensor
   assert.equal(await pipeline.interrupt(), 0, pipeline.output());
   assert.deepEqual(leftOver(pipeline.directory), []);
 
-  // Every boot of every device is stored without a hole: what was published before the stop is there.
+  // Every boot of every device is stored without a gap, so all readings before the stop are stored.
   const store = await openStore(`sqlite:${join(pipeline.directory, 'tidegauge.db')}`);
   context.after(() => store.close());
   let count = 0;
@@ -86,7 +86,7 @@ test('when the parent is killed, its children end too', async (context) => {
   );
 });
 
-test('a taken port is named together with the flag that moves it', async (context) => {
+test('a port in use is reported with the flag that changes it', async (context) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-taken-'));
@@ -135,7 +135,7 @@ test('a second pipeline on the same directory or ports is refused with the reaso
   }
 });
 
-test('settings of its parts reach them from the environment', async (context) => {
+test('the parts receive their settings from the environment', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'tidegauge-routes-'));
   context.after(() => rm(folder, { recursive: true }));
   const routes = join(folder, 'routes.yaml');
@@ -153,7 +153,7 @@ test('settings of its parts reach them from the environment', async (context) =>
   assert.equal(readings[0]!.value, 21.5);
 });
 
-test('a wrong URL is found before anything is installed or started, and a misspelt scheme is named', () => {
+test('a wrong URL is reported with the reason before anything is installed or started', () => {
   const start = (...flags: string[]) =>
     spawnSync(NODE, ['apps/tidegauge/src/main.ts', ...flags], {
       cwd: ROOT,
@@ -177,7 +177,7 @@ test('a wrong URL is found before anything is installed or started, and a misspe
   }
 });
 
-test('opening to others without passwords is refused with what to set', () => {
+test('listening on other addresses without passwords is refused with a hint', () => {
   const { status, stderr } = spawnSync(NODE, ['apps/tidegauge/src/main.ts', '--listen', '0.0.0.0'], {
     cwd: ROOT,
     encoding: 'utf8',
