@@ -11,7 +11,7 @@ const WAIT_MS = 60_000;
 const QUEUE = 10;
 const PUBLISHED = 40;
 const READY = /"http":"(http:[^"]+)".*"broker-metrics is ready"/;
-/** Not in every build of mosquitto. */
+/** Values that not every build of mosquitto reports. */
 const OPTIONAL = new Set(['mosquitto_heap_bytes']);
 
 const started = await startOrSkip('mosquitto', () =>
@@ -21,7 +21,7 @@ const skip = 'skip' in started ? started.skip : false;
 const broker = 'server' in started ? started.server : null;
 after(() => broker?.stop());
 
-/** The samples by name, as soon as `done` returns true. */
+/** Waits until `done` returns true, and returns the samples by name. */
 async function until(
   { url }: ServiceProcess,
   done: (samples: ReadonlyMap<string, number>) => boolean,
@@ -69,7 +69,9 @@ test('every value that mosquitto reports is exported, including dropped messages
   assert.equal((await fetch(`${exporter.url}/readyz`)).status, 200);
 });
 
-test('a broker that stops is a metric, and so is its return', { skip }, async (context) => {
+test('a metric shows that the broker has stopped, and that it is available again', {
+  skip,
+}, async (context) => {
   const exporter = await startServiceProcess(
     'broker-metrics',
     { BROKER: broker!.url, METRICS_PORT: '0' },
