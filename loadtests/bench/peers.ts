@@ -152,7 +152,7 @@ function peer(servers: Servers, database: string, id: string): Consumer {
         name: 'telegraf',
         command: telegraf,
         args: ['--config', file],
-        // Telegraf does not show when it is ready. Messages before it makes its persistent session would be lost.
+        // Telegraf has no readiness check. Messages that arrive before it has made its persistent session are lost.
         ready: () => sleep(3000, true),
         readyMs: 10_000,
       }),

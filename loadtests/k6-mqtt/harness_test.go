@@ -21,15 +21,15 @@ const samplesAtMost = 10_000
 
 var nextName atomic.Int64
 
-// bench is one virtual user with the module under the name mqtt, and the samples it sent.
+// bench is one virtual user with the module under the name mqtt, and the samples that the user has sent.
 type bench struct {
 	test    *testing.T
 	runtime *modulestest.Runtime
 	samples chan metrics.SampleContainer
 }
 
-// newBench gives the scripts `url`, `tlsUrl`, `ca`, `username`, `password` of a real broker, and `name`, which is
-// nobody else's.
+// newBench defines variables for scripts: `url`, `tlsUrl`, `ca`, `username` and `password` of a real broker, and a
+// unique `name`.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	broker := func(variable string) string {
@@ -65,7 +65,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{test: t, runtime: runtime, samples: samples}
 }
 
-// run gives what the script returns; it may await.
+// run runs a script, which may await, and returns its result.
 func (b *bench) run(script string) any {
 	b.test.Helper()
 	value, err := b.try(script)
@@ -92,7 +92,7 @@ func (b *bench) try(script string) (any, error) {
 	return vm.Get("outcome").Export(), nil
 }
 
-// failsWith runs a script that must throw or reject with a message that holds `part`.
+// failsWith runs a script that must throw or reject with a message that contains `part`.
 func (b *bench) failsWith(part, script string) {
 	b.test.Helper()
 	_, err := b.try(script)
@@ -101,7 +101,7 @@ func (b *bench) failsWith(part, script string) {
 	}
 }
 
-// sums adds the samples up by metric: totals of counters, numbers of measurements of trends.
+// sums adds up the samples by metric: the total of a counter, or the number of measurements of a trend.
 func (b *bench) sums() map[string]float64 {
 	totals := map[string]float64{}
 	for _, sample := range b.all() {
