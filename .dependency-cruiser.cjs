@@ -62,7 +62,7 @@ module.exports = {
     pure('workload'),
     {
       name: 'text-is-pure',
-      comment: 'packages/text imports nothing of ours and does no I/O',
+      comment: 'packages/text imports no other package of this project and does no I/O',
       severity: 'error',
       from: { path: '^packages/text/src' },
       to: { pathNot: '^packages/text/src', dependencyTypesNot: ['npm'] },
@@ -83,21 +83,21 @@ module.exports = {
     },
     {
       name: 'services-apart',
-      comment: 'services know each other over HTTP only',
+      comment: 'services use each other over HTTP only',
       severity: 'error',
       from: { path: '^services/([^/]+)/' },
       to: { path: '^services/', pathNot: '^services/$1/' },
     },
     {
       name: 'packages-below-services',
-      comment: 'dependencies point one way: programs and services use packages',
+      comment: 'programs and services use packages, not the reverse',
       severity: 'error',
       from: { path: '^packages/[^/]+/src', pathNot: '^packages/test-support/' },
       to: { path: '^(apps|services|lab|loadtests|scripts)/' },
     },
     {
       name: 'test-support-in-tests-only',
-      comment: 'programs in production do not import what tests and load tests share',
+      comment: 'programs in production do not import the shared code of tests and load tests',
       severity: 'error',
       from: {
         path: '^(apps|packages|services|dashboards|stacks)/',
@@ -139,7 +139,7 @@ module.exports = {
     },
     {
       name: 'no-lab-in-services',
-      comment: 'the lab is for tests, benches and npm start',
+      comment: 'the lab is for tests, benchmarks and npm start',
       severity: 'error',
       from: { path: '^services/[^/]+/src' },
       to: { path: '^(lab|loadtests|scripts)/' },
