@@ -389,7 +389,7 @@ export class Connection {
     this.#lastRequestId = id;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const { connectTimeoutMs } = this.#context.settings;
-    // The answer may stand behind a long queue of messages: only silence counts.
+    // The answer may follow a long queue of messages, so the time counts only while the broker sends nothing.
     const timer = setInterval(() => {
       if (this.#held || this.#keepAlive.quietMs < connectTimeoutMs) return;
       this.#fail(new MqttSessionError('TIMEOUT', `${this.#label} did not answer (un)subscribe`));

@@ -89,7 +89,7 @@ export async function runProgram(
     ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
     env: options.env ?? {},
     extendEnv,
-    // The types of execa know descriptors up to 9 only.
+    // The types of execa define descriptors up to 9 only.
     stdout: stdout as 'pipe',
     stderr: stderr as 'pipe',
     timeout: Number.isFinite(timeoutMs) ? timeoutMs : 0,

@@ -71,7 +71,7 @@ export function startProcess(options: StartOptions): RunningProcess {
     ...(options.gid === undefined ? {} : { gid: options.gid }),
     env: options.env ?? {},
     extendEnv,
-    // The types of execa know descriptors up to 9 only.
+    // The types of execa define descriptors up to 9 only.
     stdio: [stdin, stdout as 'pipe', stderr as 'pipe'],
     ipc,
     detached,

@@ -49,7 +49,7 @@ export function readCommandLine(schema: Schema, argv: readonly string[]): Comman
         problems.push(
           `unknown option ${name}${didYouMean(name, [...options.keys(), '--help', PRINT_CONFIG])}`,
         );
-        // What follows was meant as its value, or is one more argument that nobody can place.
+        // The next argument is probably the value of the unknown option, so it is skipped too.
         if (attached === null && /^[^-]/.test(argv[index + 1] ?? '')) index += 1;
         continue;
       }

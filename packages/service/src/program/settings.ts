@@ -5,7 +5,7 @@ export interface Setting<T> {
   readonly kind: Kind<T>;
   /** One line for the help and for the generated documentation. */
   readonly help: string;
-  /** The default as text, as the environment would have it. Without one, the value may be absent (`null`). */
+  /** The default as text, in the format of an environment variable. Without it, the value may be absent (`null`). */
   readonly default?: string;
   readonly required?: true;
   /**
