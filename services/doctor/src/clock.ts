@@ -15,7 +15,7 @@ export interface Comparison {
 export interface Clock {
   /** The program that sets the clock. */
   readonly keeper: 'timesyncd' | 'chrony' | 'ntpd' | null;
-  /** Whether it reports that the clock is synchronised; null when only its own tools can tell. */
+  /** Whether it reports that the clock is synchronised. null: only its own tools show this. */
   readonly synchronised: boolean | null;
   /** The first time server in its configuration. */
   readonly server: string | null;

@@ -43,8 +43,8 @@ export class BrokerSource implements Origin {
   async connect(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
     this.#pipeline = pipeline;
     await this.session.connect(signal);
-    // The broker's session outlives this process. The next process must know these filters to unsubscribe those that
-    // it does not use.
+    // The broker's session outlives this process. The next process reads these filters, and unsubscribes those that it
+    // does not use.
     writeFileSync(`${this.#file}.new`, JSON.stringify(this.session.subscriptions));
     renameSync(`${this.#file}.new`, this.#file);
   }

@@ -120,7 +120,7 @@ test('a broker, an ingest or a store that does not answer is an error, and all o
   assert.ok(!JSON.stringify(findings).includes('secret'));
 });
 
-/** An NTP server whose clock is off by `offset` seconds (RFC 4330, section 5); or one that has no time. */
+/** Starts an NTP server whose clock is wrong by `offset` seconds (RFC 4330, section 5), or that has no time. */
 async function startNtp(offset: number, stratum = 2): Promise<{ server: string; stop: () => void }> {
   const socket = createSocket('udp4');
   socket.on('message', (request, { port, address }) => {

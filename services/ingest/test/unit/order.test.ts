@@ -113,7 +113,7 @@ const calm = (): Fault => ({ unavailable: false, delay: () => 0, refuse: () => f
 
 test('a correction by its own device is kept, although a gateway sent the older value in a slower lane', async (context) => {
   const fault = calm();
-  // What is written together with readings of `a` takes long.
+  // A batch with readings of `a` takes long.
   fault.delay = (batch) => (batch.some(({ device }) => device === 'gw/a') ? 100 : 0);
   const { mqtt, drained, stored, settled } = await setUp(context, fault);
   mqtt(...DEVICES.map((device) => [device, 1, 1] as const));
