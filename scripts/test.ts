@@ -96,7 +96,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const began = performance.now();
 const records: TestRecord[] = [];
 const problems: string[] = [];
-// Each stack has Docker engines with databases: one at a time, beside other tests. Then its lane helps with the rest.
+// Stacks run one at a time, in parallel with other tests, because each has Docker engines with databases. When all
+// stacks have run, their lane runs other tests.
 const stacks = jobs.filter(({ suite }) => suite === 'stack');
 const others = jobs.filter(({ suite }) => suite !== 'stack');
 const lanes = Array.from({ length: processes }, () => others);
