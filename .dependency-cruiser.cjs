@@ -113,7 +113,7 @@ module.exports = {
       to: { path: '^(services|lab|loadtests|dashboards|stacks)/' },
     },
     {
-      name: 'storage-knows-readings-only',
+      name: 'storage-imports-readings-only',
       severity: 'error',
       from: { path: '^packages/storage/src' },
       to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client|text)/' },

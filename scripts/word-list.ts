@@ -67,7 +67,7 @@ export const AVOIDED: readonly Avoided[] = [
     write: 'has, finds, assumes, receives',
     pattern: verb('knows|believes|thinks|hears'),
   },
-  { shown: 'a process wants, asks', write: 'needs, requests, reads', pattern: verb('wants|asks') },
+  { shown: 'a process wants, asks', write: 'needs, requests, reads', pattern: verb('wants(?!=)|asks') },
   { shown: 'a process forgets', write: 'deletes, removes', pattern: verb('forgets') },
 ];
 

@@ -36,7 +36,10 @@ const COMPILED = AVOIDED.map((avoided: Avoided) => ({
   expression: new RegExp(`\\b(?:${avoided.pattern.replaceAll(' ', SPACE)})\\b`, 'gi'),
 }));
 
-/** The avoided phrases in a text, in its order. The generated table of CONTRIBUTING.md is not searched. */
+/**
+ * The avoided phrases in a text, in its order. A name in backticks is none, and the generated table of CONTRIBUTING.md is
+ * not searched.
+ */
 export function findWords(text: string): Hit[] {
   const table = TABLE.exec(text);
   const searched = table === null ? text : text.replace(TABLE, (inside) => inside.replace(/[^\n]/g, ' '));
@@ -45,6 +48,7 @@ export function findWords(text: string): Hit[] {
     for (const match of searched.matchAll(expression)) {
       const from = match.index;
       const to = from + match[0].length;
+      if (searched[from - 1] === '`' && searched[to] === '`') continue;
       if (taken.some((other) => from < other.to && other.from < to)) continue;
       taken.push({ from, to, write: avoided.write });
     }

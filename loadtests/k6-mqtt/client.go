@@ -35,7 +35,7 @@ type Client struct {
 	received atomic.Int64
 	arrived  chan struct{}
 	lost     atomic.Bool
-	// SessionPresent says whether the broker had kept the session.
+	// SessionPresent reports whether the broker had kept the session.
 	SessionPresent bool `js:"sessionPresent"`
 }
 
@@ -246,10 +246,10 @@ func (c *Client) until(timeoutMs int64, done func() bool) bool {
 	return true
 }
 
-// IsConnected says whether the connection stands.
+// IsConnected reports whether the connection is open.
 func (c *Client) IsConnected() bool { return c.paho.IsConnectionOpen() }
 
-// Close says goodbye to the broker; publishes that wait for their acknowledgement are given 250 ms. Twice is fine.
+// Close sends DISCONNECT. Publishes without acknowledgement get 250 ms to complete. A second call does nothing.
 func (c *Client) Close() {
 	c.paho.Disconnect(quiesceMs)
 	c.report.flush(c.vu.Context())

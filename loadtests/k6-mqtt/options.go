@@ -101,7 +101,7 @@ next:
 	return nil
 }
 
-// broker is the host and port of the URL, and TLS settings where its scheme asks for them.
+// broker is the host and port of the URL, with TLS settings if the scheme is one with TLS.
 func (o options) broker() (string, *tls.Config, error) {
 	target, err := url.Parse(o.URL)
 	if err != nil || target.Hostname() == "" {

@@ -14,7 +14,7 @@ type start struct {
 	actual, intended time.Time
 }
 
-// tracker knows the messages that were published with `track` and not received yet, by topic and payload: a message
+// tracker holds the messages that were published with `track` and not received yet, by topic and payload: a message
 // that is to be tracked differs from all others on their way. It holds what is received as well, as long as there is
 // room, so that a second reception is a duplicate.
 type tracker struct {
@@ -43,7 +43,7 @@ func newTracker(most int) *tracker {
 	}
 }
 
-// add says whether there was room.
+// add reports whether there was room.
 func (t *tracker) add(topic string, payload []byte, began start) bool {
 	key := t.key(topic, payload)
 	t.mutex.Lock()

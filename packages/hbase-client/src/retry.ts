@@ -79,8 +79,8 @@ export class Retry {
   /** The error for the caller. It is OUTCOME_UNKNOWN if the call may have changed something. */
   verdict(failure: HBaseError, maybeApplied: boolean = this.#maybeApplied): HBaseError {
     // A refusal is the answer of a server, so its code is kept, although it is only about the last try.
-    const says = failure.remedy === 'none' && failure.code !== 'CLOSED' && failure.code !== 'PROTOCOL';
-    const code = maybeApplied && !says ? 'OUTCOME_UNKNOWN' : failure.code;
+    const isRefusal = failure.remedy === 'none' && failure.code !== 'CLOSED' && failure.code !== 'PROTOCOL';
+    const code = maybeApplied && !isRefusal ? 'OUTCOME_UNKNOWN' : failure.code;
     if (code === failure.code && this.#tries === 1 && failure.maybeApplied === maybeApplied) return failure;
     const { hint, host, region, exception, remedy } = failure;
     const elapsed = Math.round(performance.now() - this.#started);

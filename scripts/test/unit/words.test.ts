@@ -59,3 +59,8 @@ test('the command exits with 0 without a hit, and with 2 on bad usage', () => {
   assert.equal(run('--unknown').status, 2);
   assert.match(execFileSync(NODE, ['scripts/words.ts', '--help'], { cwd: ROOT, encoding: 'utf8' }), /Usage/);
 });
+
+test('names of other programs and of old fields are no phrases', () => {
+  assert.deepEqual(found('Wants=network-online.target'), []);
+  assert.deepEqual(found('The field `says` is now `message`. The log says it.'), ['says']);
+});

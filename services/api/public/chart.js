@@ -20,7 +20,7 @@ export class Chart {
   #value = element('b');
   #when = element('span');
   #box = element('div', { class: 'plot', role: 'img' });
-  #says = element('p', { class: 'says' });
+  #reason = element('p', { class: 'no-data' });
   #resized = new ResizeObserver(() => this.#resize());
   metric;
   card;
@@ -29,7 +29,7 @@ export class Chart {
     this.metric = metric;
     this.#range = range;
     this.#series = new Series(range);
-    this.#box.append(this.#says);
+    this.#box.append(this.#reason);
     this.card = element(
       'article',
       { class: 'chart card', 'data-metric': metric },
@@ -118,11 +118,11 @@ export class Chart {
     if (empty) {
       const isText = this.#latest !== null && typeof this.#latest.value !== 'number';
       const nothing = isText ? 'This value is text. A chart shows numbers only.' : `No readings in ${span}.`;
-      setText(this.#says, this.#state ?? nothing);
+      setText(this.#reason, this.#state ?? nothing);
     }
-    this.#says.hidden = !empty;
+    this.#reason.hidden = !empty;
     const summary = empty
-      ? this.#says.textContent
+      ? this.#reason.textContent
       : `${span}, from ${measure(Math.min(...values))} to ${measure(Math.max(...values))}, now ${measure(values.at(-1))}`;
     this.#box.setAttribute('aria-label', `${this.metric}: ${summary}`);
   }

@@ -110,7 +110,9 @@ test('a store that fails later is reported in place of the chart, and the chart 
     await until('the chart', async () => (await inkIn(page, 'temperature')) > 100);
     api.outage.cut = true;
     await page.locator(`.row[data-name="${SILO}"]`).click();
-    await until('the reason', async () => /store is unavailable/i.test(await textOf(page, '.chart .says')));
+    await until('the reason', async () =>
+      /store is unavailable/i.test(await textOf(page, '.chart .no-data')),
+    );
     api.outage.cut = false;
     await until('the chart again', async () => (await inkIn(page, 'level')) > 100);
     await until('the banner to go', async () => !(await page.locator('#banner').isVisible()));
