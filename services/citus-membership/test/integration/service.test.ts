@@ -66,10 +66,10 @@ test('a password in the URL, or an open port without a token, is refused with a 
     startServiceProcess('citus-membership', env, READY);
   await assert.rejects(
     start({ COORDINATOR: 'postgres://postgres:secret@citus-coordinator/tidegauge' }),
-    /ended with 2: .*the password goes into PASSWORD_FILE/s,
+    /exit code 2: .*the password goes into PASSWORD_FILE/s,
   );
   await assert.rejects(
     start({ COORDINATOR: 'postgres://postgres@citus-coordinator/tidegauge', HTTP_LISTEN: '0.0.0.0' }),
-    /ended with 2: .*set HTTP_TOKEN_FILE/s,
+    /exit code 2: .*set HTTP_TOKEN_FILE/s,
   );
 });
