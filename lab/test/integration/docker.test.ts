@@ -143,7 +143,7 @@ test('a task of a killed board moves to another board, and the board starts agai
   const lost = others.find(({ name }) => name === place)!;
   await lost.kill();
   await assert.rejects(hear(lost.address), /EHOSTUNREACH|silent/);
-  await assert.rejects(lost.docker(['ps']), new RegExp(`^Error: docker ps on ${lost.name}: .*daemon`));
+  await assert.rejects(lost.docker(['ps']), new RegExp(`^ProgramError: docker ps on ${lost.name}: .*daemon`));
   const other = others.find((board) => board !== lost)!;
   await until('its new place', async () => (await placesOf('wanderer')).includes(other.name));
 
@@ -156,7 +156,10 @@ test('a command on a board has its name, its engine and its disk for data', { sk
   await second.run(['sh', '-c', 'cat >/mnt/file'], { input: 'of the second' });
   const look = 'cat /proc/sys/kernel/hostname; docker info --format "{{.Name}}"; cat /mnt/file';
   assert.equal(await second.run(['sh', '-c', look]), 'board-2\nboard-2\nof the second');
-  await assert.rejects(first.run(['cat', '/mnt/file']), /^Error: cat \/mnt\/file on board-1: .*No such file/);
+  await assert.rejects(
+    first.run(['cat', '/mnt/file']),
+    /^ProgramError: cat \/mnt\/file on board-1: .*No such file/,
+  );
   assert.equal(await first.run(['pwd']), process.cwd());
 });
 

@@ -107,7 +107,7 @@ test('a board too old for the images is named', { skip }, () => {
   const { findings } = script('deploy', ['postgres', '--check'], { PATH: `${folder.path}:${path}` });
   assert.match(
     findings[0] ?? '',
-    /^deploy: board-1\(armv7l\) cannot run the images, .* give it a 64-bit system/,
+    /^deploy: board-1\(armv7l\) cannot run the images for .*: install a 64-bit system/,
   );
 });
 
