@@ -1,8 +1,8 @@
 // Finds phrases that the project's text avoids: `npm run words [-- PATH…]`, `npm run words -- --count` for totals.
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { projectFiles } from './project-files.ts';
 import { ROOT } from './setup.js';
 import { AVOIDED, type Avoided, wordTable } from './word-list.ts';
 
@@ -73,15 +73,16 @@ export function contributing(): string {
   return text.replace(TABLE, () => wordTable());
 }
 
-/** The files to check, relative to the repository: tracked or new, below the paths given. */
+/** The files to check, relative to the root: those at or below the paths given, or all. */
 function filesBelow(paths: readonly string[]): string[] {
-  const options = ['ls-files', '-z', '--full-name', '--cached', '--others', '--exclude-standard', '--'];
-  const listed = execFileSync('git', [...options, ...(paths.length > 0 ? paths : [':/'])], {
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  const excluded = (file: string) => EXCLUDED.some((path) => file === path || file.startsWith(`${path}/`));
-  return [...new Set(listed.split('\0'))].filter((file) => file !== '' && !excluded(file));
+  const folders = paths.map((path) => relative(ROOT, resolve(path)));
+  const isBelow = (file: string, folder: string) =>
+    folder === '' || file === folder || file.startsWith(`${folder}/`);
+  return projectFiles().filter(
+    (file) =>
+      !EXCLUDED.some((path) => isBelow(file, path)) &&
+      (folders.length === 0 || folders.some((folder) => isBelow(file, folder))),
+  );
 }
 
 function read(file: string): string | null {

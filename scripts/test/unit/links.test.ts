@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
+import { projectFiles } from '../../project-files.ts';
 import { ROOT } from '../../setup.js';
 
-const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-});
-const pages = listed.split('\0').filter((file) => file !== '' && existsSync(join(ROOT, file)));
+const pages = projectFiles().filter((file) => file.endsWith('.md') && existsSync(join(ROOT, file)));
 const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
 
 /** The anchors of a page, as GitHub and others make them from its headings. */
