@@ -1,0 +1,338 @@
+/** The types that the parts of the experiment engine share. Files on disk have these shapes, in JSON. */
+
+/** One value of a factor, such as `cassandra` or 3. */
+export type Level = string | number | boolean;
+
+/** A level of each factor, by the factor's name. */
+export type Combination = Readonly<Record<string, Level>>;
+
+/** How the operations reach the store: directly (`raw`), through the API from Node (`app`), or through it from k6. */
+export type Driver = 'raw' | 'app' | 'k6';
+
+/** What happens to the loaded table before each trial of a series. */
+export type TableState = 'reload' | 'restore' | 'reuse';
+
+/** An experiment file after validation. Quick sizes are already applied. */
+export interface Study {
+  /** Lower-case letters, digits and dashes. */
+  readonly name: string;
+  readonly title: string;
+  readonly question: string | null;
+  readonly seed: number;
+  readonly quick: boolean;
+  /** Factors that need a new deployment for each level. */
+  readonly hard: Readonly<Record<string, readonly Level[]>>;
+  /** Factors that change within one deployment. `driver` is one of them. */
+  readonly easy: Readonly<Record<string, readonly Level[]>>;
+  /** Factors with a single level, the defaults included. */
+  readonly fixed: Combination;
+  readonly repeat: {
+    /** Deployments of each combination of hard factors. Each set of all combinations is a block. */
+    readonly deployments: number;
+    /** Trials of each series, the warm-up trials included. */
+    readonly trials: number;
+    /** The first trials of a series. They are archived, and are not analysed. */
+    readonly warmup: number;
+  };
+  /** By workload, in lower case. Workloads that change their table are never `reuse`. */
+  readonly state: Readonly<Record<string, TableState>>;
+  readonly exclude: readonly Exclusion[];
+  readonly valid: ValidityLimits;
+  /** How often an invalid run, or a deployment that failed, is repeated. */
+  readonly requeue: number;
+  readonly energy: EnergyModel | null;
+  /** By name; a level of the factor `network` names one. */
+  readonly networks: Readonly<Record<string, NetworkProfile>>;
+  readonly analyse: AnalysisPlan;
+  readonly figures: readonly string[];
+  readonly published: readonly Published[];
+}
+
+/** Combinations that match all levels of `where` are left out. */
+export interface Exclusion {
+  readonly where: Combination;
+  readonly because: string;
+}
+
+/** Limits of the rules. null: the rule measures, and does not judge. */
+export interface ValidityLimits {
+  /** Operations that were dropped. */
+  readonly dropped: number | null;
+  /** Operations that failed. */
+  readonly errors: number | null;
+  /** Reads whose value was checked and was wrong. */
+  readonly damaged: number | null;
+  /** The smallest share of the target rate that is achieved, 0 to 1. */
+  readonly target: number | null;
+  /** Share of the run's time in which the kernel throttled the processors of a node, 0 to 1. */
+  readonly throttled: number | null;
+  /** Largest step of the wall clock against the monotonic clock, in milliseconds. */
+  readonly clockStepMs: number | null;
+  readonly oomKills: number | null;
+  /** Pages swapped in and out during the run, in bytes. */
+  readonly swapBytes: number | null;
+  /** Share of all processors that processes outside the experiment used, 0 to 1. */
+  readonly foreignCpu: number | null;
+  /** Largest relative difference of the network's delay from its profile, before and after the run. */
+  readonly network: number | null;
+}
+
+/** Power of one node, in watts. `uncertainty` is relative, 0 to 1. */
+export interface EnergyModel {
+  readonly model: string;
+  readonly idleWatts: number;
+  readonly busyWatts: number;
+  readonly uncertainty: number;
+  readonly source: string;
+}
+
+export interface NetworkProfile {
+  readonly delayMs: number;
+  readonly jitterMs: number;
+  /** Share of lost packets, 0 to 1. */
+  readonly loss: number;
+  /** null: not limited. */
+  readonly kilobitsPerSecond: number | null;
+}
+
+export interface AnalysisPlan {
+  /** `throughput`, `runtime`, `read.mean`, `read.p99`, `update.mean`, … */
+  readonly metrics: readonly string[];
+  /** Factors whose levels are analysed apart: one family of groups for each of their combinations. */
+  readonly per: readonly string[];
+  /** Factors that form the groups of a family. */
+  readonly groups: readonly string[];
+  readonly alpha: number;
+  /** Relative margin within which two groups count as equivalent, such as 0.05. */
+  readonly margin: number;
+}
+
+/** Published numbers: a CSV file with a column for each factor, `metric`, `value`, `unit` and `flag`. */
+export interface Published {
+  readonly file: string;
+  readonly source: string;
+}
+
+/** All runs in the order in which they are done. Made from a study and its seed only. */
+export interface Plan {
+  readonly format: 1;
+  readonly study: Study;
+  /** SHA-256 of the study, in hexadecimal digits. Results of another plan are never mixed with it. */
+  readonly hash: string;
+  readonly deployments: readonly DeploymentPlan[];
+}
+
+export interface DeploymentPlan {
+  readonly id: string;
+  /** From 1. */
+  readonly block: number;
+  readonly hard: Combination;
+  readonly series: readonly SeriesPlan[];
+}
+
+/**
+ * Trials on one loaded table. When there are several drivers, each has its own table with the same records, and each
+ * trial runs all of them in turns: the drivers are compared in pairs.
+ */
+export interface SeriesPlan {
+  readonly id: string;
+  /** Without the driver. */
+  readonly easy: Combination;
+  readonly drivers: readonly Driver[];
+  readonly state: TableState;
+  readonly trials: number;
+  readonly warmup: number;
+}
+
+/** One trial of one driver. Files of a run are `runs/<run>.csv.gz` and `runs/<run>.json`. */
+export interface RunDocument {
+  readonly format: 1;
+  readonly run: string;
+  readonly deployment: string;
+  readonly series: string;
+  readonly block: number;
+  /** From 1. */
+  readonly trial: number;
+  /** From 1. An invalid run is done again, under a higher number; both stay in the archive. */
+  readonly attempt: number;
+  readonly warmup: boolean;
+  readonly driver: Driver;
+  /** Levels of all factors: hard, easy and fixed, with the driver. */
+  readonly factors: Combination;
+  readonly seed: number;
+  /** ISO 8601. */
+  readonly started: string;
+  /** From the start of the first operation to the end of the last one. */
+  readonly seconds: number;
+  /** Operations that were planned; a read-modify-write counts once. */
+  readonly operations: number;
+  /** Operations that succeeded. */
+  readonly done: number;
+  readonly valid: boolean;
+  readonly checks: readonly Check[];
+  readonly nodes: readonly NodeUsage[];
+  /** Bytes of the store on its disks, all nodes together. null: not known here. */
+  readonly storedBytes: { readonly before: number; readonly after: number } | null;
+  readonly energy: Energy | null;
+  readonly csv: { readonly rows: number; readonly sha256: string };
+}
+
+/** Evidence of one validity rule. */
+export interface Check {
+  readonly rule: string;
+  readonly measured: number | null;
+  readonly limit: number | null;
+  readonly unit: string;
+  readonly ok: boolean;
+  /** Why nothing was measured, or what was found. */
+  readonly note?: string;
+}
+
+/** What one node, or one process of the experiment, used during a run. null: not known here. */
+export interface NodeUsage {
+  readonly node: string;
+  readonly role: 'store' | 'api' | 'client' | 'machine';
+  /** Processor time, in seconds. */
+  readonly cpuSeconds: number | null;
+  /** Largest resident memory, in bytes. */
+  readonly memoryBytes: number | null;
+  readonly readBytes: number | null;
+  readonly writtenBytes: number | null;
+  readonly receivedBytes: number | null;
+  readonly sentBytes: number | null;
+  /** Where the figures come from. */
+  readonly source: 'proc' | 'cgroup' | 'prometheus';
+}
+
+export interface Energy {
+  readonly joules: number;
+  /** Bounds from the uncertainty of the model. */
+  readonly low: number;
+  readonly high: number;
+  readonly perOperation: number;
+  readonly source: string;
+}
+
+/** How a table was loaded. Kept in `loads/<series>-<trial>-<driver>.json`. */
+export interface LoadDocument {
+  readonly format: 1;
+  readonly series: string;
+  readonly trial: number;
+  readonly driver: Driver;
+  readonly records: number;
+  readonly seconds: number;
+  readonly how: 'loaded' | 'restored';
+}
+
+/** The columns of an archived run. Times are whole microseconds; `start_us` counts from the start of the run. */
+export const RUN_COLUMNS = ['start_us', 'operation', 'latency_us', 'status', 'thread', 'part'] as const;
+
+/** Where deployments run. */
+export type PlaceName = 'lab' | 'boards' | 'swarm';
+
+/** A place in which a study runs. */
+export interface Place {
+  readonly name: PlaceName;
+  /** Why this place cannot deploy the combination, or null. Nothing is started. */
+  refuses(hard: Combination, study: Study): string | null;
+  /** Facts that must not change when results are continued: versions, machine, kernel, processors. */
+  describe(): Promise<Readonly<Record<string, string | number>>>;
+  /** Starts a store with its nodes. Rejects within a bounded time. */
+  deploy(hard: Combination, study: Study, signal: AbortSignal): Promise<Deployment>;
+  /** Ends what the place has started for all deployments, such as boards. */
+  stop(): Promise<void>;
+}
+
+/** A store that is up. */
+export interface Deployment {
+  /** Versions of the servers, such as `{ cassandra: '5.0.6' }`. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** The STORE URL of a database of this name, made when it does not exist, with the options of an easy combination. */
+  storeUrl(database: string, easy: Combination): Promise<string>;
+  /** An API over that URL. It runs until the deployment stops; the same URL gives the same API. */
+  api(storeUrl: string): Promise<ApiEndpoint>;
+  /** The command that runs a Node program where it reaches the store. */
+  command(
+    program: string,
+    args: readonly string[],
+  ): { readonly command: string; readonly args: readonly string[] };
+  /** Nodes to monitor. */
+  nodes(): readonly MonitoredNode[];
+  /** Bytes on the disks of all nodes, or null where they cannot be read. */
+  storedBytes(): Promise<number | null>;
+  /** Measured round trip to the store, in milliseconds, or null when the network has no profile. */
+  roundTripMs(): Promise<number | null>;
+  /** Copies loaded data under a key, and brings it back. null: the store cannot. */
+  readonly snapshots: Snapshots | null;
+  stop(): Promise<void>;
+}
+
+export interface ApiEndpoint {
+  readonly url: string;
+  readonly token: string | null;
+}
+
+export interface MonitoredNode {
+  readonly name: string;
+  readonly role: 'store' | 'api';
+  /** Process ids on this machine; empty when the node is elsewhere. */
+  pids(): readonly number[];
+  /** Directory of its control group on this machine, or null. */
+  readonly cgroup: string | null;
+  /** Base URL of a node exporter, or null. */
+  readonly exporter: string | null;
+}
+
+export interface Snapshots {
+  has(key: string): Promise<boolean>;
+  save(key: string, database: string): Promise<void>;
+  restore(key: string, database: string): Promise<void>;
+}
+
+/** A line of `journal.jsonl`. Each line is on disk before the next step begins. */
+export type JournalEntry =
+  | {
+      readonly event: 'opened';
+      readonly time: string;
+      readonly plan: string;
+      readonly environment: Environment;
+    }
+  | { readonly event: 'deployment-started'; readonly time: string; readonly deployment: string }
+  | {
+      readonly event: 'deployment-ended';
+      readonly time: string;
+      readonly deployment: string;
+      readonly seconds: number;
+      readonly versions: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly event: 'deployment-failed';
+      readonly time: string;
+      readonly deployment: string;
+      readonly reason: string;
+    }
+  | {
+      readonly event: 'series-started';
+      readonly time: string;
+      readonly series: string;
+      readonly attempt: number;
+    }
+  | {
+      readonly event: 'series-ended';
+      readonly time: string;
+      readonly series: string;
+      readonly attempt: number;
+    }
+  | { readonly event: 'run-started'; readonly time: string; readonly run: string }
+  | {
+      readonly event: 'run-ended';
+      readonly time: string;
+      readonly run: string;
+      readonly valid: boolean;
+      readonly seconds: number;
+      /** SHA-256 of the JSON file and of the CSV file. */
+      readonly sha256: { readonly json: string; readonly csv: string };
+    }
+  | { readonly event: 'closed'; readonly time: string; readonly complete: boolean };
+
+export type Environment = Readonly<Record<string, string | number>>;
