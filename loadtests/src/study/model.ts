@@ -336,3 +336,50 @@ export type JournalEntry =
   | { readonly event: 'closed'; readonly time: string; readonly complete: boolean };
 
 export type Environment = Readonly<Record<string, string | number>>;
+
+/** A run that the runner requests from an open series. */
+export interface RunRequest {
+  /** Name of the run; it goes into the document. */
+  readonly run: string;
+  readonly driver: Driver;
+  /** From 1. */
+  readonly trial: number;
+  /** From 1. */
+  readonly attempt: number;
+  readonly warmup: boolean;
+  /** The operations are written to this file, which must not exist. Only a complete file has this name. */
+  readonly csvPath: string;
+}
+
+/**
+ * A series on a deployment that is up. The tables are in the databases `study_raw`, `study_app` and `study_k6`, so only
+ * one series of a deployment is open at a time.
+ */
+export interface OpenSeries {
+  /**
+   * Prepares the tables for a trial: loads, restores or keeps them, as the state of the series demands. Call it before
+   * the runs of each trial, and again for a driver whose run is repeated. Resolves to one document for each table that
+   * was loaded or restored. Rejects when a table cannot be prepared.
+   */
+  load(trial: number, drivers?: readonly Driver[]): Promise<readonly LoadDocument[]>;
+  /**
+   * Runs one trial of one driver. A driver that fails or dies gives an invalid run. Rejects only after an abort, and
+   * when the files cannot be written.
+   */
+  run(request: RunRequest): Promise<RunDocument>;
+  /** Ends the driver programs and drops the tables. Never rejects. */
+  close(): Promise<void>;
+}
+
+export interface SeriesOptions {
+  readonly deploymentPlan: DeploymentPlan;
+  readonly signal: AbortSignal;
+}
+
+/** `openSeries` of `trial/open-series.ts`. Rejects when a driver program cannot be started. */
+export type OpenSeriesFunction = (
+  deployment: Deployment,
+  series: SeriesPlan,
+  study: Study,
+  options: SeriesOptions,
+) => Promise<OpenSeries>;
