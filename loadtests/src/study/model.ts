@@ -155,6 +155,9 @@ export interface RunDocument {
   readonly trial: number;
   /** From 1. An invalid run is done again, under a higher number; both stay in the archive. */
   readonly attempt: number;
+  /** Attempts of the series and of its deployment, from 1. Runs of an attempt that is void do not count. */
+  readonly seriesAttempt: number;
+  readonly deploymentAttempt: number;
   readonly warmup: boolean;
   readonly driver: Driver;
   /** Levels of all factors: hard, easy and fixed, with the driver. */
@@ -213,10 +216,11 @@ export interface Energy {
   readonly source: string;
 }
 
-/** How a table was loaded. Kept in `loads/<series>-<trial>-<driver>.json`. */
+/** How a table was loaded. Kept in `loads/<series>-<series attempt>-<trial>-<driver>-<attempt>.json`, with the attempt of the trial. */
 export interface LoadDocument {
   readonly format: 1;
   readonly series: string;
+  readonly seriesAttempt: number;
   readonly trial: number;
   readonly driver: Driver;
   readonly records: number;
@@ -289,57 +293,72 @@ export interface Snapshots {
   restore(key: string, database: string): Promise<void>;
 }
 
-/** A line of `journal.jsonl`. Each line is on disk before the next step begins. */
-export type JournalEntry =
+/**
+ * A line of `journal.jsonl`. Each line is on disk before the next step begins. The runs that count are those with a line
+ * `run-ended` in the attempt of their series that has a line `series-ended`: of the runs of one trial and driver the
+ * first one that is valid, and none if all were invalid. While a series has no such attempt, none of its runs count.
+ */
+export type JournalEntry = { readonly time: string } & (
   | {
       readonly event: 'opened';
-      readonly time: string;
       readonly plan: string;
       readonly environment: Environment;
+      /** What differs from the first environment, and was accepted with `--force`. */
+      readonly differs: readonly string[];
     }
-  | { readonly event: 'deployment-started'; readonly time: string; readonly deployment: string }
+  | { readonly event: 'deployment-started'; readonly deployment: string; readonly attempt: number }
   | {
       readonly event: 'deployment-ended';
-      readonly time: string;
       readonly deployment: string;
+      readonly attempt: number;
       readonly seconds: number;
       readonly versions: Readonly<Record<string, string>>;
     }
   | {
       readonly event: 'deployment-failed';
-      readonly time: string;
       readonly deployment: string;
+      readonly attempt: number;
       readonly reason: string;
     }
   | {
       readonly event: 'series-started';
-      readonly time: string;
       readonly series: string;
       readonly attempt: number;
+      readonly deployment: string;
+      readonly deploymentAttempt: number;
+    }
+  | { readonly event: 'series-ended'; readonly series: string; readonly attempt: number }
+  | {
+      /** The attempt stopped before its end. Its runs are kept and never count. */
+      readonly event: 'series-void';
+      readonly series: string;
+      readonly attempt: number;
+      readonly reason: string;
     }
   | {
-      readonly event: 'series-ended';
-      readonly time: string;
+      readonly event: 'run-started';
+      readonly run: string;
       readonly series: string;
-      readonly attempt: number;
+      readonly seriesAttempt: number;
     }
-  | { readonly event: 'run-started'; readonly time: string; readonly run: string }
   | {
       readonly event: 'run-ended';
-      readonly time: string;
       readonly run: string;
+      readonly series: string;
+      readonly seriesAttempt: number;
       readonly valid: boolean;
       readonly seconds: number;
       /** SHA-256 of the JSON file and of the CSV file. */
       readonly sha256: { readonly json: string; readonly csv: string };
     }
-  | { readonly event: 'closed'; readonly time: string; readonly complete: boolean };
+  | { readonly event: 'closed'; readonly complete: boolean }
+);
 
 export type Environment = Readonly<Record<string, string | number>>;
 
 /** A run that the runner requests from an open series. */
 export interface RunRequest {
-  /** Name of the run; it goes into the document. */
+  /** `<series>-<series attempt>-<trial>-<driver>-<attempt>`; it goes into the document. */
   readonly run: string;
   readonly driver: Driver;
   /** From 1. */
@@ -373,6 +392,9 @@ export interface OpenSeries {
 
 export interface SeriesOptions {
   readonly deploymentPlan: DeploymentPlan;
+  /** From 1. Both go into the documents. */
+  readonly deploymentAttempt: number;
+  readonly seriesAttempt: number;
   readonly signal: AbortSignal;
 }
 
