@@ -46,6 +46,8 @@ export interface Study {
   readonly analyse: AnalysisPlan;
   readonly figures: readonly string[];
   readonly published: readonly Published[];
+  /** Texts of the files that the study names, by their name there: property files of workloads, published numbers. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Combinations that match all levels of `where` are left out. */

@@ -1,0 +1,217 @@
+import { bytes, integer, type Kind, oneOf } from '@tidegauge/service/program';
+import { parseUrl, STORE_SCHEMES } from '@tidegauge/storage';
+import { didYouMean } from '@tidegauge/text';
+import { REQUEST_DISTRIBUTIONS } from '@tidegauge/workload';
+import { STORES } from '../../targets/store-places.ts';
+import type { Level } from '../model.ts';
+
+/** `hard`: each level needs a new deployment. `easy`: levels change within a deployment. */
+export type Section = 'hard' | 'easy';
+
+/** Something that an experiment varies or keeps fixed. */
+export interface Factor {
+  readonly name: string;
+  readonly section: Section;
+  /** Completes "must be …". */
+  readonly takes: string;
+  /** The level when the file has none. `url.…` has `default` and `store` has no default. */
+  readonly default: Level | null;
+  readonly help: string;
+  /**
+   * The level in the form that plans have, such as `512MiB` for `0.5GiB`.
+   * @throws {Error} with the reason
+   */
+  readonly parse: (level: Level) => Level;
+}
+
+/** The level that leaves an option as the store or the workload has it. */
+export const UNSET = 'default';
+/** The level without a limit or a profile. */
+export const NONE = 'none';
+
+/** Stores by name. Citus needs an extension of PostgreSQL that a machine may not have; the place reports it. */
+export const STORE_NAMES: readonly string[] = [...STORES, 'citus'];
+
+const MAX_COUNT = 2 ** 31 - 1;
+const MEBIBYTE = 2 ** 20;
+const WORKLOAD_LETTER = /^[a-gi]$/i;
+const MEMORY = bytes(16 * MEBIBYTE, 2 ** 40);
+
+const FACTOR_LIST: readonly Factor[] = [
+  {
+    name: 'store',
+    section: 'hard',
+    takes: `one of ${STORE_NAMES.join(', ')}, or a STORE URL`,
+    default: null,
+    help: 'The store. A STORE URL is a store that runs already.',
+    parse: parseStore,
+  },
+  whole('nodes', 'hard', 1, 64, 1, 'Nodes of the store.'),
+  whole('rf', 'hard', 1, 9, 1, 'Replication factor: copies of each record.'),
+  {
+    name: 'memory',
+    section: 'hard',
+    takes: `none, or ${MEMORY.takes}`,
+    default: NONE,
+    help: 'Memory limit of each node, such as 1GiB. none: no limit.',
+    parse: (level) => (level === NONE ? NONE : showSize(MEMORY.parse(String(level)))),
+  },
+  {
+    name: 'network',
+    section: 'hard',
+    takes: 'none, or the name of a profile in networks',
+    default: NONE,
+    help: 'Profile of the network between clients and store, from `networks`. none: the network as it is.',
+    parse: (level) => (typeof level === 'string' ? level : fail('it is not a name')),
+  },
+  {
+    name: 'workload',
+    section: 'easy',
+    takes: 'a letter from a to g, or i, or a YCSB property file beside the experiment file',
+    default: 'a',
+    help: 'A YCSB workload by its letter (a to g, or i), or a property file beside the experiment file.',
+    parse: parseWorkloadName,
+  },
+  {
+    ...choice('driver', ['raw', 'app', 'k6'], 'How operations reach the store.'),
+    help: 'raw: directly. app: through the API. k6: through the API, from k6. The default is raw and app.',
+    // The levels are `raw` and `app`: see readStudy.
+    default: null,
+  },
+  whole('threads', 'easy', 1, 10_000, 1, 'Operations at the same time.'),
+  whole('target', 'easy', 0, 1_000_000, 0, 'Operations started per second, over all threads. 0: no target.'),
+  whole('records', 'easy', 1, MAX_COUNT, 10_000, 'Records in the table when a run starts.'),
+  whole('operations', 'easy', 1, 1_000_000_000, 10_000, 'Operations of one run.'),
+  whole('fields', 'easy', 1, 1000, 10, 'Fields of each record.'),
+  whole('length', 'easy', 1, 1_048_576, 100, 'Length of each field, in bytes.'),
+  {
+    name: 'consistency',
+    section: 'easy',
+    takes: 'default, or a consistency level of the store',
+    default: UNSET,
+    help: 'Consistency level of reads and writes, such as ONE or QUORUM. default: that of the store.',
+    parse: (level) => String(level),
+  },
+  {
+    ...choice('distribution', [UNSET, ...REQUEST_DISTRIBUTIONS], 'How keys are chosen.'),
+    help: 'How operations choose their keys, such as zipfian. default: as in the workload.',
+    default: UNSET,
+  },
+];
+
+/** All factors by name, except `url.<option>`. */
+export const FACTORS: ReadonlyMap<string, Factor> = new Map(
+  FACTOR_LIST.map((factor) => [factor.name, factor]),
+);
+
+const URL_PREFIX = 'url.';
+
+/** The name of the option of a factor `url.<option>`, or null for another factor. */
+export function urlOption(name: string): string | null {
+  return name.startsWith(URL_PREFIX) ? name.slice(URL_PREFIX.length) : null;
+}
+
+/** Options of STORE URLs that other factors set. */
+const SET_BY_FACTORS: ReadonlyMap<string, string> = new Map([['rf', 'rf']]);
+
+/**
+ * The factor with this name.
+ * @throws {Error} with a suggestion
+ */
+export function factorNamed(name: string): Factor {
+  const option = urlOption(name);
+  if (option === null) {
+    const factor = FACTORS.get(name);
+    if (factor !== undefined) return factor;
+    throw new Error(`unknown factor${didYouMean(name, [...FACTORS.keys(), 'url.compression'])}`);
+  }
+  if (!/^[A-Za-z][A-Za-z0-9]{0,40}$/.test(option)) {
+    throw new Error('it names no option of a STORE URL, such as url.compression');
+  }
+  const instead = SET_BY_FACTORS.get(option);
+  if (instead !== undefined) throw new Error(`use the factor ${instead}`);
+  return {
+    name,
+    section: 'hard',
+    takes: `default, or a value of the option ${option} of the STORE URL`,
+    default: UNSET,
+    help: 'An option of the STORE URL, such as url.compression. default: as the store has it.',
+    parse: (level) => (typeof level === 'boolean' ? String(level) : level),
+  };
+}
+
+/** Shows a size with the largest unit that keeps it whole: `512MiB`. */
+export function showSize(size: number): string {
+  const units = [
+    ['GiB', 2 ** 30],
+    ['MiB', 2 ** 20],
+    ['KiB', 2 ** 10],
+  ] as const;
+  const [unit, each] = units.find(([, each]) => size >= each && size % each === 0) ?? ['', 1];
+  return `${size / each}${unit}`;
+}
+
+/** Whether a level of the factor `workload` is a letter. Otherwise it is the name of a property file. */
+export function isWorkloadLetter(level: string): boolean {
+  return WORKLOAD_LETTER.test(level);
+}
+
+/** Whether a level of the factor `store` is a STORE URL. Otherwise it is the name of a store. */
+export function isStoreUrl(level: string): boolean {
+  return level.includes(':');
+}
+
+function whole(
+  name: string,
+  section: Section,
+  min: number,
+  max: number,
+  preset: number,
+  help: string,
+): Factor {
+  return ofKind({ name, section, kind: integer(min, max), default: preset, help });
+}
+
+function choice(name: string, levels: readonly string[], help: string): Factor {
+  return ofKind({ name, section: 'easy', kind: oneOf(levels), default: null, help });
+}
+
+function ofKind({
+  kind,
+  ...factor
+}: Omit<Factor, 'takes' | 'parse'> & { readonly kind: Kind<Level> }): Factor {
+  return { ...factor, takes: kind.takes, parse: (level) => kind.parse(String(level)) };
+}
+
+function parseStore(level: Level): Level {
+  if (typeof level !== 'string') return fail('it is not a name');
+  if (!isStoreUrl(level)) {
+    return STORE_NAMES.includes(level)
+      ? level
+      : fail(`there is no store ${level}${didYouMean(level, STORE_NAMES)}`);
+  }
+  const { scheme, password } = parseUrl(level);
+  if (!STORE_SCHEMES.includes(scheme)) {
+    return fail(`there is no store ${scheme}:${didYouMean(scheme, STORE_SCHEMES)}`);
+  }
+  // Levels are part of the results, which are published.
+  return password === null || /^\$\{[A-Z][A-Z0-9_]*\}$/.test(password)
+    ? level
+    : fail(
+        'it has a password, which would be in the results: write a variable, such as ' +
+          'postgres://user:$' +
+          '{PASSWORD}@host/database, and set it in the environment',
+      );
+}
+
+function parseWorkloadName(level: Level): Level {
+  if (typeof level !== 'string' || level === '') return fail('it is not a name');
+  if (isWorkloadLetter(level)) return level.toLowerCase();
+  return level.includes('.') || level.includes('/')
+    ? level
+    : fail(`there is no workload ${level}: a property file has a dot in its name`);
+}
+
+function fail(problem: string): never {
+  throw new Error(problem);
+}

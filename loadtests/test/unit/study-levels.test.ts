@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FACTORS, factorNamed } from '@tidegauge/loadtests/study/file/factors';
+import {
+  allLevels,
+  growsTable,
+  memoryBytes,
+  schemeOf,
+  storeOptions,
+  withOptions,
+  withPassword,
+  workloadOf,
+} from '@tidegauge/loadtests/study/levels';
+
+const parse = (name: string, level: string | number | boolean) => factorNamed(name).parse(level);
+
+test('levels are kept in one form', () => {
+  assert.equal(parse('memory', '0.5GiB'), '512MiB');
+  assert.equal(parse('memory', 'none'), 'none');
+  assert.equal(memoryBytes('512MiB'), 2 ** 29);
+  assert.equal(memoryBytes('none'), null);
+  assert.equal(parse('workload', 'A'), 'a');
+  assert.equal(parse('threads', '16'), 16);
+  assert.equal(parse('url.tls', true), 'true');
+});
+
+test('a level that a factor does not take is refused with the reason', () => {
+  assert.throws(() => parse('store', 'postgers'), /there is no store postgers: did you mean postgres\?/);
+  assert.throws(() => parse('store', 'postgers://u@h/d'), /no store postgers:: did you mean postgres\?/);
+  assert.throws(() => parse('workload', 'h'), /there is no workload h/);
+  assert.throws(() => parse('driver', 'row'), /there is no row: did you mean raw\?/);
+  assert.throws(() => parse('threads', 1.5), /not a whole number/);
+  assert.throws(() => parse('memory', '1GB'), /not a number with a unit/);
+  assert.throws(() => factorNamed('thread'), /unknown factor: did you mean threads\?/);
+  assert.throws(() => factorNamed('url.rf'), /use the factor rf/);
+});
+
+test('the URL of a store may have a variable in place of its password', () => {
+  const variable = `postgres://u:$${'{PGPASS}'}@h/d`;
+  assert.equal(parse('store', variable), variable);
+  assert.throws(() => parse('store', 'postgres://u:secret@h/d'), /it has a password/);
+  assert.equal(withPassword(variable, { PGPASS: 'a/b' }), 'postgres://u:a%2Fb@h/d');
+  assert.throws(() => withPassword(variable, {}), /set PGPASS/);
+  assert.equal(schemeOf(variable), 'postgres');
+  assert.equal(schemeOf('hbase'), 'hbase');
+});
+
+test('replication factor, consistency and options go into the URL where the store has them', () => {
+  const levels = { rf: 2, consistency: 'ONE', 'url.compression': 'zstd', 'url.ttl': 'default' };
+  const own = { compression: 'zstd' };
+  assert.deepEqual(storeOptions('cassandra', levels), { ...own, rf: '2', read: 'ONE', write: 'ONE' });
+  assert.deepEqual(storeOptions('hbase', levels), own);
+  assert.deepEqual(storeOptions('mongodb', { ...levels, consistency: 'majority' }), {
+    ...own,
+    w: 'majority',
+  });
+  assert.deepEqual(storeOptions('postgres', { rf: 1, consistency: 'default' }), {});
+  assert.equal(withOptions('cassandra://h/k?rf=1&dc=x', { rf: '3' }), 'cassandra://h/k?rf=3&dc=x');
+  assert.equal(withOptions('sqlite:x', {}), 'sqlite:x');
+  assert.equal(withOptions('sqlite:x', { cache: '2048' }), 'sqlite:x?cache=2048');
+});
+
+test('levels make a workload', () => {
+  const defaults = Object.fromEntries([...FACTORS.values()].map((factor) => [factor.name, factor.default!]));
+  const levels = allLevels({ fixed: defaults }, { workload: 'd' }, { records: 500, length: 20 });
+  const workload = workloadOf({}, levels);
+  assert.equal(workload.recordCount, 500);
+  assert.equal(workload.operationCount, 10_000);
+  assert.equal(workload.fieldLength.maximum, 20);
+  assert.equal(workload.requestDistribution, 'latest');
+  assert.ok(growsTable(workload));
+  assert.ok(!growsTable(workloadOf({}, { ...levels, workload: 'f' })));
+  const files = { 'mine.properties': 'readproportion=1\nupdateproportion=0\nfieldcount=3' };
+  const own = workloadOf({ files }, { ...levels, workload: 'mine.properties', distribution: 'uniform' });
+  assert.equal(own.mix.read, 1);
+  assert.equal(own.fieldCount, 10);
+  assert.equal(own.requestDistribution, 'uniform');
+});
