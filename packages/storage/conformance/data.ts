@@ -40,10 +40,15 @@ export function stored(store: Store, device: string, query: Partial<RangeQuery> 
 
 /** Writes like a caller that follows the error codes: it retries retryable errors. Resolves to `stored`. */
 export async function writeFirmly(store: Store, batch: readonly Reading[]): Promise<number> {
+  return (await firmly(() => store.readings.write(batch))).stored;
+}
+
+/** Repeats a call for up to a minute while its error is retryable. */
+export async function firmly<T>(call: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + 60_000;
   for (;;) {
     try {
-      return (await store.readings.write(batch)).stored;
+      return await call();
     } catch (error) {
       if (!isRetryable(error) || performance.now() > deadline) throw error;
       await new Promise((resolve) => setTimeout(resolve, 20));

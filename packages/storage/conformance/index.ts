@@ -8,6 +8,7 @@ import { readingsExpire } from './readings-expire.ts';
 import { readingsLatest } from './readings-latest.ts';
 import { readingsRange } from './readings-range.ts';
 import { readingsWrite } from './readings-write.ts';
+import { recordLoads } from './record-loads.ts';
 import { recordTables } from './record-tables.ts';
 import { records } from './records.ts';
 import type { StoreTarget } from './target.ts';
@@ -24,6 +25,7 @@ const SUBJECTS = [
   readingsExpire,
   devices,
   records,
+  recordLoads,
   recordTables,
   concurrency,
   crash,

@@ -50,6 +50,7 @@ export function lifecycle(target: StoreTarget): void {
         () => store.devices.register([device]),
         () => store.devices.list({ limit: 1 }),
         () => store.records.read('usertable', 'a', null),
+        () => store.records.insertMany('usertable', []),
         () => store.records.scan('usertable', 'a', 1, null),
       ];
       for (const call of calls) await rejection(call(), 'CLOSED');

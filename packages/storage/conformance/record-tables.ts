@@ -17,6 +17,7 @@ function callsOn(records: RecordStore, table: string): Record<string, () => Prom
     read: () => records.read(table, 'user1', null),
     readField: () => records.read(table, 'user1', ['field0']),
     insert: () => records.insert(table, 'user2', FIELDS),
+    insertMany: () => records.insertMany(table, [{ key: 'user2', fields: FIELDS }]),
     update: () => records.update(table, 'user1', FIELDS),
     delete: () => records.delete(table, 'user1'),
     scan: () => records.scan(table, '', 10, null),

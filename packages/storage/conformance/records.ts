@@ -137,6 +137,7 @@ export function records(target: StoreTarget): void {
       const { records } = subject.store;
       await rejection(records.read('nosuchtable', 'a', null), 'REJECTED');
       await rejection(records.insert('nosuchtable', 'a', { field0: '1' }), 'REJECTED');
+      await rejection(records.insertMany('nosuchtable', [{ key: 'a', fields: { field0: '1' } }]), 'REJECTED');
       await rejection(records.update('nosuchtable', 'a', { field0: '1' }), 'REJECTED');
       await rejection(records.delete('nosuchtable', 'a'), 'REJECTED');
       await rejection(records.scan('nosuchtable', 'a', 1, null), 'REJECTED');

@@ -13,6 +13,7 @@ import type {
   DeviceQuery,
   RangeQuery,
   RecordFields,
+  YcsbRecord,
 } from './contract.ts';
 import { StoreError } from './errors.ts';
 
@@ -37,6 +38,10 @@ export const MAX_WORD_LENGTH = 200;
 export const MAX_FIELD_LENGTH = 1_048_576;
 /** The largest number of fields of a table of records. */
 export const MAX_FIELDS = 1000;
+/** The largest number of records of one `insertMany`. */
+export const MAX_INSERT_RECORDS = 10_000;
+/** Most characters of the keys and values of one `insertMany`, in UTF-16 code units. One record may exceed it. */
+export const MAX_INSERT_LENGTH = 16_777_216;
 /** Longest attributes of a device, as JSON. */
 export const MAX_ATTRIBUTES_LENGTH = 16_384;
 
@@ -225,8 +230,13 @@ export function checkFieldCount(fieldCount: number): void {
 }
 
 export function checkKey(key: string): void {
+  const problem = keyProblem(key);
+  if (problem !== null) throw new StoreError('REJECTED', problem);
+}
+
+function keyProblem(key: string): string | null {
   const problem = key === '' ? 'is empty' : textProblem(key, MAX_WORD_LENGTH);
-  if (problem !== null) throw new StoreError('REJECTED', `key ${problem}`);
+  return problem === null ? null : `key ${problem}`;
 }
 
 const FIELD = /^field(?:0|[1-9]\d{0,2})$/;
@@ -242,6 +252,54 @@ export function checkFields(fields: RecordFields): void {
     const problem = textProblem(value, MAX_FIELD_LENGTH);
     if (problem !== null) throw new StoreError('REJECTED', `${name} ${problem}`);
   }
+}
+
+/**
+ * @throws {StoreError} REJECTED with the indexes of all records that no backend can store.
+ */
+export function checkRecords(records: readonly YcsbRecord[]): void {
+  demand(
+    Array.isArray(records) && records.length <= MAX_INSERT_RECORDS,
+    `records are at most ${MAX_INSERT_RECORDS}`,
+  );
+  const rows: number[] = [];
+  let first = '';
+  let length = 0;
+  let names: readonly string[] | null = null;
+  for (const [row, { key, fields }] of records.entries()) {
+    const own = Object.keys(fields);
+    if (names === null || !isEqual(own, names)) checkFieldNames(own);
+    names = own;
+    const problem = recordProblem(key, fields, own);
+    if (problem !== null) {
+      if (rows.length === 0) first = problem;
+      rows.push(row);
+      continue;
+    }
+    length += key.length;
+    for (const name of own) length += fields[name]!.length;
+  }
+  demand(
+    records.length < 2 || length <= MAX_INSERT_LENGTH,
+    `records have at most ${MAX_INSERT_LENGTH} characters`,
+  );
+  if (rows.length > 0) {
+    throw new StoreError('REJECTED', `${rows.length} of ${records.length} records: ${first}`, { rows });
+  }
+}
+
+function recordProblem(key: string, fields: RecordFields, names: readonly string[]): string | null {
+  const problem = keyProblem(key);
+  if (problem !== null) return problem;
+  for (const name of names) {
+    const wrong = textProblem(fields[name], MAX_FIELD_LENGTH);
+    if (wrong !== null) return `${name} ${wrong}`;
+  }
+  return null;
+}
+
+function isEqual(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((each, index) => each === others[index]);
 }
 
 export function checkScan(start: string, count: number, fields: readonly string[] | null): void {

@@ -195,6 +195,15 @@ export interface RecordStore {
   /** Resolves to false if the key existed already. With `insertIsUpsert`, always resolves to true. */
   insert(table: string, key: string, fields: RecordFields): Promise<boolean>;
   /**
+   * Inserts 0 to `MAX_INSERT_RECORDS` records, in any order. Several records have at most `MAX_INSERT_LENGTH`
+   * characters. Resolves when all their keys exist, as durable as after `insert`. Records that existed keep their
+   * fields, or with `insertIsUpsert` get the new ones. Of equal keys in the batch, the first is stored, or with
+   * `insertIsUpsert` the last. Not atomic: after an error, some of the records can be stored, and the caller can
+   * insert the same batch again. Bulk loads make several calls at the same time. REJECTED: nothing is stored if
+   * `rows` names the invalid records.
+   */
+  insertMany(table: string, records: readonly YcsbRecord[]): Promise<void>;
+  /**
    * Changes the named fields. Resolves to false if the key does not exist. With `updateIsUpsert`, always resolves
    * to true.
    */

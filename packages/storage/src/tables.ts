@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { RecordStore, Store } from './contract.ts';
+import type { RecordStore, Store, YcsbRecord } from './contract.ts';
 import { StoreError, type StoreErrorOptions } from './errors.ts';
 
 // Tables of records share a database with readings, and often with tables of other programs. The database itself
@@ -20,6 +20,8 @@ export interface BackendRecords extends RecordStore {
   inspect(table: string): Promise<TableKind>;
   /** Called for a table that is absent. If another process creates it first, that table stays as it is. */
   createTable(table: string, fieldCount: number): Promise<void>;
+  /** Called with one record or more, ordered by key. No key occurs twice. */
+  insertMany(table: string, records: readonly YcsbRecord[]): Promise<void>;
   /** Drops the table if it is `own` at that moment. @throws {StoreError} FORBIDDEN when it is `ycsb` or `other`. */
   dropTable(table: string): Promise<void>;
 }

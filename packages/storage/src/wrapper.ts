@@ -13,6 +13,7 @@ import type {
 } from './contract.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
 import { compareText } from './merge.ts';
+import { sortRecords } from './record-batch.ts';
 import { SeriesBound } from './series-bound.ts';
 import { type Backend, type BackendRecords, demandRecords, TableGuard } from './tables.ts';
 
@@ -38,6 +39,7 @@ export const STORE_OPERATIONS = [
   'records.dropTable',
   'records.read',
   'records.insert',
+  'records.insertMany',
   'records.update',
   'records.delete',
   'records.scan',
@@ -93,7 +95,7 @@ class WrappedStore implements Store {
     this.capabilities = inner.capabilities;
     this.readings = wrapReadings(inner.readings, inner.capabilities.maxBatch, this.#gate);
     this.devices = wrapDevices(inner.devices, this.#gate);
-    this.records = wrapRecords(inner.records, this.#gate);
+    this.records = wrapRecords(inner.records, inner.capabilities.insertIsUpsert, this.#gate);
   }
 
   async open(): Promise<void> {
@@ -343,7 +345,7 @@ function wrapDevices(inner: DeviceStore, gate: Gate): DeviceStore {
   };
 }
 
-function wrapRecords(inner: BackendRecords, gate: Gate): RecordStore {
+function wrapRecords(inner: BackendRecords, lastWins: boolean, gate: Gate): RecordStore {
   const tables = new TableGuard((table) => inner.inspect(table));
   return {
     async createTable(table, fieldCount) {
@@ -373,6 +375,15 @@ function wrapRecords(inner: BackendRecords, gate: Gate): RecordStore {
       check.checkKey(key);
       check.checkFields(fields);
       return gate.pass('records.insert', () => tables.on(table, () => inner.insert(table, key, fields)));
+    },
+    async insertMany(table, records) {
+      check.checkTable(table);
+      check.checkRecords(records);
+      await gate.pass('records.insertMany', () =>
+        tables.on(table, async () => {
+          if (records.length > 0) await inner.insertMany(table, sortRecords(records, lastWins));
+        }),
+      );
     },
     async update(table, key, fields) {
       check.checkTable(table);

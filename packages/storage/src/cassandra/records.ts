@@ -1,5 +1,6 @@
 import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import { forEach } from '../parallel.ts';
 import {
   areFields,
   type BackendRecords,
@@ -13,6 +14,9 @@ import { isInvalid } from './errors.ts';
 import { toFields } from './mapping.ts';
 import { compression, withSchemaLock } from './schema.ts';
 import type { Row, Session } from './session.ts';
+
+/** Concurrent requests of one load. */
+const LOAD_WIDTH = 64;
 
 /**
  * Records in the layout of YCSB's Cassandra binding (y_id, field0..), with its semantics: insert and update do not
@@ -69,11 +73,22 @@ export class CassandraRecords implements BackendRecords {
   }
 
   async insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
-    const names = Object.keys(fields);
-    const marks = ', ?'.repeat(names.length);
-    const query = `insert into ${this.#name(table)} (y_id, ${names.join(', ')}) values (?${marks})`;
-    await this.#on(table, () => this.#session.write(query, [key, ...Object.values(fields)]));
+    await this.#on(table, () => this.#insert(this.#name(table), key, fields));
     return true;
+  }
+
+  async insertMany(table: string, records: readonly YcsbRecord[]): Promise<void> {
+    const name = this.#name(table);
+    await this.#on(table, () =>
+      forEach(records, LOAD_WIDTH, ({ key, fields }) => this.#insert(name, key, fields)),
+    );
+  }
+
+  #insert(name: string, key: string, fields: RecordFields): Promise<void> {
+    const columns = Object.keys(fields);
+    const marks = ', ?'.repeat(columns.length);
+    const query = `insert into ${name} (y_id, ${columns.join(', ')}) values (?${marks})`;
+    return this.#session.write(query, [key, ...Object.values(fields)]);
   }
 
   async update(table: string, key: string, fields: RecordFields): Promise<boolean> {

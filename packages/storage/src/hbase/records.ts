@@ -57,6 +57,15 @@ export class HbaseRecords implements BackendRecords {
     return this.update(table, key, fields);
   }
 
+  async insertMany(table: string, records: readonly YcsbRecord[]): Promise<void> {
+    await this.#on(table, () => {
+      const puts = records.map(
+        ({ key, fields }) => ({ type: 'put', row: key, cells: fromFields(fields) }) as const,
+      );
+      return this.#session.table(table).mutateAll(puts);
+    });
+  }
+
   update(table: string, key: string, fields: RecordFields): Promise<boolean> {
     return this.#on(table, async () => {
       await this.#session.table(table).put(key, fromFields(fields));

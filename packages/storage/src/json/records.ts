@@ -1,5 +1,6 @@
 import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import { partsOf } from '../record-batch.ts';
 import { type BackendRecords, demandOwn, MissingTable, type TableKind } from '../tables.ts';
 import { translated } from './errors.ts';
 import { KeyedLog } from './keyed-log.ts';
@@ -13,6 +14,9 @@ const TABLE = /^\w{1,64}$/;
 /** The most characters of a record, so that its line stays below the longest line that is read. */
 const MAX_RECORD = 8 * 1024 * 1024;
 const MAX_TABLES = 64;
+// Most records and characters that a load appends to the file at once.
+const LOAD_RECORDS = 1000;
+const LOAD_LENGTH = 4_194_304;
 
 export class JsonRecords implements BackendRecords {
   readonly #layout: Layout;
@@ -50,6 +54,20 @@ export class JsonRecords implements BackendRecords {
 
   async insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
     return this.#change(table, key, (current) => current ?? bounded(key, { ...fields }), true);
+  }
+
+  async insertMany(table: string, records: readonly YcsbRecord[]): Promise<void> {
+    await this.#translated(async () => {
+      const { log } = this.#table(table);
+      await log.read(() => this.#existing(table, []));
+      for (const part of partsOf(records, LOAD_RECORDS, LOAD_LENGTH)) {
+        const fieldsOf = new Map(part.map(({ key, fields }) => [key, fields]));
+        await log.change({
+          keys: () => fieldsOf.keys(),
+          apply: (key, current) => current ?? bounded(key, { ...fieldsOf.get(key) }),
+        });
+      }
+    });
   }
 
   async update(table: string, key: string, fields: RecordFields): Promise<boolean> {

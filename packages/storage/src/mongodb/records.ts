@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { Binary, type Db, type Document } from 'mongodb';
 import type { RecordFields, YcsbRecord } from '../contract.ts';
+import { partsOf } from '../record-batch.ts';
 import { areFields, type BackendRecords, demandOwn, kindOf, type TableKind } from '../tables.ts';
 import type { Database } from './database.ts';
 import { isDuplicateKey } from './errors.ts';
+import { insertNew } from './insert.ts';
 import { fromFields, toFields } from './mapping.ts';
 import { isNamespaceExists } from './schema.ts';
 
 const SAMPLE = 10;
+// Most records and characters in one request of a load.
+const LOAD_RECORDS = 1000;
+const LOAD_LENGTH = 4_194_304;
 
 /**
  * Records in the layout of YCSB's MongoDB binding: the key as _id, fields as bytes. Table names are checked
@@ -71,6 +76,15 @@ export class MongodbRecords implements BackendRecords {
       } catch (error) {
         if (isDuplicateKey(error)) return false;
         throw error;
+      }
+    });
+  }
+
+  insertMany(table: string, records: readonly YcsbRecord[]): Promise<void> {
+    return this.#db.run(async () => {
+      for (const part of partsOf(records, LOAD_RECORDS, LOAD_LENGTH)) {
+        const documents = part.map(({ key, fields }) => ({ _id: key, ...fromFields(fields) }));
+        await insertNew(this.#db.table(table), documents);
       }
     });
   }

@@ -57,6 +57,7 @@ const records: BackendRecords = {
   dropTable: async () => {},
   read: refuseAsync,
   insert: async () => true,
+  insertMany: async () => {},
   update: async () => true,
   delete: refuseAsync,
   scan: refuseAsync,

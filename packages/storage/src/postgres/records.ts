@@ -1,5 +1,6 @@
 import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import { namesIn } from '../record-batch.ts';
 import {
   areFields,
   type BackendRecords,
@@ -9,6 +10,7 @@ import {
   TABLE_MARK,
   type TableKind,
 } from '../tables.ts';
+import { textArray } from './arrays.ts';
 import type { Connection, Database, Result, Value } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
@@ -18,6 +20,8 @@ import { changeTables } from './schema.ts';
 const KEY = 'ycsb_key';
 // undefined_table, undefined_column
 const ABSENT = ['42P01', '42703'];
+/** Any number except those in `schema.ts` and `readings.ts`. */
+const LOAD_LOCK = 7_431_265_011;
 
 /** Records in the table layout of YCSB's JDBC binding. Table and field names are checked already. */
 export class PostgresRecords implements BackendRecords {
@@ -71,6 +75,26 @@ export class PostgresRecords implements BackendRecords {
     return (await this.#run(table, sql, [key, ...Object.values(fields)])).count === 1;
   }
 
+  async insertMany(table: string, records: readonly YcsbRecord[]): Promise<void> {
+    const names = namesIn(records);
+    const arrays = names.map((_, index) => `, $${index + 2}::text[]`).join('');
+    const sql = `
+      insert into ${quoted(table)} (ycsb_key, ${names.join(', ')})
+      select * from unnest($1::text[]${arrays}) on conflict do nothing`;
+    // A field that a record does not have is null.
+    const values = [
+      textArray(records.map(({ key }) => key)),
+      ...names.map((name) => textArray(records.map(({ fields }) => fields[name]))),
+    ];
+    await onTable(table, () => {
+      if (!this.#dialect.takesTurns) return this.#db.run('calls', sql, values);
+      return this.#db.transaction('calls', async (connection) => {
+        await connection.query('select pg_advisory_xact_lock($1)', [LOAD_LOCK]);
+        return connection.query(sql, values);
+      });
+    });
+  }
+
   async update(table: string, key: string, fields: RecordFields): Promise<boolean> {
     const set = Object.keys(fields).map((field, index) => `${field} = $${index + 2}`);
     const sql = `update ${quoted(table)} set ${set.join(', ')} where ycsb_key = $1`;
@@ -94,15 +118,19 @@ export class PostgresRecords implements BackendRecords {
     return result.rows.map((row) => ({ key: row[key] as string, fields: toFields(result, row) }));
   }
 
-  /** A missing table or field is an error of the caller, not a damaged database. */
-  async #run(table: string, sql: string, values: readonly Value[]): Promise<Result> {
-    try {
-      return await this.#db.run('calls', sql, values);
-    } catch (error) {
-      const state = error instanceof StoreError ? sqlState(error.cause) : null;
-      if (state === null || !ABSENT.includes(state)) throw error;
-      throw missingField(table, error);
-    }
+  #run(table: string, sql: string, values: readonly Value[]): Promise<Result> {
+    return onTable(table, () => this.#db.run('calls', sql, values));
+  }
+}
+
+/** A missing table or field is an error of the caller, not a damaged database. */
+async function onTable<T>(table: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const state = error instanceof StoreError ? sqlState(error.cause) : null;
+    if (state === null || !ABSENT.includes(state)) throw error;
+    throw missingField(table, error);
   }
 }
 
