@@ -218,7 +218,7 @@ export interface Energy {
   readonly source: string;
 }
 
-/** How a table was loaded. Kept in `loads/<series>-<series attempt>-<trial>-<driver>-<attempt>.json`, with the attempt of the trial. */
+/** How a table was loaded. Kept in `loads/<series>-<series attempt>-<trial>-<driver>-<attempt>.json` (attempt of the run). */
 export interface LoadDocument {
   readonly format: 1;
   readonly series: string;
@@ -297,7 +297,7 @@ export interface Snapshots {
 
 /**
  * A line of `journal.jsonl`. Each line is on disk before the next step begins. The runs that count are those with a line
- * `run-ended` in the attempt of their series that has a line `series-ended`: of the runs of one trial and driver the
+ * `run-ended` in the attempt of their series that has a line `series-ended` and no line `series-void` after it: of the runs of one trial and driver the
  * first one that is valid, and none if all were invalid. While a series has no such attempt, none of its runs count.
  */
 export type JournalEntry = { readonly time: string } & (
@@ -309,6 +309,14 @@ export type JournalEntry = { readonly time: string } & (
       readonly differs: readonly string[];
     }
   | { readonly event: 'deployment-started'; readonly deployment: string; readonly attempt: number }
+  | {
+      /** Its servers answer. */
+      readonly event: 'deployment-ready';
+      readonly deployment: string;
+      readonly attempt: number;
+      readonly seconds: number;
+      readonly versions: Readonly<Record<string, string>>;
+    }
   | {
       readonly event: 'deployment-ended';
       readonly deployment: string;
@@ -336,6 +344,14 @@ export type JournalEntry = { readonly time: string } & (
       readonly series: string;
       readonly attempt: number;
       readonly reason: string;
+    }
+  | {
+      /** The tables are in the state in which the trial begins. */
+      readonly event: 'trial-loaded';
+      readonly series: string;
+      readonly seriesAttempt: number;
+      readonly trial: number;
+      readonly seconds: number;
     }
   | {
       readonly event: 'run-started';

@@ -1,0 +1,44 @@
+import { median } from '../../results/statistics.ts';
+import type { JournalEntry } from '../model.ts';
+
+/** What the engine itself took, in seconds. The journal has all of it. */
+export interface Overhead {
+  readonly runs: number;
+  /** Between the ends of measured operations and the next start of them in one series, without the loading of tables. */
+  readonly betweenMedian: number | null;
+  readonly betweenMost: number | null;
+  /** The same, in total, divided by the time of the measured operations. */
+  readonly share: number | null;
+}
+
+/** Measures the engine's overhead between the runs of each series. */
+export function overheadOf(entries: readonly JournalEntry[]): Overhead {
+  const between: number[] = [];
+  let measured = 0;
+  let runs = 0;
+  let from: number | null = null;
+  let started: number | null = null;
+  for (const entry of entries) {
+    const time = Date.parse(entry.time);
+    if (entry.event === 'series-started' || entry.event === 'series-ended' || entry.event === 'opened')
+      from = null;
+    if (entry.event === 'trial-loaded' && from !== null) from += entry.seconds * 1000;
+    if (entry.event === 'run-started') started = time;
+    if (entry.event === 'run-ended' && started !== null) {
+      const own = (time - started) / 1000 - entry.seconds;
+      const before = from === null ? 0 : (started - from) / 1000;
+      between.push(Math.max(0, own + before));
+      measured += entry.seconds;
+      runs += 1;
+      from = time;
+      started = null;
+    }
+  }
+  const total = between.reduce((sum, each) => sum + each, 0);
+  return {
+    runs,
+    betweenMedian: runs === 0 ? null : median(between),
+    betweenMost: runs === 0 ? null : Math.max(...between),
+    share: measured === 0 ? null : total / measured,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Driver, SeriesPlan } from '../model.ts';
+
+/** Which run of a plan a run is, and which try. */
+export interface RunIdentity {
+  readonly series: string;
+  readonly seriesAttempt: number;
+  readonly trial: number;
+  readonly driver: Driver;
+  readonly attempt: number;
+}
+
+/** The name of a run and of its files. It is unique in a results directory. */
+export function runName({ series, seriesAttempt, trial, driver, attempt }: RunIdentity): string {
+  return `${series}-${seriesAttempt}-${trial}-${driver}-${attempt}`;
+}
+
+/** The parts of a name, or null when no run has such a name. */
+export function parseRunName(name: string): RunIdentity | null {
+  const match = /^(.+)-(\d+)-(\d+)-(raw|app|k6)-(\d+)$/.exec(name);
+  if (match === null) return null;
+  const [, series, seriesAttempt, trial, driver, attempt] = match;
+  return {
+    series: series!,
+    seriesAttempt: Number(seriesAttempt),
+    trial: Number(trial),
+    driver: driver as Driver,
+    attempt: Number(attempt),
+  };
+}
+
+/** The order of the drivers in a trial. It rotates, so that no driver is always the first. */
+export function driversOfTrial({ drivers }: SeriesPlan, trial: number): readonly Driver[] {
+  const first = (trial - 1) % drivers.length;
+  return [...drivers.slice(first), ...drivers.slice(0, first)];
+}

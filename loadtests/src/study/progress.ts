@@ -1,0 +1,124 @@
+import { type History, runsIn } from './archive/history.ts';
+import { parseRunName } from './archive/run-names.ts';
+import type { DeploymentPlan, Plan, RunDocument, SeriesPlan } from './model.ts';
+
+/** How far a study is, and how long the rest takes. */
+export class Progress {
+  readonly #plan: Plan;
+  readonly #history: History;
+  /** Mean seconds of a planned run with all around it, before anything was measured. */
+  readonly #expected: number;
+  readonly #costs = new Map<string, { seconds: number; runs: number }>();
+  #last = performance.now();
+
+  constructor(plan: Plan, history: History, estimateSeconds: number) {
+    this.#plan = plan;
+    this.#history = history;
+    this.#expected = estimateSeconds / Math.max(1, countOf(plan.deployments));
+  }
+
+  /** A line at the start of a deployment. */
+  deploymentLine(deployment: DeploymentPlan, attempt: number): string {
+    this.#last = performance.now();
+    const number = this.#plan.deployments.indexOf(deployment) + 1;
+    const levels = levelsText(deployment.hard);
+    const again = attempt === 1 ? '' : `, attempt ${attempt}`;
+    return `deployment ${number} of ${this.#plan.deployments.length}: ${levels}, block ${deployment.block}${again}`;
+  }
+
+  /** A line at the end of a run. Its time, with all since the run before, goes into the time left. */
+  runLine(deployment: DeploymentPlan, series: SeriesPlan, document: RunDocument): string {
+    const now = performance.now();
+    const took = (now - this.#last) / 1000;
+    this.#last = now;
+    for (const key of keysOf(deployment, series)) {
+      const { seconds, runs } = this.#costs.get(key) ?? { seconds: 0, runs: 0 };
+      this.#costs.set(key, { seconds: seconds + took, runs: runs + 1 });
+    }
+    const { run, trial, attempt, driver, valid, warmup, done, seconds } = document;
+    const notes = [
+      ...(warmup ? ['warm-up'] : []),
+      ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+      ...(valid ? [] : [`not valid: ${reasonOf(document)}`]),
+    ];
+    const rate = seconds > 0 ? `, ${Math.round(done / seconds)} operations/s` : '';
+    const left = showSeconds(this.#secondsLeft(series, run));
+    const share = Math.floor(100 * this.#share(series, run));
+    return `${String(share).padStart(3)} %  ${levelsText(series.easy)} ${driver} trial ${trial}/${series.trials}: ${showSeconds(seconds)}${rate}${notes.map((note) => `, ${note}`).join('')}; about ${left} left`;
+  }
+
+  #share(current: SeriesPlan, run: string): number {
+    let remaining = 0;
+    for (const { series } of this.#plan.deployments)
+      for (const each of series) remaining += this.#remaining(each, current, run);
+    const planned = countOf(this.#plan.deployments);
+    return (planned - remaining) / planned;
+  }
+
+  #secondsLeft(current: SeriesPlan, run: string): number {
+    let left = 0;
+    for (const deployment of this.#plan.deployments) {
+      for (const series of deployment.series) {
+        left += this.#remaining(series, current, run) * this.#cost(deployment, series);
+      }
+    }
+    return left;
+  }
+
+  /** Runs that the series still needs. */
+  #remaining(series: SeriesPlan, current: SeriesPlan, run: string): number {
+    if (this.#history.completeAttempt(series.id) !== null) return 0;
+    if (series.id !== current.id) return runsIn(series);
+    const attempt = parseRunName(run)?.seriesAttempt;
+    const ended = [...this.#history.runs.values()].filter(
+      (each) => each.series === series.id && each.seriesAttempt === attempt && each.run.endsWith('-1'),
+    );
+    return Math.max(0, runsIn(series) - ended.length);
+  }
+
+  /** Seconds of a run of a series: measured for the most similar series of which a run is known. */
+  #cost(deployment: DeploymentPlan, series: SeriesPlan): number {
+    for (const key of keysOf(deployment, series)) {
+      const known = this.#costs.get(key);
+      if (known !== undefined) return known.seconds / known.runs;
+    }
+    return this.#expected;
+  }
+}
+
+/** `7 s`, `3 min`, `2 h 5 min`; below ten seconds with one digit. */
+export function showSeconds(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** From the most similar runs to all runs. */
+function keysOf({ hard }: DeploymentPlan, { easy }: SeriesPlan): readonly string[] {
+  return [
+    JSON.stringify([hard, easy]),
+    JSON.stringify([hard.store, easy.workload]),
+    JSON.stringify(hard.store),
+    '',
+  ];
+}
+
+function countOf(deployments: readonly DeploymentPlan[]): number {
+  return deployments.flatMap(({ series }) => series).reduce((sum, each) => sum + runsIn(each), 0);
+}
+
+function levelsText(combination: Readonly<Record<string, unknown>>): string {
+  return Object.entries(combination)
+    .map(([name, level]) => `${name}=${level}`)
+    .join(' ');
+}
+
+function reasonOf({ checks }: RunDocument): string {
+  const broken = checks.filter(({ ok }) => !ok);
+  return (
+    broken.map(({ rule, measured, unit, note }) => note ?? `${rule} ${measured} ${unit}`).join('; ') ||
+    'unknown'
+  );
+}
