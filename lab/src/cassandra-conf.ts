@@ -3,6 +3,8 @@ import { join } from 'node:path';
 export interface NodeConf {
   readonly folder: string;
   readonly host: string;
+  /** The address that clients use, where a proxy listens. null: `host`. */
+  readonly announced: string | null;
   readonly port: number;
   readonly storagePort: number;
   /** Number of the node in the ring, from 0. */
@@ -17,7 +19,7 @@ const TOKENS = ['-9223372036854775808', '-3074457345618258603', '307445734561825
 
 /** The complete cassandra.yaml, because the jar contains none. Caches and pools are sized for a board of 1 GB. */
 export function yaml(conf: NodeConf): string {
-  const { folder, host, port, storagePort, index, commitlog, identity } = conf;
+  const { folder, host, announced, port, storagePort, index, commitlog, identity } = conf;
   const lines = [
     'cluster_name: tidegauge-lab',
     'num_tokens: 1',
@@ -30,6 +32,7 @@ export function yaml(conf: NodeConf): string {
     'role_manager: CassandraRoleManager',
     `listen_address: ${host}`,
     `rpc_address: ${host}`,
+    ...(announced === null ? [] : [`broadcast_rpc_address: ${announced}`]),
     `storage_port: ${storagePort}`,
     `native_transport_port: ${port}`,
     'seed_provider:',
@@ -99,8 +102,18 @@ const OPENS = [
 ];
 
 /** The JVM arguments that Cassandra 5.0 needs on Java 17, from its file jvm17-server.options. */
-export function jvmOptions(folder: string, jars: string, count: number): string[] {
-  const [heap, young] = count === 1 ? [430, 142] : [400, 132];
+export function jvmOptions({
+  folder,
+  jars,
+  count,
+  heapMegabytes,
+}: {
+  readonly folder: string;
+  readonly jars: string;
+  readonly count: number;
+  readonly heapMegabytes: number;
+}): string[] {
+  const young = Math.round(heapMegabytes * 0.33);
   const system = {
     'cassandra.config': `file://${join(folder, 'cassandra.yaml')}`,
     'logback.configurationFile': join(folder, 'logback.xml'),
@@ -119,8 +132,8 @@ export function jvmOptions(folder: string, jars: string, count: number): string[
   };
   return [
     ...[
-      `-Xms${heap}m`,
-      `-Xmx${heap}m`,
+      `-Xms${heapMegabytes}m`,
+      `-Xmx${heapMegabytes}m`,
       `-Xmn${young}m`,
       '-Xss256k',
       '-XX:+UseSerialGC',

@@ -10,6 +10,7 @@ import { jvmOptions, yaml } from './cassandra-conf.ts';
 import { runCql } from './cql.ts';
 import { findProgram } from './debian.ts';
 import { runInstaller } from './installer.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
 export const CASSANDRA_VERSION = '5.0.9';
 const FOLDER = join(CACHE, 'cassandra');
@@ -29,6 +30,12 @@ export interface CassandraOptions {
   readonly identity?: string;
   /** Further arguments of each JVM, such as an agent's. An agent that listens on a port works with one node only. */
   readonly jvm?: readonly string[];
+  /** Of each node; the new generation is a third of it. Default: 430, and 400 for several nodes. */
+  readonly heapMegabytes?: number;
+  /** A group for each node, in which it runs. Default: no limit of memory. */
+  readonly groups?: readonly NodeGroup[];
+  /** The nodes announce 127.0.1.1, … to clients, where a proxy must listen on the same port. Default: false. */
+  readonly isProxied?: boolean;
 }
 
 export interface CassandraNode {
@@ -45,6 +52,8 @@ export interface CassandraNode {
 export interface Cassandra {
   readonly port: number;
   readonly nodes: readonly CassandraNode[];
+  /** The folder of the data of all nodes. */
+  readonly directory: string;
   /** The only superuser. Cassandra's default superuser is dropped. */
   readonly user: string;
   /** Generated for this start. */
@@ -63,7 +72,8 @@ export interface Cassandra {
  * Downloads it by Maven once. Rejects when that fails or a node does not answer a query within 2 minutes.
  */
 export async function startCassandra(options: CassandraOptions = {}): Promise<Cassandra> {
-  const { nodes: count = 1, commitlog = 'batch', identity = null, jvm = [] } = options;
+  const { nodes: count = 1, commitlog = 'batch', identity = null, jvm = [], groups = [] } = options;
+  const heapMegabytes = options.heapMegabytes ?? (count === 1 ? 430 : 400);
   if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NODES)) {
     throw new TypeError(`nodes is 1 to ${MAX_NODES}`);
   }
@@ -79,16 +89,20 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
     const folder = join(directory.path, `node-${index + 1}`);
     return new Node(host, async () => {
       await mkdir(folder, { recursive: true });
-      const conf = { folder, host, port, storagePort, index, commitlog, identity };
+      const announced = options.isProxied ? proxyHost(host) : null;
+      const conf = { folder, host, announced, port, storagePort, index, commitlog, identity };
       await writeFile(join(folder, 'cassandra.yaml'), yaml(conf));
       await writeFile(join(folder, 'logback.xml'), LOGBACK);
-      return launchServer({
-        name: `cassandra on ${host}:${port}`,
-        command: java,
-        args: [...jvmOptions(folder, jars, count), ...jvm, 'org.apache.cassandra.service.CassandraDaemon'],
-        ready: () => answers({ host, port, ...login }),
-        readyMs: READY_MS,
-      });
+      const java17 = jvmOptions({ folder, jars, count, heapMegabytes });
+      return launchServer(
+        inGroup(groups[index] ?? null, {
+          name: `cassandra on ${host}:${port}`,
+          command: java,
+          args: [...java17, ...jvm, 'org.apache.cassandra.service.CassandraDaemon'],
+          ready: () => answers({ host, port, ...login }),
+          readyMs: READY_MS,
+        }),
+      );
     });
   });
   const query = (statement: string): Promise<void> => {
@@ -117,6 +131,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
   return {
     port,
     nodes,
+    directory: directory.path,
     user: USER,
     password,
     url: (keyspace) =>
@@ -187,6 +202,11 @@ class Node implements CassandraNode {
 const LOGBACK = `<configuration><appender name="E" class="ch.qos.logback.core.ConsoleAppender"><encoder>
 <pattern>%level %logger{0} %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="E"/></root></configuration>
 `;
+
+/** The address at which a proxy for a server on 127.0.0.N listens: 127.0.1.N. */
+export function proxyHost(host: string): string {
+  return host.replace(/^127\.0\.0\./, '127.0.1.');
+}
 
 /** Retries, because a new cluster needs a moment to agree on its members. */
 async function insist(attempt: () => Promise<void>): Promise<void> {

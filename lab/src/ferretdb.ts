@@ -12,8 +12,9 @@ import {
 import { buildOnce } from './build-once.ts';
 import { inRoot, unpackDebian } from './debian-root.ts';
 import { go } from './go.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
-const FERRETDB = 'v2.7.0';
+export const FERRETDB = 'v2.7.0';
 const BUILD = { timeoutMs: 900_000 };
 const READY_MS = 30_000;
 const RELAUNCH_MS = 20_000;
@@ -23,6 +24,8 @@ export interface FerretdbServer {
   readonly user: string;
   readonly password: string;
   readonly pid: number;
+  pids(): readonly number[];
+  readonly directory: string;
   stop(): Promise<void>;
   kill(): Promise<void>;
   restart(): Promise<void>;
@@ -33,13 +36,13 @@ export interface FerretdbServer {
  * checks logins (SCRAM-SHA-256), but no rights: every user who can log in can do everything. Every commit is on the
  * disk, regardless of the options w and j.
  */
-export async function startFerretdb(port: number): Promise<FerretdbServer> {
+export async function startFerretdb(port: number, group: NodeGroup | null = null): Promise<FerretdbServer> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
     throw new Error('FerretDB with DocumentDB runs in a Debian root, which takes Linux and root');
   }
   const ferretdb = join(await buildOnce(`ferretdb/${FERRETDB}`, buildFerretdb), 'ferretdb');
   const root = await buildOnce('documentdb/sid', buildDocumentdb, { resume: true });
-  const postgres = await preparePostgres(root);
+  const postgres = await preparePostgres(root, group);
   const { directory, password, postgresPort } = postgres;
 
   const launchPostgres = async (): Promise<ServerProcess> => {
@@ -53,19 +56,21 @@ export async function startFerretdb(port: number): Promise<FerretdbServer> {
     }
   };
   const launchFerretdb = (): Promise<ServerProcess> =>
-    launchServer({
-      name: `ferretdb on 127.0.0.1:${port}`,
-      command: ferretdb,
-      args: [`--listen-addr=127.0.0.1:${port}`, '--debug-addr=-', `--state-dir=${directory.path}`],
-      env: {
-        FERRETDB_POSTGRESQL_URL: `postgres://${USER}:${password}@127.0.0.1:${postgresPort}/postgres`,
-        FERRETDB_TELEMETRY: 'disable',
-        FERRETDB_LOG_LEVEL: 'ERROR',
-        GOMEMLIMIT: '128MiB',
-      },
-      ready: () => succeeds(ferretdb, ['ping', `--listen-addr=127.0.0.1:${port}`, '--debug-addr=-']),
-      readyMs: READY_MS,
-    });
+    launchServer(
+      inGroup(group, {
+        name: `ferretdb on 127.0.0.1:${port}`,
+        command: ferretdb,
+        args: [`--listen-addr=127.0.0.1:${port}`, '--debug-addr=-', `--state-dir=${directory.path}`],
+        env: {
+          FERRETDB_POSTGRESQL_URL: `postgres://${USER}:${password}@127.0.0.1:${postgresPort}/postgres`,
+          FERRETDB_TELEMETRY: 'disable',
+          FERRETDB_LOG_LEVEL: 'ERROR',
+          GOMEMLIMIT: '128MiB',
+        },
+        ready: () => succeeds(ferretdb, ['ping', `--listen-addr=127.0.0.1:${port}`, '--debug-addr=-']),
+        readyMs: READY_MS,
+      }),
+    );
 
   let database = await launchPostgres();
   await postgres.query('create extension if not exists documentdb cascade');
@@ -76,6 +81,8 @@ export async function startFerretdb(port: number): Promise<FerretdbServer> {
     get pid() {
       return front.pid;
     },
+    pids: () => [front.pid, database.pid],
+    directory: join(directory.path, 'data'),
     async stop() {
       await front.stop();
       await database.stop();
@@ -93,7 +100,7 @@ export async function startFerretdb(port: number): Promise<FerretdbServer> {
   };
 }
 
-async function preparePostgres(root: string) {
+async function preparePostgres(root: string, group: NodeGroup | null) {
   const [version] = await readdir(join(root, 'usr/lib/postgresql'));
   const bin = `/usr/lib/postgresql/${version}/bin`;
   const directory = temporaryDirectory('documentdb');
@@ -128,15 +135,17 @@ async function preparePostgres(root: string) {
     postgresPort,
     query: (sql: string) => runProgram('unshare', inside(`${bin}/psql`, ...client, sql), { ...BUILD, env }),
     launch: () =>
-      launchServer({
-        name: `postgres with DocumentDB on 127.0.0.1:${postgresPort}`,
-        command: 'unshare',
-        args: inside(`${bin}/postgres`, '-D', '/mnt/data', ...settings(postgresPort)),
-        env: { PGPASSFILE: '/mnt/pgpass' },
-        ready: () => succeeds('unshare', inside(`${bin}/psql`, ...client, 'select 1'), env),
-        readyMs: READY_MS,
-        stopSignal: 'SIGINT',
-      }),
+      launchServer(
+        inGroup(group, {
+          name: `postgres with DocumentDB on 127.0.0.1:${postgresPort}`,
+          command: 'unshare',
+          args: inside(`${bin}/postgres`, '-D', '/mnt/data', ...settings(postgresPort)),
+          env: { PGPASSFILE: '/mnt/pgpass' },
+          ready: () => succeeds('unshare', inside(`${bin}/psql`, ...client, 'select 1'), env),
+          readyMs: READY_MS,
+          stopSignal: 'SIGINT',
+        }),
+      ),
   };
 }
 

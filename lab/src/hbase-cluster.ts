@@ -5,16 +5,16 @@ import { type JvmOptions, jvmOptions, LOG_LINES, writeClusterConf } from './hbas
 import { hbaseJars } from './hbase-jars.ts';
 import { type HbaseProcess, LaunchedProcess } from './hbase-process.ts';
 import { firstPut } from './hbase-ready.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
 const READY_MS = 180_000;
 const MAX_REGION_SERVERS = 3;
 const MAX_MASTERS = 2;
-// Only region servers have much load. The other processes compile with less effort (`isBrief`).
+// Region servers have most of the load. The other processes compile with less effort (`isBrief`).
 const JVMS = {
   zookeeper: { heapMegabytes: 64, isBrief: true },
   hdfs: { heapMegabytes: 128, isBrief: true },
   master: { heapMegabytes: 192, isBrief: true },
-  regionServer: { heapMegabytes: 256 },
 };
 
 export interface HbaseClusterOptions {
@@ -22,6 +22,10 @@ export interface HbaseClusterOptions {
   readonly regionServers?: number;
   /** 1 or 2. The second master becomes active when the first one fails. Default 1. */
   readonly masters?: number;
+  /** Heap of a region server. Default 256. */
+  readonly heapMegabytes?: number;
+  /** A group for each region server, in which it runs. Default: no limit of memory. */
+  readonly groups?: readonly NodeGroup[];
 }
 
 export interface HbaseCluster {
@@ -30,6 +34,8 @@ export interface HbaseCluster {
   readonly zookeeper: HbaseProcess;
   readonly nameNode: HbaseProcess;
   readonly dataNode: HbaseProcess;
+  /** The folder of the data of all processes. */
+  readonly directory: string;
   /** The first master is active until it ends. */
   readonly masters: readonly HbaseProcess[];
   readonly regionServers: readonly HbaseProcess[];
@@ -47,6 +53,7 @@ interface Part {
   readonly program: string;
   readonly args?: readonly string[];
   readonly ready: (log: string) => boolean | Promise<boolean>;
+  readonly group?: NodeGroup | null;
 }
 
 /**
@@ -55,7 +62,7 @@ interface Part {
  * HBase once. Rejects when the download fails, or when no put succeeds within 3 minutes.
  */
 export async function startHbaseCluster(options: HbaseClusterOptions = {}): Promise<HbaseCluster> {
-  const { regionServers: regionServerCount = 3, masters: masterCount = 1 } = options;
+  const { regionServers: regionServerCount = 3, masters: masterCount = 1, groups = [] } = options;
   requireWithin('regionServers', regionServerCount, MAX_REGION_SERVERS);
   requireWithin('masters', masterCount, MAX_MASTERS);
   const java = await findProgram('java', 'default-jre-headless');
@@ -68,13 +75,15 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
 
   const prepare = (part: Part): LaunchedProcess =>
     new LaunchedProcess(part.name, part.port, () =>
-      launchServer({
-        name: `hbase ${part.name} on 127.0.0.1:${part.port}`,
-        command: java,
-        args: [...jvmOptions(folder, jars, part.jvm), part.program, ...(part.args ?? [])],
-        ready: async (log) => part.ready(log),
-        readyMs: READY_MS,
-      }),
+      launchServer(
+        inGroup(part.group ?? null, {
+          name: `hbase ${part.name} on 127.0.0.1:${part.port}`,
+          command: java,
+          args: [...jvmOptions(folder, jars, part.jvm), part.program, ...(part.args ?? [])],
+          ready: async (log) => part.ready(log),
+          readyMs: READY_MS,
+        }),
+      ),
     );
   const zookeeper = prepare({
     name: 'ZooKeeper',
@@ -120,7 +129,8 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
       prepare({
         name: `region server ${number}`,
         port: regionServerPort,
-        jvm: JVMS.regionServer,
+        jvm: { heapMegabytes: options.heapMegabytes ?? 256 },
+        group: groups[number - 1] ?? null,
         program: 'org.apache.hadoop.hbase.regionserver.HRegionServer',
         args: ['-D', `hbase.regionserver.port=${regionServerPort}`, 'start'],
         ready: (log) => LOG_LINES.servesRegions.test(log),
@@ -147,6 +157,7 @@ export async function startHbaseCluster(options: HbaseClusterOptions = {}): Prom
   }
   return {
     port,
+    directory: folder,
     zookeeper,
     nameNode,
     dataNode,

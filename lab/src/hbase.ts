@@ -4,9 +4,9 @@ import { jvmOptions, LOG_LINES, writeStandaloneConf } from './hbase-conf.ts';
 import { type HbaseVersion, hbaseJars } from './hbase-jars.ts';
 import { LaunchedProcess } from './hbase-process.ts';
 import { firstPut } from './hbase-ready.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
 const READY_MS = 120_000;
-const JVM = { heapMegabytes: 256 };
 
 export interface HbaseOptions {
   /** Default 2.6.1. */
@@ -15,12 +15,18 @@ export interface HbaseOptions {
   readonly checksRights?: boolean;
   /** Further arguments of the JVM, such as an agent's. */
   readonly jvm?: readonly string[];
+  /** Default 256. */
+  readonly heapMegabytes?: number;
+  /** The server runs in it. Default: no limit of memory. */
+  readonly group?: NodeGroup | null;
 }
 
 export interface Hbase {
   /** ZooKeeper's port on 127.0.0.1. Clients connect to it first. */
   readonly port: number;
   readonly pid: number;
+  /** The folder of its data. */
+  readonly directory: string;
   /** The URL of a namespace, which may not exist yet. */
   url(namespace: string): string;
   /** Kills it without a shutdown, as a power failure would. */
@@ -38,7 +44,7 @@ export interface Hbase {
  * minutes.
  */
 export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
-  const { version = '2.6.1', checksRights = false, jvm = [] } = options;
+  const { version = '2.6.1', checksRights = false, jvm = [], heapMegabytes = 256, group = null } = options;
   const java = await findProgram('java', 'default-jre-headless');
   const jars = await hbaseJars(version);
   const [port, masterPort, regionServerPort] = [await freePort(), await freePort(), await freePort()];
@@ -46,13 +52,19 @@ export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
   const folder = directory.path;
   await writeStandaloneConf({ folder, zookeeperPort: port, masterPort, regionServerPort, checksRights });
   const launch = (): Promise<ServerProcess> =>
-    launchServer({
-      name: `hbase ${version} on 127.0.0.1:${port}`,
-      command: java,
-      args: [...jvmOptions(folder, jars, JVM), ...jvm, 'org.apache.hadoop.hbase.master.HMaster', 'start'],
-      ready: async (log) => LOG_LINES.takesOrders.test(log),
-      readyMs: READY_MS,
-    });
+    launchServer(
+      inGroup(group, {
+        name: `hbase ${version} on 127.0.0.1:${port}`,
+        command: java,
+        args: [
+          ...jvmOptions(folder, jars, { heapMegabytes }),
+          ...jvm,
+          ...['org.apache.hadoop.hbase.master.HMaster', 'start'],
+        ],
+        ready: async (log) => LOG_LINES.takesOrders.test(log),
+        readyMs: READY_MS,
+      }),
+    );
   const server = new LaunchedProcess(`hbase ${version}`, port, launch);
   const stop = async (): Promise<void> => {
     // The data is removed anyway, so an orderly shutdown of several seconds is not needed.
@@ -71,6 +83,7 @@ export async function startHbase(options: HbaseOptions = {}): Promise<Hbase> {
     get pid() {
       return server.pid;
     },
+    directory: folder,
     url: (namespace) => `hbase://127.0.0.1:${port}/${namespace}`,
     kill: () => server.kill(),
     async restart() {

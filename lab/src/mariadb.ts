@@ -9,6 +9,7 @@ import {
   temporaryDirectory,
 } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
 const READY_MS = 60_000;
 const USER = 'tidegauge';
@@ -20,11 +21,15 @@ export interface MariadbOptions {
   readonly bufferPool?: number;
   /** Further settings, `--name=value`. */
   readonly settings?: readonly string[];
+  /** The server runs in it. Default: no limit of memory. */
+  readonly group?: NodeGroup | null;
 }
 
 export interface Mariadb {
   readonly port: number;
   readonly pid: number;
+  /** The folder of its data. */
+  readonly directory: string;
   /** A user with all rights, who can log in from this machine only. */
   readonly user: string;
   /** Generated for this start. */
@@ -76,18 +81,24 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     return stdout;
   };
   const launch = (...further: string[]): Promise<ServerProcess> =>
-    launchServer({
-      name: `mariadb on 127.0.0.1:${port}`,
-      command: server,
-      args: [...serverOptions(data, port, options.bufferPool ?? 96), ...(options.settings ?? []), ...further],
-      ...(account ?? {}),
-      ready: () =>
-        query('select 1').then(
-          () => true,
-          () => false,
-        ),
-      readyMs: READY_MS,
-    });
+    launchServer(
+      inGroup(options.group ?? null, {
+        name: `mariadb on 127.0.0.1:${port}`,
+        command: server,
+        args: [
+          ...serverOptions(data, port, options.bufferPool ?? 96),
+          ...(options.settings ?? []),
+          ...further,
+        ],
+        ...(account ?? {}),
+        ready: () =>
+          query('select 1').then(
+            () => true,
+            () => false,
+          ),
+        readyMs: READY_MS,
+      }),
+    );
   let running = await launch(`--init-file=${setup}`);
   await rm(setup);
   return {
@@ -95,6 +106,7 @@ export async function startMariadb(options: MariadbOptions = {}): Promise<Mariad
     get pid() {
       return running.pid;
     },
+    directory: data,
     user: USER,
     password,
     url: (database) => `mariadb://${USER}:${password}@127.0.0.1:${port}/${database}`,

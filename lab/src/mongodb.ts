@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { freePort, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
 import { MongoClient } from 'mongodb';
 import { lookUp } from './debian.ts';
-import { startFerretdb } from './ferretdb.ts';
+import { FERRETDB, startFerretdb } from './ferretdb.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
 const READY_MS = 30_000;
 const PROBE = { serverSelectionTimeoutMS: 500, connectTimeoutMS: 500, socketTimeoutMS: 5000 };
@@ -13,6 +14,10 @@ const USER = 'tidegauge';
 export interface MongodbOptions {
   /** Default: a free one. */
   readonly port?: number;
+  /** The server runs in it. Default: no limit of memory. */
+  readonly group?: NodeGroup | null;
+  /** Cache of mongod in MiB; default 256, for a board of 1 GB. FerretDB does not use it. */
+  readonly cacheMegabytes?: number;
 }
 
 export interface Mongodb {
@@ -20,6 +25,8 @@ export interface Mongodb {
   readonly server: 'mongod' | 'FerretDB' | 'MONGODB_URL';
   /** The URL of a database, which may not exist yet, with the given options. */
   url(database: string, options?: Readonly<Record<string, string>>): string;
+  /** The name of the server and its version. */
+  versions(): Promise<Readonly<Record<string, string>>>;
   /** null: the server was running before. */
   readonly control: MongodbControl | null;
   /** Stops it in an orderly way, and removes its data. May be called twice. A server that was running before stays. */
@@ -28,6 +35,10 @@ export interface Mongodb {
 
 export interface MongodbControl {
   readonly pid: number;
+  /** All processes of the server. */
+  pids(): readonly number[];
+  /** The folder of its data. */
+  readonly directory: string;
   /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
   /** Starts it again on the same port with its data. If it runs, it is stopped first, in an orderly way. */
@@ -43,15 +54,23 @@ export async function startMongodb(options: MongodbOptions = {}): Promise<Mongod
   const given = process.env.MONGODB_URL;
   if (given !== undefined && given !== '') {
     const url = (database: string, more = {}): string => withDatabase(given, database, more);
-    return { server: 'MONGODB_URL', url, control: null, stop: async () => {} };
+    const versions = async () => ({ mongodb: await versionOf(url('admin')) });
+    return { server: 'MONGODB_URL', url, versions, control: null, stop: async () => {} };
   }
   const mongod = await lookUp('mongod', []);
   const port = options.port ?? (await freePort());
-  const server = mongod === null ? await startFerretdb(port) : await startMongod(mongod, port);
+  const server =
+    mongod === null
+      ? await startFerretdb(port, options.group ?? null)
+      : await startMongod(mongod, port, options);
   const base = `mongodb://${server.user}:${server.password}@127.0.0.1:${port}/?authSource=admin`;
+  const url = (database: string, more = {}): string => withDatabase(base, database, more);
   return {
     server: mongod === null ? 'FerretDB' : 'mongod',
-    url: (database, more = {}) => withDatabase(base, database, more),
+    url,
+    // FerretDB answers with the version of MongoDB with which it is compatible.
+    versions: async () =>
+      mongod === null ? { ferretdb: FERRETDB.slice(1) } : { mongodb: await versionOf(url('admin')) },
     control: server,
     stop: () => server.stop(),
   };
@@ -67,20 +86,32 @@ function withDatabase(base: string, database: string, options: Readonly<Record<s
   return `${server}/${database}?${search}`;
 }
 
-async function startMongod(command: string, port: number) {
+async function versionOf(url: string): Promise<string> {
+  const client = new MongoClient(url, PROBE);
+  try {
+    return String((await client.db('admin').command({ buildInfo: 1 })).version);
+  } finally {
+    await client.close();
+  }
+}
+
+async function startMongod(command: string, port: number, options: MongodbOptions) {
   const directory = temporaryDirectory('mongodb');
   const data = join(directory.path, 'data');
   await mkdir(data);
   const password = randomBytes(18).toString('base64url');
+  const cache = String((options.cacheMegabytes ?? 256) / 1024);
   const args = ['--dbpath', data, '--port', String(port), '--bind_ip', '127.0.0.1', '--auth'];
   const launch = (): Promise<ServerProcess> =>
-    launchServer({
-      name: `mongod on 127.0.0.1:${port}`,
-      command,
-      args: [...args, '--nounixsocket', '--wiredTigerCacheSizeGB', '0.25', '--quiet'],
-      ready: () => onAdmin(port, { hello: 1 }).then(yes, no),
-      readyMs: READY_MS,
-    });
+    launchServer(
+      inGroup(options.group ?? null, {
+        name: `mongod on 127.0.0.1:${port}`,
+        command,
+        args: [...args, '--nounixsocket', '--wiredTigerCacheSizeGB', cache, '--quiet'],
+        ready: () => onAdmin(port, { hello: 1 }).then(yes, no),
+        readyMs: READY_MS,
+      }),
+    );
   let running = await launch();
   // While there is no user, a client on loopback may create the first one.
   await onAdmin(port, { createUser: USER, pwd: password, roles: ['root'] });
@@ -90,6 +121,8 @@ async function startMongod(command: string, port: number) {
     get pid() {
       return running.pid;
     },
+    pids: () => [running.pid],
+    directory: data,
     async stop() {
       await running.stop();
       directory.remove();

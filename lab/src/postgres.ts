@@ -9,6 +9,7 @@ import {
   temporaryDirectory,
 } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
+import { inGroup, type NodeGroup } from './node-group.ts';
 
 const READY_MS = 60_000;
 const USER = 'tidegauge';
@@ -26,20 +27,27 @@ export interface PostgresOptions {
   readonly password?: string;
   /** Further settings, `name=value`, such as `shared_preload_libraries=citus`. */
   readonly settings?: readonly string[];
+  /** The server runs in it. Default: no limit of memory. */
+  readonly group?: NodeGroup | null;
 }
 
 export interface Postgres {
   readonly address: string;
   readonly port: number;
   readonly pid: number;
+  /** The folder of its data. */
+  readonly directory: string;
   /** A superuser. */
   readonly user: string;
   /** Generated for this start. */
   readonly password: string;
   /** The URL of a database, which may not exist yet. */
   url(database: string, scheme?: string): string;
-  /** Runs SQL, with one transaction per statement. Resolves to one line per row, with `|` between columns. */
-  query(sql: string, database?: string): Promise<string>;
+  /**
+   * Runs SQL, with one transaction per statement. Resolves to one line per row, with `|` between columns. The default
+   * of `timeoutMs` is 30 s.
+   */
+  query(sql: string, database?: string, timeoutMs?: number): Promise<string>;
   /** Creates an empty database with a new name, which is removed with the server; resolves to the name. */
   createDatabase(): Promise<string>;
   /** Stops it in an orderly way, and removes its data. May be called twice. */
@@ -72,13 +80,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const passwords = join(directory.path, 'pgpass');
   await writePrivate(passwords, `*:*:*:${USER}:${password}\n`, account);
 
-  const query = async (sql: string, database = 'postgres'): Promise<string> => {
+  const query = async (sql: string, database = 'postgres', timeoutMs = 30_000): Promise<string> => {
     const place = [`--host=${address}`, `--port=${port}`, `--username=${USER}`, `--dbname=${database}`];
     const form = ['--no-psqlrc', '--quiet', '--no-align', '--tuples-only', '--set=ON_ERROR_STOP=1'];
     const env = { PGPASSWORD: password, PGCONNECT_TIMEOUT: '5' };
     const { stdout } = await runProgram(client, [...place, ...form, '--command', sql], {
       env,
-      timeoutMs: 30_000,
+      timeoutMs,
     });
     return stdout;
   };
@@ -88,19 +96,21 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       () => false,
     );
   const launch = (): Promise<ServerProcess> =>
-    launchServer({
-      name: `postgres on ${address}:${port}`,
-      command: server,
-      args: serverOptions(data, address, port, options),
-      cwd: directory.path,
-      ...(account ?? {}),
-      // The passwords with which a server of a cluster logs in to the others.
-      env: { PGPASSFILE: passwords },
-      ready: answers,
-      readyMs: READY_MS,
-      // Fast shutdown. SIGTERM would wait until every client has disconnected.
-      stopSignal: 'SIGINT',
-    });
+    launchServer(
+      inGroup(options.group ?? null, {
+        name: `postgres on ${address}:${port}`,
+        command: server,
+        args: serverOptions(data, address, port, options),
+        cwd: directory.path,
+        ...(account ?? {}),
+        // The passwords with which a server of a cluster logs in to the others.
+        env: { PGPASSFILE: passwords },
+        ready: answers,
+        readyMs: READY_MS,
+        // Fast shutdown. SIGTERM would wait until every client has disconnected.
+        stopSignal: 'SIGINT',
+      }),
+    );
   let running = await launch();
   let databases = 0;
   return {
@@ -111,6 +121,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     get pid() {
       return running.pid;
     },
+    directory: data,
     user: USER,
     password,
     url: (database, scheme = 'postgres') => `${scheme}://${USER}:${password}@${address}:${port}/${database}`,

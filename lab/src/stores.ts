@@ -1,88 +1,240 @@
+import { makeNodeGroup, type NodeGroup } from './node-group.ts';
+
 /** A database server, in which each test, benchmark or command has its own database. */
 export interface StoreServer {
   /** Makes an empty database (or keyspace, or namespace) with this name. Resolves to its STORE URL. */
   create(place: string): Promise<string>;
+  /** The processes of the server. Empty: it is embedded in its client, or was running before. */
+  readonly nodes: readonly StoreNode[];
+  /** The folders of its data on this machine, logs of transactions included. Empty: they are elsewhere. */
+  readonly directories: readonly string[];
+  /** Versions of the servers, such as `{ cassandra: '5.0.9' }`. */
+  versions(): Promise<Readonly<Record<string, string>>>;
+  /** Writes data in memory to the data folders. null: the server has no cheap command for it. */
+  readonly flush: (() => Promise<void>) | null;
+  /** Copies databases on the server. null: not supported. */
+  readonly copies: DatabaseCopies | null;
   stop(): Promise<void>;
+}
+
+export interface StoreNode {
+  readonly name: string;
+  /** Child processes are not listed. */
+  pids(): readonly number[];
+  /** Directory of its control group. null: its memory is not limited. */
+  readonly cgroup: string | null;
+}
+
+/** Copies of databases, which stay until the server stops. */
+export interface DatabaseCopies {
+  /** Copies a database. A copy with this name is replaced. */
+  save(copy: string, place: string): Promise<void>;
+  /**
+   * Replaces the content of a database with that of a copy. Clients may stay connected; calls that run meanwhile may
+   * fail. Rejects when the numbers of rows differ from those of the copy.
+   */
+  restore(copy: string, place: string): Promise<void>;
+  /** The part of the data folders that copies take, in bytes. */
+  bytes(): Promise<number>;
 }
 
 export interface StoreServerOptions {
   /** Cassandra only: when a write is acknowledged, see `startCassandra`. */
   readonly commitlog?: 'batch' | 'periodic';
+  /**
+   * Memory limit of each node, in bytes. Heaps and caches of the database get the same share of it as they have of 1 GiB
+   * by default. With several HBase nodes, it applies to each region server. Default: no limit.
+   */
+  readonly memory?: number;
+  /** Nodes announce 127.0.1.N instead of 127.0.0.N to clients, where a proxy must listen on the same ports. */
+  readonly isProxied?: boolean;
 }
 
 export interface StoreServerEntry {
   readonly summary: string;
   /** The highest number of nodes. */
   readonly maxNodes: number;
+  /** The smallest memory limit of a node with which the server starts reliably, in bytes. */
+  readonly minMemory: number;
   readonly start: (nodes: number, options?: StoreServerOptions) => Promise<StoreServer>;
 }
+
+const MEBIBYTE = 2 ** 20;
 
 /** Servers of stores by scheme. Each module is loaded when its server is started. */
 export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
   postgres: {
     summary: 'PostgreSQL 15 of Debian',
     maxNodes: 1,
-    async start() {
-      const { startPostgres } = await import('./postgres.ts');
-      const server = await startPostgres();
-      return {
-        async create(place) {
-          await server.query(`create database "${place}"`);
-          return server.url(place);
-        },
-        stop: () => server.stop(),
-      };
-    },
+    minMemory: 128 * MEBIBYTE,
+    start: (_nodes, { memory } = {}) =>
+      withGroups(1, memory, async (groups) => {
+        const { startPostgres } = await import('./postgres.ts');
+        const { postgresCopies } = await import('./postgres-copies.ts');
+        const group = groups[0] ?? null;
+        const server = await startPostgres({ group, sharedBuffers: shareOf(memory, 96) });
+        return {
+          async create(place) {
+            await server.query(`create database "${place}"`);
+            return server.url(place);
+          },
+          nodes: [{ name: 'postgres', pids: () => [server.pid], cgroup: group?.directory ?? null }],
+          directories: [server.directory],
+          versions: async () => ({ postgres: firstWord(await server.query('show server_version')) }),
+          flush: async () => void (await server.query('checkpoint', 'postgres', 300_000)),
+          copies: postgresCopies(server),
+          stop: () => server.stop(),
+        };
+      }),
   },
   mariadb: {
     summary: 'MariaDB of Debian',
     maxNodes: 1,
-    async start() {
-      const { startMariadb } = await import('./mariadb.ts');
-      const server = await startMariadb();
-      return {
-        async create(place) {
-          await server.query(`create database \`${place}\``);
-          return server.url(place);
-        },
-        stop: () => server.stop(),
-      };
-    },
+    minMemory: 256 * MEBIBYTE,
+    start: (_nodes, { memory } = {}) =>
+      withGroups(1, memory, async (groups) => {
+        const { startMariadb } = await import('./mariadb.ts');
+        const group = groups[0] ?? null;
+        const server = await startMariadb({ group, bufferPool: shareOf(memory, 96) });
+        return {
+          async create(place) {
+            await server.query(`create database \`${place}\``);
+            return server.url(place);
+          },
+          nodes: [{ name: 'mariadb', pids: () => [server.pid], cgroup: group?.directory ?? null }],
+          directories: [server.directory],
+          versions: async () => ({ mariadb: firstWord(await server.query('select version()')) }),
+          flush: null,
+          copies: null,
+          stop: () => server.stop(),
+        };
+      }),
   },
   cassandra: {
     summary: 'Cassandra from Maven Central, up to 3 nodes',
     maxNodes: 3,
-    async start(nodes, options) {
-      const { startCassandra } = await import('./cassandra.ts');
-      const server = await startCassandra({ nodes, ...options });
-      const copies = nodes > 1 ? `?rf=${nodes}` : '';
-      return {
-        // The first store that opens the URL creates the keyspace.
-        create: async (place) => `${server.url(place)}${copies}`,
-        stop: () => server.stop(),
-      };
-    },
+    minMemory: 768 * MEBIBYTE,
+    start: (nodes, { memory, ...options } = {}) =>
+      withGroups(nodes, memory, async (groups) => {
+        const { CASSANDRA_VERSION, startCassandra } = await import('./cassandra.ts');
+        const heapMegabytes = shareOf(memory, nodes === 1 ? 430 : 400);
+        const server = await startCassandra({ nodes, heapMegabytes, groups, ...options });
+        const copies = nodes > 1 ? `?rf=${nodes}` : '';
+        return {
+          // The first store that opens the URL creates the keyspace.
+          create: async (place) => `${server.url(place)}${copies}`,
+          nodes: server.nodes.map((node, index) => ({
+            name: `cassandra-${index + 1}`,
+            pids: () => [node.pid],
+            cgroup: groups[index]?.directory ?? null,
+          })),
+          directories: [server.directory],
+          versions: async () => ({ cassandra: CASSANDRA_VERSION }),
+          flush: null,
+          copies: null,
+          stop: () => server.stop(),
+        };
+      }),
   },
   hbase: {
     summary: 'HBase 2.6 from Maven Central: one process, or HDFS and up to 3 region servers',
     maxNodes: 3,
-    async start(nodes) {
-      const server =
-        nodes === 1
-          ? await (await import('./hbase.ts')).startHbase()
-          : await (await import('./hbase-cluster.ts')).startHbaseCluster({ regionServers: nodes });
-      // The first store that opens the URL creates the namespace.
-      return { create: async (place) => server.url(place), stop: () => server.stop() };
-    },
+    minMemory: 768 * MEBIBYTE,
+    start: (nodes, { memory } = {}) =>
+      withGroups(nodes, memory, async (groups) => {
+        const heapMegabytes = shareOf(memory, 256);
+        const common = {
+          versions: async () => ({ hbase: '2.6.1' }),
+          flush: null,
+          copies: null,
+        };
+        if (nodes === 1) {
+          const group = groups[0] ?? null;
+          const server = await (await import('./hbase.ts')).startHbase({ heapMegabytes, group });
+          return {
+            ...common,
+            // The first store that opens the URL creates the namespace.
+            create: async (place) => server.url(place),
+            nodes: [{ name: 'hbase', pids: () => [server.pid], cgroup: group?.directory ?? null }],
+            directories: [server.directory],
+            stop: () => server.stop(),
+          };
+        }
+        const { startHbaseCluster } = await import('./hbase-cluster.ts');
+        const server = await startHbaseCluster({ regionServers: nodes, heapMegabytes, groups });
+        const { zookeeper, nameNode, dataNode, masters, regionServers } = server;
+        const others = [zookeeper, nameNode, dataNode, ...masters];
+        return {
+          ...common,
+          create: async (place) => server.url(place),
+          nodes: [...regionServers, ...others].map((part, index) => ({
+            name: part.name.replaceAll(' ', '-').toLowerCase(),
+            pids: () => [part.pid],
+            cgroup: groups[index]?.directory ?? null,
+          })),
+          directories: [server.directory],
+          stop: () => server.stop(),
+        };
+      }),
   },
   mongodb: {
     summary: 'mongod where it is installed, else FerretDB, which is MongoDB-compatible',
     maxNodes: 1,
-    async start() {
-      const { startMongodb } = await import('./mongodb.ts');
-      const server = await startMongodb();
-      // The first write creates the database.
-      return { create: async (place) => server.url(place), stop: () => server.stop() };
-    },
+    minMemory: 512 * MEBIBYTE,
+    start: (_nodes, { memory } = {}) =>
+      withGroups(1, memory, async (groups) => {
+        const { startMongodb } = await import('./mongodb.ts');
+        const group = groups[0] ?? null;
+        const server = await startMongodb({ group, cacheMegabytes: shareOf(memory, 256) });
+        const { control } = server;
+        return {
+          // The first write creates the database.
+          create: async (place) => server.url(place),
+          nodes:
+            control === null
+              ? []
+              : [{ name: 'mongodb', pids: () => control.pids(), cgroup: group?.directory ?? null }],
+          directories: control === null ? [] : [control.directory],
+          versions: () => server.versions(),
+          flush: null,
+          copies: null,
+          stop: () => server.stop(),
+        };
+      }),
   },
 };
+
+/** Starts a server whose nodes run in groups with a memory limit, and removes the groups after its end. */
+async function withGroups(
+  nodes: number,
+  memory: number | undefined,
+  start: (groups: readonly NodeGroup[]) => Promise<StoreServer>,
+): Promise<StoreServer> {
+  const groups = memory === undefined ? [] : Array.from({ length: nodes }, () => makeNodeGroup(memory));
+  const remove = async (): Promise<void> => {
+    await Promise.all(groups.map((group) => group.remove()));
+  };
+  try {
+    const server = await start(groups);
+    return {
+      ...server,
+      async stop() {
+        await server.stop();
+        await remove();
+      },
+    };
+  } catch (error) {
+    // The error of the start is the cause of that of the groups.
+    await remove().catch(() => {});
+    throw error;
+  }
+}
+
+/** The size that a heap or cache has under a memory limit, when it has `size` under 1 GiB. */
+function shareOf(memory: number | undefined, size: number): number {
+  return memory === undefined ? size : Math.max(1, Math.round((size * memory) / 2 ** 30));
+}
+
+function firstWord(text: string): string {
+  return text.trim().split(/\s/)[0] ?? '';
+}

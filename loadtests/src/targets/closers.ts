@@ -6,7 +6,12 @@ export class Closers {
     this.#closers.push(close);
   }
 
+  /** Calls all functions, also after one has failed. Rejects with the first error. */
   async close(): Promise<void> {
-    for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) await close();
+    const errors: unknown[] = [];
+    for (let close = this.#closers.pop(); close !== undefined; close = this.#closers.pop()) {
+      await close().catch((error: unknown) => errors.push(error));
+    }
+    if (errors.length > 0) throw errors[0];
   }
 }

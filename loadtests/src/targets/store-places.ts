@@ -1,15 +1,40 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { STORE_SERVERS, type StoreServer, type StoreServerOptions } from '@tidegauge/lab/stores';
+import { checkpointSqlite, sqliteCopies } from './sqlite-copies.ts';
 
-const EMBEDDED: Readonly<Record<string, (folder: string, place: string) => string>> = {
-  sqlite: (folder, place) => `sqlite:${join(folder, `${place}.db`)}`,
-  json: (folder, place) => `json:${join(folder, place)}`,
+/** Stores in the process of their client, by name. Each gets an empty folder. */
+const EMBEDDED: Readonly<
+  Record<string, (folder: string) => Pick<StoreServer, 'create' | 'versions' | 'flush' | 'copies'>>
+> = {
+  sqlite(folder) {
+    const fileOf = (place: string): string => join(folder, `${place}.db`);
+    return {
+      create: async (place) => `sqlite:${fileOf(place)}`,
+      versions: async () => ({ sqlite: process.versions.sqlite ?? 'unknown' }),
+      async flush() {
+        for (const name of readdirSync(folder))
+          if (name.endsWith('.db')) checkpointSqlite(join(folder, name));
+      },
+      copies: sqliteCopies(folder, fileOf),
+    };
+  },
+  json: (folder) => ({
+    create: async (place) => `json:${join(folder, place)}`,
+    versions: async () => ({}),
+    flush: null,
+    copies: null,
+  }),
 };
 
 /** Stores that are available on this machine without a URL. */
 export const STORES: readonly string[] = [...Object.keys(EMBEDDED), ...Object.keys(STORE_SERVERS)];
+
+/** Whether a store of this name runs in the process of its client. */
+export function isEmbedded(name: string): boolean {
+  return Object.hasOwn(EMBEDDED, name);
+}
 
 /**
  * Provides empty stores of one kind: in a temporary folder, or on a server from the lab.
@@ -21,12 +46,13 @@ export async function startStorePlaces(
   options?: StoreServerOptions,
   nodes = 1,
 ): Promise<StoreServer> {
-  const embedded = Object.hasOwn(EMBEDDED, name) ? EMBEDDED[name] : undefined;
-  if (embedded !== undefined) {
+  if (isEmbedded(name)) {
     const folder = mkdtempSync(join(tmpdir(), `tidegauge-bench-${name}-`));
     return {
-      create: async (place) => embedded(folder, place),
-      stop: async () => rmSync(folder, { recursive: true }),
+      ...EMBEDDED[name]!(folder),
+      nodes: [],
+      directories: [folder],
+      stop: async () => rmSync(folder, { recursive: true, force: true }),
     };
   }
   if (!Object.hasOwn(STORE_SERVERS, name)) {
