@@ -1,0 +1,168 @@
+import { memoryLimitRefusal } from '@tidegauge/lab/node-group';
+import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { NODE_FLAGS } from '../../../../scripts/setup.js';
+import { machine } from '../../results/machine.ts';
+import { Closers } from '../../targets/closers.ts';
+import { isEmbedded, STORES, startStorePlaces } from '../../targets/store-places.ts';
+import type { ApiEndpoint, Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
+import { checkOptions, type StoreLevels, schemeOf, storeLevels, urlOptions, withOptions } from './factors.ts';
+import { copiesAsSnapshots } from './snapshots.ts';
+import { diskUsage } from './stored-bytes.ts';
+
+const REPLICATED: readonly string[] = ['cassandra'];
+
+/** Stores on this machine: servers of the lab, embedded stores, or a server that a STORE URL names. */
+export function labPlace(): Place {
+  const running = new Set<Deployment>();
+  return {
+    name: 'lab',
+    refuses(hard, study) {
+      try {
+        return refusalOf(storeLevels(hard, study));
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+    async describe() {
+      const { cpu, cores, memoryBytes, arch, system, node } = machine();
+      return { place: 'lab', cpu, cores, memoryBytes, arch, system, node };
+    },
+    async deploy(hard, study, signal) {
+      const levels = storeLevels(hard, study);
+      const refusal = refusalOf(levels);
+      if (refusal !== null) throw new Error(refusal);
+      const closers = new Closers();
+      try {
+        const deployment = await startLab(levels, hard, study, closers, signal);
+        running.add(deployment);
+        closers.add(async () => running.delete(deployment));
+        return deployment;
+      } catch (error) {
+        await closers.close();
+        throw error;
+      }
+    },
+    async stop() {
+      await Promise.all([...running].map((deployment) => deployment.stop()));
+    },
+  };
+}
+
+function refusalOf(levels: StoreLevels): string | null {
+  const { store, isUrl, nodes, rf, memory, network } = levels;
+  if (isUrl) return refusalOfUrl(levels);
+  if (!STORES.includes(store)) return `there is no store ${store} in the lab: there are ${STORES.join(', ')}`;
+  const most = isEmbedded(store) ? 1 : STORE_SERVERS[store]!.maxNodes;
+  if (nodes > most)
+    return `${store} has at most ${most} ${most === 1 ? 'node' : 'nodes'} in the lab, not ${nodes}`;
+  if (rf !== null && rf > 1 && !REPLICATED.includes(store)) {
+    return `${store} keeps one copy of the data in the lab, so rf must be 1`;
+  }
+  if (rf !== null && rf > nodes) return `rf ${rf} needs ${rf} nodes, and there are ${nodes}`;
+  if (memory !== null) {
+    if (isEmbedded(store)) return `${store} runs in the process of its client, so it has no node to limit`;
+    const { minMemory } = STORE_SERVERS[store]!;
+    if (memory < minMemory) {
+      return `${store} needs a memory limit of ${minMemory / 2 ** 20}MiB or more to start, not ${memory} bytes`;
+    }
+    const refusal = memoryLimitRefusal();
+    if (refusal !== null) return refusal;
+  }
+  if (network !== null) return 'the lab cannot change the network of a store yet';
+  return null;
+}
+
+/** The server of a STORE URL runs elsewhere, or already: the place cannot change it. */
+function refusalOfUrl({ nodes, memory, network }: StoreLevels): string | null {
+  const changed = [
+    ...(nodes === 1 ? [] : ['nodes']),
+    ...(memory === null ? [] : ['memory']),
+    ...(network === null ? [] : ['network']),
+  ];
+  if (changed.length === 0) return null;
+  return `the server of a STORE URL runs already, so ${changed.join(', ')} cannot be set: name a store of the lab`;
+}
+
+async function startLab(
+  levels: StoreLevels,
+  hard: Combination,
+  study: Study,
+  closers: Closers,
+  signal: AbortSignal,
+): Promise<Deployment> {
+  const scheme = levels.isUrl ? schemeOf(levels.store) : levels.store;
+  await checkOptions(scheme, urlOptions(scheme, hard, {}, study));
+  signal.throwIfAborted();
+  const server = levels.isUrl ? null : await startServer(levels, closers);
+  // The start of a server ends within its own limit, and only a server that has started can be stopped.
+  signal.throwIfAborted();
+  const urls = new Map<string, Promise<string>>();
+  const apis = new Map<string, ReturnType<typeof startApiProcess>>();
+  const apiPids: number[] = [];
+  let closing: Promise<void> | null = null;
+
+  return {
+    versions: (await server?.versions()) ?? {},
+    async storeUrl(database, easy) {
+      const options = urlOptions(scheme, hard, easy, study);
+      await checkOptions(scheme, options);
+      if (server === null) return withOptions(levels.store, options);
+      let url = urls.get(database);
+      if (url === undefined) {
+        url = server.create(database);
+        urls.set(database, url);
+        url.catch(() => urls.delete(database));
+      }
+      return withOptions(await url, options);
+    },
+    async api(storeUrl): Promise<ApiEndpoint> {
+      let starting = apis.get(storeUrl);
+      if (starting === undefined) {
+        starting = startApiProcess({ STORE: storeUrl });
+        apis.set(storeUrl, starting);
+        starting.then(
+          (api) => {
+            apiPids.push(api.pid);
+            closers.add(() => api.stop());
+          },
+          () => apis.delete(storeUrl),
+        );
+      }
+      return { url: (await starting).url, token: null };
+    },
+    command: (program, args) => ({ command: process.execPath, args: [...NODE_FLAGS, program, ...args] }),
+    nodes: () => [
+      ...storeNodes(server),
+      { name: 'api', role: 'api', pids: () => apiPids, cgroup: null, exporter: null },
+    ],
+    async storedBytes() {
+      if (server === null || server.directories.length === 0) return null;
+      await server.flush?.();
+      const sizes = await Promise.all(server.directories.map((directory) => diskUsage(directory)));
+      return sizes.reduce((sum, size) => sum + size, 0) - ((await server.copies?.bytes()) ?? 0);
+    },
+    roundTripMs: async () => null,
+    snapshots: server?.copies ? copiesAsSnapshots(server.copies) : null,
+    async stop() {
+      closing ??= Promise.allSettled([...apis.values()]).then(() => closers.close());
+      await closing;
+    },
+  };
+}
+
+async function startServer({ store, nodes, memory }: StoreLevels, closers: Closers): Promise<StoreServer> {
+  const server = await startStorePlaces(store, memory === null ? {} : { memory }, nodes);
+  closers.add(() => server.stop());
+  return server;
+}
+
+function storeNodes(server: StoreServer | null): MonitoredNode[] {
+  return (server?.nodes ?? []).map(({ name, pids, cgroup }) => ({
+    name,
+    role: 'store',
+    pids,
+    cgroup,
+    exporter: null,
+  }));
+}
