@@ -1,5 +1,5 @@
+import type { DatabaseCopies } from './database-copies.ts';
 import type { Postgres } from './postgres.ts';
-import type { DatabaseCopies } from './stores.ts';
 
 /** A copy of 10 GB on a slow card takes about 20 minutes. */
 const COPY_MS = 1_800_000;

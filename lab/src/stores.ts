@@ -1,3 +1,4 @@
+import type { DatabaseCopies } from './database-copies.ts';
 import { makeNodeGroup, type NodeGroup } from './node-group.ts';
 
 /** A database server, in which each test, benchmark or command has its own database. */
@@ -23,19 +24,6 @@ export interface StoreNode {
   pids(): readonly number[];
   /** Directory of its control group. null: its memory is not limited. */
   readonly cgroup: string | null;
-}
-
-/** Copies of databases, which stay until the server stops. */
-export interface DatabaseCopies {
-  /** Copies a database. A copy with this name is replaced. */
-  save(copy: string, place: string): Promise<void>;
-  /**
-   * Replaces the content of a database with that of a copy. Clients may stay connected; calls that run meanwhile may
-   * fail. Rejects when the numbers of rows differ from those of the copy.
-   */
-  restore(copy: string, place: string): Promise<void>;
-  /** The part of the data folders that copies take, in bytes. */
-  bytes(): Promise<number>;
 }
 
 export interface StoreServerOptions {

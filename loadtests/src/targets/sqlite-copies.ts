@@ -1,7 +1,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import type { DatabaseCopies } from '@tidegauge/lab/stores';
+import type { DatabaseCopies } from '@tidegauge/lab/database-copies';
 
 // Pages per step of a backup. Other connections can read and write between two steps.
 const PAGES = 1000;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DatabaseCopies } from '@tidegauge/lab/stores';
+import type { DatabaseCopies } from '@tidegauge/lab/database-copies';
 import type { Snapshots } from '../model.ts';
 
 /** Snapshots as copies of databases on the server. They stay until the deployment stops. */
