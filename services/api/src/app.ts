@@ -19,8 +19,7 @@ import { dispatch } from './dispatch.ts';
 import { httpMetrics } from './http-metrics.ts';
 import type { IngestClient } from './ingest-client.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
-import { readOpenApi } from './openapi.ts';
-import { OperationTable } from './operation-table.ts';
+import { apiOperations } from './operation-table.ts';
 import { pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
 import { handedBody, recordLane } from './record-lane.ts';
@@ -57,7 +56,7 @@ export interface App {
 /** Builds the API and the live page. The caller closes the store and the ingest client. */
 export function createApp(dependencies: AppDependencies): App {
   const { store, ingest, logger, metrics, config } = dependencies;
-  const document = readOpenApi();
+  const { document, operations } = apiOperations();
   const live = new LiveHub(ingest, logger, {
     maxClients: config.liveClients,
     ringReadings: config.liveRing,
@@ -74,7 +73,6 @@ export function createApp(dependencies: AppDependencies): App {
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
   const logins = new Logins({ token: config.apiToken, variable: 'API_TOKEN', logger, metrics });
   const answers = new Answers({ reads: config.listReads });
-  const operations = new OperationTable(document);
   const lane = recordLane({
     operations,
     answers,

@@ -1,5 +1,5 @@
 import { Problem } from '@tidegauge/service';
-import { type OpenApiDocument, resolveReferences } from './openapi.ts';
+import { type OpenApiDocument, readOpenApi, resolveReferences } from './openapi.ts';
 import { Operation } from './operation.ts';
 
 const DEVICES = '/v1/devices/';
@@ -82,6 +82,17 @@ export class OperationTable {
     }
     return { operation, params, search: mark < 0 ? '' : url.slice(mark + 1) };
   }
+}
+
+let compiled: { readonly document: OpenApiDocument; readonly operations: OperationTable } | undefined;
+
+/** The OpenAPI document of the API with its operations. Parsed and compiled once per process, which takes about 0.1 s. */
+export function apiOperations(): NonNullable<typeof compiled> {
+  if (compiled === undefined) {
+    const document = readOpenApi();
+    compiled = { document, operations: new OperationTable(document) };
+  }
+  return compiled;
 }
 
 /**

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { type OperationObject, readOpenApi, resolveReferences } from '../src/openapi.ts';
-import { OperationTable } from '../src/operation-table.ts';
+import { type OperationObject, resolveReferences } from '../src/openapi.ts';
+import { apiOperations } from '../src/operation-table.ts';
 
-const DOCUMENT = readOpenApi();
-const TABLE = new OperationTable(DOCUMENT);
+const { document: DOCUMENT, operations: TABLE } = apiOperations();
 const OPERATIONS = new Map(
   Object.values(resolveReferences(DOCUMENT).paths).flatMap((item) =>
     Object.values(item)
