@@ -17,7 +17,6 @@ const MARK = 'TIDEGAUGE_TEST_JOB';
 const TEST_TIMEOUT_MS = 600_000;
 /** A job may also install or build its servers. */
 const JOB_TIMEOUT_MS = 2_400_000;
-/** Servers may take this long to end after the process that stopped them. */
 const LEFT_OVER_MS = 5000;
 const OUTPUT_CHARACTERS = 20_000;
 /** What the lab prints before it installs or builds something. */
@@ -39,11 +38,18 @@ const active = new Map<string, ChildProcess>();
 /** Ends all jobs, with every process that they have started. */
 export async function endJobs(): Promise<void> {
   for (const child of active.values()) child.kill('SIGTERM');
-  await Promise.all([...active.keys()].map(endLeftOver));
+  await Promise.all([...active.keys()].map((mark) => endLeftOver(mark)));
+}
+
+export interface JobOptions {
+  /** Only tests whose name matches. */
+  readonly names: string | null;
+  /** How long servers may take to end after the process that stopped them, milliseconds. Default: 5 s. */
+  readonly leftOverMs?: number;
 }
 
 /** Runs one job in a separate process, and ends every process that the job leaves running. */
-export async function runJob(job: Job, options: { readonly names: string | null }): Promise<JobResult> {
+export async function runJob(job: Job, options: JobOptions): Promise<JobResult> {
   const began = performance.now();
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-tests-'));
   const recordsFile = join(directory, 'records');
@@ -79,7 +85,7 @@ export async function runJob(job: Job, options: { readonly names: string | null 
     if (code !== 0 && problems.length === 0 && !records.some(({ outcome }) => outcome === 'failed')) {
       problems.push(`${job.name} ended with ${code} and no failed test`);
     }
-    const left = await endLeftOver(mark);
+    const left = await endLeftOver(mark, options.leftOverMs);
     if (left.length > 0) problems.push(`${job.name} left processes: ${left.join(', ')}`);
     return { records, problems, output, ms: performance.now() - began };
   } finally {
@@ -104,8 +110,8 @@ function commandFor(job: Job, recordsFile: string, names: string | null): [strin
 }
 
 /** Ends processes that carry the mark; resolves to those that did not end within their time. */
-async function endLeftOver(mark: string): Promise<string[]> {
-  for (const deadline = Date.now() + LEFT_OVER_MS; ; await delay(100)) {
+async function endLeftOver(mark: string, ms = LEFT_OVER_MS): Promise<string[]> {
+  for (const deadline = Date.now() + ms; ; await delay(100)) {
     const left = processesWith(MARK, mark);
     if (left.length === 0) return [];
     if (Date.now() < deadline) continue;

@@ -18,7 +18,8 @@ function file(name: string, text: string): string {
   return path;
 }
 
-const run = (...files: readonly string[]) => runJob({ suite: 'unit', name: 'job', files }, { names: null });
+const run = (...files: readonly string[]) =>
+  runJob({ suite: 'unit', name: 'job', files }, { names: null, leftOverMs: 500 });
 
 test('a job reports each test of its files with outcome and reason', async () => {
   const first = file(

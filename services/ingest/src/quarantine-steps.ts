@@ -16,7 +16,6 @@ import type { Router } from './routes.ts';
 const MOST = 1000;
 /** After this time in a step no further messages are started. */
 const STEP_MS = 2000;
-/** The longest time from the start of a step that the answer waits for messages on their way to the store. */
 const PATIENCE_MS = 4000;
 /** Messages on their way to the store at a time, and the bytes of their payloads. A single message may be larger. */
 const AT_ONCE = 64;
@@ -29,6 +28,11 @@ export interface StepOptions {
   readonly quarantine: Quarantine;
   readonly router: Router;
   readonly instance: string;
+  /**
+   * The longest time from the start of a step that the answer waits for messages on their way to the store. Default:
+   * 4 s.
+   */
+  readonly patienceMs?: number;
 }
 
 /** The parameters of one step. */
@@ -151,7 +155,7 @@ class Replay {
 
   /** @throws {Problem} 503 when readings cannot be stored, or the quarantine cannot be written */
   async run(): Promise<QuarantineStepDocument> {
-    const { pipeline } = this.#options;
+    const { pipeline, patienceMs = PATIENCE_MS } = this.#options;
     const { walk, limit } = this.#step;
     const sum = this.#sum;
     const started = performance.now();
@@ -160,7 +164,7 @@ class Replay {
     while (place !== null && sum.tried < limit && performance.now() - started < STEP_MS) {
       if (pipeline.full || pipeline.trouble !== null || pipeline.stopping) break;
       const next = this.#begin(place, limit - sum.tried);
-      await this.#wait(PATIENCE_MS - (performance.now() - started));
+      await this.#wait(patienceMs - (performance.now() - started));
       this.#discardDone();
       const [first] = this.#pending.keys();
       // The next request reports the outcome of messages that are not stored yet.

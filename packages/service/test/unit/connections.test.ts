@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf, type HttpLimits, listen } from '@tidegauge/service';
 
@@ -41,127 +41,134 @@ function get(socket: Socket, times = 1): void {
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(times));
 }
 
-test('pipelined requests are answered in order, one at a time', async (t) => {
-  let atOnce = 0;
-  let most = 0;
-  let count = 0;
-  const { open } = await serve(
-    t,
-    async (_request, response) => {
-      atOnce += 1;
-      most = Math.max(most, atOnce);
-      await sleep(1);
-      atOnce -= 1;
-      response.end(`<${count++}>`);
-    },
-    {},
-  );
-  const client = await open();
-  get(client.socket, 200);
-  await until('200 answers', () => client.text.includes('<199>'));
-  const order = [...client.text.matchAll(/<(\d+)>/g)].map(([, number]) => Number(number));
-  assert.deepEqual(order, [...order.keys()]);
-  assert.equal(most, 1);
-});
-
-test('too many pipelined requests end their own connection, and no other', async (t) => {
-  const { open } = await serve(t, (_request, response) => void setTimeout(() => response.end('hello'), 50), {
-    pipelinedPerClient: 10,
-    pipelined: 15,
-  });
-  const honest = await open('127.0.0.2');
-  const greedy = await open();
-  get(greedy.socket, 12);
-  await until('the end of the greedy connection', () => greedy.ended);
-  get(honest.socket, 3);
-  await until('three answers', () => honest.text.match(/hello/g)?.length === 3);
-  // The capacity that the connection used is free again.
-  const again = await open();
-  get(again.socket, 11);
-  await until('eleven answers', () => again.text.match(/hello/g)?.length === 11);
-});
-
-test('half-open connections are closed in favour of new ones, of the same client and of others', async (t) => {
-  const { open } = await serve(t, hello, { connections: 20, perClient: 15 });
-  for (const from of ['127.0.0.1', '127.0.0.3']) {
-    for (let n = 0; n < 40; n += 1) (await open(from)).socket.write('GET / HTTP/1.1\r\nX-');
-  }
-  for (const from of ['127.0.0.1', '127.0.0.2', '127.0.0.3']) {
-    const honest = await open(from);
-    get(honest.socket);
-    await until(`an answer for ${from}`, () => honest.text.includes('hello'));
-  }
-});
-
-test('a client with a pending request on each allowed connection gets no more, but other clients do', async (t) => {
-  const { open } = await serve(
-    t,
-    (request, response) => void (request.socket.remoteAddress === '127.0.0.2' && response.end('hello')),
-    { connections: 10, perClient: 10 },
-  );
-  const busy = [];
-  for (let n = 0; n < 10; n += 1) {
+// Most of their time is waiting for limits of time.
+describe('a server', { concurrency: true }, () => {
+  test('pipelined requests are answered in order, one at a time', async (t) => {
+    let atOnce = 0;
+    let most = 0;
+    let count = 0;
+    const { open } = await serve(
+      t,
+      async (_request, response) => {
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await sleep(1);
+        atOnce -= 1;
+        response.end(`<${count++}>`);
+      },
+      {},
+    );
     const client = await open();
-    get(client.socket);
-    busy.push(client);
-  }
-  await sleep(50);
-  const refused = await open();
-  await until('the refusal', () => refused.ended);
-  assert.ok(busy.every(({ ended }) => !ended));
-  const honest = await open('127.0.0.2');
-  get(honest.socket);
-  await until('an answer', () => honest.text.includes('hello'));
-  assert.equal(busy.filter(({ ended }) => ended).length, 1);
-});
+    get(client.socket, 200);
+    await until('200 answers', () => client.text.includes('<199>'));
+    const order = [...client.text.matchAll(/<(\d+)>/g)].map(([, number]) => Number(number));
+    assert.deepEqual(order, [...order.keys()]);
+    assert.equal(most, 1);
+  });
 
-test('a body that stops is answered with 408 in time, and a slow body at the time limit of a request', async (t) => {
-  const { open } = await serve(t, (request) => void request.resume(), { stallMs: 300, requestMs: 1500 });
-  const started = performance.now();
-  const [stalled, trickles] = [await open(), await open()];
-  for (const { socket } of [stalled, trickles])
-    socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx');
-  const drip = setInterval(() => trickles.socket.write('x'), 50);
-  t.after(() => clearInterval(drip));
-  await until('the end of the stalled body', () => stalled.ended);
-  assert.ok(performance.now() - started < 1400, `${performance.now() - started} ms`);
-  assert.match(stalled.text, /^HTTP\/1\.1 408 .*stood still for 0\.3 s/s);
-  await until('the end of the trickling body', () => trickles.ended);
-  assert.match(trickles.text, /^HTTP\/1\.1 408 /);
-});
+  test('too many pipelined requests end their own connection, and no other', async (t) => {
+    const { open } = await serve(
+      t,
+      (_request, response) => void setTimeout(() => response.end('hello'), 50),
+      {
+        pipelinedPerClient: 10,
+        pipelined: 15,
+      },
+    );
+    const honest = await open('127.0.0.2');
+    const greedy = await open();
+    get(greedy.socket, 12);
+    await until('the end of the greedy connection', () => greedy.ended);
+    get(honest.socket, 3);
+    await until('three answers', () => honest.text.match(/hello/g)?.length === 3);
+    // The capacity that the connection used is free again.
+    const again = await open();
+    get(again.socket, 11);
+    await until('eleven answers', () => again.text.match(/hello/g)?.length === 11);
+  });
 
-test('headers that do not end are cut off at the time limit', async (t) => {
-  const { open } = await serve(t, hello, { headersMs: 300 });
-  const client = await open();
-  const started = performance.now();
-  client.socket.write('GET / HTTP/1.1\r\n');
-  const drip = setInterval(() => client.socket.write('X-A: 1\r\n'), 50);
-  t.after(() => clearInterval(drip));
-  await until('the end', () => client.ended);
-  assert.ok(performance.now() - started < 3000);
-});
+  test('half-open connections are closed in favour of new ones, of the same client and of others', async (t) => {
+    const { open } = await serve(t, hello, { connections: 20, perClient: 15 });
+    for (const from of ['127.0.0.1', '127.0.0.3']) {
+      for (let n = 0; n < 40; n += 1) (await open(from)).socket.write('GET / HTTP/1.1\r\nX-');
+    }
+    for (const from of ['127.0.0.1', '127.0.0.2', '127.0.0.3']) {
+      const honest = await open(from);
+      get(honest.socket);
+      await until(`an answer for ${from}`, () => honest.text.includes('hello'));
+    }
+  });
 
-test('a client that does not read is disconnected; one with a slow handler or a silent stream is not', async (t) => {
-  const { open } = await serve(
-    t,
-    (request, response) => {
-      if (request.url === '/large') response.end(Buffer.alloc(32 * 2 ** 20));
-      else if (request.url === '/slow') setTimeout(() => response.end('late'), 700);
-      else response.write('stream');
-    },
-    { stallMs: 200 },
-  );
-  const [reader, slow, stream] = [await open(), await open(), await open()];
-  reader.socket.pause();
-  reader.socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
-  slow.socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
-  stream.socket.write('GET /stream HTTP/1.1\r\nHost: a\r\n\r\n');
-  await until('the late answer', () => slow.text.includes('late'));
-  assert.match(stream.text, /stream/);
-  assert.equal(stream.ended, false);
-  reader.socket.resume();
-  await until('the cut', () => reader.ended);
-  assert.ok(reader.text.length < 32 * 2 ** 20);
+  test('a client with a pending request on each allowed connection gets no more, but other clients do', async (t) => {
+    const { open } = await serve(
+      t,
+      (request, response) => void (request.socket.remoteAddress === '127.0.0.2' && response.end('hello')),
+      { connections: 10, perClient: 10 },
+    );
+    const busy = [];
+    for (let n = 0; n < 10; n += 1) {
+      const client = await open();
+      get(client.socket);
+      busy.push(client);
+    }
+    await sleep(50);
+    const refused = await open();
+    await until('the refusal', () => refused.ended);
+    assert.ok(busy.every(({ ended }) => !ended));
+    const honest = await open('127.0.0.2');
+    get(honest.socket);
+    await until('an answer', () => honest.text.includes('hello'));
+    assert.equal(busy.filter(({ ended }) => ended).length, 1);
+  });
+
+  test('a body that stops is answered with 408 in time, and a slow body at the time limit of a request', async (t) => {
+    const { open } = await serve(t, (request) => void request.resume(), { stallMs: 300, requestMs: 1500 });
+    const started = performance.now();
+    const [stalled, trickles] = [await open(), await open()];
+    for (const { socket } of [stalled, trickles])
+      socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx');
+    const drip = setInterval(() => trickles.socket.write('x'), 50);
+    t.after(() => clearInterval(drip));
+    await until('the end of the stalled body', () => stalled.ended);
+    assert.ok(performance.now() - started < 1400, `${performance.now() - started} ms`);
+    assert.match(stalled.text, /^HTTP\/1\.1 408 .*stood still for 0\.3 s/s);
+    await until('the end of the trickling body', () => trickles.ended);
+    assert.match(trickles.text, /^HTTP\/1\.1 408 /);
+  });
+
+  test('headers that do not end are cut off at the time limit', async (t) => {
+    const { open } = await serve(t, hello, { headersMs: 300 });
+    const client = await open();
+    const started = performance.now();
+    client.socket.write('GET / HTTP/1.1\r\n');
+    const drip = setInterval(() => client.socket.write('X-A: 1\r\n'), 50);
+    t.after(() => clearInterval(drip));
+    await until('the end', () => client.ended);
+    assert.ok(performance.now() - started < 3000);
+  });
+
+  test('a client that does not read is disconnected; one with a slow handler or a silent stream is not', async (t) => {
+    const { open } = await serve(
+      t,
+      (request, response) => {
+        if (request.url === '/large') response.end(Buffer.alloc(32 * 2 ** 20));
+        else if (request.url === '/slow') setTimeout(() => response.end('late'), 700);
+        else response.write('stream');
+      },
+      { stallMs: 200 },
+    );
+    const [reader, slow, stream] = [await open(), await open(), await open()];
+    reader.socket.pause();
+    reader.socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+    slow.socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
+    stream.socket.write('GET /stream HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until('the late answer', () => slow.text.includes('late'));
+    assert.match(stream.text, /stream/);
+    assert.equal(stream.ended, false);
+    reader.socket.resume();
+    await until('the cut', () => reader.ended);
+    assert.ok(reader.text.length < 32 * 2 ** 20);
+  });
 });
 
 test('addresses of one client count as one', () => {

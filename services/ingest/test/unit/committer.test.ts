@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
@@ -62,36 +62,6 @@ function picky(fault: (rows: number[]) => Error): Store {
   });
 }
 
-for (const [which, fault] of Object.entries(FAULTS)) {
-  test(`exactly the bad rows ${which} of a batch are isolated, and all others are stored`, async () => {
-    const batches = fc.array(fc.constantFrom(-1, 1, 2, 3), { minLength: 1, maxLength: 40 });
-    await fc.assert(
-      fc.asyncProperty(batches, async (values) => {
-        const batch = readings(values);
-        const committer = new Committer(picky(fault), logger, new AbortController().signal);
-        const { stored, duplicate, rejected } = await committer.commit(batch);
-        const bad = [...values.keys()].filter((index) => values[index] === -1);
-        assert.deepEqual(
-          [...rejected.keys()].toSorted((a, b) => a - b),
-          bad,
-        );
-        assert.equal(stored + duplicate + rejected.size, batch.length);
-        let found = 0;
-        const query = {
-          device: 'd',
-          metric: 'm',
-          from: batch[0]!.time,
-          to: batch[0]!.time + batch.length,
-          limit: 1000,
-        };
-        for await (const _ of real.readings.range(query)) found++;
-        assert.equal(found, batch.length - bad.length);
-      }),
-      { numRuns: 6 },
-    );
-  });
-}
-
 /** The real store with another `write`, and with health as given. */
 function failing(write: (batch: readonly Reading[]) => Promise<WriteResult>, health: () => boolean): Store {
   return Object.create(real, {
@@ -104,66 +74,99 @@ function failing(write: (batch: readonly Reading[]) => Promise<WriteResult>, hea
   });
 }
 
-test('while the store itself fails unexpectedly, no row is given up', async () => {
-  let failures = 8;
-  const write = async (batch: readonly Reading[]) => {
-    if (failures-- > 0) throw new StoreError('UNEXPECTED', 'what is this');
-    return real.readings.write(batch);
-  };
-  const store = failing(write, () => false);
-  const committer = new Committer(store, logger, new AbortController().signal);
-  const result = await committer.commit(readings([1, 2]));
-  assert.deepEqual([result.stored, result.rejected.size], [2, 0]);
-  assert.equal(committer.failing, null);
-});
+// Most of their time is retries.
+describe('failures', { concurrency: true }, () => {
+  for (const [which, fault] of Object.entries(FAULTS)) {
+    test(`exactly the bad rows ${which} of a batch are isolated, and all others are stored`, async () => {
+      const batches = fc.array(fc.constantFrom(-1, 1, 2, 3), { minLength: 1, maxLength: 40 });
+      await fc.assert(
+        fc.asyncProperty(batches, async (values) => {
+          const batch = readings(values);
+          const committer = new Committer(picky(fault), logger, new AbortController().signal);
+          const { stored, duplicate, rejected } = await committer.commit(batch);
+          const bad = [...values.keys()].filter((index) => values[index] === -1);
+          assert.deepEqual(
+            [...rejected.keys()].toSorted((a, b) => a - b),
+            bad,
+          );
+          assert.equal(stored + duplicate + rejected.size, batch.length);
+          let found = 0;
+          const query = {
+            device: 'd',
+            metric: 'm',
+            from: batch[0]!.time,
+            to: batch[0]!.time + batch.length,
+            limit: 1000,
+          };
+          for await (const _ of real.readings.range(query)) found++;
+          assert.equal(found, batch.length - bad.length);
+        }),
+        { numRuns: 6 },
+      );
+    });
+  }
 
-test('a store that reports itself healthy but fails on every row is retried after a bounded number of rows', async () => {
-  let ill = true;
-  const write = async (batch: readonly Reading[]) => {
-    if (ill) throw new StoreError('UNEXPECTED', 'what is this');
-    return real.readings.write(batch);
-  };
-  const store = failing(write, () => true);
-  const committer = new Committer(store, logger, new AbortController().signal);
-  const committed = committer.commit(readings(new Array<number>(1500).fill(1)));
-  while (committer.failing === null) await sleep(10);
-  assert.equal(committer.failing, 'what is this');
-  ill = false;
-  const { stored, rejected } = await committed;
-  assert.deepEqual([stored, rejected.size], [500, 1000]);
-});
+  test('while the store itself fails unexpectedly, no row is given up', async () => {
+    let failures = 8;
+    const write = async (batch: readonly Reading[]) => {
+      if (failures-- > 0) throw new StoreError('UNEXPECTED', 'what is this');
+      return real.readings.write(batch);
+    };
+    const store = failing(write, () => false);
+    const committer = new Committer(store, logger, new AbortController().signal);
+    const result = await committer.commit(readings([1, 2]));
+    assert.deepEqual([result.stored, result.rejected.size], [2, 0]);
+    assert.equal(committer.failing, null);
+  });
 
-test('a store that fails unexpectedly for longer than the caller waits counts as unavailable', async () => {
-  const write = async () => {
-    throw new StoreError('UNEXPECTED', 'what is this');
-  };
-  const store = failing(write, () => false);
-  const committer = new Committer(store, logger, new AbortController().signal);
-  await assert.rejects(committer.commit(readings([1, 2]), 50), StoreUnavailable);
-});
+  test('a store that reports itself healthy but fails on every row is retried after a bounded number of rows', async () => {
+    let ill = true;
+    const write = async (batch: readonly Reading[]) => {
+      if (ill) throw new StoreError('UNEXPECTED', 'what is this');
+      return real.readings.write(batch);
+    };
+    const store = failing(write, () => true);
+    const committer = new Committer(store, logger, new AbortController().signal);
+    const committed = committer.commit(readings(new Array<number>(1500).fill(1)));
+    while (committer.failing === null) await sleep(10);
+    assert.equal(committer.failing, 'what is this');
+    ill = false;
+    const { stored, rejected } = await committed;
+    assert.deepEqual([stored, rejected.size], [500, 1000]);
+  });
 
-test('an unavailable store is retried, and its failure is shown meanwhile', async () => {
-  let failures = 3;
-  const seen: (string | null)[] = [];
-  const away = Object.create(real, {
-    readings: {
-      value: {
-        write: async (batch: readonly Reading[]) => {
-          seen.push(committer.failing);
-          if (failures-- > 0) throw new StoreError('UNAVAILABLE', 'away');
-          return real.readings.write(batch);
+  test('a store that fails unexpectedly for longer than the caller waits counts as unavailable', async () => {
+    const write = async () => {
+      throw new StoreError('UNEXPECTED', 'what is this');
+    };
+    const store = failing(write, () => false);
+    const committer = new Committer(store, logger, new AbortController().signal);
+    await assert.rejects(committer.commit(readings([1, 2]), 50), StoreUnavailable);
+  });
+
+  test('an unavailable store is retried, and its failure is shown meanwhile', async () => {
+    let failures = 3;
+    const seen: (string | null)[] = [];
+    const away = Object.create(real, {
+      readings: {
+        value: {
+          write: async (batch: readonly Reading[]) => {
+            seen.push(committer.failing);
+            if (failures-- > 0) throw new StoreError('UNAVAILABLE', 'away');
+            return real.readings.write(batch);
+          },
         },
       },
-    },
-  }) as Store;
-  const committer: Committer = new Committer(away, logger, new AbortController().signal);
-  assert.deepEqual(await committer.commit(readings([1, 2])), {
-    stored: 2,
-    duplicate: 0,
-    rejected: new Map(),
+    }) as Store;
+    const committer: Committer = new Committer(away, logger, new AbortController().signal);
+    assert.deepEqual(await committer.commit(readings([1, 2])), {
+      stored: 2,
+      duplicate: 0,
+      rejected: new Map(),
+    });
+    assert.deepEqual(seen, [null, 'away', 'away', 'away']);
+    assert.equal(committer.failing, null);
   });
-  assert.deepEqual(seen, [null, 'away', 'away', 'away']);
-  assert.equal(committer.failing, null);
 });
 
 test('waiting for a store ends when its signal is aborted', async () => {

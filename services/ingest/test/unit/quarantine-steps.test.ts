@@ -30,7 +30,7 @@ interface Bench {
 }
 
 /** Quarantine and pipeline over a real store whose writes can be held up, and the routes in question over HTTP. */
-async function setUp(context: TestContext): Promise<Bench> {
+async function setUp(context: TestContext, patienceMs = 4000): Promise<Bench> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-steps-'));
   const logger = createLogger('ingest', 'silent');
   const real = await openStore(`sqlite:${join(directory, 'store.db')}?synchronous=normal`);
@@ -58,7 +58,7 @@ async function setUp(context: TestContext): Promise<Bench> {
     onBroken: (error) => assert.fail(String(error)),
   });
   const app = express();
-  app.use(stepRoutes({ pipeline, quarantine, router, instance: 'i' }), problemHandler(logger));
+  app.use(stepRoutes({ pipeline, quarantine, router, instance: 'i', patienceMs }), problemHandler(logger));
   const server = await listen(app, '127.0.0.1', 0, 'the test');
   context.after(async () => {
     bench.hold = async () => {};
@@ -84,9 +84,14 @@ async function setUp(context: TestContext): Promise<Bench> {
       const sums = { tried: 0, removed: 0, stored: 0, duplicate: 0, requests: 0 };
       let cursor = begin;
       do {
-        const { status, body }: Awaited<ReturnType<Bench['post']>> = await post(
-          cursor === null ? path : `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`,
-        );
+        const next = cursor === null ? path : `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
+        let answer = await post(next);
+        // Messages of the step before are still on their way to the store, as on a busy machine.
+        while (answer.status === 503 && sums.requests++ < 200) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          answer = await post(next);
+        }
+        const { status, body } = answer;
         assert.equal(status, 200, JSON.stringify(body));
         for (const key of ['tried', 'removed', 'stored', 'duplicate'] as const) sums[key] += body[key];
         assert.ok(sums.requests++ < 200, 'the walk does not end');
@@ -158,7 +163,7 @@ test('messages that the store rejects again stay with the new reason, and the pa
 });
 
 test('a store that does not answer costs bounded memory and time, and nothing is lost', async (context) => {
-  const bench = await setUp(context);
+  const bench = await setUp(context, 500);
   const { quarantine } = bench;
   // JSON of 1 MiB each, in one reading.
   const large = (n: number) => `{"t":${1_795_000_000 + n},"v":${n}}${' '.repeat(MIB)}`;
@@ -174,7 +179,7 @@ test('a store that does not answer costs bounded memory and time, and nothing is
   assert.equal(status, 200);
   assert.deepEqual([body.tried, body.removed], [0, 0]);
   assert.notEqual(body.next, null);
-  assert.ok(performance.now() - started < 15_000);
+  assert.ok(performance.now() - started < 4000);
   assert.ok(held <= 4, `${held} MiB were on their way at once`);
   // A second one would take the same memory again.
   const busy = await bench.post(`/quarantine/replay?cursor=${body.next}`);

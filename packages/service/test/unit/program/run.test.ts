@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 
 /** The source of a program whose `start` is the given code. It has one second to stop. */
 function program(start: string): string {
@@ -43,23 +43,26 @@ test('a program whose stop succeeds ends at once', async (context) => {
   assert.ok(ms < 1000, `${ms} ms`);
 });
 
-for (const [what, start] of [
-  ['whose stop hangs', `${HANDLE} return { stop: () => new Promise(() => {}) };`],
-  ['that leaves a handle open', `${HANDLE} return { stop: async () => {} };`],
-  ['that receives SIGTERM while its start hangs', `${HANDLE} await new Promise(() => {});`],
-] as const) {
-  test(`a program ${what} ends at its deadline, and reports it`, async (context) => {
-    const { code, log } = await stopped(context, start);
+// Each program takes a second to end.
+describe('the deadline of a stop', { concurrency: true }, () => {
+  for (const [what, start] of [
+    ['whose stop hangs', `${HANDLE} return { stop: () => new Promise(() => {}) };`],
+    ['that leaves a handle open', `${HANDLE} return { stop: async () => {} };`],
+    ['that receives SIGTERM while its start hangs', `${HANDLE} await new Promise(() => {});`],
+  ] as const) {
+    test(`a program ${what} ends at its deadline, and reports it`, async (context) => {
+      const { code, log } = await stopped(context, start);
+      assert.equal(code, 1);
+      assert.match(log, LATE);
+    });
+  }
+
+  test('a program that failed by itself has the same deadline', async (context) => {
+    const start = `${HANDLE} return { stop: () => new Promise(() => {}), failed: Promise.reject(new Error('no')) };`;
+    const { code, log } = await stopped(context, start, false);
     assert.equal(code, 1);
     assert.match(log, LATE);
   });
-}
-
-test('a program that failed by itself has the same deadline', async (context) => {
-  const start = `${HANDLE} return { stop: () => new Promise(() => {}), failed: Promise.reject(new Error('no')) };`;
-  const { code, log } = await stopped(context, start, false);
-  assert.equal(code, 1);
-  assert.match(log, LATE);
 });
 
 /** A command whose work is the given code. */
