@@ -11,8 +11,9 @@ import {
   stagesOf,
 } from '../src/benches/operation-costs.ts';
 import { HttpClient } from '../src/drivers/http-client.ts';
-import { loadRaw, problemsOf, RecordDriver } from '../src/drivers/record-driver.ts';
+import { problemsOf, RecordDriver } from '../src/drivers/record-driver.ts';
 import { appTarget, rawTarget } from '../src/drivers/record-target.ts';
+import { loadRaw } from '../src/loading/load-records.ts';
 import { readWorkload } from '../src/profiles/records-profile.ts';
 import { textTable } from '../src/results/table.ts';
 import { checkStore, provideStore } from '../src/targets/targets.ts';

@@ -1,11 +1,4 @@
-import type { Store } from '@tidegauge/storage';
-import {
-  initialRecords,
-  isIntact,
-  operations,
-  type RecordOperation,
-  type RecordWorkload,
-} from '@tidegauge/workload';
+import { isIntact, operations, type RecordOperation, type RecordWorkload } from '@tidegauge/workload';
 import type { Outcome } from '../operations/outcome.ts';
 import type { RecordTarget } from './record-target.ts';
 
@@ -142,26 +135,4 @@ export function problemsOf({ outcomes, damaged }: RecordBlock): string[] {
   }
   if (damaged > 0) problems.push(`${damaged} reads gave other values than were written`);
   return problems;
-}
-
-const LOADERS = 16;
-
-/** Creates a table and fills it with the initial records of a workload. */
-export async function loadRaw(
-  { records }: Store,
-  table: string,
-  workload: RecordWorkload,
-  seed: number,
-): Promise<void> {
-  const { insertStart, insertCount, fieldCount } = workload;
-  const recordOf = initialRecords(workload, seed);
-  await records.createTable(table, fieldCount);
-  let next = insertStart;
-  const work = async (): Promise<void> => {
-    while (next < insertStart + insertCount) {
-      const { key, values } = recordOf(next++);
-      await records.insert(table, key, values);
-    }
-  };
-  await Promise.all(Array.from({ length: LOADERS }, work));
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRetryable } from '@tidegauge/storage';
 import type { HttpAnswer } from '../drivers/http-client.ts';
-import { outcomeOf } from '../operations/outcome.ts';
+import { type Outcome, outcomeOf } from '../operations/outcome.ts';
 import { Progress } from './progress.ts';
 
 /**
@@ -18,7 +19,29 @@ export interface Items {
   readonly count: number;
   readonly isThere: (number: number) => Promise<boolean>;
   readonly insert: (number: number) => Promise<void>;
+  /** Inserts many items at once. Without it, they are inserted one by one. */
+  readonly bulk?: Bulk;
 }
+
+export interface Bulk {
+  /** Items in one call: a whole number from 1 to `MAX_BATCH`, so that their size is bounded. */
+  readonly batch: number;
+  readonly isEmpty: () => Promise<boolean>;
+  /** Inserts items that do not exist. An item that exists is no error. */
+  readonly insert: (numbers: readonly number[]) => Promise<void>;
+}
+
+/** The largest `batch`. */
+export const MAX_BATCH = 500;
+/** Batches that are inserted at the same time. */
+export const BATCHES_AT_ONCE = 4;
+/**
+ * A batch starts when all items that are this far before its end exist. An existing item therefore shows that all items
+ * this far before it exist, whatever the size of the batches was.
+ */
+const WINDOW = BATCHES_AT_ONCE * MAX_BATCH;
+/** Items that are checked at the same time where a load continues. */
+const CHECKS_AT_ONCE = 16;
 
 export interface Loaded {
   /** Items that existed already. */
@@ -30,8 +53,11 @@ export interface Loaded {
 /** The store does not contain what a run reads. */
 export class NotLoadedError extends Error {}
 
-/** Inserts the missing items, `threads` at once, and shows the progress. */
+/**
+ * Inserts the missing items, and shows the progress. Items without `bulk` are inserted one by one, `threads` at once.
+ */
 export async function load(items: Items, threads: number, signal: AbortSignal): Promise<Loaded> {
+  if (items.bulk !== undefined) return loadBatches(items, items.bulk, signal);
   const { name, count, isThere, insert } = items;
   const stretches = Math.ceil(count / STRETCH);
   const first = await firstToLoad(stretches, (stretch) => isThere(stretch * STRETCH));
@@ -62,6 +88,62 @@ export async function load(items: Items, threads: number, signal: AbortSignal): 
     for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
   }
   return { found, inserted: count - found, perSecond: progress.end(count) };
+}
+
+async function loadBatches(items: Items, bulk: Bulk, signal: AbortSignal): Promise<Loaded> {
+  const { name, count, isThere } = items;
+  const [start, checkedTo] = (await bulk.isEmpty()) ? [0, 0] : await partlyLoaded(items);
+  let done = start;
+  let found = start;
+  const progress = new Progress(`loading ${name}`, count, start);
+  const insert = async (from: number, to: number): Promise<void> => {
+    const numbers = Array.from({ length: to - from }, (_, index) => from + index);
+    // Items that exist stay unchanged, also where an insert replaces them.
+    const missing = from < checkedTo ? await missingOf(numbers, isThere) : numbers;
+    found += numbers.length - missing.length;
+    signal.throwIfAborted();
+    if (missing.length > 0) await bulk.insert(missing);
+    done += numbers.length;
+    progress.at(done);
+  };
+  const running: Promise<void>[] = [];
+  try {
+    for (let from = start; from < count; from += bulk.batch) {
+      signal.throwIfAborted();
+      if (running.length === BATCHES_AT_ONCE) await running.shift();
+      const batch = insert(from, Math.min(count, from + bulk.batch));
+      // The loop or the end reports it.
+      batch.catch(() => {});
+      running.push(batch);
+    }
+  } finally {
+    await Promise.allSettled(running);
+  }
+  await Promise.all(running);
+  return { found, inserted: count - found, perSecond: progress.end(count) };
+}
+
+/** All items before the first number exist, and none from the second number on. */
+async function partlyLoaded({ count, isThere }: Items): Promise<readonly [from: number, to: number]> {
+  const last =
+    STRETCH * (await firstToLoad(Math.ceil(count / STRETCH), (stretch) => isThere(stretch * STRETCH)));
+  return [Math.max(0, last - WINDOW), Math.min(count, last + STRETCH + WINDOW)];
+}
+
+async function missingOf(
+  numbers: readonly number[],
+  isThere: (number: number) => Promise<boolean>,
+): Promise<number[]> {
+  const missing = new Set(numbers);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < numbers.length) {
+      const number = numbers[next++]!;
+      if (await isThere(number)) missing.delete(number);
+    }
+  };
+  await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, work));
+  return [...missing];
 }
 
 /** The number of the last batch that was started. All batches before it are complete. 0 if none was started. */
@@ -95,17 +177,41 @@ export async function requireLoaded({ name, count, isThere }: Items): Promise<vo
 /**
  * Sends a request, and retries it up to three times while the store is unavailable.
  *
- * @param fine outcomes that count as success, in addition to OK
+ * @param fine outcomes and HTTP statuses that count as success, in addition to OK
  * @throws {Error} when the request fails; the message explains how to continue
  */
-export async function insist(what: string, send: () => Promise<HttpAnswer>, ...fine: string[]) {
+export async function insist(
+  what: string,
+  send: () => Promise<HttpAnswer>,
+  ...fine: readonly (Outcome | number)[]
+): Promise<HttpAnswer> {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send();
     const outcome = outcomeOf(answer.status);
-    if (outcome === 'OK' || fine.includes(outcome)) return answer;
+    if (outcome === 'OK' || fine.includes(outcome) || fine.includes(answer.status)) return answer;
     const passing = outcome === 'SERVICE_UNAVAILABLE' || outcome === 'TIMEOUT';
     if (!passing || attempt === ATTEMPTS) {
       throw new Error(`${what} failed: ${answer.status} ${answer.body}\nThe same command goes on from here.`);
+    }
+    await sleep(PAUSE_MS * 2 ** attempt);
+  }
+}
+
+/**
+ * Calls a store, and repeats the call up to three times while the store is unavailable. The call must be repeatable.
+ *
+ * @throws {Error} when the call fails; the message explains how to continue
+ */
+export async function insistOnStore<T>(what: string, call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (cause) {
+      if (!isRetryable(cause) || attempt === ATTEMPTS) {
+        throw new Error(`${what} failed: ${(cause as Error).message}\nThe same command goes on from here.`, {
+          cause,
+        });
+      }
     }
     await sleep(PAUSE_MS * 2 ** attempt);
   }

@@ -28,7 +28,16 @@ export function recordBody(values: Values): string {
   return JSON.stringify({ fields: values });
 }
 
+export function recordsBody(records: readonly { readonly key: string; readonly fields: Values }[]): string {
+  return JSON.stringify({ records });
+}
+
 /** Reads the fields of a record from the body of a response. */
 export function recordFields(body: string): Values {
   return (JSON.parse(body) as { readonly fields: Values }).fields;
+}
+
+/** Reads the records from the response of a scan. */
+export function recordsIn(body: string): readonly { readonly key: string; readonly fields: Values }[] {
+  return (JSON.parse(body) as { readonly records: readonly { key: string; fields: Values }[] }).records;
 }

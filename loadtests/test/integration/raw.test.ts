@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { loadRaw, problemsOf, RecordDriver } from '@tidegauge/loadtests/drivers/record-driver';
+import { problemsOf, RecordDriver } from '@tidegauge/loadtests/drivers/record-driver';
 import { rawTarget } from '@tidegauge/loadtests/drivers/record-target';
+import { loadRaw } from '@tidegauge/loadtests/loading/load-records';
 import { openStore } from '@tidegauge/storage';
 import { operations, parseWorkload, type RecordOperation } from '@tidegauge/workload';
 

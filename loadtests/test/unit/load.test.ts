@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Items, load, NotLoadedError, requireLoaded } from '@tidegauge/loadtests/loading/load';
+import {
+  BATCHES_AT_ONCE,
+  type Items,
+  load,
+  MAX_BATCH,
+  NotLoadedError,
+  requireLoaded,
+} from '@tidegauge/loadtests/loading/load';
 import { progressLine } from '@tidegauge/loadtests/loading/progress';
 
 const FOREVER = new AbortController().signal;
@@ -48,6 +55,99 @@ for (const cut of [0, 1, 999, 1000, 1001, 3333]) {
     assert.equal(inserted, items.inserted.length);
   });
 }
+
+/** Items in memory that are inserted in batches of this size, which end in a random order. Inserts replace items. */
+function batchesIn(there: Set<number>, count: number, batch: number, fail = -1) {
+  const inserted: number[] = [];
+  let running = 0;
+  let most = 0;
+  let checks = 0;
+  const items: Items = {
+    ...itemsIn(there, count),
+    name: 'things',
+    count,
+    async isThere(number) {
+      checks += 1;
+      return there.has(number);
+    },
+    insert: () => assert.fail('items are inserted in batches'),
+    bulk: {
+      batch,
+      isEmpty: async () => there.size === 0,
+      async insert(numbers) {
+        running += 1;
+        most = Math.max(most, running);
+        assert.ok(numbers.length <= batch);
+        for (let turns = Math.random() * 5; turns > 0; turns -= 1)
+          await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        for (const number of numbers) {
+          if (number === fail) throw new Error(`${number} failed`);
+          there.add(number);
+          inserted.push(number);
+        }
+      },
+    },
+  };
+  return { items, inserted, checks: () => checks, most: () => most };
+}
+
+for (const batch of [1, 7, MAX_BATCH]) {
+  test(`a load in batches of ${batch} inserts each item once, and a second load inserts none`, async () => {
+    const there = new Set<number>();
+    const first = batchesIn(there, 5300, batch);
+    assert.deepEqual(
+      { ...(await load(first.items, 1, FOREVER)), perSecond: 0 },
+      { found: 0, inserted: 5300, perSecond: 0 },
+    );
+    assert.deepEqual(sorted(first.inserted), numbers(5300));
+    assert.ok(first.most() > 1 && first.most() <= BATCHES_AT_ONCE, `${first.most()} at once`);
+    assert.equal(first.checks(), 0, 'an empty store needs no checks');
+    const second = batchesIn(there, 5300, batch);
+    const { found, inserted } = await load(second.items, 1, FOREVER);
+    assert.deepEqual([found, inserted, second.inserted], [5300, 0, []]);
+  });
+}
+
+test('a load in batches continues after interruptions, whatever the sizes of the batches were', async () => {
+  for (let round = 0; round < 40; round += 1) {
+    const there = new Set<number>();
+    const count = 1 + Math.floor(Math.random() * 12_000);
+    const size = () => 1 + Math.floor(Math.random() ** 2 * MAX_BATCH);
+    for (let interruption = 0; interruption < 3; interruption += 1) {
+      const cut = Math.floor(Math.random() * count);
+      const { items, inserted } = batchesIn(there, count, size(), cut);
+      const before = new Set(there);
+      await load(items, 1, FOREVER).catch((error: Error) => assert.equal(error.message, `${cut} failed`));
+      assert.ok(!inserted.some((number) => before.has(number)), 'an item that exists stays unchanged');
+    }
+    const before = there.size;
+    const { items, inserted } = batchesIn(there, count, size());
+    const loaded = await load(items, 1, FOREVER);
+    assert.deepEqual(sorted(there), numbers(count));
+    assert.deepEqual([loaded.found, inserted.length], [before, count - before]);
+  }
+});
+
+test('a load in batches continues what was loaded one by one', async () => {
+  const there = new Set<number>();
+  await assert.rejects(load(itemsIn(there, 9000, 3333), 16, FOREVER));
+  await assert.rejects(load(batchesIn(there, 9000, 100, 6000).items, 1, FOREVER));
+  await load(batchesIn(there, 9000, 100).items, 1, FOREVER);
+  assert.deepEqual(sorted(there), numbers(9000));
+});
+
+test('a load in batches stops when it is aborted', async () => {
+  const stopping = new AbortController();
+  const { items, inserted } = batchesIn(new Set(), 50_000, 10);
+  const { bulk } = items;
+  const insert = async (some: readonly number[]) => {
+    await bulk!.insert(some);
+    if (inserted.length >= 500) stopping.abort(new Error('interrupted'));
+  };
+  await assert.rejects(load({ ...items, bulk: { ...bulk!, insert } }, 1, stopping.signal), /interrupted/);
+  assert.ok(inserted.length < 600);
+});
 
 test('a load stops when it is aborted', async () => {
   const stopping = new AbortController();
