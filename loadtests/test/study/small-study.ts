@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { loadRaw, RecordDriver } from '@tidegauge/loadtests/drivers/record-driver';
+import { RecordDriver } from '@tidegauge/loadtests/drivers/record-driver';
 import { rawTarget } from '@tidegauge/loadtests/drivers/record-target';
+import { loadRaw } from '@tidegauge/loadtests/loading/load-records';
 import type {
   Combination,
   Deployment,

@@ -54,7 +54,7 @@ export const API_SCHEMA = defineConfig({
   bodyLimit: {
     kind: bytes(1024, 64 * 2 ** 20),
     default: '1MiB',
-    help: 'Largest body of POST /v1/readings, and of a record.',
+    help: 'Largest body of POST /v1/readings, and of records.',
   },
   ingestTimeout: {
     kind: duration(0.1, 300),

@@ -1,5 +1,6 @@
 import { Problem } from '@tidegauge/service';
 import {
+  MAX_INSERT_LENGTH,
   type RecordFields,
   type RecordStore,
   type Store,
@@ -35,6 +36,13 @@ export function recordHandlers(store: Store, lane: RecordLane, answers: Answers)
         sizeOf: sizeOfRecord,
         toDocument: (each) => each,
       });
+    },
+    insertRecords: async (call, response) => {
+      const table = tableOf(call.params);
+      const { records: some } = call.body as { records: readonly YcsbRecord[] };
+      demandShort(some);
+      await records.insertMany(table, some);
+      response.status(204).end();
     },
     createRecordTable: async (call, response) => {
       const { fieldCount } = call.body as { fieldCount: number };
@@ -124,6 +132,18 @@ function recordOf(params: Call['params']): readonly [table: string, key: string]
 
 function fieldsOf({ body }: Call): RecordFields {
   return (body as { fields: RecordFields }).fields;
+}
+
+/** `BODY_LIMIT` can be higher than what a store inserts at once. */
+function demandShort(records: readonly YcsbRecord[]): void {
+  let length = 0;
+  for (const { key, fields } of records) {
+    length += key.length;
+    for (const value of Object.values(fields)) length += value.length;
+  }
+  if (records.length === 1 || length <= MAX_INSERT_LENGTH) return;
+  const detail = `The records have ${length} characters: at most ${MAX_INSERT_LENGTH} are accepted. Send fewer.`;
+  throw new Problem(413, 'Body too large', detail);
 }
 
 function missingRecord(table: string, key: string): never {

@@ -110,12 +110,81 @@ test('a body beyond the limit is refused, and reading records needs no body budg
   assert.deepEqual([...new Set(reads.map(({ status }) => status))], [404]);
 });
 
+test('many records are inserted with one request, and inserting them again changes nothing', async (t) => {
+  const api = await startApi(t, { config: { bodyLimit: 2 ** 20 } });
+  await api.call('PUT', TABLE, { body: { fieldCount: 3 } });
+  const records = Array.from({ length: 1000 }, (_, index) => ({
+    key: keyName(index),
+    fields: { field0: `Größe ${index} 📏 "\\`, field2: '' },
+  }));
+  const answer = await api.call('POST', TABLE, { body: { records } });
+  assert.equal(answer.status, 204, JSON.stringify(answer.body));
+  for (const record of [records[0]!, records[499]!, records[999]!])
+    assert.deepEqual((await api.call('GET', `${TABLE}/${record.key}`)).body, record);
+  assert.equal((await api.store.records.scan('usertable', '', 2000, null)).length, 1000);
+  const others = [
+    { key: records[7]!.key, fields: { field0: 'second' } },
+    { key: 'a/b %', fields: { field1: 'new' } },
+  ];
+  assert.equal((await api.call('POST', TABLE, { body: { records: others } })).status, 204);
+  assert.deepEqual((await api.call('GET', `${TABLE}/${records[7]!.key}`)).body, records[7]);
+  assert.deepEqual((await api.store.records.read('usertable', 'a/b %', null))?.field1, 'new');
+});
+
+test('a batch with an invalid record is refused, and none of its records is stored', async (t) => {
+  const api = await withTable(t);
+  const fine = { key: 'fine', fields: { field0: 'a' } };
+  const wrong: [record: unknown, status: number, where: string][] = [
+    [{ key: '', fields: { field0: 'a' } }, 400, '/body/records/1/key'],
+    [{ key: 'k\0', fields: { field0: 'a' } }, 400, '/body/records/1/key'],
+    [{ key: 'k'.repeat(201), fields: { field0: 'a' } }, 400, '/body/records/1/key'],
+    [{ fields: { field0: 'a' } }, 400, '/body/records/1/key'],
+    [{ key: 'k', fields: {} }, 400, '/body/records/1/fields'],
+    [{ key: 'k', fields: { field0: 7 } }, 400, '/body/records/1/fields/field0'],
+    [{ key: 'k', fields: { colour: 'red' } }, 400, '/body/records/1/fields'],
+    [{ key: 'k', fields: { field0: 'a' }, ttl: 1 }, 400, '/body/records/1/ttl'],
+    [{ key: 'k', fields: { field0: '\ud800' } }, 422, '1 of 2 records: field0 contains half'],
+    [{ key: 'k', fields: { field9: 'a' } }, 422, 'usertable or one of its fields does not exist'],
+  ];
+  for (const [record, status, where] of wrong) {
+    const { body, ...answer } = await api.call('POST', TABLE, { body: { records: [fine, record] } });
+    assert.equal(answer.status, status, `${where}: ${JSON.stringify(body)}`);
+    assert.ok(body.detail.includes(where), `${where}: ${body.detail}`);
+  }
+  for (const records of [[], Array.from({ length: 1001 }, () => fine)]) {
+    const answer = await api.call('POST', TABLE, { body: { records } });
+    assert.equal(answer.status, 400);
+    assert.equal(answer.body.errors[0].path, '/body/records');
+  }
+  assert.equal((await api.call('GET', `${TABLE}/fine`)).status, 404);
+  const nowhere = await api.call('POST', '/v1/records/nowhere', { body: { records: [fine] } });
+  assert.equal(nowhere.status, 404);
+});
+
+test('a batch beyond the limits of a body or of a store is refused with 413', async (t) => {
+  const small = await startApi(t, { config: { bodyLimit: 2048 } });
+  await small.call('PUT', TABLE, { body: { fieldCount: 1 } });
+  const two = (length: number) => ['a', 'b'].map((key) => ({ key, fields: { field0: 'x'.repeat(length) } }));
+  assert.equal((await small.call('POST', TABLE, { body: { records: two(1024) } })).status, 413);
+  assert.equal((await small.call('POST', TABLE, { body: { records: two(100) } })).status, 204);
+  const large = await startApi(t, { config: { bodyLimit: 64 * 2 ** 20 } });
+  await large.call('PUT', TABLE, { body: { fieldCount: 1 } });
+  const field0 = 'x'.repeat(2 ** 20);
+  const many = Array.from({ length: 17 }, (_, index) => ({ key: `k${index}`, fields: { field0 } }));
+  const answer = await large.call('POST', TABLE, { body: { records: many } });
+  assert.equal(answer.status, 413);
+  assert.match(answer.body.detail, /17825833 characters: at most 16777216 are accepted/);
+  assert.equal((await large.call('POST', TABLE, { body: { records: many.slice(1) } })).status, 413);
+  assert.equal((await large.call('POST', TABLE, { body: { records: many.slice(2) } })).status, 204);
+});
+
 test('beyond loopback, writing a record needs the token and reading does not', async (t) => {
   const token = 'a-long-and-random-token';
   const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: token } });
   for (const [method, path] of [
     ['PUT', TABLE],
     ['DELETE', TABLE],
+    ['POST', TABLE],
     ['PUT', `${TABLE}/k`],
     ['PATCH', `${TABLE}/k`],
     ['DELETE', `${TABLE}/k`],
@@ -152,6 +221,7 @@ test('a table of another program cannot be used or dropped', async (t) => {
     ['DELETE', '/v1/records/orders'],
     ['PUT', '/v1/records/orders', { fieldCount: 1 }],
     ['GET', '/v1/records/orders'],
+    ['POST', '/v1/records/orders', { records: [{ key: '1', ...fields }] }],
     ['GET', '/v1/records/orders/1'],
     ['PUT', '/v1/records/orders/1', fields],
     ['PATCH', '/v1/records/orders/1', fields],
