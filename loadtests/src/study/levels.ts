@@ -26,11 +26,15 @@ export function schemeOf(store: Level): string {
   return isStoreUrl(text) ? parseUrl(text).scheme : text;
 }
 
-/** Options that set the consistency level, by scheme. */
 const CONSISTENCY_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   cassandra: ['read', 'write'],
   mongodb: ['w'],
 };
+
+/** Options of a STORE URL that the factor `consistency` sets. Empty if the store has no consistency levels. */
+export function consistencyOptions(scheme: string): readonly string[] {
+  return CONSISTENCY_OPTIONS[scheme] ?? [];
+}
 
 /** Stores whose replication factor is an option of the URL. In others, such as HBase, the deployment sets it. */
 const RF_IN_URL: readonly string[] = ['cassandra', 'citus'];
@@ -49,7 +53,7 @@ export function storeOptions(scheme: string, levels: Combination): Readonly<Reco
   }
   if (RF_IN_URL.includes(scheme) && levels.rf !== undefined) options.rf = String(levels.rf);
   if (levels.consistency !== undefined && levels.consistency !== UNSET) {
-    for (const option of CONSISTENCY_OPTIONS[scheme] ?? []) options[option] = String(levels.consistency);
+    for (const option of consistencyOptions(scheme)) options[option] = String(levels.consistency);
   }
   return options;
 }

@@ -191,6 +191,7 @@ function parseStore(level: Level): Level {
       : fail(`there is no store ${level}${didYouMean(level, STORE_NAMES)}`);
   }
   const { scheme, password } = parseUrl(level);
+  if (scheme === 'null') return fail('the null store keeps no records');
   if (!STORE_SCHEMES.includes(scheme)) {
     return fail(`there is no store ${scheme}:${didYouMean(scheme, STORE_SCHEMES)}`);
   }

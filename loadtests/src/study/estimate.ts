@@ -1,0 +1,188 @@
+import { allLevels, schemeOf, workloadOf } from './levels.ts';
+import type {
+  Combination,
+  DeploymentPlan,
+  Driver,
+  LoadDocument,
+  Plan,
+  RunDocument,
+  SeriesPlan,
+  Study,
+} from './model.ts';
+
+/** What earlier results measured. */
+export interface History {
+  readonly runs: readonly Pick<RunDocument, 'factors' | 'seconds' | 'operations'>[];
+  /** Loads of tables, with the levels of all factors of their series. */
+  readonly loads?: readonly (Pick<LoadDocument, 'records' | 'seconds' | 'how'> & {
+    readonly factors: Combination;
+  })[];
+}
+
+/** The expected time and disk of a plan. */
+export interface Estimate {
+  readonly seconds: number;
+  /** Bytes of the archive, and of the largest store while it is deployed. */
+  readonly bytes: number;
+  readonly archiveBytes: number;
+  readonly storeBytes: number;
+  /** By the id of the deployment. */
+  readonly deployments: ReadonlyMap<string, number>;
+  /** Share of the runs whose time is from earlier results of the same levels, 0 to 1. */
+  readonly measured: number;
+}
+
+/** Rates without earlier results, measured on two slow cores: orders of magnitude. */
+interface Rates {
+  /** Start and stop of a deployment. */
+  readonly startSeconds: number;
+  readonly secondsPerNode: number;
+  /** Operations per second of one thread, directly. */
+  readonly operations: number;
+  readonly loadedPerSecond: number;
+}
+
+const RATES: Readonly<Record<string, Rates>> = {
+  sqlite: { startSeconds: 2, secondsPerNode: 0, operations: 3000, loadedPerSecond: 30_000 },
+  json: { startSeconds: 2, secondsPerNode: 0, operations: 2000, loadedPerSecond: 20_000 },
+  postgres: { startSeconds: 5, secondsPerNode: 3, operations: 700, loadedPerSecond: 20_000 },
+  mariadb: { startSeconds: 10, secondsPerNode: 5, operations: 600, loadedPerSecond: 15_000 },
+  mongodb: { startSeconds: 10, secondsPerNode: 5, operations: 600, loadedPerSecond: 10_000 },
+};
+const OTHER: Rates = { startSeconds: 30, secondsPerNode: 40, operations: 400, loadedPerSecond: 10_000 };
+
+/** Time per operation of the drivers as a multiple of the direct one. */
+const DRIVER_COST: Readonly<Record<Driver, number>> = { raw: 1, app: 2, k6: 3 };
+/** Threads beyond this number do not raise the rate of two cores. */
+const USEFUL_THREADS = 4;
+/** Between trials: starting, checking and archiving a run. */
+const SECONDS_PER_RUN = 1;
+/** Starting the drivers of a series, and its API. */
+const SECONDS_PER_SERIES = 4;
+/** Compressed bytes of an operation in the archive. */
+const BYTES_PER_OPERATION = 9;
+/** A read-modify-write has three rows. */
+const ROWS_PER_READ_MODIFY_WRITE = 3;
+const BYTES_PER_RUN = 8192;
+/** A store's bytes as a multiple of its fields: keys, indexes, logs and versions. */
+const STORE_FACTOR = 2.5;
+
+/** Estimates time and disk from earlier runs of the same levels, and else from typical rates. */
+export function estimate(plan: Plan, history: History = { runs: [] }): Estimate {
+  const { study } = plan;
+  const known = new Known(history);
+  const deployments = new Map<string, number>();
+  let archiveBytes = 0;
+  let storeBytes = 0;
+  let runs = 0;
+  let measured = 0;
+  for (const deployment of plan.deployments) {
+    const { startSeconds, secondsPerNode } = ratesOf(study, deployment);
+    const { nodes } = allLevels(study, deployment.hard);
+    let seconds = startSeconds + secondsPerNode * Number(nodes);
+    let largest = 0;
+    for (const series of deployment.series) {
+      const cost = costOf(study, deployment, series, known);
+      seconds += cost.seconds;
+      archiveBytes += cost.archiveBytes;
+      largest = Math.max(largest, cost.storeBytes);
+      runs += series.drivers.length * series.trials;
+      measured += cost.measured;
+    }
+    storeBytes = Math.max(storeBytes, largest);
+    deployments.set(deployment.id, seconds);
+  }
+  return {
+    seconds: [...deployments.values()].reduce((sum, seconds) => sum + seconds, 0),
+    bytes: Math.ceil(archiveBytes + storeBytes),
+    archiveBytes: Math.ceil(archiveBytes),
+    storeBytes: Math.ceil(storeBytes),
+    deployments,
+    measured: runs === 0 ? 0 : measured / runs,
+  };
+}
+
+interface Cost {
+  readonly seconds: number;
+  readonly archiveBytes: number;
+  readonly storeBytes: number;
+  /** Runs whose time is from earlier results. */
+  readonly measured: number;
+}
+
+function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, known: Known): Cost {
+  const levels = allLevels(study, deployment.hard, series.easy);
+  const { mix } = workloadOf(study, levels);
+  const rates = ratesOf(study, deployment);
+  const { trials, drivers, state } = series;
+  const operations = Number(levels.operations);
+  let seconds = SECONDS_PER_SERIES;
+  let measured = 0;
+  for (const driver of drivers) {
+    const factors = { ...levels, driver };
+    const rate = known.rateOf(factors);
+    if (rate !== null) measured += trials;
+    seconds += trials * (operations / (rate ?? typicalRate(levels, driver, rates)) + SECONDS_PER_RUN);
+    const loads = state === 'reuse' ? 1 : trials;
+    const loaded = known.loadRateOf(factors) ?? rates.loadedPerSecond;
+    seconds += (loads * Number(levels.records)) / loaded;
+  }
+  const rows = 1 + (ROWS_PER_READ_MODIFY_WRITE - 1) * mix.readModifyWrite;
+  const inserted = mix.insert * operations * (state === 'reuse' ? trials : 1);
+  const record = Number(levels.fields) * Number(levels.length);
+  const copies = Number(levels.rf) * (state === 'restore' ? 2 : 1);
+  return {
+    seconds,
+    archiveBytes: drivers.length * trials * (operations * rows * BYTES_PER_OPERATION + BYTES_PER_RUN),
+    storeBytes: drivers.length * (Number(levels.records) + inserted) * record * copies * STORE_FACTOR,
+    measured,
+  };
+}
+
+function typicalRate({ threads, target }: Combination, driver: Driver, { operations }: Rates): number {
+  const possible = (operations / DRIVER_COST[driver]) * Math.min(Number(threads), USEFUL_THREADS);
+  return Number(target) > 0 ? Math.min(possible, Number(target)) : possible;
+}
+
+function ratesOf(study: Study, { hard }: DeploymentPlan): Rates {
+  return RATES[schemeOf(allLevels(study, hard).store!)] ?? OTHER;
+}
+
+/** Rates of earlier results, by the levels of all factors except counts: a quick run predicts a full one. */
+class Known {
+  readonly #runs = new Map<string, { seconds: number; count: number }>();
+  readonly #loads = new Map<string, { seconds: number; count: number }>();
+
+  constructor({ runs, loads = [] }: History) {
+    for (const { factors, seconds, operations } of runs) add(this.#runs, factors, seconds, operations);
+    for (const { factors, seconds, records } of loads) add(this.#loads, factors, seconds, records);
+  }
+
+  /** Operations per second. */
+  rateOf(factors: Combination): number | null {
+    return rate(this.#runs.get(keyOf(factors)));
+  }
+
+  /** Records per second. */
+  loadRateOf(factors: Combination): number | null {
+    return rate(this.#loads.get(keyOf(factors)));
+  }
+}
+
+function add(
+  sums: Map<string, { seconds: number; count: number }>,
+  factors: Combination,
+  seconds: number,
+  count: number,
+): void {
+  const sum = sums.get(keyOf(factors)) ?? { seconds: 0, count: 0 };
+  sums.set(keyOf(factors), { seconds: sum.seconds + seconds, count: sum.count + count });
+}
+
+function rate(sum: { seconds: number; count: number } | undefined): number | null {
+  return sum === undefined || sum.seconds <= 0 || sum.count <= 0 ? null : sum.count / sum.seconds;
+}
+
+function keyOf({ records: _records, operations: _operations, ...factors }: Combination): string {
+  return JSON.stringify(Object.entries(factors).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

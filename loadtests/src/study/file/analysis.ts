@@ -1,0 +1,103 @@
+import { didYouMean } from '@tidegauge/text';
+import type { RecordOperationType, RecordWorkload } from '@tidegauge/workload';
+import type { AnalysisPlan, Study } from '../model.ts';
+import type { AnalysisFile } from './study-file.ts';
+import type { Mistake } from './yaml-file.ts';
+
+/** Metrics that are not latencies. */
+const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy'];
+const STATISTIC = /^(mean|median|sd|min|max|p\d{2,4})$/;
+const OPERATION_NAMES: Readonly<Record<RecordOperationType, string>> = {
+  read: 'read',
+  update: 'update',
+  insert: 'insert',
+  scan: 'scan',
+  readModifyWrite: 'read-modify-write',
+};
+
+interface Content extends Pick<Study, 'hard' | 'easy' | 'fixed'> {
+  readonly workloads: readonly RecordWorkload[];
+}
+
+/**
+ * What is analysed. By default: throughput and mean latencies, with the hard factors as groups, apart for the levels of
+ * all others.
+ */
+export function analysisOf(
+  file: AnalysisFile,
+  content: Content,
+): { readonly plan: AnalysisPlan; readonly mistakes: readonly Mistake[] } {
+  const mistakes: Mistake[] = [];
+  const operations = operationsOf(content.workloads);
+  const metrics = listOf(file.metrics) ?? ['throughput', ...operations.map((name) => `${name}.mean`)];
+  for (const [index, name] of metrics.entries()) {
+    const problem = metricProblem(name, operations);
+    if (problem !== null) mistakes.push({ path: placeOf('metrics', file.metrics, index), message: problem });
+  }
+  const varied = variedFactors(content);
+  const groups = listOf(file.groups) ?? defaultGroups(content, listOf(file.per) ?? []);
+  const per = listOf(file.per) ?? varied.filter((name) => !groups.includes(name));
+  const known = [...Object.keys(content.hard), ...Object.keys(content.easy), ...Object.keys(content.fixed)];
+  for (const key of ['per', 'groups'] as const) {
+    for (const [index, name] of (listOf(file[key]) ?? []).entries()) {
+      const path = placeOf(key, file[key], index);
+      if (!known.includes(name)) {
+        mistakes.push({ path, message: `the study has no factor ${name}${didYouMean(name, known)}` });
+      } else if (key === 'groups' && per.includes(name)) {
+        mistakes.push({ path, message: `${name} is in per too: remove one of them` });
+      }
+    }
+  }
+  if (groups.length === 0)
+    mistakes.push({ path: ['analyse', 'groups'], message: 'name at least one factor' });
+  return { plan: { metrics, per, groups, alpha: file.alpha ?? 0.05, margin: file.margin ?? 0.05 }, mistakes };
+}
+
+/** Operations that the workloads do, as metrics name them. */
+function operationsOf(workloads: readonly RecordWorkload[]): readonly string[] {
+  const done = (Object.keys(OPERATION_NAMES) as RecordOperationType[]).filter((type) =>
+    workloads.some(({ mix }) => mix[type] > 0),
+  );
+  return done.map((type) => OPERATION_NAMES[type]);
+}
+
+function metricProblem(name: string, operations: readonly string[]): string | null {
+  if (PLAIN.includes(name)) return null;
+  const dot = name.lastIndexOf('.');
+  if (dot === -1) {
+    const known = [...PLAIN, ...operations.map((operation) => `${operation}.mean`)];
+    return `${name} is not a metric${didYouMean(name, known) || `: there are ${known.join(', ')}, …`}`;
+  }
+  const operation = name.slice(0, dot);
+  if (!STATISTIC.test(name.slice(dot + 1))) {
+    return `${name} is not a metric: its statistic must be mean, median, sd, min, max, or p50, p99, p999, …`;
+  }
+  // A read-modify-write also gives the latencies of its read and of its update.
+  const parts = operations.includes('read-modify-write') ? ['read', 'update'] : [];
+  const all = [...new Set([...operations, ...parts, 'all'])];
+  if (all.includes(operation)) return null;
+  return `no workload of the study does ${operation}${didYouMean(operation, all) || `: there are ${all.join(', ')}`}`;
+}
+
+function variedFactors({ hard, easy }: Content): readonly string[] {
+  return Object.entries({ ...hard, ...easy })
+    .filter(([, levels]) => levels.length > 1)
+    .map(([name]) => name);
+}
+
+function defaultGroups(content: Content, per: readonly string[]): readonly string[] {
+  const varied = variedFactors(content).filter((name) => !per.includes(name));
+  const hard = varied.filter((name) => name in content.hard);
+  if (hard.length > 0) return hard;
+  const easy = varied.filter((name) => name !== 'driver' && name !== 'workload');
+  if (easy.length > 0) return easy;
+  return varied.includes('driver') ? ['driver'] : ['store'];
+}
+
+function listOf(given: string | readonly string[] | undefined): readonly string[] | null {
+  return given === undefined ? null : [given].flat();
+}
+
+function placeOf(key: string, given: unknown, index: number): readonly (string | number)[] {
+  return Array.isArray(given) ? ['analyse', key, index] : ['analyse', key];
+}

@@ -1,0 +1,165 @@
+import { STORE_SERVERS } from '@tidegauge/lab/stores';
+import { type Capabilities, createStore, optionsOf, parseUrl } from '@tidegauge/storage';
+import { didYouMean } from '@tidegauge/text';
+import { combinations, seriesOf } from '../combinations.ts';
+import { allLevels, consistencyOptions, schemeOf } from '../levels.ts';
+import type { Combination, Level, PlaceName, Study } from '../model.ts';
+import { isStoreUrl, NONE, UNSET, urlOption } from './factors.ts';
+
+/** Levels that cannot be combined. */
+export interface Impossible {
+  /** The levels that are the cause. */
+  readonly levels: Combination;
+  /** The factor whose level is shown as the place of the mistake. */
+  readonly factor: string;
+  readonly message: string;
+}
+
+/** Stores that are one process, wherever they run. */
+const SINGLE_NODE: readonly string[] = ['sqlite', 'json', 'postgres', 'mariadb'];
+/** Copies that the deployment sets and not the URL: HDFS keeps the files of HBase. */
+const COPIES_OF_DEPLOYMENT: Readonly<Record<string, number>> = { hbase: 9 };
+
+/**
+ * Combinations of the study that no deployment can have, each cause once. Nothing is started. A place refuses further
+ * ones.
+ *
+ * @param on checks the limits of that place too
+ */
+export async function impossible(study: Study, on: PlaceName | null): Promise<readonly Impossible[]> {
+  const found = new Map<string, Impossible>();
+  const stores = new Map<Level, StoreFacts>();
+  for (const level of study.hard.store ?? []) stores.set(level, await factsOf(level));
+  for (const levels of plannedLevels(study)) {
+    const store = stores.get(levels.store!)!;
+    for (const rule of RULES) {
+      const { levels: cause, factor, message } = rule(levels, store, on) ?? {};
+      if (cause === undefined) continue;
+      const key = JSON.stringify([cause, message]);
+      if (!found.has(key)) found.set(key, { levels: cause, factor: factor!, message: message! });
+    }
+  }
+  return [...found.values()];
+}
+
+/** Levels of all factors of each series that is planned, without the driver. */
+function* plannedLevels(study: Study): Generator<Combination> {
+  for (const hard of combinations(study.hard)) {
+    for (const { easy } of seriesOf(study, hard)) yield allLevels(study, hard, easy);
+  }
+}
+
+interface StoreFacts {
+  readonly scheme: string;
+  readonly isUrl: boolean;
+  readonly capabilities: Capabilities;
+  readonly options: Awaited<ReturnType<typeof optionsOf>>;
+}
+
+async function factsOf(level: Level): Promise<StoreFacts> {
+  const scheme = schemeOf(level);
+  const isUrl = isStoreUrl(String(level));
+  // A store that is not opened does no I/O.
+  const { capabilities } = await createStore(isUrl ? withoutOptions(String(level)) : exampleUrl(scheme));
+  return { scheme, isUrl, capabilities, options: await optionsOf(scheme) };
+}
+
+function withoutOptions(url: string): string {
+  parseUrl(url);
+  return url.split('?')[0]!;
+}
+
+function exampleUrl(scheme: string): string {
+  if (scheme === 'sqlite' || scheme === 'json') return `${scheme}:./data`;
+  const user = ['postgres', 'citus', 'mariadb'].includes(scheme) ? 'user@' : '';
+  return `${scheme}://${user}localhost/tidegauge`;
+}
+
+type Rule = (levels: Combination, store: StoreFacts, on: PlaceName | null) => Impossible | null;
+
+const runningStore: Rule = ({ store, nodes, memory, network }, { isUrl }) => {
+  if (!isUrl) return null;
+  if (nodes !== 1) return refuse({ store: store!, nodes: nodes! }, 'nodes', `${RUNS} keeps its nodes`);
+  if (memory !== NONE) return refuse({ store: store!, memory: memory! }, 'memory', `${RUNS} gets no limit`);
+  if (network === NONE) return null;
+  return refuse({ store: store!, network: network! }, 'network', `${RUNS} keeps its network`);
+};
+const RUNS = 'a store that runs already';
+
+const nodeCount: Rule = ({ store, nodes }, { scheme, isUrl }, on) => {
+  if (isUrl) return null;
+  const ofLab = on === 'lab' ? STORE_SERVERS[scheme]?.maxNodes : undefined;
+  const most = SINGLE_NODE.includes(scheme) ? 1 : (ofLab ?? Number.POSITIVE_INFINITY);
+  if (Number(nodes) <= most) return null;
+  const where = ofLab === undefined || SINGLE_NODE.includes(scheme) ? '' : ' in the lab';
+  return refuse(
+    { store: store!, nodes: nodes! },
+    'nodes',
+    `${scheme} has at most ${plural(most, 'node')}${where}`,
+  );
+};
+
+const copies: Rule = ({ store, rf, nodes }, { scheme, isUrl, capabilities }) => {
+  const most = COPIES_OF_DEPLOYMENT[scheme] ?? capabilities.maxReplicationFactor;
+  if (Number(rf) > most) {
+    const what = most === 1 ? 'does not replicate' : `keeps at most ${most} copies`;
+    return refuse({ store: store!, rf: rf! }, 'rf', `${scheme} ${what}`);
+  }
+  if (isUrl || Number(rf) <= Number(nodes)) return null;
+  const message = `${plural(Number(nodes), 'node')} cannot keep ${rf} copies`;
+  return refuse({ nodes: nodes!, rf: rf! }, 'rf', message);
+};
+
+const urlOptions: Rule = (levels, { scheme, options }) => {
+  for (const [factor, level] of Object.entries(levels)) {
+    const name = urlOption(factor);
+    if (name === null || level === UNSET) continue;
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    const cause = { store: levels.store!, [factor]: level };
+    if (option === undefined) {
+      const known = Object.keys(options);
+      const hint = didYouMean(name, known) || `; its options are ${known.join(', ')}`;
+      return refuse(cause, factor, `${scheme} has no option ${name}${hint}`);
+    }
+    if (option.parse(String(level)) === undefined) {
+      return refuse(cause, factor, `the option ${name} of ${scheme} takes ${option.takes}`);
+    }
+  }
+  return null;
+};
+
+const consistency: Rule = (levels, { scheme, options, capabilities: { consistencyLevels } }) => {
+  const { store, consistency: level } = levels;
+  if (level === UNSET || level === undefined) return null;
+  const cause = { store: store!, consistency: level };
+  if (consistencyLevels.length === 0)
+    return refuse(cause, 'consistency', `${scheme} has no consistency levels`);
+  for (const name of consistencyOptions(scheme)) {
+    const set = levels[`url.${name}`] ?? UNSET;
+    if (set !== UNSET) {
+      return refuse({ ...cause, [`url.${name}`]: set }, 'consistency', `it sets the option ${name} too`);
+    }
+    const option = options[name]!;
+    if (option.parse(String(level)) === undefined) {
+      const near = didYouMean(String(level), consistencyLevels);
+      return refuse(cause, 'consistency', `the option ${name} of ${scheme} takes ${option.takes}${near}`);
+    }
+  }
+  return null;
+};
+
+const RULES: readonly Rule[] = [runningStore, nodeCount, copies, urlOptions, consistency];
+
+function refuse(levels: Combination, factor: string, what: string): Impossible {
+  const causes = Object.entries(levels).map(([name, level]) => `${name}: ${level}`);
+  const exclusion = `exclude: [{${causes.join(', ')}, because: …}]`;
+  return {
+    levels,
+    factor,
+    message: `${causes.join(' with ')} is not possible: ${what}${what.endsWith('?') ? '' : '.'} Change a level, or add ${exclusion}`,
+  };
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

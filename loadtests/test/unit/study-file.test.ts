@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { FACTORS } from '@tidegauge/loadtests/study/file/factors';
+import { FIGURES, parseStudy, type ReadOptions, readStudy } from '@tidegauge/loadtests/study/file/read-study';
+import { SCHEMA_FILE } from '@tidegauge/loadtests/study/file/schema';
+import { ConfigError } from '@tidegauge/service/program';
+
+const directory = mkdtempSync(join(tmpdir(), 'tidegauge-study-'));
+after(() => rmSync(directory, { recursive: true }));
+
+const EXAMPLE = fileURLToPath(new URL('../../studies/example.yml', import.meta.url));
+const LEAST = 'study: x\nhard: { store: sqlite }\neasy: {}\n';
+
+const read = (text: string, options: ReadOptions = {}) =>
+  parseStudy(text, { name: 'x.yml', directory }, options);
+
+/** The lines of the error. */
+async function problems(text: string, options: ReadOptions = {}): Promise<readonly string[]> {
+  try {
+    await read(text, options);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.problems;
+  }
+  return assert.fail('the file was accepted');
+}
+
+test('a file needs a name and a store only; everything else has a default', async () => {
+  const study = await read(LEAST);
+  assert.deepEqual(study.hard, { store: ['sqlite'] });
+  assert.deepEqual(study.easy, { workload: ['a'], driver: ['raw', 'app'] });
+  assert.deepEqual(study.fixed, {
+    ...{ nodes: 1, rf: 1, memory: 'none', network: 'none', threads: 1, target: 0, records: 10_000 },
+    ...{ operations: 10_000, fields: 10, length: 100, consistency: 'default', distribution: 'default' },
+  });
+  assert.deepEqual(study.repeat, { deployments: 3, trials: 10, warmup: 1 });
+  assert.deepEqual(study.state, { a: 'reuse' });
+  assert.equal(study.title, 'x');
+  assert.equal(study.seed, 1);
+  assert.equal(study.requeue, 2);
+  assert.equal(study.valid.errors, 0);
+  assert.deepEqual(study.analyse.metrics, ['throughput', 'read.mean', 'update.mean']);
+  assert.deepEqual(study.analyse.groups, ['driver']);
+});
+
+test('every key reaches the study', async () => {
+  writeFileSync(join(directory, 'mine.properties'), 'readproportion=1\nupdateproportion=0\n');
+  writeFileSync(
+    join(directory, 'published.csv'),
+    'store,workload,metric,value,unit\nhbase,a,throughput,100,ops/s\n',
+  );
+  const study = await read(`
+study: whole
+title: A title
+question: Which?
+seed: 7
+hard:
+  store: [cassandra, hbase]
+  memory: [1GiB, 512MiB]
+  network: [none, slow]
+  url.compression: [none, lz4]
+easy:
+  workload: [A, mine.properties]
+  consistency: [default, ONE]
+fixed: { nodes: 3, rf: 2, driver: raw, records: 50 }
+repeat: { deployments: 2, trials: 4, warmup: 0 }
+state: { a: restore }
+exclude:
+  - { store: hbase, consistency: ONE, because: it has no levels }
+  - { store: hbase, memory: [1GiB, 0.5GiB], network: slow, because: too slow }
+valid: { errors: 5, foreignCpu: null, swap: 1MiB, clockStep: 50ms }
+requeue: { most: 1 }
+energy: { model: board, idleWatts: 1, busyWatts: 4, uncertainty: 0.1, source: a paper }
+networks: { slow: { delay: 20ms, jitter: 500ms, loss: 0.01, rate: 10Mbit } }
+analyse: { metrics: [throughput, read.p999], groups: [store, memory], per: workload, alpha: 0.01, margin: 0.1 }
+figures: [bars]
+published: [{ file: published.csv, source: A paper }]
+`);
+  assert.deepEqual(study.hard.memory, ['1GiB', '512MiB']);
+  assert.deepEqual(study.easy, {
+    workload: ['a', 'mine.properties'],
+    consistency: ['default', 'ONE'],
+    driver: ['raw'],
+  });
+  assert.equal(study.fixed.records, 50);
+  assert.ok(!('driver' in study.fixed));
+  assert.deepEqual(study.state, { a: 'restore', 'mine.properties': 'reuse' });
+  assert.deepEqual(study.exclude, [
+    { where: { store: 'hbase', consistency: 'ONE' }, because: 'it has no levels' },
+    { where: { store: 'hbase', memory: '1GiB', network: 'slow' }, because: 'too slow' },
+    { where: { store: 'hbase', memory: '512MiB', network: 'slow' }, because: 'too slow' },
+  ]);
+  const { errors, dropped, foreignCpu, swapBytes, clockStepMs } = study.valid;
+  assert.deepEqual([errors, dropped, foreignCpu, swapBytes, clockStepMs], [5, 0, null, 2 ** 20, 50]);
+  assert.equal(study.requeue, 1);
+  assert.equal(study.energy?.busyWatts, 4);
+  assert.deepEqual(study.networks, {
+    slow: { delayMs: 20, jitterMs: 500, loss: 0.01, kilobitsPerSecond: 10_000 },
+  });
+  assert.deepEqual(study.analyse, {
+    ...{ metrics: ['throughput', 'read.p999'], groups: ['store', 'memory'], per: ['workload'] },
+    ...{ alpha: 0.01, margin: 0.1 },
+  });
+  assert.deepEqual(study.figures, ['bars']);
+  assert.deepEqual(Object.keys(study.files ?? {}), ['mine.properties', 'published.csv']);
+});
+
+test('mistakes are listed with line, column and key, and with the nearest valid name', async () => {
+  const lines = await problems(
+    'study: X\nhard: {stor: postgres, threads: 3}\neasy:\n  workload: [a, h]\n  threads: [1, x]\nsead: 3\n',
+  );
+  assert.deepEqual(
+    lines.map((line) => line.split(': ').slice(0, 2).join(': ')),
+    [
+      'x.yml:1:8: study',
+      'x.yml:2:8: hard.stor',
+      'x.yml:2:24: hard.threads',
+      'x.yml:4:17: easy.workload[2]',
+      'x.yml:5:16: easy.threads[2]',
+      'x.yml:6:1: sead',
+    ],
+  );
+  assert.match(lines[1]!, /unknown factor: did you mean store\?/);
+  assert.match(lines[2]!, /this factor is easy: move it to easy/);
+  assert.match(lines[4]!, /must be a whole number from 1 to 10000/);
+  assert.match(lines[5]!, /unknown key: did you mean seed\?/);
+});
+
+test('the number of mistakes in an error is bounded', async () => {
+  const keys = Array.from({ length: 100 }, (_, index) => `key${index}: 1\n`);
+  const lines = await problems(LEAST + keys.join(''));
+  assert.equal(lines.length, 21);
+  assert.equal(lines.at(-1), '… and 80 more');
+});
+
+test('a file that is no YAML, too large, too deep or grows by its aliases is refused', async () => {
+  assert.match((await problems('study: x\nhard: {store: sqlite\neasy: {}\n'))[0]!, /^x\.yml:3:1: /);
+  assert.match((await problems('study: x\nstudy: y\n'))[0]!, /^x\.yml:2:1: Map keys must be unique/);
+  assert.match((await problems('')).join(), /null is not a set of keys/);
+  assert.match((await problems('['.repeat(100_000)))[0]!, /nested too deeply/);
+  const grows = Array.from({ length: 9 }, (_, index) => {
+    const items = Array.from({ length: 9 }, () => (index === 0 ? '1' : `*a${index - 1}`));
+    return `a${index}: &a${index} [${items.join(', ')}]\n`;
+  });
+  assert.match((await problems(grows.join('')))[0]!, /[Aa]lias/);
+  const large = join(directory, 'large.yml');
+  writeFileSync(large, `${LEAST}#${'x'.repeat(2 ** 20)}`);
+  await assert.rejects(readStudy(large), /large\.yml: it cannot be read: it has \d+ bytes/);
+  await assert.rejects(readStudy(join(directory, 'none.yml')), /none\.yml: it cannot be read: ENOENT/);
+});
+
+test('levels that a store cannot have are refused with the exclusion that leaves them out', async () => {
+  const file = (extra: string) => `
+study: x
+hard: { store: [cassandra, hbase, postgres], rf: [1, 2], nodes: [1, 3], url.compression: [default, snappy] }
+easy: { consistency: [default, QUORM] }
+${extra}`;
+  const lines = await problems(file(''));
+  const has = (pattern: RegExp) =>
+    assert.ok(
+      lines.some((line) => pattern.test(line)),
+      `${pattern} in\n${lines.join('\n')}`,
+    );
+  has(
+    /^x\.yml:3:54: hard\.rf\[2\]: store: postgres with rf: 2 is not possible: postgres does not replicate\. Change a level, or add exclude: \[\{store: postgres, rf: 2, because: …\}\]$/,
+  );
+  has(/hard\.nodes\[2\]: store: postgres with nodes: 3 .* postgres has at most 1 node\./);
+  has(/hard\.rf\[2\]: nodes: 1 with rf: 2 .*: 1 node cannot keep 2 copies/);
+  has(/hard\.url\.compression\[2\]: .* option compression of cassandra takes lz4 or zstd or none/);
+  has(/hard\.url\.compression\[2\]: .* postgres has no option compression/);
+  has(/easy\.consistency\[2\]: .*did you mean QUORUM\? Change/);
+  has(/hbase has no consistency levels/);
+  assert.equal(lines.length, 8);
+  const study = await read(
+    file(`exclude:
+  - { store: postgres, rf: 2, because: one copy }
+  - { store: postgres, nodes: 3, because: one node }
+  - { nodes: 1, rf: 2, because: one copy for each node }
+  - { store: [cassandra, postgres], url.compression: snappy, because: unknown there }
+  - { consistency: QUORM, because: misspelt }`),
+  );
+  assert.equal(study.exclude.length, 6);
+});
+
+test('limits of the lab apply in the lab only', async () => {
+  const text = 'study: x\nhard: {store: cassandra, nodes: 5}\neasy: {}\n';
+  assert.match((await problems(text, { on: 'lab' })).join(), /cassandra has at most 3 nodes in the lab/);
+  assert.equal((await read(text, { on: 'swarm' })).hard.nodes?.[0], 5);
+});
+
+test('a store that runs already has neither nodes nor limits to set', async () => {
+  const url = 'cassandra://h1,h2/space?dc=x';
+  const study = await read(`study: x\nhard: {store: "${url}", rf: [1, 2]}\neasy: {}\n`);
+  assert.deepEqual(study.hard, { store: [url], rf: [1, 2] });
+  const lines = await problems(`study: x\nhard: {store: "${url}", nodes: 2, memory: 1GiB}\neasy: {}\n`);
+  assert.match(lines[0]!, /a store that runs already keeps its nodes/);
+  assert.match(
+    (await problems('study: x\nhard: {store: "postgres://u:pw@h/d"}\neasy: {}\n')).join(),
+    /it has a password/,
+  );
+  assert.ok(
+    !(await problems('study: x\nhard: {store: "postgres://u:pw@h/d"}\neasy: {}\n')).join().includes('pw'),
+  );
+});
+
+test('a table that workloads change is not reused', async () => {
+  const text = (state: string) => `study: x\nhard: {store: sqlite}\neasy: {workload: [a, d, f, g]}\n${state}`;
+  assert.deepEqual((await read(text(''))).state, { a: 'reuse', d: 'reload', f: 'reuse', g: 'reload' });
+  assert.deepEqual((await read(text('state: {A: reload, d: restore}\n'))).state, {
+    ...{ a: 'reload', d: 'restore', f: 'reuse', g: 'reload' },
+  });
+  assert.match(
+    (await problems(text('state: {d: reuse}\n'))).join(),
+    /^x\.yml:4:12: state\.d: workload d inserts/,
+  );
+  assert.equal((await problems(text('state: reuse\n'))).length, 2);
+  assert.match((await problems(text('state: {c: reload}\n'))).join(), /no run has this workload/);
+});
+
+test('an exclusion names levels of the study, and leaves something', async () => {
+  const text = (exclude: string) =>
+    `study: x\nhard: {store: [sqlite, json]}\neasy: {}\nexclude:\n  - ${exclude}\n`;
+  assert.match(
+    (await problems(text('{store: hbase, because: no}'))).join(),
+    /no run has the level hbase: the levels of store are sqlite, json/,
+  );
+  assert.match((await problems(text('{store: sqlite}'))).join(), /because is missing/);
+  assert.match((await problems(text('{because: no}'))).join(), /it names no factor/);
+  assert.match((await problems(text('{stor: sqlite, because: no}'))).join(), /did you mean store/);
+  assert.match((await problems(text('{nodes: 1, because: no}'))).join(), /all combinations are excluded/);
+});
+
+test('quick changes counts and nothing else', async () => {
+  const { quick: _, ...full } = await readStudy(EXAMPLE);
+  const { quick, ...small } = await readStudy(EXAMPLE, { quick: true });
+  assert.ok(quick);
+  assert.deepEqual(small, {
+    ...full,
+    fixed: { ...full.fixed, records: 1000, operations: 2000 },
+    repeat: { deployments: 2, trials: 6, warmup: 1 },
+  });
+  const several = 'study: x\nhard: {store: sqlite}\neasy: {records: [5, 5000]}\n';
+  const study = await read(several, { quick: true });
+  assert.deepEqual(study.easy.records, [5, 5000]);
+  assert.equal(study.fixed.operations, 1000);
+  assert.deepEqual(study.repeat, { deployments: 1, trials: 5, warmup: 1 });
+  assert.match((await problems(`${several}quick: {records: 5}\n`)).join(), /several levels/);
+  assert.match((await problems(`${LEAST}quick: {threads: 5}\n`)).join(), /quick changes counts only/);
+  assert.match((await problems(`${LEAST}quick: {trials: 1}\n`)).join(), /warmup 1 leaves none of 1 trials/);
+});
+
+test('what is analysed must be measured', async () => {
+  const lines = await problems(
+    `${LEAST}analyse: {metrics: [read.avg, reads.mean, thruput, scan.mean, read.p99], groups: [driver, stor], per: driver}\n`,
+  );
+  const expected = [
+    /metrics\[1\]: read\.avg is not a metric: its statistic/,
+    /metrics\[2\]: no workload of the study does reads: did you mean read\?/,
+    /metrics\[3\]: thruput is not a metric: did you mean throughput\?/,
+    /metrics\[4\]: no workload of the study does scan/,
+    /groups\[1\]: driver is in per too/,
+    /groups\[2\]: the study has no factor stor: did you mean store\?/,
+  ];
+  assert.equal(lines.length, expected.length, lines.join('\n'));
+  for (const [index, pattern] of expected.entries()) assert.match(lines[index]!, pattern);
+});
+
+test('files beside the experiment file are checked and kept', async () => {
+  const own = (workload: string) => `study: x\nhard: {store: sqlite}\neasy: {workload: ${workload}}\n`;
+  assert.match((await problems(own('none.properties'))).join(), /none\.properties: it cannot be read/);
+  assert.match((await problems(own('/etc/mine.properties'))).join(), /absolute path/);
+  writeFileSync(join(directory, 'wrong.properties'), 'readproportion=0.5\nupdateproportion=0.1\n');
+  assert.match((await problems(own('wrong.properties'))).join(), /let the shares add up to 1/);
+  writeFileSync(join(directory, 'numbers.csv'), 'store,metric,worth\n');
+  const lines = await problems(`${LEAST}published: [{file: numbers.csv, source: A paper}]\n`);
+  assert.match(lines.join(), /no column value .*worth.* is not a factor/s);
+});
+
+test('network profiles are named and have units', async () => {
+  const text =
+    'study: x\nhard: {store: sqlite, network: [none, sloww]}\neasy: {}\nnetworks: {slow: {delay: 5ms}}\n';
+  assert.match(
+    (await problems(text)).join(),
+    /^x\.yml:2:39: hard\.network\[2\]: there is no profile sloww: did you mean slow\?/,
+  );
+  assert.match(
+    (await problems(`${LEAST}networks: {slow: {delay: 5}}\n`)).join(),
+    /delay: it is not a number with a unit/,
+  );
+  assert.match(
+    (await problems(`${LEAST}networks: {slow: {delay: 5ms, rate: 5MB}}\n`)).join(),
+    /not a rate such as/,
+  );
+});
+
+test('the schema has every factor with its description, and every figure', () => {
+  const schema = JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'));
+  const described = (section: string): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries<{ description: string }>(schema.properties[section].properties).map(
+        ([name, { description }]) => [name, description],
+      ),
+    );
+  const factors = [...FACTORS.values()];
+  const helps = (kept: typeof factors) => Object.fromEntries(kept.map(({ name, help }) => [name, help]));
+  assert.deepEqual(described('hard'), helps(factors.filter(({ section }) => section === 'hard')));
+  assert.deepEqual(described('easy'), helps(factors.filter(({ section }) => section === 'easy')));
+  assert.deepEqual(described('fixed'), helps(factors));
+  assert.deepEqual(schema.properties.figures.items.enum, FIGURES);
+});
