@@ -140,10 +140,12 @@ export function readWorkload(name: string, overrides: Readonly<Record<string, st
 }
 
 /**
- * Refuses an unknown property. YCSB ignores unknown properties, so that a misspelt one runs a different workload.
+ * Refuses an unknown property of a workload. YCSB ignores unknown properties, so that a misspelt one runs a different workload.
  * A name with a dot belongs to the binding of another store, and is accepted unless it resembles one of YCSB's names.
+ *
+ * @throws {ConfigError}
  */
-function refuseUnknown(file: string, property: string): void {
+export function refuseUnknown(file: string, property: string): void {
   if (YCSB_PROPERTIES.includes(property)) return;
   const meant = closest(property, YCSB_PROPERTIES);
   if (property.includes('.') && meant === null) return;

@@ -275,6 +275,17 @@ test('files beside the experiment file are checked and kept', async () => {
   assert.match((await problems(own('/etc/mine.properties'))).join(), /absolute path/);
   writeFileSync(join(directory, 'wrong.properties'), 'readproportion=0.5\nupdateproportion=0.1\n');
   assert.match((await problems(own('wrong.properties'))).join(), /let the shares add up to 1/);
+  writeFileSync(
+    join(directory, 'wrong.properties'),
+    'readproportion=1\nupdateproportion=0\nredaallfields=true\n',
+  );
+  assert.match((await problems(own('wrong.properties'))).join(), /redaallfields is not a property of YCSB/);
+  writeFileSync(join(directory, 'sized.properties'), 'readproportion=1\nupdateproportion=0\nfieldcount=3\n');
+  assert.match(
+    (await problems(own('sized.properties'))).join(),
+    /sets fieldcount to 3, and the factor fields is 10/,
+  );
+  assert.equal((await read(`${own('sized.properties')}fixed: {fields: 3}\n`)).fixed.fields, 3);
   writeFileSync(join(directory, 'numbers.csv'), 'store,metric,worth\n');
   const lines = await problems(`${LEAST}published: [{file: numbers.csv, source: A paper}]\n`);
   assert.match(lines.join(), /no column value .*worth.* is not a factor/s);

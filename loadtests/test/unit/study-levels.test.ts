@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FACTORS, factorNamed } from '@tidegauge/loadtests/study/file/factors';
-import {
-  allLevels,
-  growsTable,
-  memoryBytes,
-  schemeOf,
-  storeOptions,
-  withOptions,
-  withPassword,
-  workloadOf,
-} from '@tidegauge/loadtests/study/levels';
+import { allLevels, growsTable, schemeOf, withPassword, workloadOf } from '@tidegauge/loadtests/study/levels';
 
 const parse = (name: string, level: string | number | boolean) => factorNamed(name).parse(level);
 
 test('levels are kept in one form', () => {
   assert.equal(parse('memory', '0.5GiB'), '512MiB');
   assert.equal(parse('memory', 'none'), 'none');
-  assert.equal(memoryBytes('512MiB'), 2 ** 29);
-  assert.equal(memoryBytes('none'), null);
   assert.equal(parse('workload', 'A'), 'a');
   assert.equal(parse('threads', '16'), 16);
   assert.equal(parse('url.tls', true), 'true');
@@ -43,21 +32,6 @@ test('the URL of a store may have a variable in place of its password', () => {
   assert.throws(() => withPassword(variable, {}), /set PGPASS/);
   assert.equal(schemeOf(variable), 'postgres');
   assert.equal(schemeOf('hbase'), 'hbase');
-});
-
-test('replication factor, consistency and options go into the URL where the store has them', () => {
-  const levels = { rf: 2, consistency: 'ONE', 'url.compression': 'zstd', 'url.ttl': 'default' };
-  const own = { compression: 'zstd' };
-  assert.deepEqual(storeOptions('cassandra', levels), { ...own, rf: '2', read: 'ONE', write: 'ONE' });
-  assert.deepEqual(storeOptions('hbase', levels), own);
-  assert.deepEqual(storeOptions('mongodb', { ...levels, consistency: 'majority' }), {
-    ...own,
-    w: 'majority',
-  });
-  assert.deepEqual(storeOptions('postgres', { rf: 1, consistency: 'default' }), {});
-  assert.equal(withOptions('cassandra://h/k?rf=1&dc=x', { rf: '3' }), 'cassandra://h/k?rf=3&dc=x');
-  assert.equal(withOptions('sqlite:x', {}), 'sqlite:x');
-  assert.equal(withOptions('sqlite:x', { cache: '2048' }), 'sqlite:x?cache=2048');
 });
 
 test('levels make a workload', () => {

@@ -1,7 +1,8 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { bytes, type ConfigError, duration } from '@tidegauge/service/program';
 import { didYouMean } from '@tidegauge/text';
-import type { RecordWorkload } from '@tidegauge/workload';
+import { parseProperties, type RecordWorkload } from '@tidegauge/workload';
+import { refuseUnknown } from '../../profiles/records-profile.ts';
 import { combinationCount, combinations, seriesOf } from '../combinations.ts';
 import { allLevels, growsTable, workloadOf } from '../levels.ts';
 import type {
@@ -368,7 +369,25 @@ class StudyReader {
   #readWorkloadFiles(): void {
     for (const level of this.#easy.workload!) {
       const name = String(level);
-      if (!isWorkloadLetter(name)) this.#readFile(this.placeOf('workload', level), name);
+      if (isWorkloadLetter(name)) continue;
+      const path = this.placeOf('workload', level);
+      const text = this.#readFile(path, name);
+      const properties = text === null ? null : this.#parsed(path, () => parseProperties(text, name));
+      if (properties !== null) this.#checkProperties(path, name, properties);
+    }
+  }
+
+  /** The size of a record is a level in the results, so a property file must not set another one. */
+  #checkProperties(path: Path, file: string, properties: ReadonlyMap<string, string>): void {
+    for (const [factor, property] of [
+      ['fields', 'fieldcount'],
+      ['length', 'fieldlength'],
+    ] as const) {
+      const own = properties.get(property)?.trim();
+      const levels = this.#levelsOf(factor);
+      if (own === undefined || (levels.length === 1 && own === String(levels[0]))) continue;
+      const problem = `${file} sets ${property} to ${own}, and the factor ${factor} is ${levels.join(', ')}`;
+      this.#add(path, `${problem}: remove it from the file, or give ${factor} this level`);
     }
   }
 
@@ -442,7 +461,11 @@ class StudyReader {
         if (checked.has(key)) continue;
         checked.add(key);
         const path = this.placeOf('workload', workload!);
-        const made = this.#parsed(path, () => workloadOf({ files: this.#files }, all));
+        const made = this.#parsed(path, () => {
+          const result = workloadOf({ files: this.#files }, all);
+          for (const property of result.ignored) refuseUnknown(String(workload), property);
+          return result;
+        });
         if (made !== null && !found.has(String(workload))) found.set(String(workload), made);
       }
     }

@@ -5,6 +5,7 @@ import { NODE_FLAGS } from '../../../../scripts/setup.js';
 import { machine } from '../../results/machine.ts';
 import { Closers } from '../../targets/closers.ts';
 import { isEmbedded, STORES, startStorePlaces } from '../../targets/store-places.ts';
+import { withPassword } from '../levels.ts';
 import type { ApiEndpoint, Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
 import { checkOptions, type StoreLevels, schemeOf, storeLevels, urlOptions, withOptions } from './factors.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
@@ -107,7 +108,7 @@ async function startLab(
     async storeUrl(database, easy) {
       const options = urlOptions(scheme, hard, easy, study);
       await checkOptions(scheme, options);
-      if (server === null) return withOptions(levels.store, options);
+      if (server === null) return withOptions(withPassword(levels.store, process.env), options);
       let url = urls.get(database);
       if (url === undefined) {
         url = server.create(database);
