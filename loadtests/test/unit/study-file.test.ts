@@ -323,3 +323,33 @@ test('the schema has every factor with its description, and every figure', () =>
   assert.deepEqual(described('fixed'), helps(factors));
   assert.deepEqual(schema.properties.figures.items.enum, FIGURES);
 });
+
+const PAGE = readFileSync(fileURLToPath(new URL('../../../docs/experiments.md', import.meta.url)), 'utf8');
+
+test('docs/experiments.md has every factor', () => {
+  const rows = [...FACTORS.values()].map(({ name, section, default: preset, help }) => {
+    const shown = name === 'driver' ? '`raw` and `app`' : preset === null ? '*required*' : `\`${preset}\``;
+    return `| \`${name}\` | ${section} | ${shown} | ${help} |`;
+  });
+  const table = ['| factor | section | default | level |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  const written = /<!-- factors -->\n([\s\S]*?)\n<!-- \/factors -->/.exec(PAGE)?.[1];
+  assert.equal(written, table);
+});
+
+test('the examples in docs/experiments.md are valid, and one has every key', async () => {
+  writeFileSync(join(directory, 'published.csv'), 'store,metric,value,unit,flag\n');
+  const [smallest, whole] = [...PAGE.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml]) => yaml!);
+  await read(smallest!);
+  const study = await read(whole!);
+  const keys = (text: string) => [...text.matchAll(/^(\w+):/gm)].map(([, key]) => key);
+  const schema = JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'));
+  assert.deepEqual(keys(whole!), Object.keys(schema.properties));
+  const levels = [...Object.keys(study.hard), ...Object.keys(study.easy), ...Object.keys(study.fixed)];
+  assert.deepEqual(
+    [...FACTORS.keys()].filter((name) => !levels.includes(name)),
+    [],
+  );
+  const published = /store,rf,workload,metric.*/.exec(PAGE)![0];
+  writeFileSync(join(directory, 'published.csv'), `${published}\n`);
+  await read(whole!, { quick: true });
+});
