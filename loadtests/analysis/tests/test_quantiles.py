@@ -50,3 +50,10 @@ def test_dependent_operations_widen_the_interval() -> None:
 def test_refusals_name_what_is_wrong(runs: list[list[float]], at: float, size: float | None, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         quantile(runs, at, size=size)
+
+
+def test_few_independent_observations_bound_a_high_quantile_on_one_side() -> None:
+    found = quantile([range(1, 129)], 0.999, size=18.64)
+    assert (found.value, found.low, found.high) == (128, 128, np.inf)
+    dependent = quantile([range(1, 1001)], 0.999, size=20)
+    assert dependent.low <= dependent.value == 999

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
-from statsmodels.stats.oneway import confint_noncentrality
-from statsmodels.stats.power import FTestAnovaPower, TTestIndPower
+from scipy.optimize import brentq
+from statsmodels.stats.power import FTestAnovaPower
 
 from tidegauge_analysis.groups import Values, check
 
@@ -37,12 +37,26 @@ def effect_sizes(f: float, df_between: float, df_within: float, confidence: floa
     for what follows from it. Bounds below zero are reported as zero.
     """
     df = (df_between, df_within)
-    low, high = (float(bound) for bound in confint_noncentrality(f, df, alpha=1 - confidence))
-    at = [_explained(value, df) for value in (f, max(low, 0.0) / df_between, high / df_between)]
+    low, high = (_noncentrality(f, df, tail) for tail in ((1 + confidence) / 2, (1 - confidence) / 2))
+    at = [_explained(value, df) for value in (f, low / df_between, high / df_between)]
     eta, epsilon, omega, cohen = (
         Interval(value, max(lower, 0.0), max(upper, 0.0)) for value, lower, upper in zip(*at, strict=True)
     )
     return EffectSizes(eta, epsilon, omega, cohen)
+
+
+def _noncentrality(f: float, df: tuple[float, float], below: float) -> float:
+    """Noncentrality at which this share of the distribution lies below the statistic; 0 where there is none."""
+
+    def excess(value: float) -> float:
+        return float(stats.ncf.cdf(f, *df, value)) - below
+
+    if float(stats.f.cdf(f, *df)) <= below:
+        return 0.0
+    high = 10.0
+    while excess(high) > 0:
+        high *= 2
+    return float(brentq(excess, 1e-12, high, xtol=1e-12, rtol=1e-14))
 
 
 def _explained(f: float, df: tuple[float, float]) -> tuple[float, float, float, float]:
@@ -73,10 +87,16 @@ def minimum_detectable_difference(
     groups = check({'first': first, 'second': second})
     df = groups.sizes - 1
     pooled = float(np.sqrt((df * groups.variances).sum() / df.sum()))
-    size = TTestIndPower().solve_power(
-        nobs1=groups.sizes[0], ratio=groups.sizes[1] / groups.sizes[0], alpha=alpha, power=target
-    )
-    return float(size) * pooled
+    total = float(df.sum())
+    critical = float(stats.t.ppf(1 - alpha / 2, total))
+
+    def excess(shift: float) -> float:
+        # scipy gives NaN for the far tail, which is then negligible.
+        other = float(np.nan_to_num(stats.nct.cdf(-critical, total, shift)))
+        return float(stats.nct.sf(critical, total, shift)) + other - target
+
+    shift = float(brentq(excess, 1e-9, 2 * critical + 10, xtol=1e-12, rtol=1e-14))
+    return shift * float(np.sqrt((1 / groups.sizes).sum())) * pooled
 
 
 def difference_of_means(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Interval:

@@ -33,15 +33,14 @@ def quantile(
     independent = float(total) if size is None else size
     if not 1 <= independent <= total:
         raise ValueError(f'the effective size lies between 1 and {total}, but {size} does not')
-    value = float(merged[max(1, math.ceil(total * at)) - 1])
+    rank = max(1, math.ceil(total * at))
     # Ranks of independent observations, stretched to the observations that there are.
-    tail = (1 - confidence) / 2
-    lower = stats.binom.ppf(tail, round(independent), at)
-    upper = stats.binom.ppf(1 - tail, round(independent), at) + 1
-    stretch = total / independent
-    low, high = math.floor(lower * stretch), math.ceil(upper * stretch)
+    tail, count = (1 - confidence) / 2, round(independent)
+    stretch = total / count
+    low = min(rank, math.floor(float(stats.binom.ppf(tail, count, at)) * stretch))
+    high = max(rank, math.ceil((float(stats.binom.ppf(1 - tail, count, at)) + 1) * stretch))
     return Interval(
-        value,
+        float(merged[rank - 1]),
         float(merged[low - 1]) if low >= 1 else -math.inf,
         float(merged[high - 1]) if high <= total else math.inf,
     )

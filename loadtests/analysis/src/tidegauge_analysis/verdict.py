@@ -58,18 +58,39 @@ def decide(first: ArrayLike, second: ArrayLike, margin: float, alpha: float = 0.
         return Verdict(Decision.EQUIVALENT, wide, reach, None)
     if wide.low > 0 or wide.high < 0:
         return Verdict(Decision.DIFFERENT, wide, reach, None)
-    variance = float(groups.variances.sum())
-    needed = _runs_that_decide(abs(wide.value), reach, variance, alpha, power)
-    further = None if needed is None else max(1, needed - int(groups.sizes.min()))
-    return Verdict(Decision.UNDECIDED, wide, reach, further)
+    return Verdict(Decision.UNDECIDED, wide, reach, further_runs(first, second, margin, alpha, power))
 
 
-def _runs_that_decide(distance: float, reach: float, variance: float, alpha: float, power: float) -> int | None:
-    """Runs of each group for the cheaper of the two proofs."""
+def further_runs(  # noqa: PLR0913
+    first: ArrayLike,
+    second: ArrayLike,
+    margin: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    *,
+    comparisons: int = 1,
+) -> int | None:
+    """Further runs of each group that would decide, if means and spread stay as they are.
+
+    :param margin: as for `decide`
+    :param comparisons: pairs that are compared; the proof of a difference is then held to `alpha` over all of them
+    :return: None where more than a million runs would be needed
+    """
+    groups = check({'first': first, 'second': second})
+    distance = abs(float(groups.means[0] - groups.means[1]))
+    reach = margin * abs(float(groups.means[1]))
+    needed = _runs_that_decide(distance, reach, float(groups.variances.sum()), (alpha / comparisons, alpha), power)
+    return None if needed is None else max(1, needed - int(groups.sizes.min()))
+
+
+def _runs_that_decide(
+    distance: float, reach: float, variance: float, alpha: tuple[float, float], power: float
+) -> int | None:
+    """Runs of each group for the cheaper of the two proofs: of a difference, or of equivalence."""
     found = [
-        _runs(distance, variance, alpha / 2, 1 - power),
+        _runs(distance, variance, alpha[0] / 2, 1 - power),
         # Both one-sided tests must succeed; where the difference is zero, each may fail with half the chance.
-        _runs(reach - distance, variance, alpha, (1 - power) / 2 if distance == 0 else 1 - power),
+        _runs(reach - distance, variance, alpha[1], (1 - power) / 2 if distance == 0 else 1 - power),
     ]
     possible = [runs for runs in found if runs is not None]
     return min(possible) if possible else None

@@ -1,0 +1,118 @@
+"""What is measured of a run: throughput, running time, latencies of each operation, and energy."""
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tidegauge_analysis.archive import OPERATIONS, Json, Operations, Run
+from tidegauge_analysis.document import Number
+from tidegauge_analysis.numbers import Ledger, missing
+
+STATISTICS = {'mean': 'mean', 'sd': 'standard deviation', 'min': 'minimum', 'max': 'maximum', 'median': 'median'}
+SPELLED = {'rmw': 'read-modify-write', 'readmodifywrite': 'read-modify-write'}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of an experiment file."""
+
+    name: str
+    """`throughput`, `runtime`, `energy`, or an operation and a statistic: `read.mean`, `update.p99`."""
+    title: str
+    unit: str
+    higher_is_better: bool
+    operation: str | None = None
+    """As in the archive, or None: of all operations, or of none."""
+    statistic: str | None = None
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether it is a latency, so that it can be drawn over throughput."""
+        return self.statistic is not None
+
+
+def parse_metric(name: str) -> Metric:
+    """Read the name of a metric.
+
+    :raises ValueError: no metric has this name
+    """
+    plain = {
+        'throughput': Metric(name, 'Throughput', 'ops/s', higher_is_better=True),
+        'runtime': Metric(name, 'Running time', 's', higher_is_better=False),
+        'energy': Metric(name, 'Energy per operation', 'J', higher_is_better=False),
+    }
+    if name in plain:
+        return plain[name]
+    operation, _, statistic = name.lower().rpartition('.')
+    operation = SPELLED.get(operation, operation)
+    every = operation in {'all', 'latency'}
+    if not every and operation.upper() not in OPERATIONS:
+        raise ValueError(
+            f'{name} is not a metric: it needs throughput, runtime, energy or an operation such as read.mean'
+        )
+    if statistic not in STATISTICS and _share(statistic) is None:
+        raise ValueError(f'{name} is not a metric: its statistic is one of {", ".join(STATISTICS)}, p50, p99 or p999')
+    what = 'Latency' if every else f'{operation.capitalize()} latency'
+    of = STATISTICS.get(statistic, f'{statistic[1:]}th percentile' if len(statistic) < 4 else '99.9th percentile')
+    return Metric(
+        name,
+        f'{what}, {of}',
+        'ms',
+        higher_is_better=False,
+        operation=None if every else operation.upper(),
+        statistic=statistic,
+    )
+
+
+def measure(metric: Metric, run: Run, operations: Operations, ledger: Ledger) -> Number:
+    """Compute a metric of one run."""
+    if metric.name == 'energy':
+        energy = run.document.get('energy')
+        value = None if energy is None else energy['perOperation']
+        file = f'runs/{run.name}.json'
+        return ledger.add(
+            value, 'J', 'field', 'the energy was not measured', file=file, path=['energy', 'perOperation']
+        )
+    if metric.statistic is not None:
+        return _latency(metric, run, operations, ledger)
+    seconds = operations.seconds
+    if seconds <= 0:
+        return missing(metric.unit, 'the run has no operations')
+    if metric.name == 'runtime':
+        return ledger.add(seconds, metric.unit, 'runtime', run=run.name)
+    return ledger.add(float(operations.rows().sum()) / seconds, metric.unit, 'throughput', run=run.name)
+
+
+def _latency(metric: Metric, run: Run, operations: Operations, ledger: Ledger) -> Number:
+    values = operations.latency[operations.rows(metric.operation)] / 1000
+    if len(values) == 0:
+        return missing('ms', f'the run has no successful operation {metric.operation or ""}'.rstrip())
+    inputs: Json = {'runs': ledger.set([run.name]), 'operation': metric.operation}
+    statistic = metric.statistic or ''
+    at = _share(statistic)
+    if at is not None:
+        rank = max(1, math.ceil(len(values) * at)) - 1
+        value = float(np.partition(values, rank)[rank])
+        return ledger.add(value, 'ms', 'latency_quantile', at=at, **inputs)
+    if statistic == 'mean':
+        return ledger.add(float(values.mean()), 'ms', 'latency_mean', **inputs)
+    if statistic == 'sd':
+        spread = float(values.std(ddof=1)) if len(values) > 1 else None
+        return ledger.add(spread, 'ms', 'latency_sd', 'the run has a single operation', **inputs)
+    if statistic == 'min':
+        return ledger.add(float(values.min()), 'ms', 'latency_minimum', **inputs)
+    return ledger.add(float(values.max()), 'ms', 'latency_maximum', **inputs)
+
+
+def _share(statistic: str) -> float | None:
+    """Turn `p99` into 0.99 and `p999` into 0.999."""
+    if statistic == 'median':
+        return 0.5
+    found = re.fullmatch(r'p(\d{2,4})', statistic)
+    if found is None:
+        return None
+    digits = found.group(1)
+    share: float = int(digits) / 10 ** len(digits)
+    return share if share > 0 else None

@@ -1,0 +1,272 @@
+"""Analyse a results directory: `python -m tidegauge_analysis.report RESULTS`.
+
+Writes analysis.json, numbers.json, recompute.py and the report into RESULTS/report.
+"""
+
+import hashlib
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tidegauge_analysis import recompute
+from tidegauge_analysis.archive import Archive, ArchiveError, Json, Run, Status, read_archive
+from tidegauge_analysis.cells import label_of, measure_all, varying
+from tidegauge_analysis.curves import curves
+from tidegauge_analysis.document import (
+    Analysis,
+    LoadRow,
+    Number,
+    RunCounts,
+    RunRow,
+    StudyFacts,
+    TimeUse,
+    to_json,
+    write_json,
+)
+from tidegauge_analysis.drivers import driver_differences
+from tidegauge_analysis.families import Scope, families
+from tidegauge_analysis.metrics import Metric, parse_metric
+from tidegauge_analysis.numbers import Ledger, missing
+from tidegauge_analysis.published import find_published, metrics_of, published_rows
+from tidegauge_analysis.resources import resources
+from tidegauge_analysis.summaries import sample_of
+from tidegauge_analysis.trials import trial_series
+from tidegauge_analysis.validity import reasons, rule_summaries, run_checks, sensitivity
+from tidegauge_analysis.wording import methods, summary
+
+USAGE = 'Usage: python -m tidegauge_analysis.report RESULTS\n'
+
+
+def analyse(results: Path) -> tuple[Analysis, Ledger]:
+    """Analyse a results directory, complete or partial.
+
+    :raises ArchiveError: it is no results directory, or a file is missing or damaged
+    """
+    archive = read_archive(results)
+    ledger = Ledger()
+    plan = archive.study['analyse']
+    try:
+        metrics = [parse_metric(name) for name in plan['metrics']]
+    except ValueError as error:
+        raise ArchiveError(f'{results / "plan.json"}: {error}') from error
+    published = find_published(archive)
+    scope = Scope(archive, measure_all(archive, _with_throughput(metrics, metrics_of(published)), ledger), ledger)
+    found = families(scope, metrics)
+    with_invalid = any(run.status is Status.INVALID for run in archive.runs)
+    every = families(scope, metrics, with_invalid=True) if with_invalid else []
+    differences = driver_differences(scope, metrics)
+    checks = run_checks(archive, ledger)
+    counts = _counts(archive, ledger)
+    analysis = Analysis(
+        study=_facts(archive, scope),
+        runs=counts,
+        run_rows=[_run_row(run) for run in archive.runs],
+        environment=archive.environment,
+        versions=archive.versions,
+        summary=summary(found, differences, counts),
+        families=found,
+        drivers=differences,
+        series=trial_series(scope, metrics),
+        latencies=scope.measured.latencies,
+        curves=curves(scope, metrics),
+        resources=resources(scope),
+        rules=rule_summaries(checks),
+        validity=checks,
+        sensitivity=sensitivity(archive, found, every),
+        published=published_rows(scope, published),
+        loads=_loads(archive, ledger),
+        time=_time(archive, ledger),
+        methods=methods(archive, found, differences),
+        files=_files(archive, published),
+        notes=_notes(archive, scope.measured.disagreements),
+    )
+    return analysis, ledger
+
+
+def write_report(results: Path) -> Path:
+    """Analyse a results directory and write its report.
+
+    :return: the directory of the report
+    :raises ArchiveError: as for `analyse`
+    """
+    analysis, ledger = analyse(results)
+    out = results / 'report'
+    out.mkdir(exist_ok=True)
+    plain = to_json(analysis)
+    write_json(out / 'analysis.json', plain)
+    write_json(out / 'numbers.json', ledger.document(analysis.files))
+    shutil.copyfile(recompute.__file__, out / 'recompute.py')
+    return out
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the program. Exit codes: 0 done, 1 the archive is damaged, 2 bad usage."""
+    if len(arguments) != 1:
+        sys.stderr.write(USAGE)
+        return 2
+    try:
+        out = write_report(Path(arguments[0]))
+    except ArchiveError as error:
+        sys.stderr.write(f'{error}\n')
+        return 1
+    sys.stdout.write(f'{out / "analysis.json"}\n')
+    return 0
+
+
+def _with_throughput(metrics: Sequence[Metric], more: Sequence[Metric]) -> list[Metric]:
+    """Metrics without repetition, with throughput, which curves need."""
+    return list({metric.name: metric for metric in (*metrics, *more, parse_metric('throughput'))}.values())
+
+
+def _facts(archive: Archive, scope: Scope) -> StudyFacts:
+    study = archive.study
+    plan = study['analyse']
+    return StudyFacts(
+        name=study['name'],
+        title=study['title'],
+        question=study['question'],
+        seed=study['seed'],
+        quick=study['quick'],
+        plan_hash=archive.plan['hash'],
+        hard=study['hard'],
+        easy=study['easy'],
+        fixed=study['fixed'],
+        deployments=study['repeat']['deployments'],
+        trials=study['repeat']['trials'],
+        warmup=study['repeat']['warmup'],
+        state=study['state'],
+        exclude=study['exclude'],
+        metrics=plan['metrics'],
+        per=scope.per,
+        groups=scope.groups,
+        alpha=plan['alpha'],
+        margin=plan['margin'],
+        figures=study['figures'],
+    )
+
+
+def _counts(archive: Archive, ledger: Ledger) -> RunCounts:
+    def of(*wanted: Status) -> Number:
+        names = [run.name for run in archive.runs if run.status in wanted]
+        return ledger.add(len(names), 'runs', 'count', of=ledger.set(names))
+
+    return RunCounts(
+        planned=ledger.add(archive.planned, 'runs', 'planned'),
+        done=of(Status.ANALYSED, Status.WARM_UP, Status.INVALID),
+        analysed=of(Status.ANALYSED),
+        invalid=of(Status.INVALID),
+        warmup=of(Status.WARM_UP),
+        superseded=of(Status.SUPERSEDED),
+        unfinished=of(Status.UNFINISHED),
+        partial=archive.partial,
+        missing=[f'Series {series.id}: {count} runs are missing' for series, count in archive.missing],
+        repeated=of(Status.REPEATED),
+    )
+
+
+def _run_row(run: Run) -> RunRow:
+    document = run.document
+    return RunRow(
+        run=run.name,
+        deployment=document['deployment'],
+        series=run.series,
+        block=document['block'],
+        trial=run.trial,
+        attempt=document['attempt'],
+        driver=run.driver,
+        factors=run.factors,
+        warmup=document['warmup'],
+        status=str(run.status),
+        reasons=[] if run.valid else reasons(run),
+        csv=f'runs/{run.name}.csv.gz',
+        csv_sha256=document['csv']['sha256'],
+        json=f'runs/{run.name}.json',
+        json_sha256=run.json_sha256,
+    )
+
+
+def _loads(archive: Archive, ledger: Ledger) -> list[LoadRow]:
+    groups: dict[tuple[str, str], list[tuple[str, Json]]] = {}
+    for file, load in archive.loads.items():
+        groups.setdefault((load['series'], load['driver']), []).append((file, load))
+    series = {one.id: one for one in archive.series}
+    names = list(varying(archive.study))
+    found = []
+    for (name, driver), loads in groups.items():
+        factors = {**(series[name].factors if name in series else {}), 'driver': driver}
+        fresh = [(file, load) for file, load in loads if load['how'] == 'loaded']
+        file, first = loads[0]
+        rates = [
+            ledger.add(
+                load['records'] / load['seconds'],
+                'records/s',
+                'field_over',
+                file=file,
+                path=['records'],
+                over=['seconds'],
+            )
+            for file, load in fresh
+            if load['seconds'] > 0
+        ]
+        rate = sample_of(rates, 'records/s', ledger).mean().value
+        found.append(
+            LoadRow(
+                series=name,
+                driver=driver,
+                label=label_of(factors, [each for each in names if each in factors]) or name,
+                loaded=len(fresh),
+                restored=len(loads) - len(fresh),
+                records=ledger.add(first['records'], 'records', 'field', file=file, path=['records']),
+                seconds=_sum([_seconds(file, load, ledger) for file, load in loads], ledger),
+                rate=rate if rates else missing('records/s', 'each load was restored from a copy'),
+            )
+        )
+    return found
+
+
+def _seconds(file: str, document: Json, ledger: Ledger) -> Number:
+    return ledger.add(document['seconds'], 's', 'field', file=file, path=['seconds'])
+
+
+def _sum(numbers: Sequence[Number], ledger: Ledger) -> Number:
+    values = [number.value for number in numbers if number.value is not None]
+    return ledger.add(sum(values), 's', 'sum', of=ledger.set([number.id for number in numbers]))
+
+
+def _time(archive: Archive, ledger: Ledger) -> TimeUse:
+    return TimeUse(
+        runs=_sum([_seconds(f'runs/{run.name}.json', run.document, ledger) for run in archive.runs], ledger),
+        loads=_sum([_seconds(file, load, ledger) for file, load in archive.loads.items()], ledger),
+        deployments=ledger.add(archive.deployment_seconds, 's', 'deployment_seconds'),
+    )
+
+
+def _files(archive: Archive, published: dict[str, list[Json]]) -> dict[str, str]:
+    found = {}
+    for run in archive.runs:
+        found[f'runs/{run.name}.json'] = run.json_sha256
+        if run.status is not Status.SUPERSEDED:
+            found[f'runs/{run.name}.csv.gz'] = run.document['csv']['sha256']
+    others = ['plan.json', 'journal.jsonl', *archive.loads, *(file for file, rows in published.items() if rows)]
+    for file in others:
+        found[file] = hashlib.sha256((archive.path / file).read_bytes()).hexdigest()
+    return found
+
+
+def _notes(archive: Archive, disagreements: Sequence[str]) -> list[str]:
+    found = []
+    if archive.study['quick']:
+        found.append('Quick results: sizes are reduced. They show that the experiment works, and are not to be quoted.')
+    if archive.partial:
+        found.append('Partial results: planned runs are missing.')
+    if not any(run.status is Status.ANALYSED for run in archive.runs):
+        found.append('No run can be analysed: each is invalid, warm-up or in a series that has not ended.')
+    shown = list(disagreements[:20])
+    if len(disagreements) > len(shown):
+        shown.append(f'{len(disagreements) - len(shown)} more runs disagree with their documents')
+    return [*found, *archive.failures, *shown]
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
