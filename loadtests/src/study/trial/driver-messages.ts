@@ -1,0 +1,68 @@
+import type { Outcome } from '../../operations/outcome.ts';
+import type { TrialSettings } from './trial-workload.ts';
+
+// The driver program reads one request on each line of its standard input, and answers with one line on its standard
+// output. It handles one request at a time.
+
+export type DriverRequest =
+  | {
+      readonly command: 'open';
+      readonly settings: TrialSettings;
+      readonly table: string;
+      /** Seed of the loaded records. */
+      readonly seed: number;
+      /** The store, for the load. */
+      readonly store: string;
+      /** The API that the operations go through. null: they go to the store. */
+      readonly api: { readonly url: string; readonly token: string | null } | null;
+    }
+  /** Drops the table, creates it and inserts the records. */
+  | { readonly command: 'load' }
+  /** Checks that the table has its records. Used after a restore. */
+  | { readonly command: 'restored' }
+  /** Closes all connections to the store. The next request opens them again. */
+  | { readonly command: 'disconnect' }
+  | {
+      readonly command: 'run';
+      readonly seed: number;
+      /** No operation starts later, in milliseconds from now. */
+      readonly deadlineMs: number;
+      /** For operations that do not fit into memory. */
+      readonly spill: string;
+    }
+  /** Writes the operations of the last run to a file. */
+  | { readonly command: 'write'; readonly path: string }
+  /** Checks the sample of records. */
+  | { readonly command: 'verify' }
+  /** Drops the table. */
+  | { readonly command: 'drop' };
+
+export interface DriverResults {
+  readonly open: null;
+  readonly load: { readonly seconds: number };
+  readonly restored: null;
+  readonly disconnect: null;
+  readonly run: RunResult;
+  readonly write: { readonly rows: number; readonly sha256: string };
+  readonly verify: { readonly checked: number; readonly damaged: number; readonly example: string | null };
+  readonly drop: null;
+}
+
+export interface RunResult {
+  /** ISO 8601. */
+  readonly started: string;
+  readonly seconds: number;
+  /** Operations that were started, and that succeeded. */
+  readonly startedOperations: number;
+  readonly done: number;
+  readonly rows: number;
+  readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
+  readonly damaged: number;
+  /** Use of this process during the operations. */
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+}
+
+export type DriverAnswer =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: string };

@@ -1,0 +1,153 @@
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import type { MeasuredOperation, OperationObserver } from '../../drivers/record-driver.ts';
+import { OUTCOMES, type Outcome } from '../../operations/outcome.ts';
+
+/** Names of operations in the archive, by their number in a row. They are YCSB's. */
+const OPERATIONS = ['READ', 'UPDATE', 'INSERT', 'SCAN', 'READ-MODIFY-WRITE'] as const;
+const CODES: Readonly<Record<MeasuredOperation, number>> = {
+  read: 0,
+  update: 1,
+  insert: 2,
+  scan: 3,
+  readModifyWrite: 4,
+};
+const STATUS = new Map(OUTCOMES.map((outcome, index) => [outcome, index]));
+
+/** 4 words of 32 bits: start, latency, thread, and flags (part, status, operation). */
+const WORDS = 4;
+const BLOCK_ROWS = 65_536;
+const BLOCK_BYTES = BLOCK_ROWS * WORDS * 4;
+/** Memory for rows. Further blocks go to a file during the run: one write of 1 MiB for 65,536 operations. */
+const MEMORY_BYTES = 64 * 2 ** 20;
+/** Largest latency of a row, in microseconds: 71 minutes. */
+const MAX_WORD = 2 ** 32 - 1;
+const LINES = 4096;
+
+export interface RecorderTotals {
+  readonly rows: number;
+  /** Operations that are not a part of another one, by their outcome. */
+  readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
+  /** From the start of the first operation to the end of the last one. */
+  readonly seconds: number;
+  /** Reads whose values were wrong. */
+  readonly damaged: number;
+}
+
+/**
+ * Keeps every operation of a run in typed arrays: 16 bytes each, at most 64 MiB. Later blocks are in a file. The text
+ * is made after the run, outside the measured time.
+ */
+export class Recorder implements OperationObserver {
+  readonly #spillPath: string;
+  readonly #memoryBlocks: number;
+  readonly #origin: number;
+  readonly #kept: Uint32Array[] = [];
+  #block = new Uint32Array(BLOCK_ROWS * WORDS);
+  #used = 0;
+  #spill: number | null = null;
+  #spilled = 0;
+  #rows = 0;
+  #first = Number.POSITIVE_INFINITY;
+  #last = 0;
+  #damaged = 0;
+  readonly #outcomes = new Uint32Array(OUTCOMES.length);
+
+  /** @param spillPath a file for blocks that do not fit into memory; it is removed by `close` */
+  constructor(spillPath: string, { memoryBytes = MEMORY_BYTES }: { readonly memoryBytes?: number } = {}) {
+    this.#spillPath = spillPath;
+    this.#memoryBlocks = Math.max(1, Math.floor(memoryBytes / BLOCK_BYTES));
+    this.#origin = performance.now();
+  }
+
+  ended(
+    type: MeasuredOperation,
+    outcome: Outcome,
+    begun: number,
+    end: number,
+    thread: number,
+    isPart: boolean,
+  ): void {
+    const start = Math.max(0, Math.round((begun - this.#origin) * 1000));
+    const latency = Math.min(MAX_WORD, Math.max(0, Math.round((end - begun) * 1000)));
+    const status = STATUS.get(outcome)!;
+    const block = this.#block;
+    const at = this.#used;
+    // The upper part of the start is in the flags: 8 bits are 12 days.
+    block[at] = start % 2 ** 32;
+    block[at + 1] = latency;
+    block[at + 2] = thread;
+    block[at + 3] =
+      (Math.floor(start / 2 ** 32) << 16) | (status << 8) | (CODES[type] << 1) | (isPart ? 1 : 0);
+    this.#used = at + WORDS;
+    this.#rows += 1;
+    if (start < this.#first) this.#first = start;
+    if (start + latency > this.#last) this.#last = start + latency;
+    if (!isPart) this.#outcomes[status]! += 1;
+    if (this.#used === block.length) this.#next();
+  }
+
+  verified(intact: boolean): void {
+    if (!intact) this.#damaged += 1;
+  }
+
+  totals(): RecorderTotals {
+    const outcomes: Partial<Record<Outcome, number>> = {};
+    for (const [index, count] of this.#outcomes.entries()) if (count > 0) outcomes[OUTCOMES[index]!] = count;
+    const seconds = this.#rows === 0 ? 0 : (this.#last - this.#first) / 1e6;
+    return { rows: this.#rows, outcomes, seconds, damaged: this.#damaged };
+  }
+
+  /** The rows as text, a few thousand lines at once, in the order in which the operations ended. */
+  *lines(): Generator<string> {
+    for (const block of this.#kept) yield* textOf(block, block.length);
+    if (this.#spill !== null) {
+      const block = new Uint32Array(BLOCK_ROWS * WORDS);
+      for (let index = 0; index < this.#spilled; index += 1) {
+        readSync(this.#spill, block, 0, BLOCK_BYTES, index * BLOCK_BYTES);
+        yield* textOf(block, block.length);
+      }
+    }
+    yield* textOf(this.#block, this.#used);
+  }
+
+  /** Frees the memory and removes the file. */
+  close(): void {
+    this.#kept.length = 0;
+    if (this.#spill === null) return;
+    closeSync(this.#spill);
+    rmSync(this.#spillPath, { force: true });
+    this.#spill = null;
+  }
+
+  #next(): void {
+    this.#used = 0;
+    if (this.#kept.length + 1 < this.#memoryBlocks) {
+      this.#kept.push(this.#block);
+      this.#block = new Uint32Array(BLOCK_ROWS * WORDS);
+      return;
+    }
+    this.#spill ??= openSync(this.#spillPath, 'w+');
+    const bytes = Buffer.from(this.#block.buffer);
+    for (let written = 0; written < BLOCK_BYTES; ) {
+      const position = this.#spilled * BLOCK_BYTES + written;
+      written += writeSync(this.#spill, bytes, written, BLOCK_BYTES - written, position);
+    }
+    this.#spilled += 1;
+  }
+}
+
+function* textOf(block: Uint32Array, words: number): Generator<string> {
+  let text = '';
+  for (let at = 0; at < words; at += WORDS) {
+    const flags = block[at + 3]!;
+    const start = block[at]! + (flags >>> 16) * 2 ** 32;
+    const operation = OPERATIONS[(flags >> 1) & 7];
+    const status = OUTCOMES[(flags >> 8) & 255];
+    text += `${start},${operation},${block[at + 1]},${status},${block[at + 2]},${flags & 1}\n`;
+    if ((at / WORDS) % LINES === LINES - 1) {
+      yield text;
+      text = '';
+    }
+  }
+  if (text !== '') yield text;
+}

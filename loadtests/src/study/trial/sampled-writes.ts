@@ -1,0 +1,134 @@
+import { fieldNames, initialRecords, type RecordWorkload, type Values } from '@tidegauge/workload';
+import type { RecordRead } from '../../drivers/record-target.ts';
+import type { Outcome } from '../../operations/outcome.ts';
+
+/** Loaded records that are watched, and as many inserted ones. */
+const SAMPLE = 256;
+/** Values that are possible for a field at once. More are only possible while more writes than this are unanswered. */
+const MAX_POSSIBLE = 1000;
+
+interface Write {
+  readonly value: string;
+  readonly begun: number;
+  /** Infinity: the outcome is unknown, so the write may take effect later. */
+  ended: number;
+}
+
+export interface Verification {
+  /** Records that were read. */
+  readonly checked: number;
+  /** Records that are missing, or have a value that no write could have left. */
+  readonly damaged: number;
+  /** The first damaged record. null: none. */
+  readonly example: string | null;
+}
+
+/**
+ * Remembers what a run writes to a sample of the records, so that the records can be checked after it. A field must have
+ * the value of a write after which no other write began and was acknowledged. When writes overlap, each of them is
+ * possible. YCSB's `dataintegrity` instead writes the same value again, which some stores detect and skip.
+ *
+ * All writes to the table have to pass through one object of this class from its load on.
+ */
+export class SampledWrites {
+  readonly #workload: RecordWorkload;
+  readonly #seed: number;
+  /** Numbers of the watched records of the load, by key. */
+  readonly #loaded = new Map<string, number>();
+  readonly #inserted = new Set<string>();
+  readonly #fields = new Map<string, Map<string, Write[]>>();
+
+  /** @param seed of the load */
+  constructor(workload: RecordWorkload, seed: number) {
+    this.#workload = workload;
+    this.#seed = seed;
+    this.restart();
+  }
+
+  /** The table has been loaded again. */
+  restart(): void {
+    this.#loaded.clear();
+    this.#inserted.clear();
+    this.#fields.clear();
+    const { insertStart, insertCount } = this.#workload;
+    const recordOf = initialRecords(this.#workload, this.#seed);
+    const count = Math.min(SAMPLE, insertCount);
+    for (let index = 0; index < count; index += 1) {
+      const number = insertStart + Math.floor((index * insertCount) / count);
+      const { key, values } = recordOf(number);
+      this.#loaded.set(key, number);
+      this.#fields.set(key, writesOf(values, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY));
+    }
+  }
+
+  /** Call it before a write. The returned function receives the outcome. null: the record is not in the sample. */
+  writing(
+    type: 'insert' | 'update',
+    key: string,
+    values: Values,
+  ): ((outcome: Outcome) => void) | null {
+    if (type === 'insert') return this.#inserting(key, values);
+    const fields = this.#fields.get(key);
+    if (fields === undefined) return null;
+    const writes = writesOf(values, performance.now(), Number.POSITIVE_INFINITY);
+    for (const [field, [write]] of writes) {
+      const possible = fields.get(field)!;
+      if (possible.length >= MAX_POSSIBLE) possible.shift();
+      possible.push(write!);
+    }
+    return (outcome) => {
+      if (outcome !== 'OK') return;
+      const ended = performance.now();
+      for (const [field, [write]] of writes) {
+        write!.ended = ended;
+        // Writes that were acknowledged before this one began have been replaced.
+        fields.set(
+          field,
+          fields.get(field)!.filter((other) => other.ended >= write!.begun),
+        );
+      }
+    };
+  }
+
+  /**
+   * Reads the watched records and compares their values. No write may be running.
+   * @param read reads all fields of a record
+   */
+  async verify(read: (key: string) => Promise<RecordRead>): Promise<Verification> {
+    let checked = 0;
+    let damaged = 0;
+    let example: string | null = null;
+    for (const [key, fields] of this.#fields) {
+      const { outcome, values } = await read(key);
+      checked += 1;
+      const problem = outcome === 'OK' ? this.#problemOf(values(), fields) : `the read ended in ${outcome}`;
+      if (problem === null) continue;
+      damaged += 1;
+      example ??= `${key}: ${problem}`;
+    }
+    return { checked, damaged, example };
+  }
+
+  #inserting(key: string, values: Values): ((outcome: Outcome) => void) | null {
+    if (this.#inserted.size >= SAMPLE) return null;
+    const begun = performance.now();
+    return (outcome) => {
+      if (outcome !== 'OK' || this.#inserted.size >= SAMPLE) return;
+      this.#inserted.add(key);
+      this.#fields.set(key, writesOf(values, begun, performance.now()));
+    };
+  }
+
+  #problemOf(found: Values, fields: ReadonlyMap<string, readonly Write[]>): string | null {
+    for (const field of fieldNames(this.#workload)) {
+      const possible = fields.get(field)!;
+      if (possible.some(({ value }) => value === found[field])) continue;
+      return `${field} has a value that no write could have left`;
+    }
+    return null;
+  }
+}
+
+function writesOf(values: Values, begun: number, ended: number): Map<string, Write[]> {
+  return new Map(Object.entries(values).map(([field, value]) => [field, [{ value, begun, ended }]]));
+}
