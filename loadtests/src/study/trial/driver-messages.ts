@@ -65,4 +65,5 @@ export interface RunResult {
 
 export type DriverAnswer =
   | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly error: string };
+  /** `code` is that of a system error, such as ENOSPC. */
+  | { readonly ok: false; readonly error: string; readonly code: string | null };

@@ -45,7 +45,7 @@ export class DriverProcess {
    * Sends a request and resolves to its result.
    *
    * @throws {DriverDied} when the program has ended, and after `timeoutMs`: the program is then killed
-   * @throws {Error} when the request failed
+   * @throws {Error} when the request failed; `code` is that of a system error
    */
   async request<C extends DriverRequest['command']>(
     message: Extract<DriverRequest, { readonly command: C }>,
@@ -66,7 +66,7 @@ export class DriverProcess {
     this.#process.child.stdin!.write(`${JSON.stringify(message)}\n`);
     try {
       const answer = await promise;
-      if (!answer.ok) throw new Error(answer.error);
+      if (!answer.ok) throw Object.assign(new Error(answer.error), { code: answer.code });
       return answer.result as DriverResults[C];
     } catch (error) {
       // Its answer would be taken for that of the next request.

@@ -4,13 +4,13 @@ import { openStore, type Store } from '@tidegauge/storage';
 import { maskUrls } from '@tidegauge/text';
 import { initialRecords, type RecordWorkload } from '@tidegauge/workload';
 import { HttpClient } from '../../drivers/http-client.ts';
-import { loadRaw, RecordDriver } from '../../drivers/record-driver.ts';
+import { RecordDriver } from '../../drivers/record-driver.ts';
 import { appTarget, type RecordTarget, rawTarget } from '../../drivers/record-target.ts';
+import { loadRaw } from '../../loading/load-records.ts';
 import type { DriverAnswer, DriverRequest, DriverResults, RunResult } from './driver-messages.ts';
 import { Recorder } from './recorder.ts';
 import { writeRunFile } from './run-file.ts';
 import { SampledWrites } from './sampled-writes.ts';
-import { recordWorkloadOf } from './trial-workload.ts';
 
 /** Records that are read after a restore. */
 const RESTORE_SAMPLE = 20;
@@ -29,7 +29,7 @@ class DriverProgram {
 
   constructor(request: DriverProgram['openRequest']) {
     this.#request = request;
-    this.#workload = recordWorkloadOf(request.settings);
+    this.#workload = request.settings.workload;
     const { api, settings, seed } = request;
     this.#client = api === null ? null : new HttpClient(settings.threads, api.token);
     this.#writes = new SampledWrites(this.#workload, seed);
@@ -174,7 +174,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     else result = await program!.handle(request);
     answer({ ok: true, result });
   } catch (error) {
-    answer({ ok: false, error: maskUrls(error instanceof Error ? error.message : String(error)) });
+    const { message, code } = error as NodeJS.ErrnoException;
+    answer({ ok: false, error: maskUrls(message), code: code ?? null });
   }
 }
 // Connections of a store or of the HTTP client would keep the process alive.

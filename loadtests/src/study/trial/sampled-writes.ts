@@ -62,11 +62,7 @@ export class SampledWrites {
   }
 
   /** Call it before a write. The returned function receives the outcome. null: the record is not in the sample. */
-  writing(
-    type: 'insert' | 'update',
-    key: string,
-    values: Values,
-  ): ((outcome: Outcome) => void) | null {
+  writing(type: 'insert' | 'update', key: string, values: Values): ((outcome: Outcome) => void) | null {
     if (type === 'insert') return this.#inserting(key, values);
     const fields = this.#fields.get(key);
     if (fields === undefined) return null;

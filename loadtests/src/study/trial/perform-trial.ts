@@ -1,0 +1,116 @@
+import type { NodeUsage, RunDocument } from '../model.ts';
+import type { RunResult } from './driver-messages.ts';
+import type { Measured, Monitor } from './monitor.ts';
+import type { SeriesTable } from './series-table.ts';
+
+/** A run that is slower, in operations per second, is ended: the rest of its operations count as dropped. */
+const SLOWEST_RATE = 2;
+const BASE_MS = 60_000;
+/** How long operations that have started may take after the deadline. Drivers of stores have shorter limits. */
+const GRACE_MS = 120_000;
+/** Rows of the CSV file that are written each second, at least. */
+const SLOWEST_WRITE = 20_000;
+
+/** Codes of a disk that is full, or of a quota that is used up. */
+const FULL = ['ENOSPC', 'EDQUOT'];
+
+export interface Performed {
+  /** ISO 8601. null: no operation was started. */
+  readonly started: string | null;
+  readonly seconds: number;
+  readonly startedOperations: number;
+  readonly done: number;
+  readonly damaged: number | null;
+  readonly damagedNote: string | null;
+  readonly failure: string | null;
+  readonly measured: Measured;
+  readonly client: NodeUsage | null;
+  /** null: there is no complete file. */
+  readonly csv: RunDocument['csv'] | null;
+}
+
+export interface PerformOptions {
+  readonly seed: number;
+  readonly csvPath: string;
+  readonly monitor: Monitor;
+  readonly signal: AbortSignal;
+}
+
+/** The file for operations that do not fit into the memory of the driver. */
+export function spillOf(csvPath: string): string {
+  return `${csvPath}.spill`;
+}
+
+/**
+ * Runs the operations of one trial, writes them to a file and checks the sample of records. A failure of the driver is
+ * part of the result. Rejects after an abort, and when the disk is full.
+ */
+export async function performTrial(
+  table: SeriesTable,
+  { seed, csvPath, monitor, signal }: PerformOptions,
+): Promise<Performed> {
+  if (!table.isReady) throw new TypeError(`the table ${table.name} is not loaded: call load before run`);
+  const { operations, rate } = table.settings;
+  const deadlineMs = BASE_MS + (operations / Math.min(SLOWEST_RATE, rate ?? SLOWEST_RATE)) * 1000;
+  let run: RunResult | null = null;
+  let failure: string | null = null;
+  const failed = (error: unknown): void => {
+    if (signal.aborted) throw signal.reason;
+    // No further run can work.
+    if (FULL.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    failure ??= (error as Error).message;
+  };
+  await monitor.start();
+  try {
+    run = await table.program.request(
+      { command: 'run', seed, deadlineMs, spill: spillOf(csvPath) },
+      deadlineMs + GRACE_MS,
+      signal,
+    );
+  } catch (error) {
+    failed(error);
+  }
+  const measured = await monitor.stop();
+  let csv: Performed['csv'] = null;
+  let damaged: number | null = null;
+  let damagedNote: string | null = null;
+  if (run !== null) {
+    try {
+      const timeout = BASE_MS + (run.rows / SLOWEST_WRITE) * 1000;
+      csv = await table.program.request({ command: 'write', path: csvPath }, timeout, signal);
+      const sample = await table.program.request({ command: 'verify' }, GRACE_MS, signal);
+      damaged = run.damaged + sample.damaged;
+      damagedNote = `${sample.checked} records were checked after the run`;
+      if (sample.example !== null) damagedNote += `; ${sample.example}`;
+    } catch (error) {
+      failed(error);
+    }
+  }
+  return {
+    started: run?.started ?? null,
+    seconds: run?.seconds ?? 0,
+    startedOperations: run?.startedOperations ?? 0,
+    done: run?.done ?? 0,
+    damaged,
+    damagedNote: damagedNote ?? 'no record was checked',
+    failure,
+    // The processor time of a driver that died is not known, and would count as that of other processes.
+    measured: run === null ? { ...measured, foreignCpu: null } : measured,
+    client: run === null ? null : clientOf(run),
+    csv,
+  };
+}
+
+function clientOf({ cpuSeconds, memoryBytes }: RunResult): NodeUsage {
+  return {
+    node: 'client',
+    role: 'client',
+    cpuSeconds,
+    memoryBytes,
+    readBytes: null,
+    writtenBytes: null,
+    receivedBytes: null,
+    sentBytes: null,
+    source: 'proc',
+  };
+}

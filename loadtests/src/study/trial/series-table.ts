@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import type { ApiEndpoint, Deployment, Driver, LoadDocument, SeriesPlan, Study } from '../model.ts';
+import { DriverProcess } from './driver-process.ts';
+import type { TrialSettings } from './trial-workload.ts';
+
+/** A load that is slower, in records per second, counts as failed. */
+const SLOWEST_LOAD = 20;
+const OPEN_MS = 60_000;
+const BASE_MS = 120_000;
+
+export interface TableOptions {
+  readonly deployment: Deployment;
+  readonly series: SeriesPlan;
+  readonly study: Study;
+  readonly driver: Driver;
+  readonly settings: TrialSettings;
+  readonly seriesAttempt: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The table of one driver in a series, and its driver program. Its name is that of the driver: a snapshot of its
+ * database can then be restored for another series, and a store with one database for all drivers has separate tables.
+ */
+export class SeriesTable {
+  readonly driver: Driver;
+  readonly name: string;
+  readonly settings: TrialSettings;
+  readonly #options: TableOptions;
+  #store = '';
+  #api: ApiEndpoint | null = null;
+  #process: DriverProcess | null = null;
+  #isReady = false;
+
+  constructor(options: TableOptions) {
+    this.#options = options;
+    this.driver = options.driver;
+    this.name = `study_${options.driver}`;
+    this.settings = options.settings;
+  }
+
+  /** Whether the table is loaded, and all writes to it have passed through the driver program that runs now. */
+  get isReady(): boolean {
+    return this.#isReady && this.#process?.running === true;
+  }
+
+  get api(): ApiEndpoint | null {
+    return this.#api;
+  }
+
+  get pid(): number | null {
+    return this.#process?.running ? this.#process.pid : null;
+  }
+
+  /** The driver program. */
+  get program(): DriverProcess {
+    if (this.#process === null) throw new TypeError('the table is not open');
+    return this.#process;
+  }
+
+  /** Starts the API, if the driver uses it, and the driver program. */
+  async open(): Promise<void> {
+    const { deployment, series, study, signal } = this.#options;
+    this.#store = await deployment.storeUrl(this.name, series.easy);
+    if (this.driver !== 'raw') this.#api = await deployment.api(this.#store);
+    signal.throwIfAborted();
+    if (this.#process?.running) return;
+    this.#isReady = false;
+    this.#process = new DriverProcess(deployment);
+    const { name: table, settings } = this;
+    await this.#process.request(
+      { command: 'open', settings, table, seed: study.seed, store: this.#store, api: this.#api },
+      OPEN_MS,
+      signal,
+    );
+  }
+
+  /** Prepares the table for a trial. null: it is reused as it is. */
+  async prepare(trial: number): Promise<LoadDocument | null> {
+    const { deployment, series, seriesAttempt, signal } = this.#options;
+    if (series.state === 'reuse' && this.isReady) return null;
+    await this.open();
+    const snapshots = series.state === 'restore' ? deployment.snapshots : null;
+    const key = this.#snapshotKey();
+    const { insertCount } = this.settings.workload;
+    const timeout = BASE_MS + (insertCount / SLOWEST_LOAD) * 1000;
+    const document = (how: LoadDocument['how'], seconds: number): LoadDocument => {
+      this.#isReady = true;
+      return {
+        format: 1,
+        series: series.id,
+        seriesAttempt,
+        trial,
+        driver: this.driver,
+        records: insertCount,
+        seconds,
+        how,
+      };
+    };
+    if (snapshots !== null && (await snapshots.has(key))) {
+      await this.program.request({ command: 'disconnect' }, BASE_MS, signal);
+      const begun = performance.now();
+      await snapshots.restore(key, this.name);
+      const seconds = (performance.now() - begun) / 1000;
+      await this.program.request({ command: 'restored' }, BASE_MS, signal);
+      return document('restored', seconds);
+    }
+    const { seconds } = await this.program.request({ command: 'load' }, timeout, signal);
+    if (snapshots !== null) {
+      await this.program.request({ command: 'disconnect' }, BASE_MS, signal);
+      await snapshots.save(key, this.name);
+    }
+    return document('loaded', seconds);
+  }
+
+  /** The table was written to by a run, or its driver has failed. */
+  used(failed: boolean): void {
+    if (failed || this.#options.series.state !== 'reuse') this.#isReady = false;
+  }
+
+  /** Drops the table and ends the driver program. Never rejects. */
+  async close(): Promise<void> {
+    const program = this.#process;
+    if (program === null) return;
+    if (program.running && !this.#options.signal.aborted) {
+      await program.request({ command: 'drop' }, BASE_MS).catch(() => {});
+    }
+    await program.stop().catch(() => {});
+  }
+
+  /** Everything that the loaded data depend on. */
+  #snapshotKey(): string {
+    const { deployment, study } = this.#options;
+    const { workload } = this.settings;
+    const { recordCount, insertStart, insertCount, insertOrder, zeroPadding } = workload;
+    const { fieldCount, fieldLength, dataIntegrity } = workload;
+    const load = {
+      versions: deployment.versions,
+      store: this.#store,
+      table: this.name,
+      seed: study.seed,
+      ...{ recordCount, insertStart, insertCount, insertOrder, zeroPadding },
+      ...{ fieldCount, fieldLength, dataIntegrity },
+    };
+    return createHash('sha256').update(JSON.stringify(load)).digest('hex');
+  }
+}

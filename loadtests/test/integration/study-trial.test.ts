@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import {
+  type Combination,
+  type Deployment,
+  type Driver,
+  type OpenSeries,
+  RUN_COLUMNS,
+  type RunDocument,
+  type SeriesPlan,
+  type Study,
+  type TableState,
+} from '@tidegauge/loadtests/study/model';
+import { openSeries } from '@tidegauge/loadtests/study/trial/open-series';
+import { startStorePlaces } from '@tidegauge/loadtests/targets/store-places';
+import { openStore } from '@tidegauge/storage';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegauge-trial-test-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const NO_LIMITS = {
+  dropped: 0,
+  errors: 0,
+  damaged: 0,
+  target: 0.9,
+  throttled: null,
+  clockStepMs: null,
+  oomKills: null,
+  swapBytes: null,
+  foreignCpu: null,
+  network: null,
+};
+
+const STUDY: Study = {
+  name: 'trial-test',
+  title: 'Trial test',
+  question: null,
+  seed: 11,
+  quick: false,
+  hard: {},
+  easy: {},
+  fixed: {
+    records: 300,
+    operations: 1000,
+    threads: 3,
+    target: 0,
+    fields: 4,
+    length: 20,
+    distribution: 'default',
+  },
+  repeat: { deployments: 1, trials: 2, warmup: 0 },
+  state: {},
+  exclude: [],
+  valid: NO_LIMITS,
+  requeue: 0,
+  energy: { model: 'test', idleWatts: 2, busyWatts: 5, uncertainty: 0.1, source: 'test' },
+  networks: {},
+  analyse: { metrics: [], per: [], groups: [], alpha: 0.05, margin: 0.05 },
+  figures: [],
+  published: [],
+};
+
+interface Row {
+  readonly start: number;
+  readonly operation: string;
+  readonly latency: number;
+  readonly status: string;
+  readonly thread: number;
+  readonly part: number;
+}
+
+function rowsOf(path: string): Row[] {
+  const [head, ...lines] = gunzipSync(readFileSync(path)).toString().trimEnd().split('\n');
+  assert.equal(head, RUN_COLUMNS.join(','));
+  return lines.map((line) => {
+    const [start, operation, latency, status, thread, part] = line.split(',');
+    assert.match(line, /^\d+,[A-Z-]+,\d+,[A-Z_]+,\d+,[01]$/);
+    return {
+      start: Number(start),
+      operation: operation!,
+      latency: Number(latency),
+      status: status!,
+      thread: Number(thread),
+      part: Number(part),
+    };
+  });
+}
+
+function countsOf(rows: readonly Row[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { operation } of rows) counts[operation] = (counts[operation] ?? 0) + 1;
+  return counts;
+}
+
+async function deploy(t: TestContext, store: string): Promise<Deployment & { readonly pids: number[] }> {
+  const places = await startStorePlaces(store);
+  const urls = new Map<string, Promise<string>>();
+  const apis = new Map<string, ReturnType<typeof startApiProcess>>();
+  const pids: number[] = [];
+  const deployment = {
+    pids,
+    versions: {},
+    storeUrl(database: string) {
+      if (!urls.has(database)) urls.set(database, places.create(database));
+      return urls.get(database)!;
+    },
+    async api(url: string) {
+      if (!apis.has(url)) apis.set(url, startApiProcess({ STORE: url }));
+      const api = await apis.get(url)!;
+      pids.push(api.pid);
+      return { url: api.url, token: null };
+    },
+    command: (program: string, args: readonly string[]) => ({
+      command: process.execPath,
+      args: [program, ...args],
+    }),
+    nodes: () => [{ name: 'api', role: 'api' as const, pids: () => pids, cgroup: null, exporter: null }],
+    storedBytes: async () => null,
+    roundTripMs: async () => null,
+    snapshots: null,
+    async stop() {
+      for (const api of apis.values()) await (await api).stop();
+      await places.stop();
+    },
+  } satisfies Deployment & { readonly pids: number[] };
+  t.after(() => deployment.stop());
+  return deployment;
+}
+
+let runs = 0;
+
+async function runOnce(series: OpenSeries, driver: Driver, trial = 1) {
+  runs += 1;
+  const csvPath = join(folder, `run-${runs}.csv.gz`);
+  const document = await series.run({
+    run: `run-${runs}`,
+    driver,
+    trial,
+    attempt: 1,
+    warmup: false,
+    csvPath,
+  });
+  return { document, csvPath };
+}
+
+function seriesOf(
+  easy: Combination,
+  state: TableState,
+  drivers: readonly Driver[] = ['raw', 'app'],
+): SeriesPlan {
+  return { id: 'series-1', easy, drivers, state, trials: 2, warmup: 0 };
+}
+
+async function open(
+  t: TestContext,
+  deployment: Deployment,
+  plan: SeriesPlan,
+  study = STUDY,
+  signal = new AbortController().signal,
+) {
+  const deploymentPlan = { id: 'deployment-1', block: 1, hard: {}, series: [plan] };
+  const series = await openSeries(deployment, plan, study, {
+    deploymentPlan,
+    deploymentAttempt: 1,
+    seriesAttempt: 1,
+    signal,
+  });
+  t.after(() => series.close());
+  return series;
+}
+
+function measuredBy(document: RunDocument, rule: string) {
+  return document.checks.find((check) => check.rule === rule)!;
+}
+
+for (const store of ['sqlite', 'postgres']) {
+  test(`on ${store}, the file of a run agrees with its document and with the table`, async (t) => {
+    const deployment = await deploy(t, store);
+    const series = await open(t, deployment, seriesOf({ workload: 'd' }, 'reload'));
+    for (const trial of [1, 2]) {
+      const loads = await series.load(trial);
+      assert.deepEqual(
+        loads.map(({ driver, records, how }) => [driver, records, how]),
+        [
+          ['raw', 300, 'loaded'],
+          ['app', 300, 'loaded'],
+        ],
+      );
+      const counts: Record<string, number>[] = [];
+      for (const driver of ['raw', 'app'] as const) {
+        const { document, csvPath } = await runOnce(series, driver, trial);
+        const rows = rowsOf(csvPath);
+        assert.ok(document.valid, JSON.stringify(document.checks));
+        assert.equal(rows.length, document.csv.rows);
+        assert.equal(createHash('sha256').update(readFileSync(csvPath)).digest('hex'), document.csv.sha256);
+        assert.equal(rows.filter(({ status, part }) => status === 'OK' && part === 0).length, document.done);
+        assert.equal(document.done, 1000);
+        const ends = rows.map(({ start, latency }) => start + latency);
+        const seconds = (Math.max(...ends) - Math.min(...rows.map(({ start }) => start))) / 1e6;
+        assert.equal(document.seconds, seconds);
+        assert.deepEqual([...new Set(rows.map(({ thread }) => thread))].toSorted(), [0, 1, 2]);
+        const inserted = rows.filter(({ operation }) => operation === 'INSERT').length;
+        const opened = await openStore(await deployment.storeUrl(`study_${driver}`, {}));
+        const records = await opened.records.scan(`study_${driver}`, '', 5000, ['field0']);
+        await opened.close();
+        assert.equal(records.length, 300 + inserted);
+        const client = document.nodes.find(({ role }) => role === 'client')!;
+        assert.ok(client.cpuSeconds! > 0 && client.cpuSeconds! < document.seconds * 8);
+        assert.match(
+          measuredBy(document, 'damaged').note!,
+          /^(25[6-9]|2[6-9]\d|[3-5]\d\d) records were checked/,
+        );
+        counts.push(countsOf(rows));
+      }
+      // The drivers are compared in pairs, so they do the same operations.
+      assert.deepEqual(counts[0], counts[1]);
+    }
+    await series.close();
+    const left = await openStore(await deployment.storeUrl('study_raw', {}));
+    await assert.rejects(left.records.scan('study_raw', '', 1, null), /does not exist/);
+    await left.close();
+  });
+}
+
+test('a read-modify-write is one operation with two parts, and a reused table is loaded once', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const series = await open(t, deployment, seriesOf({ workload: 'f' }, 'reuse', ['raw']));
+  assert.equal((await series.load(1)).length, 1);
+  const first = await runOnce(series, 'raw', 1);
+  const rows = rowsOf(first.csvPath);
+  const whole = rows.filter(({ operation }) => operation === 'READ-MODIFY-WRITE');
+  assert.ok(whole.length > 300);
+  assert.equal(rows.filter(({ part }) => part === 1).length, 2 * whole.length);
+  assert.equal(first.document.csv.rows, 1000 + 2 * whole.length);
+  assert.equal((await series.load(2)).length, 0);
+  const second = await runOnce(series, 'raw', 2);
+  // The values that both trials have written are there.
+  assert.ok(second.document.valid, JSON.stringify(second.document.checks));
+  assert.notEqual(first.document.seed, second.document.seed);
+  await series.close();
+});
+
+test('a record that was changed without notice is found, raw and through the API', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const series = await open(t, deployment, seriesOf({ workload: 'c' }, 'reload'));
+  await series.load(1);
+  for (const driver of ['raw', 'app'] as const) {
+    const table = `study_${driver}`;
+    const store = await openStore(await deployment.storeUrl(table, {}));
+    // 256 of 300 records are in the sample: of any 50, some are.
+    for (const { key } of await store.records.scan(table, '', 50, null)) {
+      await store.records.update(table, key, { field2: 'damaged' });
+    }
+    await store.close();
+    const { document } = await runOnce(series, driver);
+    const check = measuredBy(document, 'damaged');
+    assert.equal(document.valid, false);
+    assert.ok(check.measured! >= 6 && check.measured! <= 50, String(check.measured));
+    assert.match(check.note!, /user\d+: field2 has a value that no write could have left/);
+  }
+  await series.close();
+});
+
+test('a target rate is kept, and a stall counts for the operations that it delays', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const easy = { workload: 'c', target: 100, operations: 200 };
+  const study = { ...STUDY, fixed: { ...STUDY.fixed, ...easy } };
+  const series = await open(t, deployment, seriesOf({ workload: 'c' }, 'reload', ['app']), study);
+  await series.load(1);
+  const calm = await runOnce(series, 'app');
+  const check = measuredBy(calm.document, 'target');
+  assert.ok(check.ok && check.measured! > 0.9 && check.measured! < 1.05, JSON.stringify(check));
+  await series.load(2);
+  const running = runOnce(series, 'app', 2);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  // The API answers nothing for 500 ms.
+  process.kill(deployment.pids[0]!, 'SIGSTOP');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  process.kill(deployment.pids[0]!, 'SIGCONT');
+  const stalled = rowsOf((await running).csvPath).filter(({ latency }) => latency > 50_000);
+  // 100 operations per second for 0.5 s. Without intended starts it would be one operation of each thread.
+  assert.ok(stalled.length > 20, `${stalled.length} operations show the stall`);
+  await series.close();
+});
+
+test('a driver that is killed gives an invalid run, and the next run is valid', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const study = { ...STUDY, fixed: { ...STUDY.fixed, operations: 2000, target: 200 } };
+  const pids: number[] = [];
+  const series = await open(t, deployment, seriesOf({ workload: 'a' }, 'reuse', ['raw']), study);
+  await series.load(1);
+  const running = runOnce(series, 'raw');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  pids.push(...childrenOf(process.pid, 'study/trial/driver.ts'));
+  assert.equal(pids.length, 1);
+  process.kill(pids[0]!, 'SIGKILL');
+  const { document, csvPath } = await running;
+  assert.equal(document.valid, false);
+  assert.match(measuredBy(document, 'driver').note!, /the driver ended early \(.*SIGKILL/);
+  assert.equal(document.done, 0);
+  assert.deepEqual(rowsOf(csvPath), []);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => !name.endsWith('.csv.gz')),
+    [],
+  );
+  // The driver's record of its writes is lost, so the table is loaded again.
+  assert.equal((await series.load(1, ['raw'])).length, 1);
+  const fast = await runOnce(series, 'raw');
+  assert.ok(fast.document.valid, JSON.stringify(fast.document.checks));
+  await series.close();
+});
+
+test('an abort ends a run, and no driver program stays', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const study = { ...STUDY, fixed: { ...STUDY.fixed, operations: 100_000, target: 100 } };
+  const abort = new AbortController();
+  const series = await open(
+    t,
+    deployment,
+    seriesOf({ workload: 'a' }, 'reload', ['raw']),
+    study,
+    abort.signal,
+  );
+  await series.load(1);
+  setTimeout(() => abort.abort(new Error('stopped by the test')), 300);
+  await assert.rejects(runOnce(series, 'raw'), /stopped by the test/);
+  await series.close();
+  assert.deepEqual(childrenOf(process.pid, 'study/trial/driver.ts'), []);
+});
+
+function childrenOf(parent: number, program: string): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+        const ppid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+        return ppid === parent && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
