@@ -1,0 +1,319 @@
+"""The figures that compare groups: bars, boxes, the raw store beside the application, trials in order."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from tidegauge_analysis.figures import (
+    HATCHES,
+    INK,
+    MARKERS,
+    MUTED,
+    SERIES,
+    SHADE,
+    WARNING,
+    Drawing,
+    canvas,
+    colour_of,
+    finish,
+    style,
+    tint_of,
+)
+from tidegauge_analysis.present import Json, combination, decimals_of, show, show_estimate
+
+ROW = 0.27
+"""Height of a group, in inches."""
+FEWEST_FOR_BARS = 5
+"""With fewer runs, a figure has points only."""
+FAR_OUT = 3.0
+"""Standard deviations beyond which a run is drawn as a dot."""
+
+
+def wrap(label: str, width: int = 22) -> str:
+    """A label in lines that fit beside an axis."""
+    return '\n'.join(textwrap.wrap(label, width, break_long_words=True)[:3]) or ' '
+
+
+def looks(groups: Sequence[Json]) -> list[tuple[int, int]]:
+    """Colour and hatch of each group: the first factor that varies gives the colour, the second one the hatch."""
+    varying = [name for name in (groups[0]['factors'] if groups else {}) if len(_levels(groups, name)) > 1]
+    found = []
+    for group in groups:
+        at = [_levels(groups, name).index(group['factors'].get(name)) for name in varying[:2]]
+        found.append((at[0] if at else 0, at[1] if len(at) > 1 else 0))
+    return found
+
+
+def _levels(groups: Sequence[Json], name: str) -> list[object]:
+    levels: list[object] = []
+    for group in groups:
+        level = group['factors'].get(name)
+        if level not in levels:
+            levels.append(level)
+    return levels
+
+
+def axis_label(metric: str, unit: str, note: str = '') -> str:
+    """The label of an axis: what, in which unit, and a remark."""
+    what = f'{metric} ({unit})' if unit else metric
+    return f'{what}, {note}' if note else what
+
+
+def bars(families: Sequence[Json], name: str, stamp: str) -> Drawing | None:
+    """Means with 95 % intervals and letters, one panel for each family. None: there are no values."""
+    families = [family for family in families if any(_values(group) for group in family['groups'])]
+    if not families:
+        return None
+    counts = [len(family['groups']) for family in families]
+    # Space for titles, axes and notes, and for each group.
+    height = 0.55 + sum(count * ROW + 0.32 for count in counts)
+    with style():
+        figure, axes = canvas(height, len(families), height_ratios=[count + 1.2 for count in counts], sharex=True)
+        for (axis,), family in zip(axes, families, strict=True):
+            _bars(axis, family, several=len(families) > 1)
+        first = families[0]
+        better = 'higher is better' if first['higher_is_better'] else 'lower is better'
+        axes[-1][0].set_xlabel(axis_label(first['metric'], first['unit'], better))
+        title = first['title'] if len(families) > 1 else _family_title(first)
+        description = '; '.join(
+            f'{_prefix(family, several=len(families) > 1)}{group["label"]}: {show_estimate(group["mean"])}'
+            + (f', letter {group["letters"]}' if group['letters'] else '')
+            for family in families
+            for group in family['groups']
+        )
+        return finish(figure, name, title, f'Means with 95 % intervals. {description}.', stamp)
+
+
+def _bars(axis: Axes, family: Json, *, several: bool) -> None:
+    groups = family['groups']
+    fewest = min((len(_values(group)) for group in groups if _values(group)), default=0)
+    reach = 0.0
+    for row, (group, (colour, hatch)) in enumerate(zip(groups, looks(groups), strict=True)):
+        values = _values(group)
+        if not values:
+            axis.text(0, row, ' no valid run', va='center', fontsize=7.5, color=MUTED)
+            continue
+        mean, low, high = (_value(group['mean'][part]) for part in ('value', 'low', 'high'))
+        mean = float(np.mean(values)) if mean is None else mean
+        if fewest >= FEWEST_FOR_BARS:
+            axis.barh(
+                row, mean, 0.68, color=tint_of(colour), edgecolor=colour_of(colour), linewidth=0.8,
+                hatch=HATCHES[hatch % len(HATCHES)],
+            )  # fmt: skip
+        else:
+            axis.plot(mean, row, '|', color=colour_of(colour), markersize=11, markeredgewidth=2)
+        offsets = np.linspace(-0.2, 0.2, len(values)) if len(values) > 1 else [0.0]
+        axis.plot(values, row + np.array(offsets), 'o', color=colour_of(colour), markersize=2, alpha=0.75)
+        if low is not None and high is not None:
+            axis.errorbar(mean, row, xerr=[[mean - low], [high - mean]], color=INK, capsize=3, linewidth=1.2)
+        end = max(high if high is not None else mean, *values)
+        reach = max(reach, end)
+        if group['letters']:
+            axis.annotate(
+                group['letters'], (end, row), (5, 0), textcoords='offset points', va='center', fontweight='bold'
+            )
+    axis.set_yticks(range(len(groups)), [wrap(group['label']) for group in groups])
+    axis.set_ylim(len(groups) - 0.4, -0.6)
+    if reach > 0:
+        axis.set_xlim(0, max(axis.get_xlim()[1], reach * 1.08))
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.grid(axis='x')
+    axis.tick_params(axis='y', length=0)
+    if several and family['per']:
+        axis.set_title(combination(family['per']))
+
+
+def boxes(families: Sequence[Json], name: str, stamp: str) -> Drawing | None:
+    """Box plots of the first family: whiskers to the extremes, and those of Tukey. None: no group has three runs."""
+    family = families[0]
+    groups = [group for group in family['groups'] if len(_values(group)) >= 3]
+    if not groups:
+        return None
+    with style():
+        figure, axes = canvas(1.0 + len(groups) * ROW, 1, 2, sharey=True, sharex=True)
+        rules = ('Whiskers: extremes.\nDots: beyond 3 sd', 'Whiskers: 1.5 IQR (Tukey).\nDots: beyond them')
+        for axis, rule, title in zip(axes[0], (_box_to_extremes, _box_of_tukey), rules, strict=True):
+            drawn = axis.bxp(
+                [rule(group) for group in groups], orientation='horizontal', positions=list(range(len(groups))),
+                widths=0.6, patch_artist=True, medianprops={'color': INK, 'linewidth': 1.6},
+                flierprops={'marker': 'o', 'markersize': 3, 'markeredgecolor': INK},
+            )  # fmt: skip
+            for box, (colour, hatch) in zip(drawn['boxes'], looks(groups), strict=True):
+                box.set(facecolor=tint_of(colour), edgecolor=colour_of(colour), hatch=HATCHES[hatch % len(HATCHES)])
+            for part in ('whiskers', 'caps'):
+                for line in drawn[part]:
+                    line.set(color=MUTED, linewidth=1)
+            axis.set_title(title, fontsize=7.5, color=MUTED)
+            axis.set_xlabel(axis_label(family['metric'], family['unit']))
+            axis.xaxis.set_major_locator(MaxNLocator(4))
+            axis.grid(axis='x')
+            axis.tick_params(axis='y', length=0)
+        axes[0][0].set_yticks(range(len(groups)), [wrap(group['label'], 18) for group in groups])
+        axes[0][0].set_ylim(len(groups) - 0.5, -0.5)
+        description = '; '.join(
+            f'{g["label"]}: minimum {_shown(g["minimum"])}, quartiles {_shown(g["lower_quartile"])}, '
+            f'{_shown(g["median"]["value"])} and {_shown(g["upper_quartile"])}, maximum {_shown(g["maximum"])}'
+            for g in groups
+        )
+        return finish(figure, name, f'{_family_title(family)}: distribution of runs', f'{description}.', stamp)
+
+
+def _box_to_extremes(group: Json) -> Json:
+    values = np.array(_values(group))
+    sd = float(values.std(ddof=1))
+    far = values[np.abs(values - values.mean()) > FAR_OUT * sd] if sd > 0 else values[:0]
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return {'q1': low, 'med': middle, 'q3': high, 'whislo': values.min(), 'whishi': values.max(), 'fliers': far}
+
+
+def _box_of_tukey(group: Json) -> Json:
+    values = np.array(_values(group))
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    reach = 1.5 * (high - low)
+    inside = values[(values >= low - reach) & (values <= high + reach)]
+    far = values[(values < low - reach) | (values > high + reach)]
+    return {'q1': low, 'med': middle, 'q3': high, 'whislo': inside.min(), 'whishi': inside.max(), 'fliers': far}
+
+
+def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | None:
+    """The raw store beside the application, and their paired difference, for one metric. None: nothing to draw."""
+    rows = [row for row in differences if _value(row['difference']['value']) is not None]
+    if not rows:
+        return None
+    with style():
+        figure, ((left, right),) = canvas(1.0 + len(rows) * 0.36, 1, 2, sharey=True, width_ratios=[1.15, 1])
+        names: dict[str, int] = {}
+        for at, row in enumerate(rows):
+            means = [(row['second'], row['second_mean']), (row['first'], row['first_mean'])]
+            ends = [value for _, mean in means if (value := _value(mean['value'])) is not None]
+            if len(ends) == 2:
+                left.plot(ends, [at, at], color=MUTED, linewidth=0.8, zorder=1)
+            for side, mean in means:
+                index = names.setdefault(side, len(names))
+                _interval(left, mean, at, colour_of(index), MARKERS[index])
+            _interval(right, row['difference'], at, INK, 'D')
+            text = _difference_text(row['difference'])
+            right.annotate(
+                text, (_value(row['difference']['value']) or 0, at), (0, 6), textcoords='offset points', ha='center',
+                fontsize=7.5,
+            )  # fmt: skip
+        right.axvline(0, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
+        left.set_yticks(range(len(rows)), [wrap(row['label'], 18) for row in rows])
+        left.set_ylim(len(rows) - 0.45, -0.65)
+        if not rows[0]['higher_is_better']:
+            left.set_xlim(left=0)
+        for axis in (left, right):
+            axis.xaxis.set_major_locator(MaxNLocator(4))
+            axis.grid(axis='x')
+            axis.tick_params(axis='y', length=0)
+            axis.margins(x=0.16)
+        left.set_xlabel(axis_label(rows[0]['metric'], rows[0]['unit']))
+        right.set_xlabel(axis_label(f'{rows[0]["first"]} {MINUS_SIGN} {rows[0]["second"]}', rows[0]['unit'], 'paired'))
+        handles = [
+            left.plot([], [], MARKERS[index], color=colour_of(index), label=side)[0] for side, index in names.items()
+        ]
+        figure.legend(handles=handles, loc='outside upper left', ncols=len(handles))
+        description = '; '.join(
+            f'{row["label"]}: {row["second"]} {show_estimate(row["second_mean"])}, '
+            f'{row["first"]} {show_estimate(row["first_mean"])}, difference {show_estimate(row["difference"])}'
+            for row in rows
+        )
+        title = f'{rows[0]["metric"]}: {rows[0]["second"]} beside {rows[0]["first"]}'
+        return finish(figure, name, title, f'Means with 95 % intervals. {description}.', stamp)
+
+
+MINUS_SIGN = '\N{MINUS SIGN}'
+
+
+def _difference_text(estimate: Json) -> str:
+    value = estimate['value']['value']
+    text = show(value, estimate['value']['unit'], decimals=decimals_of(estimate), with_unit=False)
+    return f'+{text}' if value > 0 else text
+
+
+def _interval(axis: Axes, estimate: Json, at: float, colour: str, marker: str) -> None:
+    mean, low, high = (_value(estimate[part]) for part in ('value', 'low', 'high'))
+    if mean is None:
+        return
+    axis.plot(mean, at, marker, color=colour, zorder=3, markersize=5)
+    if low is not None and high is not None:
+        axis.errorbar(mean, at, xerr=[[mean - low], [high - mean]], color=colour, capsize=2.5, linewidth=1.2)
+
+
+def trial_series(series: Sequence[Json], name: str, stamp: str) -> Drawing | None:
+    """The trials of each series in order, with warm-up shaded and the class of the series. For one metric."""
+    drawn = [one for one in series if any(_value(trial['value']) is not None for trial in one['trials'])]
+    if not drawn:
+        return None
+    rows = math.ceil(len(drawn) / 2)
+    with style():
+        figure, axes = canvas(0.55 + rows * 1.15, rows, 2, sharex=True)
+        flat = [axis for row in axes for axis in row]
+        for axis, one in zip(flat, drawn, strict=False):
+            _trials(axis, one)
+        for axis in flat[len(drawn) :]:
+            axis.set_visible(False)
+        for axis in axes[-1]:
+            axis.set_xlabel('trial')
+        figure.supylabel(axis_label(drawn[0]['metric'], drawn[0]['unit']), fontsize=8.5)
+        invalid = Patch(color=WARNING, label='\N{MULTIPLICATION SIGN} invalid run')
+        warm = Patch(color=SHADE, label='warm-up of the experiment file')
+        figure.legend(handles=[warm, invalid], loc='outside lower right', ncols=2, handlelength=1.2)
+        description = '; '.join(
+            f'{one["label"]}, {one["deployment"]}: {one["shape"] or "not classified"}, '
+            f'{len(one["trials"])} trials, {one["fixed_warmup"]} of them warm-up'
+            for one in drawn
+        )
+        return finish(figure, name, f'{drawn[0]["metric"]} by trial', f'{description}.', stamp)
+
+
+def _trials(axis: Axes, one: Json) -> None:
+    trials = [trial for trial in one['trials'] if _value(trial['value']) is not None]
+    numbers, values = [t['trial'] for t in trials], [t['value']['value'] for t in trials]
+    axis.plot(numbers, values, color=SERIES[0], linewidth=1, zorder=2)
+    axis.plot(numbers, values, 'o', color=SERIES[0], markersize=3, zorder=3)
+    bad = [trial for trial in trials if not trial['valid']]
+    axis.plot(
+        [t['trial'] for t in bad], [t['value']['value'] for t in bad], 'x', color=WARNING, markersize=6, zorder=4,
+        markeredgewidth=1.6,
+    )  # fmt: skip
+    if one['fixed_warmup'] > 0:
+        axis.axvspan(min(numbers) - 0.5, one['fixed_warmup'] + 0.5, color=SHADE, zorder=0, linewidth=0)
+    cut = _value(one['mser_warmup'])
+    if cut is not None and cut > 0:
+        axis.axvline(cut + 0.5, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
+    axis.set_title(wrap(f'{one["label"]} · {one["deployment"]}', 40), fontsize=7.5)
+    axis.text(
+        0.99, 0.04, one['shape'] or 'not classified', transform=axis.transAxes, ha='right', fontsize=7.5,
+        style='italic', color=MUTED,
+    )  # fmt: skip
+    axis.margins(y=0.25)
+    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axis.yaxis.set_major_locator(MaxNLocator(4))
+    axis.grid(axis='y')
+
+
+def _family_title(family: Json) -> str:
+    return f'{family["title"]}: {combination(family["per"])}' if family['per'] else str(family['title'])
+
+
+def _prefix(family: Json, *, several: bool) -> str:
+    return f'{combination(family["per"])}, ' if several and family['per'] else ''
+
+
+def _values(group: Json) -> list[float]:
+    return [v['value']['value'] for v in group['values'] if _value(v['value']) is not None]
+
+
+def _value(number: Json) -> float | None:
+    value: float | None = number['value']
+    return value
+
+
+def _shown(number: Json) -> str:
+    return show(number['value'], number['unit'])

@@ -1,0 +1,374 @@
+"""Writes the report of an experiment: one HTML page, figures and tables, from `analysis.json` and `numbers.json`."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from tidegauge_analysis import load_plots, plots
+from tidegauge_analysis.figures import Drawing, write_drawings
+from tidegauge_analysis.page import Block, Page, Section, numbers_of, to_html
+from tidegauge_analysis.present import LOW_P, Json, combination, level_of, numbers_in, show
+from tidegauge_analysis.report_tables import Tables, title_of
+from tidegauge_analysis.tables import Cell, Column, Table, write_tables
+
+FIGURES = ('bars', 'boxes', 'drivers', 'series', 'histograms', 'timelines', 'curves', 'resources')
+"""Kinds of figures that an experiment file can name; without any, all are drawn."""
+
+MOST_ROWS = 30
+"""Groups in the picture of the summary. It fits a page."""
+
+
+def render(analysis: Json, out: Path, numbers: Json | None = None) -> Path:
+    """Write `report.html`, `figures/` and `tables/` into a directory, and return the path of the page.
+
+    :param analysis: the content of `analysis.json`
+    :param numbers: the content of `numbers.json`; None: read it from `out`, or show the numbers without formulas
+    """
+    if numbers is None:
+        file = out / 'numbers.json'
+        numbers = json.loads(file.read_text(encoding='utf-8')) if file.exists() else None
+    report = Report(analysis, numbers or numbers_of(list(numbers_in(analysis))))
+    page = report.page()
+    out.mkdir(parents=True, exist_ok=True)
+    drawings, tables = _contents(page)
+    write_drawings(drawings, out / 'figures')
+    write_tables(tables, out / 'tables')
+    path = out / 'report.html'
+    path.write_text(to_html(page), encoding='utf-8')
+    return path
+
+
+def stamp_of(analysis: Json) -> tuple[str, str]:
+    """The stamp of quick and partial results, and its reason. Both are empty for complete results."""
+    words, reasons = [], []
+    if analysis['study']['quick']:
+        words.append('quick')
+        reasons.append('Sizes are small, to show that the experiment works. Do not quote the figures.')
+    runs = analysis['runs']
+    if runs['partial']:
+        words.append('partial')
+        done, planned = (show(runs[key]['value']) for key in ('done', 'planned'))
+        reasons.append(f'Planned runs are missing: {done} runs were done, {planned} are planned.')
+    return (f'{" and ".join(words)} results' if words else ''), ' '.join(reasons)
+
+
+class Report:
+    """Arranges the parts of an analysis on a page."""
+
+    def __init__(self, analysis: Json, numbers: Json) -> None:
+        self.analysis = analysis
+        self.numbers = numbers
+        self.by_id = {entry['id']: entry for entry in numbers['numbers']}
+        self.stamp, self.stamp_reason = stamp_of(analysis)
+        self.tables = Tables(analysis, self.by_id, self.stamp)
+        wanted = [name for name in analysis['study']['figures'] if name in FIGURES]
+        self.wanted = set(wanted or FIGURES)
+
+    def page(self) -> Page:
+        """The whole page."""
+        study, analysis = self.analysis['study'], self.analysis
+        sections = [
+            self._comparisons(), self._drivers(), self._series(), self._latencies(), self._curves(),
+            self._resources(), self._validity(), self._published(), self._methods(), self._environment(),
+            self._recompute(),
+        ]  # fmt: skip
+        return Page(
+            title=study['title'],
+            kind='Report of an experiment',
+            name=study['name'],
+            stamp=self.stamp,
+            stamp_reason=self.stamp_reason,
+            question=study['question'] or '',
+            summary=[sentence['text'] for sentence in analysis['summary']],
+            facts=self._facts(),
+            picture=self._picture(),
+            notes=analysis['notes'],
+            sections=[section for section in sections if section is not None],
+            numbers=self.numbers,
+            runs=analysis['run_rows'],
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        study, runs = self.analysis['study'], self.analysis['runs']
+        factors = {**study['hard'], **study['easy']}
+        versions = sorted({f'{name} {v}' for found in self.analysis['versions'].values() for name, v in found.items()})
+        return [
+            *((name, ', '.join(map(level_of, levels))) for name, levels in factors.items() if len(levels) > 1),
+            ('Runs', f'{show(runs["analysed"]["value"])} analysed of {show(runs["planned"]["value"])} planned'),
+            ('Repetitions', f'{_count(study["deployments"], "deployment")}, {_count(study["trials"], "trial")}'),
+            *([('Servers', ', '.join(versions))] if versions else []),
+            ('Plan', study['plan_hash'][:12]),
+        ]
+
+    def _picture(self) -> Drawing | None:
+        families = [f for f in self.analysis['families'] if len(f['groups']) > 1]
+        chosen: list[Json] = []
+        for family in (f for f in families if f['metric'] == families[0]['metric']):
+            if chosen and sum(len(f['groups']) for f in chosen) + len(family['groups']) > MOST_ROWS:
+                break
+            chosen.append(family)
+        drawing = plots.bars(chosen, 'overview', self.stamp) if chosen else None
+        if drawing is None and self.analysis['drivers']:
+            metric = self.analysis['drivers'][0]['metric']
+            rows = [row for row in self.analysis['drivers'] if row['metric'] == metric]
+            drawing = plots.drivers(rows, 'overview', self.stamp)
+        return drawing
+
+    def _draw(
+        self, kind: str, make: Callable[[list[Json], str, str], Drawing | None], rows: list[Json], name: str
+    ) -> list[Drawing]:
+        drawing = make(rows, name, self.stamp) if kind in self.wanted else None
+        return [] if drawing is None else [drawing]
+
+    def _comparisons(self) -> Section | None:
+        blocks = []
+        for family in self.analysis['families']:
+            figures = [
+                *self._draw('bars', plots.bars, [family], f'{family["id"]}-bars'),
+                *self._draw('boxes', plots.boxes, [family], f'{family["id"]}-boxes'),
+            ]
+            beside = _tables(self.tables.groups(family), self.tables.deployments(family), self.tables.strata(family))
+            text = [self._test(family), *_over_deployments(family)]
+            blocks.append(Block(title_of(family), family['id'], text, family['notes'], figures=figures, tables=beside))
+            pairs = self.tables.pairs(family)
+            if pairs is not None:
+                blocks.append(Block(tables=[pairs], folded=f'{len(pairs.rows)} pairs with verdicts'))
+        return Section('comparisons', 'Comparisons', blocks) if blocks else None
+
+    def _test(self, family: Json) -> str:
+        test = family['test']
+        if test is None:
+            return f'No test: {family["no_test"]}'
+        degrees = ', '.join(_ref(test[key]) for key in ('df_between', 'df_within') if test[key]['id'])
+        omega = test['omega_squared']['value']
+        return (
+            f'{test["method"]}, because {test["reason"].rstrip(".")}: {test["statistic_name"]}({degrees}) = '
+            f'{_ref(test["statistic"])}, p {_p(test["p"])}, adjusted for all metrics p {_p(test["p_holm"])}'
+            + (f', omega squared {_ref(omega)}.' if omega['id'] else '.')
+        )
+
+    def _drivers(self) -> Section | None:
+        blocks = []
+        for metric in dict.fromkeys(row['metric'] for row in self.analysis['drivers']):
+            rows = [row for row in self.analysis['drivers'] if row['metric'] == metric]
+            name = f'drivers-{metric.replace(".", "-")}'
+            blocks.append(
+                Block(
+                    metric,
+                    name,
+                    items=[row['sentence']['text'] for row in rows],
+                    figures=self._draw('drivers', plots.drivers, rows, name),
+                    tables=[self.tables.drivers(metric)],
+                )
+            )
+        return Section('drivers', 'The raw store beside the application', blocks) if blocks else None
+
+    def _series(self) -> Section | None:
+        table = self.tables.series()
+        if table is None:
+            return None
+        figures = []
+        for metric in dict.fromkeys(one['metric'] for one in self.analysis['series']):
+            rows = [one for one in self.analysis['series'] if one['metric'] == metric]
+            name = f'series-{metric.replace(".", "-")}'
+            figures += self._draw('series', plots.trial_series, rows, name)
+        text = (
+            'Each panel shows the trials of one loaded table in order. Shaded trials are the warm-up that the '
+            'experiment file declares; they are archived and not analysed. The dashed line is the end of the warm-up '
+            'by the rule MSER, for information.'
+        )
+        return Section(
+            'series',
+            'Trials in order',
+            [Block(text=[text], figures=figures), Block(tables=[table], folded='Series with their classes')],
+        )
+
+    def _latencies(self) -> Section | None:
+        blocks = []
+        for operation in dict.fromkeys(row['operation'] for row in self.analysis['latencies']):
+            rows = [row for row in self.analysis['latencies'] if row['operation'] == operation]
+            name = f'latencies-{operation.lower()}'
+            figures = [
+                *self._draw('histograms', load_plots.histograms, rows, f'{name}-histogram'),
+                *self._draw('timelines', load_plots.timelines, rows, f'{name}-timeline'),
+            ]
+            blocks.append(Block(operation, name, figures=figures, tables=[self.tables.latencies(operation)]))
+        return Section('latencies', 'Latencies of operations', blocks) if blocks else None
+
+    def _curves(self) -> Section | None:
+        given = self.analysis['curves']
+        if not given:
+            return None
+        figures = self._draw('curves', load_plots.curves, given, 'curves')
+        items = [curve['sentence']['text'] for curve in given]
+        block = Block(items=items, figures=figures, tables=[self.tables.curve(curve) for curve in given])
+        return Section('curves', 'Latency and throughput under load', [block])
+
+    def _resources(self) -> Section | None:
+        nodes, efficiency = self.tables.nodes(), self.tables.efficiency()
+        if nodes is None:
+            return None
+        figures = load_plots.resources(self.analysis['resources'], 'resources', self.stamp)
+        return Section(
+            'resources',
+            'Resources',
+            [
+                Block(figures=figures if 'resources' in self.wanted else []),
+                Block(tables=_tables(efficiency)),
+                Block(tables=[nodes], folded='Resources of each node'),
+            ],
+        )
+
+    def _validity(self) -> Section:
+        runs = self.analysis['runs']
+        counts = ', '.join(
+            f'{label} {_ref(runs[key])}'
+            for key, label in (
+                ('planned', 'planned'), ('done', 'done'), ('analysed', 'analysed'), ('warmup', 'warm-up'),
+                ('invalid', 'invalid'), ('repeated', 'invalid and repeated'), ('superseded', 'superseded'),
+                ('unfinished', 'unfinished'),
+            )
+        )  # fmt: skip
+        bad = [row for row in self.analysis['run_rows'] if row['reasons']]
+        invalid = [f'{row["run"]} ({row["status"]}): {"; ".join(row["reasons"])}' for row in bad]
+        changes = [change for one in self.analysis['sensitivity'] for change in one['changes']]
+        text = [f'Runs: {counts}.']
+        if not bad:
+            text.append('All runs are valid.')
+        elif not changes:
+            text.append('No conclusion changes when the invalid runs are included.')
+        blocks = [Block(text=text, items=runs['missing'])]
+        if invalid:
+            blocks.append(Block('Invalid runs', 'invalid', items=invalid))
+        if changes:
+            blocks.append(Block('What changes with the invalid runs', 'changes', items=changes))
+        blocks.append(Block(tables=_tables(self.tables.sensitivity(), self.tables.rules())))
+        failed = [
+            [one['run'], check['rule'], check['measured'], _limit(check['limit']), check['note'] or '']
+            for one in self.analysis['validity']
+            for check in one['checks']
+            if not check['ok']
+        ]
+        if failed:
+            columns: list[str | Column] = [
+                'Run',
+                Column('Rule', text=True),
+                'Measured',
+                'Limit',
+                Column('Note', text=True),
+            ]
+            table = self.tables.table('failed-checks', 'Checks that failed', columns, failed)
+            blocks.append(Block(tables=[table]))
+        blocks.append(Block(tables=[self._runs()], folded='All runs in the archive, with their files'))
+        return Section('validity', 'Validity', blocks)
+
+    def _runs(self) -> Table:
+        rows: list[list[Cell]] = [
+            [
+                row['run'], row['status'], combination(row['factors']), str(row['trial']), str(row['attempt']),
+                row['csv'], row['csv_sha256'], row['json'], row['json_sha256'],
+            ]
+            for row in self.analysis['run_rows']
+        ]  # fmt: skip
+        columns: list[str | Column] = [
+            'Run', Column('Status', text=True), Column('Factors', text=True), 'Trial', 'Attempt',
+            Column('Operations', text=True, link='../'), Column('SHA-256 of operations', text=True),
+            Column('Facts', text=True, link='../'),            Column('SHA-256 of facts', text=True),
+        ]  # fmt: skip
+        table = self.tables.table('runs', 'Runs in the archive and their files', columns, rows)
+        return replace(table, anchors=[f'run-{row["run"]}' for row in self.analysis['run_rows']])
+
+    def _published(self) -> Section | None:
+        tables = _tables(self.tables.published())
+        return Section('published', 'Published numbers', [Block(tables=tables)]) if tables else None
+
+    def _methods(self) -> Section:
+        return Section('methods', 'Methods', [Block(text=[one['text'] for one in self.analysis['methods']])])
+
+    def _environment(self) -> Section:
+        study, time = self.analysis['study'], self.analysis['time']
+        facts = [(name, level_of(value)) for name, value in self.analysis['environment'].items()]
+        fixed = [(name, level_of(value)) for name, value in study['fixed'].items()]
+        state = ', '.join(f'{workload}: {state}' for workload, state in study['state'].items())
+        plan = [
+            ('Seed', str(study['seed'])),
+            ('Plan, SHA-256', study['plan_hash']),
+            *([('Tables', state)] if state else []),
+            *(('Left out', f'{combination(one["where"])}: {one["because"]}') for one in study['exclude']),
+        ]
+        servers: dict[str, list[str]] = {}
+        for deployment, versions in self.analysis['versions'].items():
+            servers.setdefault(', '.join(f'{n} {v}' for n, v in versions.items()) or '\N{EN DASH}', []).append(
+                deployment
+            )
+        loads = self.tables.loads()
+        took = (
+            f'The runs took {_ref(time["runs"])}, the loads {_ref(time["loads"])}, and the deployments '
+            f'{_ref(time["deployments"])} from start to end.'
+        )
+        return Section(
+            'environment',
+            'Environment',
+            [
+                Block('Machine', 'machine', facts=facts),
+                Block('Servers', 'servers', facts=[(name, ', '.join(used)) for name, used in servers.items()]),
+                Block('Fixed levels', 'fixed', facts=fixed),
+                Block('Plan', 'plan', facts=plan),
+                Block('Time', 'time', text=[took]),
+                *([Block(tables=[loads], folded='Loads of tables')] if loads else []),
+            ],
+        )  # fmt: skip
+
+    def _recompute(self) -> Section:
+        files = [(path, sha256) for path, sha256 in (self.numbers.get('files') or self.analysis['files']).items()]
+        text = (
+            'The program report/recompute.py rebuilds every number of this page from the raw files. It is one file, '
+            'and needs Python 3.11 and nothing else. It fails if a number or a file differs. In the results directory:'
+        )
+        blocks = [Block(text=[text], code='python3 report/recompute.py .')]
+        if files:
+            rows: list[list[Cell]] = [[path, sha256] for path, sha256 in sorted(files)]
+            columns: list[str | Column] = ['File', Column('SHA-256', text=True)]
+            table = self.tables.table('files', 'Files that the numbers rest on', columns, rows)
+            blocks.append(Block(tables=[table], folded=f'{len(files)} files with their checksums'))
+        return Section('recompute', 'How to recompute', blocks)
+
+
+def _ref(number: Json) -> str:
+    """A placeholder for a number, or its absence."""
+    return f'{{{number["id"]}}}' if number['id'] else '\N{EN DASH}'
+
+
+def _p(number: Json) -> str:
+    """A placeholder for a p value with its relation: `= 0.012` or `< 0.001`."""
+    return _ref(number) if number['value'] is not None and number['value'] < LOW_P else f'= {_ref(number)}'
+
+
+def _over_deployments(family: Json) -> list[str]:
+    """What the family shows with deployments as observations, or why it shows nothing."""
+    over = family['over_deployments']
+    if over['sentence']['text']:
+        return [over['sentence']['text']]
+    return [f'Deployments are not compared: {over["reason"].rstrip(".")}.'] if over['reason'] else []
+
+
+def _limit(limit: float | None) -> str:
+    return 'none' if limit is None else f'{limit:g}'
+
+
+def _count(number: int, what: str) -> str:
+    return f'{number} {what}' if number == 1 else f'{number} {what}s'
+
+
+def _tables(*given: Table | None) -> list[Table]:
+    return [table for table in given if table is not None]
+
+
+def _contents(page: Page) -> tuple[list[Drawing], list[Table]]:
+    """All figures and tables of a page."""
+    blocks: Iterable[Block] = [block for section in page.sections for block in section.blocks]
+    drawings = [drawing for block in blocks for drawing in block.figures]
+    if page.picture is not None:
+        drawings.append(page.picture)
+    return drawings, [table for block in blocks for table in block.tables]

@@ -1,0 +1,273 @@
+"""The tables of a report, from `analysis.json`."""
+
+from collections.abc import Callable, Sequence
+
+from tidegauge_analysis.present import Json, combination, level_of, plain
+from tidegauge_analysis.tables import Cell, Column, Table
+
+TEXT = True
+
+
+class Tables:
+    """Makes tables with the stamp of the report."""
+
+    def __init__(self, analysis: Json, numbers: dict[str, Json], stamp: str) -> None:
+        self.analysis = analysis
+        self.numbers = numbers
+        self.stamp = stamp
+
+    def table(
+        self, name: str, caption: str, columns: Sequence[str | Column], rows: list[list[Cell]], *notes: str
+    ) -> Table:
+        """A table. Columns given by their title alone have numbers, except the first, which has text."""
+        made = [
+            column if isinstance(column, Column) else Column(column, text=at == 0) for at, column in enumerate(columns)
+        ]
+        return Table(name, caption, made, rows, self.stamp, [note for note in notes if note])
+
+    def groups(self, family: Json) -> Table:
+        """Each group of a family: its runs, mean, median, spread, and letters."""
+        return self.table(
+            f'{family["id"]}-groups',
+            f'{title_of(family)}. Means and medians with their intervals; an observation is a {family["observation"]}',
+            ['Group', 'n', 'Mean', 'Median', 'sd', Column('Letters', text=TEXT)],
+            [
+                [g['label'], str(g['n']), g['mean'], g['median'], g['sd'], g['letters'] or NONE]
+                for g in family['groups']
+            ],
+            family['letters_note'],
+        )
+
+    def pairs(self, family: Json) -> Table | None:
+        """Each pair of groups: difference, ratio, effect and verdict."""
+        if not family['pairs']:
+            return None
+        rows: list[list[Cell]] = [
+            [
+                f'{p["first"]} {MINUS} {p["second"]}', p['difference'], p['ratio'], p['effect'], p['p'], p['verdict'],
+                p['further_runs'], p['minimum_detectable'],
+            ]
+            for p in family['pairs']
+        ]  # fmt: skip
+        share = f'{self.analysis["study"]["margin"] * 100:g}'
+        return self.table(
+            f'{family["id"]}-pairs',
+            f'{title_of(family)}: pairs of groups, with intervals',
+            [
+                'Pair', 'Difference', 'Ratio', "Hedges' g", Column('p, adjusted', p=True),
+                Column('Verdict', text=TEXT), 'Further runs', 'Detectable',
+            ],
+            rows,
+            f'Equivalent: the difference lies within {share} % of the second mean. Further runs: in each group, until '
+            'a decision is likely. Detectable: the smallest difference that these runs would find with 80 % power.',
+        )  # fmt: skip
+
+    def strata(self, family: Json) -> Table | None:
+        """The analysis of variance with deployments as the error of hard factors."""
+        over = family['over_deployments']
+        if not over['rows']:
+            return None
+        return self.table(
+            f'{family["id"]}-strata',
+            f'{title_of(family)}: analysis of variance with an error between and an error within deployments',
+            ['Term', Column('Stratum', text=TEXT), 'df', 'Sum of squares', 'Mean square', 'F', Column('p', p=True)],
+            [
+                [r['term'], r['stratum'], r['df'], r['sum_of_squares'], r['mean_square'], r['f'], r['p']]
+                for r in over['rows']
+            ],
+        )
+
+    def deployments(self, family: Json) -> Table | None:
+        """The means of a family with each deployment as one observation."""
+        over = family['over_deployments']
+        if not over['groups']:
+            return None
+        return self.table(
+            f'{family["id"]}-deployments',
+            f'{title_of(family)}: each deployment is one observation',
+            ['Group', 'Deployments', 'Mean'],
+            [[g['label'], str(g['n']), g['mean']] for g in over['groups']],
+        )
+
+    def drivers(self, metric: str) -> Table:
+        """The raw store beside the application."""
+        rows = [row for row in self.analysis['drivers'] if row['metric'] == metric]
+        several = any(row['over_deployments']['value']['value'] is not None for row in rows)
+        return self.table(
+            f'drivers-{metric.replace(".", "-")}',
+            f'{metric}: what the application adds to the store, in pairs of runs of the same trial',
+            [
+                'Group', Column('Compared', text=TEXT), 'Pairs', 'First mean', 'Second mean', 'Difference',
+                'Ratio', Column('p', p=True), *(['Over deployments'] if several else []),
+            ],
+            [
+                [
+                    r['label'], f'{r["first"]} {MINUS} {r["second"]}', str(r['n']), r['first_mean'], r['second_mean'],
+                    r['difference'], r['ratio'], r['p'], *([r['over_deployments']] if several else []),
+                ]
+                for r in rows
+            ],
+        )  # fmt: skip
+
+    def series(self) -> Table | None:
+        """Each series of trials: its warm-up, class and dependence."""
+        return self._optional(
+            'series', 'Series of trials on one loaded table',
+            [
+                'Series', Column('Metric', text=TEXT), Column('Class', text=TEXT), Column('Reason', text=TEXT),
+                'Warm-up, as planned', 'Warm-up by MSER', 'Lag-1 autocorrelation', 'Effective runs',
+            ],
+            self.analysis['series'],
+            lambda s: [
+                f'{s["label"]}, {s["deployment"]}', s['metric'], s['shape'] or NONE, s['shape_reason'],
+                str(s['fixed_warmup']), s['mser_warmup'], s['lag_one'], s['effective_size'],
+            ],
+        )  # fmt: skip
+
+    def latencies(self, operation: str) -> Table:
+        """Quantiles of the operations of all runs of a group."""
+        rows = [row for row in self.analysis['latencies'] if row['operation'] == operation]
+        labels = list(dict.fromkeys(q['label'] for row in rows for q in row['quantiles']))
+        cells: list[list[Cell]] = []
+        for row in rows:
+            found = {q['label']: q['estimate'] for q in row['quantiles']}
+            cells.append(
+                [row['label'], row['operations'], row['failed'], row['mean'], *map(found.get, labels), row['maximum']]
+            )
+        return self.table(
+            f'latencies-{operation.lower()}',
+            f'Latencies of {operation}: quantiles of the operations of all runs together, with 95 % intervals',
+            ['Group', 'Operations', 'Failed', 'Mean', *labels, 'Maximum'],
+            cells,
+        )
+
+    def curve(self, curve: Json) -> Table:
+        """The points of a curve of latency over throughput."""
+        rows: list[list[Cell]] = [
+            [
+                level_of(p['load']), p['achieved'], p['latency'],
+                'overloaded' if curve['overload'] is not None and at >= curve['overload'] else '',
+            ]
+            for at, p in enumerate(curve['points'])
+        ]  # fmt: skip
+        by = 'Target (ops/s)' if curve['by'] == 'target' else curve['by'].capitalize()
+        return self.table(
+            curve['id'],
+            f'{curve["label"]}: latency and throughput under load',
+            [Column(by), 'Achieved', curve['latency_metric'], Column('Overload', text=TEXT)],
+            rows,
+            plain(curve['sentence']['text'], self.numbers),
+        )
+
+    def nodes(self) -> Table | None:
+        """What each node used."""
+        rows = [(group, node) for group in self.analysis['resources'] for node in group['nodes']]
+        return self._optional(
+            'nodes', 'Resources of each node, mean over the runs of a group',
+            [
+                'Group', Column('Node', text=TEXT), Column('Role', text=TEXT), 'Processors', 'Memory', 'Read',
+                'Written', 'Received', 'Sent', Column('Source', text=TEXT),
+            ],
+            rows,
+            lambda row: [
+                row[0]['label'], row[1]['node'], row[1]['role'],
+                *(row[1][field] for field in ('cpu', 'memory', 'read', 'written', 'received', 'sent')),
+                row[1]['source'],
+            ],
+        )  # fmt: skip
+
+    def efficiency(self) -> Table | None:
+        """Space, written bytes and energy of each group."""
+        sources = {r['energy_source'] for r in self.analysis['resources'] if r['energy_source']}
+        return self._optional(
+            'efficiency', 'Space, write amplification, client share and energy',
+            [
+                'Group', 'Runs', 'Stored per record', 'Write amplification', "Client's share of processor time",
+                'Energy per operation',
+            ],
+            self.analysis['resources'],
+            lambda r: [
+                r['label'], str(r['n']), r['bytes_per_record'], r['write_amplification'], r['client_cpu_share'],
+                r['energy_per_operation'],
+            ],
+            *(f'Energy: {source}. Its bounds are the uncertainty of this source.' for source in sorted(sources)),
+        )  # fmt: skip
+
+    def rules(self) -> Table | None:
+        """Validity rules over all runs."""
+        return self._optional(
+            'rules', 'Validity rules over all runs',
+            ['Rule', 'Limit', 'Unit', 'Measured in', 'Failed in', 'Worst value'],
+            self.analysis['rules'],
+            lambda r: [
+                r['rule'], 'none' if r['limit'] is None else f'{r["limit"]:g}', r['unit'], str(r['measured']),
+                str(r['failed']), r['worst'],
+            ],
+        )  # fmt: skip
+
+    def sensitivity(self) -> Table | None:
+        """Means with and without invalid runs."""
+        rows = [(family, group) for family in self.analysis['sensitivity'] for group in family['groups']]
+        titles = {family['id']: title_of(family) for family in self.analysis['families']}
+        return self._optional(
+            'sensitivity', 'Results without and with invalid runs',
+            [
+                'Family', Column('Group', text=TEXT), 'n valid', 'n all', 'Mean, valid runs', 'Mean, all runs',
+                Column('Letters, valid', text=TEXT), Column('Letters, all', text=TEXT),
+            ],
+            rows,
+            lambda row: [
+                titles.get(row[0]['family'], row[0]['family']), row[1]['label'], str(row[1]['n_valid']),
+                str(row[1]['n_all']), row[1]['mean_valid'], row[1]['mean_all'], row[1]['letters_valid'] or NONE,
+                row[1]['letters_all'] or NONE,
+            ],
+        )  # fmt: skip
+
+    def published(self) -> Table | None:
+        """Published numbers beside ours."""
+        return self._optional(
+            'published', 'Published numbers beside these',
+            [
+                'Source', Column('Case', text=TEXT), Column('Metric', text=TEXT), 'Published', 'Here',
+                'Ratio', Column('Remark', text=TEXT),
+            ],
+            self.analysis['published'],
+            lambda r: [
+                r['source'], combination(r['factors']), r['metric'], r['published'], r['ours'], r['ratio'],
+                '; '.join(part for part in (r['note'], r['flag']) if part),
+            ],
+        )  # fmt: skip
+
+    def loads(self) -> Table | None:
+        """How the tables were loaded."""
+        return self._optional(
+            'loads', 'Loads',
+            ['Group', Column('Driver', text=TEXT), 'Loaded', 'Restored', 'Records', 'Time', 'Rate'],
+            self.analysis['loads'],
+            lambda r: [
+                f'{r["label"]} ({r["series"]})', r['driver'], str(r['loaded']), str(r['restored']), r['records'],
+                r['seconds'], r['rate'],
+            ],
+        )  # fmt: skip
+
+    def _optional(
+        self,
+        name: str,
+        caption: str,
+        columns: Sequence[str | Column],
+        given: Sequence[object],
+        cells: Callable[..., list[Cell]],
+        *notes: str,
+    ) -> Table | None:
+        if not given:
+            return None
+        return self.table(name, caption, columns, [cells(one) for one in given], *notes)
+
+
+MINUS = '\N{MINUS SIGN}'
+NONE = '\N{EN DASH}'
+
+
+def title_of(family: Json) -> str:
+    """The title of a family with its levels."""
+    return f'{family["title"]}: {combination(family["per"])}' if family['per'] else str(family['title'])

@@ -1,0 +1,120 @@
+import re
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from sample_analysis import HOSTILE, sample_analysis
+from tidegauge_analysis import load_plots, plots
+from tidegauge_analysis.figures import Drawing
+
+ANALYSIS, _ = sample_analysis()
+STAMP = 'quick results'
+SVG = '{http://www.w3.org/2000/svg}'
+Json = dict[str, Any]
+
+
+def reads() -> list[Json]:
+    return [row for row in ANALYSIS['latencies'] if row['operation'] == 'READ']
+
+
+def added() -> list[Json]:
+    return [row for row in ANALYSIS['drivers'] if row['metric'] == 'read.mean']
+
+
+DRAWN: dict[str, Callable[[], Drawing | None]] = {
+    'bars': lambda: plots.bars(ANALYSIS['families'][:2], 'bars', STAMP),
+    'one-run': lambda: plots.bars(ANALYSIS['families'][-1:], 'one-run', STAMP),
+    'boxes': lambda: plots.boxes(ANALYSIS['families'][:1], 'boxes', STAMP),
+    'drivers': lambda: plots.drivers(added(), 'drivers', STAMP),
+    'series': lambda: plots.trial_series(ANALYSIS['series'], 'series', STAMP),
+    'histograms': lambda: load_plots.histograms(reads(), 'histograms', STAMP),
+    'timelines': lambda: load_plots.timelines(reads(), 'timelines', STAMP),
+    'curves': lambda: load_plots.curves(ANALYSIS['curves'], 'curves', STAMP),
+    'processors': lambda: load_plots.resources(ANALYSIS['resources'], 'r', STAMP)[0],
+    'disks': lambda: load_plots.resources(ANALYSIS['resources'], 'r', STAMP)[1],
+}
+WORDS = {
+    'bars': ['cassandra, raw', 'workload c', 'throughput (ops/s), higher is better'],
+    'one-run': ['postgres, raw', 'runtime (s), lower is better'],
+    'boxes': ['hbase, app', 'Dots: beyond 3 sd'],
+    'drivers': ['cassandra, a', 'raw', 'app', 'app \N{MINUS SIGN} raw (ms), paired'],
+    'series': ['no steady state', 'flat', 'trial'],
+    'histograms': ['postgres, a, raw'],
+    'timelines': ['99th percentile', 'seconds from the start of the run'],
+    'curves': ['overload', 'target throughput (ops/s)', 'postgres'],
+    'processors': ['processors in use', 'memory (MB)'],
+    'disks': ['written (MB/s)', 'not known'],
+}
+
+
+def draw(name: str) -> Drawing:
+    drawing = DRAWN[name]()
+    assert drawing is not None
+    return drawing
+
+
+@pytest.mark.parametrize('name', DRAWN)
+def test_a_figure_has_its_text_its_stamp_and_a_description(name: str) -> None:
+    drawing = draw(name)
+    root = ET.fromstring(drawing.svg)  # noqa: S314 - made by us
+    texts = {''.join(element.itertext()).strip() for element in root.iter(f'{SVG}text')}
+    assert texts >= {*WORDS[name], STAMP.upper()}
+    assert root.get('role') == 'img'
+    labels = {element.get('id'): element.text for element in root}
+    assert labels[root.get('aria-labelledby')] == drawing.title
+    assert labels[root.get('aria-describedby')] == drawing.description
+    assert not re.search(r'\bnan\b', drawing.svg, re.IGNORECASE)
+    assert drawing.png.startswith(b'\x89PNG')
+
+
+@pytest.mark.parametrize('name', ['bars', 'series', 'curves'])
+def test_a_figure_has_the_same_bytes_each_time(name: str) -> None:
+    assert draw(name) == draw(name)
+
+
+def test_a_description_has_the_values() -> None:
+    group = ANALYSIS['families'][0]['groups'][0]
+    assert f'{group["mean"]["value"]["value"]:,.0f} [' in draw('bars').description
+    assert f', letter {group["letters"]}' in draw('bars').description
+
+
+def test_hostile_text_stays_text() -> None:
+    family = ANALYSIS['families'][0]
+    groups = [{**family['groups'][0], 'label': HOSTILE}, *family['groups'][1:]]
+    drawing = plots.bars([{**family, 'groups': groups, 'title': HOSTILE}], 'hostile', '')
+    assert drawing is not None
+    assert '<b>' not in drawing.svg
+    root = ET.fromstring(drawing.svg)  # noqa: S314 - made by us
+    texts = ' '.join(''.join(element.itertext()) for element in root.iter(f'{SVG}text'))
+    assert '<b>50 % &' in texts
+    assert '$x_1$' in texts
+
+
+def test_the_inline_figure_takes_its_colours_from_the_page() -> None:
+    drawing = draw('bars')
+    assert drawing.inline.startswith('<svg ')
+    assert 'var(--ink, #1b1f24)' in drawing.inline
+    assert not re.search(r'(?<!, )#[0-9a-f]{6}\b', drawing.inline)
+    assert 'var(' not in drawing.svg
+
+
+def test_ids_of_two_figures_differ() -> None:
+    def ids(name: str) -> set[str]:
+        return set(re.findall(r'\bid="([^"]+)"', draw(name).inline))
+
+    assert not ids('bars') & ids('boxes')
+
+
+def test_nothing_is_drawn_without_values() -> None:
+    family = ANALYSIS['families'][0]
+    empty = {**family, 'groups': [{**group, 'values': []} for group in family['groups']]}
+    assert plots.bars([empty], 'empty', '') is None
+    assert plots.boxes([empty], 'empty', '') is None
+    assert plots.drivers([], 'empty', '') is None
+    assert plots.trial_series([], 'empty', '') is None
+    assert load_plots.histograms([], 'empty', '') is None
+    assert load_plots.timelines([], 'empty', '') is None
+    assert load_plots.curves([], 'empty', '') is None
+    assert load_plots.resources([], 'empty', '') == []

@@ -1,0 +1,60 @@
+import pytest
+
+from sample_analysis import Sample
+from tidegauge_analysis.document import to_json
+from tidegauge_analysis.present import combination, fill, numbers_in, plain, show, show_estimate, show_p
+
+
+@pytest.mark.parametrize(
+    ('value', 'unit', 'text'),
+    [
+        (5172.4, 'ops/s', '5,172\xa0ops/s'),
+        (0.012345, 'ms', '0.01235\xa0ms'),
+        (3, 'runs', '3\xa0runs'),
+        (0.9, '', '0.9'),
+        (-1.25, 's', '\N{MINUS SIGN}1.25\xa0s'),
+        (1_234_567, 'bytes', '1.235\xa0MB'),
+        (12, 'bytes/s', '12\xa0B/s'),
+        (12.5, '%', '12.5%'),
+        (1e-9, '', '1.000e\N{MINUS SIGN}09'),
+        (0, 'ms', '0\xa0ms'),
+        (None, 'ms', '\N{EN DASH}'),
+    ],
+)
+def test_a_value_is_shown_with_about_four_digits_and_its_unit(value: float | None, unit: str, text: str) -> None:
+    assert show(value, unit) == text
+
+
+def test_an_estimate_is_rounded_by_its_interval() -> None:
+    sample = Sample()
+    assert show_estimate(to_json(sample.estimate(5172.43, 4981.2, 5363.9, 'ops/s'))) == '5,172 [4,981, 5,364]\xa0ops/s'
+    assert show_estimate(to_json(sample.estimate(1.23456, 1.23, 1.24, 'ms'))) == '1.2346 [1.2300, 1.2400]\xa0ms'
+    assert show_estimate(to_json(sample.estimate(12.5, None, None, 's'))) == '12.5\xa0s'
+    assert show_estimate(to_json(sample.none('s', 'none'))) == '\N{EN DASH}'
+
+
+def test_a_small_p_is_shown_as_below_a_bound() -> None:
+    assert show_p(1e-9) == '<\xa00.001'
+    assert show_p(0.0412) == '0.041'
+
+
+def test_placeholders_become_numbers() -> None:
+    numbers = {'n1': {'id': 'n1', 'value': 2.5, 'unit': 'ms', 'formula': 'mean'}}
+    assert plain('It takes {n1}.', numbers) == 'It takes 2.5\xa0ms.'
+    assert plain('{n1} and {x}', numbers) == '2.5\xa0ms and {x}'
+    with pytest.raises(KeyError):
+        fill('{n2}', numbers)
+
+
+def test_p_values_in_sentences_have_their_own_form() -> None:
+    assert plain('p {n1}', {'n1': {'id': 'n1', 'value': 1e-9, 'unit': '', 'formula': 'anova_p'}}) == 'p <\xa00.001'
+
+
+def test_levels_are_shown_as_the_experiment_file_has_them() -> None:
+    assert combination({'store': 'hbase', 'rf': 3.0, 'sync': True}) == 'store hbase, rf 3, sync true'
+
+
+def test_all_numbers_of_a_document_are_found_once() -> None:
+    sample = Sample()
+    document = {'a': [to_json(sample.estimate(1, 0, 2, ''))], 'b': to_json(sample.numbers([1, 2], '', 'histogram'))}
+    assert sorted(number['id'] for number in numbers_in(document)) == ['n1', 'n2', 'n3', 'n4']

@@ -1,0 +1,177 @@
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sample_analysis import HOSTILE, sample_analysis
+from tidegauge_analysis.formulas import words
+from tidegauge_analysis.render import render, stamp_of
+
+VOID = {'meta', 'br', 'img', 'link', 'input', 'hr'}
+Json = dict[str, Any]
+
+
+class Checked(HTMLParser):
+    """Reads a page, and fails where an element is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ''
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        assert len(given) == len(attrs), f'an attribute of {tag} is given twice'
+        self.elements.append((tag, given))
+        if 'id' in given:
+            self.ids.append(given['id'] or '')
+        link = given.get('href') or given.get('xlink:href')
+        if link:
+            self.links.append(link)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in {'script', 'style'}:
+            self.text += data
+
+
+@pytest.fixture(scope='module')
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp('results') / 'report'
+    analysis, numbers = sample_analysis()
+    render(analysis, out, {'format': 1, 'sets': {'s1': ['n1', 'n2']}, 'numbers': numbers, 'files': analysis['files']})
+    return out
+
+
+@pytest.fixture(scope='module')
+def page(report: Path) -> Checked:
+    return Checked((report / 'report.html').read_text(encoding='utf-8'))
+
+
+def test_ids_are_unique_and_every_link_resolves(report: Path, page: Checked) -> None:
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        if link.startswith('#'):
+            assert link[1:] in page.ids, link
+        elif link.startswith('../runs/'):
+            assert link.endswith(('.csv.gz', '.json'))
+        else:
+            assert (report / link).is_file(), link
+
+
+def test_the_page_loads_nothing_and_runs_nothing(page: Checked) -> None:
+    policy = next(a['content'] for t, a in page.elements if a.get('http-equiv') == 'Content-Security-Policy')
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    for tag, attributes in page.elements:
+        assert tag not in {'img', 'link', 'iframe', 'object'}
+        assert 'src' not in attributes
+        assert not [name for name in attributes if name.startswith('on')]
+        if tag == 'script':
+            assert attributes['type'] == 'application/json'
+
+
+def test_text_is_escaped(report: Path, page: Checked) -> None:
+    text = (report / 'report.html').read_text(encoding='utf-8')
+    assert HOSTILE not in text.split('<script')[0]
+    assert page.text.count(HOSTILE) >= 4
+
+
+def test_each_number_links_to_its_formula(report: Path, page: Checked) -> None:
+    analysis, _ = sample_analysis()
+    name = analysis['families'][0]['groups'][0]['mean']['value']['id']
+    text = (report / 'report.html').read_text(encoding='utf-8')
+    assert f'<a class="n" href="#{name}">3,' in text
+    assert name in page.ids
+    embedded = json.loads(text.split('id="numbers-json">')[1].split('</script>')[0])
+    row = next(entry for entry in embedded['numbers'] if entry['id'] == name)
+    assert row['value'] == analysis['families'][0]['groups'][0]['mean']['value']['value']
+    assert repr(row['value']) in text.split('<script')[0]
+
+
+def test_there_is_no_value_that_is_not_a_number(report: Path, page: Checked) -> None:
+    files = [file for folder in ('figures', 'tables') for file in (report / folder).iterdir() if file.suffix != '.png']
+    for text in (page.text, *(file.read_text(encoding='utf-8') for file in files)):
+        assert not re.search(r'\b(nan|NaN|None|inf|Undefined)\b', text)
+
+
+def test_every_figure_and_table_has_the_stamp(report: Path, page: Checked) -> None:
+    figures = [a for t, a in page.elements if t == 'figure']
+    tables = [a for t, a in page.elements if t == 'table' and 'id' in a]
+    assert page.text.count('quick and partial results') == len(figures) + len(tables) + 1
+    for file in (report / 'figures').glob('*.svg'):
+        assert 'QUICK AND PARTIAL RESULTS' in file.read_text(encoding='utf-8')
+    for file in (report / 'tables').glob('*.md'):
+        assert 'quick and partial results' in file.read_text(encoding='utf-8')
+
+
+def test_complete_results_have_no_stamp() -> None:
+    analysis, _ = sample_analysis(quick=False, partial=False)
+    assert stamp_of(analysis) == ('', '')
+
+
+def test_the_same_analysis_gives_the_same_files(report: Path, tmp_path: Path) -> None:
+    analysis, numbers = sample_analysis()
+    entries = {'format': 1, 'sets': {'s1': ['n1', 'n2']}, 'numbers': numbers, 'files': analysis['files']}
+    again = render(analysis, tmp_path, entries).parent
+    for file in sorted(report.rglob('*')):
+        if file.is_file():
+            assert file.read_bytes() == (again / file.relative_to(report)).read_bytes(), file
+
+
+def test_numbers_are_read_from_the_directory_or_shown_without_formulas(tmp_path: Path) -> None:
+    analysis, numbers = _little()
+    assert 'see analysis.json' in render(analysis, tmp_path / 'a').read_text(encoding='utf-8')
+    (tmp_path / 'b').mkdir()
+    entries = {'format': 1, 'sets': {}, 'numbers': numbers, 'files': {}}
+    (tmp_path / 'b' / 'numbers.json').write_text(json.dumps(entries), encoding='utf-8')
+    text = render(analysis, tmp_path / 'b').read_text(encoding='utf-8')
+    assert 'arithmetic mean' in text
+    assert 'see analysis.json' not in text
+
+
+def test_only_the_named_figures_are_drawn(tmp_path: Path) -> None:
+    analysis, _ = sample_analysis()
+    analysis['study']['figures'] = ['curves']
+    render(analysis, tmp_path)
+    assert sorted(file.name for file in (tmp_path / 'figures').glob('*.svg')) == ['curves.svg', 'overview.svg']
+
+
+def test_an_analysis_without_any_run_gives_a_report(tmp_path: Path) -> None:
+    analysis, _ = _little()
+    text = render(analysis, tmp_path).read_text(encoding='utf-8')
+    assert 'Validity' in Checked(text).text
+
+
+def test_formulas_have_words() -> None:
+    assert words('mean_low') == 'lower bound of the arithmetic mean'
+    assert words('some_new_formula') == 'some new formula'
+
+
+def _little() -> tuple[Json, list[Json]]:
+    """The analysis of a study whose runs are all missing."""
+    analysis, numbers = sample_analysis()
+    for part in (
+        'run_rows', 'families', 'drivers', 'series', 'latencies', 'curves', 'resources', 'rules', 'validity',
+        'sensitivity', 'published', 'loads', 'summary',
+    ):  # fmt: skip
+        analysis[part] = []
+    return analysis, numbers
