@@ -31,7 +31,7 @@ export function runCql(login: CqlLogin, statement: string, timeoutMs = 20_000): 
       else reject(error);
     };
     let received = Buffer.alloc(0);
-    let asked = false;
+    let isQuerySent = false;
     socket.on('connect', () => socket.write(steps.startup));
     socket.on('data', (data) => {
       received = Buffer.concat([received, data]);
@@ -42,9 +42,9 @@ export function runCql(login: CqlLogin, statement: string, timeoutMs = 20_000): 
       received = received.subarray(end);
       if (opcode === OPCODES.error) finish(new Error(body.toString('utf8', 6)));
       else if (opcode === OPCODES.authenticate) socket.write(steps.login);
-      else if (asked) finish();
+      else if (isQuerySent) finish();
       else {
-        asked = true;
+        isQuerySent = true;
         socket.write(steps.query);
       }
     });

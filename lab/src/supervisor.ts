@@ -20,9 +20,9 @@ mirrorServerOutput(appendToLog);
 
 // The process must not end when its terminal is closed.
 process.on('SIGHUP', () => {});
-const asked = Promise.withResolvers<void>();
+const stopRequested = Promise.withResolvers<void>();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.on(signal, () => asked.resolve());
+  process.on(signal, () => stopRequested.resolve());
 }
 // Nothing else may keep the process alive while it waits.
 const alive = setInterval(() => {}, 2 ** 30);
@@ -30,11 +30,11 @@ const alive = setInterval(() => {}, 2 ** 30);
 try {
   const start = CATALOGUE[server]!.start(JSON.parse(flags) as StartFlags);
   // A signal during the start: exiting kills all processes that have been started so far.
-  const started = await Promise.race([start, asked.promise.then(() => null)]);
+  const started = await Promise.race([start, stopRequested.promise.then(() => null)]);
   if (started === null) process.exit(1);
   writeNote(folder, { ...note, phase: 'ready', connect: started.connect });
   report({ ready: true });
-  await asked.promise;
+  await stopRequested.promise;
   await started.stop();
 } catch (error) {
   const why = error instanceof Error ? error.message : String(error);

@@ -44,14 +44,14 @@ async function watch(
 }
 
 /** Waits until every query of the panels returns data. The error lists those that return none. */
-async function allTell(prometheus: Prometheus, chosen: ReturnType<typeof panelQueries>): Promise<void> {
+async function allReturnData(prometheus: Prometheus, chosen: ReturnType<typeof panelQueries>): Promise<void> {
   assert.ok(chosen.length > 0);
   let empty: string[] = [];
-  const told = async () => {
+  const returnData = async () => {
     empty = await emptyOf(prometheus, chosen);
     return empty.length === 0;
   };
-  await until('every panel has data', told).catch(() => assert.deepEqual(empty, []));
+  await until('every panel has data', returnData).catch(() => assert.deepEqual(empty, []));
 }
 
 const inRow = (row: RegExp) =>
@@ -97,7 +97,7 @@ describe('the metrics of exporters', { concurrency: 2 }, () => {
     );
     if (exporter === null) return;
     const prometheus = await watch(context, { postgres: exporter.target });
-    await allTell(prometheus, inRow(/postgres_exporter/));
+    await allReturnData(prometheus, inRow(/postgres_exporter/));
   });
 
   test('the exporter of MariaDB has data for every panel', async (context) => {
@@ -119,7 +119,7 @@ describe('the metrics of exporters', { concurrency: 2 }, () => {
     );
     if (exporter === null) return;
     const prometheus = await watch(context, { mariadb: exporter.target });
-    await allTell(prometheus, inRow(/mysqld_exporter/));
+    await allReturnData(prometheus, inRow(/mysqld_exporter/));
   });
 
   test('the exporter of MongoDB has data for every panel that the server supports', async (context) => {
@@ -135,7 +135,7 @@ describe('the metrics of exporters', { concurrency: 2 }, () => {
     const prometheus = await watch(context, { mongodb: exporter.target });
     const queries = inRow(/mongodb_exporter/);
     const stand = mongodb.server === 'FerretDB';
-    await allTell(
+    await allReturnData(
       prometheus,
       queries.filter(({ panel }) => !(stand && DIAGNOSTIC.has(panel))),
     );
@@ -152,7 +152,7 @@ describe('the metrics of exporters', { concurrency: 2 }, () => {
       const server = await have<{ stop(): Promise<void> }>(context, name, () => start(found.server));
       if (server === null) return;
       const prometheus = await watch(context, { [name]: found.server.target });
-      await allTell(prometheus, inRow(new RegExp(`^(${name}|JVMs) .*\\(JMX exporter\\)`, 'i')));
+      await allReturnData(prometheus, inRow(new RegExp(`^(${name}|JVMs) .*\\(JMX exporter\\)`, 'i')));
     });
   }
 
@@ -168,7 +168,7 @@ describe('the metrics of exporters', { concurrency: 2 }, () => {
     await writeFile(rules, alertsFile({ ...CONFIG, patience: 0.001 }));
     const prometheus = await watch(context, { node: node.target }, [rules]);
     const boards = panelQueries('10s').filter(({ dashboard }) => dashboard === 'tidegauge-boards');
-    await allTell(
+    await allReturnData(
       prometheus,
       boards.filter(({ panel }) => panel !== FILLING && !PHYSICAL.has(panel)),
     );
@@ -181,7 +181,7 @@ describe('the metrics of exporters', { concurrency: 2 }, () => {
     const soon = 'TidegaugeDiskFullSoon{mountpoint=~".*/disk"}';
     const nearly = 'TidegaugeDiskNearlyFull{mountpoint=~".*/disk"}';
     await fires(prometheus, soon);
-    await allTell(
+    await allReturnData(
       prometheus,
       boards.filter(({ panel }) => panel === FILLING),
     );

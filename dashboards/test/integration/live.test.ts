@@ -125,13 +125,13 @@ test('panels show the values of the services, and alerts fire and clear with fau
       await publish({ port, count, first: published, devices: DEVICES, rate: RATE });
     }
   })();
-  const asked = { latest: 0, refused: 0 };
+  const counts = { latest: 0, refused: 0 };
   const requests = (async () => {
     while (loading) {
       await (await fetch(`${api.url}/v1/readings/latest?device=bench-0`)).arrayBuffer();
-      asked.latest += 1;
+      counts.latest += 1;
       await (await fetch(`${api.url}/v1/readings?from=yesterday`)).arrayBuffer();
-      asked.refused += 1;
+      counts.refused += 1;
       await sleep(200);
     }
   })();
@@ -146,9 +146,9 @@ test('panels show the values of the services, and alerts fire and clear with fau
       const after = { ledger: await ingest.ledger(), at: performance.now() };
       far = [];
       for (const [counter, known] of Object.entries(FLOWS)) {
-        const told = await ask(prometheus, `sum(rate(${counter}[10s]))`);
+        const found = await ask(prometheus, `sum(rate(${counter}[10s]))`);
         const rate = ((known(after.ledger) - known(before.ledger)) * 1000) / (after.at - before.at);
-        if (!(Math.abs((told ?? 0) / rate - 1) < TOLERANCE)) far.push(`${counter}: ${told}, known ${rate}`);
+        if (!(Math.abs((found ?? 0) / rate - 1) < TOLERANCE)) far.push(`${counter}: ${found}, known ${rate}`);
       }
       return far.length === 0;
     };
@@ -187,21 +187,21 @@ test('panels show the values of the services, and alerts fire and clear with fau
     await client.endAsync();
     await ingest.until(({ readings }) => readings.quarantined === 1 && readings.duplicate === 1, WAIT_MS);
     const expected = new Map([
-      ['tidegauge_http_request_seconds_count{route="/v1/readings/latest"}', asked.latest],
-      ['tidegauge_http_request_seconds_count{route="/v1/readings", status="400"}', asked.refused],
+      ['tidegauge_http_request_seconds_count{route="/v1/readings/latest"}', counts.latest],
+      ['tidegauge_http_request_seconds_count{route="/v1/readings", status="400"}', counts.refused],
       ['mosquitto_publish_received_total', published + 3],
     ]);
-    let told: (readonly [string, number | null])[] = [];
+    let found: (readonly [string, number | null])[] = [];
     const agree = async () => {
       const ledger = await ingest.ledger();
       for (const [name, known] of Object.entries({ ...FLOWS, ...LEVELS })) expected.set(name, known(ledger));
       const names = [...expected.keys()];
-      told = await Promise.all(
+      found = await Promise.all(
         names.map(async (name) => [name, await ask(prometheus, `sum(${name})`)] as const),
       );
-      return told.every(([name, value]) => value === expected.get(name));
+      return found.every(([name, value]) => value === expected.get(name));
     };
-    await until('they agree', agree).catch(() => assert.deepEqual(told, [...expected]));
+    await until('they agree', agree).catch(() => assert.deepEqual(found, [...expected]));
   });
 
   await context.test('alerts fire for undecodable messages, a clock ahead and a gap', async () => {

@@ -109,8 +109,8 @@ test('alerts and panels use only metrics that a service exports', () => {
     ...RECORDING_RULES.map(({ expr }) => expr),
     ...DASHBOARDS.flatMap(panelsOf).flatMap(expressionsOf),
   ];
-  const asked = expressions.flatMap(selectorsOf).map(({ metric }) => metric);
-  const ours = asked.filter((metric) => /tidegauge_|mosquitto_/.test(metric));
+  const requested = expressions.flatMap(selectorsOf).map(({ metric }) => metric);
+  const ours = requested.filter((metric) => /tidegauge_|mosquitto_/.test(metric));
   assert.ok(ours.length > 50);
   for (const metric of ours) {
     const name = metric.replace(/_(bucket|count|sum)$/, '');

@@ -78,14 +78,14 @@ function readingUrl(api: string, device: string, time: number): string {
 
 async function untilVisible(client: HttpClient, url: string, begun: number): Promise<Sighting> {
   for (let reads = 1; ; reads += 1) {
-    const asked = performance.now();
+    const sent = performance.now();
     const { status, body } = await client.send('GET', url);
     const answered = performance.now();
     if (status !== 200) throw new Error(`${url} answered ${status}: ${body}`);
     const found = (JSON.parse(body) as { readonly readings: readonly unknown[] }).readings.length > 0;
     const late = answered - begun > ANSWER_MS;
     if (!found && !late) continue;
-    return { visibleMs: found ? answered - begun : null, reads, lastReadMs: answered - asked };
+    return { visibleMs: found ? answered - begun : null, reads, lastReadMs: answered - sent };
   }
 }
 

@@ -10,12 +10,12 @@ function step(offered: number, holds: boolean): Step {
 
 /** A service that meets the objective up to a rate, and the rates that were tried. */
 function upTo(most: number) {
-  const asked: number[] = [];
+  const requested: number[] = [];
   const measure = async (rate: number): Promise<Step> => {
-    asked.push(rate);
+    requested.push(rate);
     return step(rate, rate <= most);
   };
-  return { asked, measure };
+  return { requested, measure };
 }
 
 test('a rate fails when less than the required share of it was achieved', () => {
@@ -35,29 +35,29 @@ test('the knee is found with the requested precision', async () => {
 });
 
 test('rates double until one fails twice, and the curve contains all of them, ordered by rate', async () => {
-  const { asked, measure } = upTo(500);
+  const { requested, measure } = upTo(500);
   const { curve } = await findSaturation(SEARCH, measure);
-  assert.deepEqual(asked.slice(0, 5), [100, 200, 400, 800, 800]);
+  assert.deepEqual(requested.slice(0, 5), [100, 200, 400, 800, 800]);
   assert.deepEqual(
     curve.map(({ offered }) => offered),
-    asked.toSorted((a, b) => a - b),
+    requested.toSorted((a, b) => a - b),
   );
 });
 
 test('a knee above the highest rate is reported as beyond it', async () => {
-  const { asked, measure } = upTo(Number.POSITIVE_INFINITY);
+  const { requested, measure } = upTo(Number.POSITIVE_INFINITY);
   const { knee, beyond } = await findSaturation({ ...SEARCH, to: 500 }, measure);
-  assert.deepEqual(asked, [100, 200, 400, 500]);
+  assert.deepEqual(requested, [100, 200, 400, 500]);
   assert.equal(knee!.offered, 500);
   assert.equal(beyond, true);
 });
 
 test('there is no knee when the first rate fails', async () => {
-  const { asked, measure } = upTo(50);
+  const { requested, measure } = upTo(50);
   const { knee, beyond } = await findSaturation(SEARCH, measure);
   assert.equal(knee, null);
   assert.equal(beyond, false);
-  assert.deepEqual(asked, [100, 100]);
+  assert.deepEqual(requested, [100, 100]);
 });
 
 test('a rate that fails only once meets the objective', async () => {

@@ -500,13 +500,13 @@ export class Connection {
 
   #failProtocol(error: ProtocolError): void {
     const { version } = this.#context;
-    const tell = this.#state === 'open' && version === 5;
+    const sendsReason = this.#state === 'open' && version === 5;
     this.#end(
       new MqttSessionError('PROTOCOL', `${this.#label} broke the protocol: it sent ${error.message}`, {
         cause: error,
         reasonCode: error.reasonCode,
       }),
-      tell ? encodeDisconnect(error.reasonCode, version) : null,
+      sendsReason ? encodeDisconnect(error.reasonCode, version) : null,
       LAST_WORDS_MS,
     );
   }

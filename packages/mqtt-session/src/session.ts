@@ -343,7 +343,7 @@ export class MqttSession {
         this.#current.set(wire, subscription);
         if (code < subscription.qos) {
           this.#log.warn(
-            { filter: wire, asked: subscription.qos, granted: code },
+            { filter: wire, requested: subscription.qos, granted: code },
             'broker granted a lower qos',
           );
         }

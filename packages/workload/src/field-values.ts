@@ -49,10 +49,10 @@ export class FieldValues {
 export function isIntact(
   workload: RecordWorkload,
   key: string,
-  asked: readonly string[] | null,
+  requested: readonly string[] | null,
   found: Values,
 ): boolean {
-  const names = asked ?? fieldNames(workload);
+  const names = requested ?? fieldNames(workload);
   const { maximum } = workload.fieldLength;
   return names.every((name) => found[name] === deterministicValue(key, name, maximum));
 }

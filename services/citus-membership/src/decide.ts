@@ -197,11 +197,14 @@ function strangers(
   waiting: Map<string, string>,
 ): readonly Sighting[] {
   const known = new Set(workers.map(({ identity }) => identity));
-  const unasked = new Set(workers.filter(({ identity }) => identity === null).map(({ address }) => address));
+  const unidentified = new Set(
+    workers.filter(({ identity }) => identity === null).map(({ address }) => address),
+  );
   const resolved = new Set(scene.resolved);
   const newcomers = sightings.filter(({ address, identity, group, unfit }) => {
     if (known.has(identity) || !resolved.has(address)) return false;
-    if (unasked.has(address)) waiting.set(address, 'was added manually and does not answer as that worker');
+    if (unidentified.has(address))
+      waiting.set(address, 'was added manually and does not answer as that worker');
     // Joining would discard its data.
     else if (group !== 0) waiting.set(address, 'holds data of another coordinator, or of this one before');
     else if (unfit !== null) waiting.set(address, unfit);

@@ -72,7 +72,7 @@ export class Membership {
   readonly #options: Options;
   readonly #logger: Logger;
   readonly #absences: Absences;
-  readonly #said = new Map<string, string>();
+  readonly #logged = new Map<string, string>();
   #session: Coordinator | null = null;
   #settled = { addresses: '', since: 0 };
   #rebalanceDue: boolean;
@@ -91,7 +91,7 @@ export class Membership {
       try {
         await this.round();
         this.lastRound = Date.now();
-        this.#said.delete('coordinator');
+        this.#logged.delete('coordinator');
       } catch (error) {
         this.#fail('coordinator', error);
         await this.#closeSession();
@@ -140,7 +140,7 @@ export class Membership {
         waiting.set(address, why);
       }
     }
-    this.#tell(waiting);
+    this.#logWaiting(waiting);
     this.view = { members, waiting, lacking: state.lacking, job: state.job };
     if (this.#rebalanceDue && members.length > 0) {
       this.#rebalanceDue = this.startRebalance() !== null;
@@ -161,7 +161,7 @@ export class Membership {
   async #addresses(): Promise<readonly string[] | null> {
     try {
       const addresses = await this.#options.resolve();
-      this.#said.delete('resolve');
+      this.#logged.delete('resolve');
       this.resolved = addresses.length;
       if (addresses.length > 0) this.lastResolve = Date.now();
       const text = addresses.join(' ');
@@ -209,7 +209,7 @@ export class Membership {
         // Later actions assume that this one succeeds.
         return true;
       }
-      this.#said.delete(action.do);
+      this.#logged.delete(action.do);
       const count =
         'steps' in action ? action.steps.length : 'newcomers' in action ? action.newcomers.length : 1;
       this.changes.set(action.do, this.changes.get(action.do)! + count);
@@ -235,7 +235,7 @@ export class Membership {
   }
 
   /** Logs each reason once, when it is new. */
-  #tell(waiting: ReadonlyMap<string, string>): void {
+  #logWaiting(waiting: ReadonlyMap<string, string>): void {
     for (const [address, why] of waiting) {
       if (this.view.waiting.get(address) !== why) this.#logger.warn({ address, why }, 'not a worker yet');
     }
@@ -244,8 +244,8 @@ export class Membership {
   #fail(what: string, error: unknown): void {
     this.failures.set(what, this.failures.get(what)! + 1);
     const { message } = error as Error;
-    if (this.#said.get(what) === message) return;
-    this.#said.set(what, message);
+    if (this.#logged.get(what) === message) return;
+    this.#logged.set(what, message);
     this.#logger.warn({ err: error, what }, 'failed, will be retried');
   }
 

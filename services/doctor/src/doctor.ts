@@ -261,7 +261,7 @@ function flowOf({ rate, messageBytes }: Settings, stack: Stack | null, commit: F
 }
 
 function skipped({ store, profile, rate, broker, ingest, dockerHost }: Settings): string[] {
-  const questions: [asked: boolean, what: string][] = [
+  const checks: [isRequested: boolean, what: string][] = [
     [store !== null, 'what the store needs (--store NAME)'],
     [profile !== null, 'whether memory fits the profile (--profile 1gb)'],
     [rate !== null, "whether the broker's limits suffice for the load (--rate MESSAGES_PER_SECOND)"],
@@ -269,5 +269,5 @@ function skipped({ store, profile, rate, broker, ingest, dockerHost }: Settings)
     [ingest !== null, 'commit times of ingest (--ingest URL)'],
     [dockerHost !== 'none', 'Docker and the swarm (--docker-host)'],
   ];
-  return questions.filter(([asked]) => !asked).map(([, what]) => what);
+  return checks.filter(([isRequested]) => !isRequested).map(([, what]) => what);
 }

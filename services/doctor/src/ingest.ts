@@ -42,8 +42,8 @@ export function totals(text: string): { sum: number; count: number } {
  * Compares the clock of a Date header. The header is truncated to seconds, so the middle of that second is used; the
  * uncertainty is half a second plus half the round trip.
  */
-export function fromDate(source: string, date: string | null, asked: number, took: number): Comparison {
+export function fromDate(source: string, date: string | null, sentAt: number, took: number): Comparison {
   const seconds = Date.parse(date ?? '') / 1000;
   if (!Number.isFinite(seconds)) return { source, offset: null, uncertainty: 0, why: 'it sends no Date' };
-  return { source, offset: seconds + 0.5 - (asked + took / 2), uncertainty: 0.5 + took / 2 };
+  return { source, offset: seconds + 0.5 - (sentAt + took / 2), uncertainty: 0.5 + took / 2 };
 }

@@ -90,7 +90,7 @@ function checkEngines(nodes: readonly SwarmNode[], self: string, mongodb: Mongod
     /^(armv|arm$|i\d86)/.test(Description.Platform.Architecture),
   );
   const needy = mongodb !== null && isDemanding(mongodb, 'aarch64');
-  const untold = nodes.filter(
+  const unreported = nodes.filter(
     ({ ID, Description, Spec }) =>
       ID !== self &&
       Description.Platform.Architecture === 'aarch64' &&
@@ -111,11 +111,11 @@ function checkEngines(nodes: readonly SwarmNode[], self: string, mongodb: Mongod
         'flash Raspberry Pi OS Lite (64-bit) and join it again',
       ),
     ),
-    ...(needy && untold.length > 0
+    ...(needy && unreported.length > 0
       ? [
           unknown(
             'swarm.mongodb',
-            `${mongodb.image} needs ARMv8.2, and a swarm does not report the ARM version of ${untold.map(hostname).join(', ')}`,
+            `${mongodb.image} needs ARMv8.2, and a swarm does not report the ARM version of ${unreported.map(hostname).join(', ')}`,
             'run the doctor on each of them',
           ),
         ]

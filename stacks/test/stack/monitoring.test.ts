@@ -119,8 +119,8 @@ test('Prometheus scrapes every service of a stack with monitoring, and the board
   await until(
     'the metrics of the board’s network',
     async () => {
-      const told = (await query('node_network_receive_bytes_total')).map(({ metric }) => metric.device!);
-      return told.length > 0 && told.every((device) => devices.includes(device));
+      const found = (await query('node_network_receive_bytes_total')).map(({ metric }) => metric.device!);
+      return found.length > 0 && found.every((device) => devices.includes(device));
     },
     true,
   );

@@ -42,17 +42,17 @@ export function describeAdmin(name: string, port: () => number): void {
     });
 
     test('a family has the given options, and an alteration changes only the named ones', async () => {
-      const asked = {
+      const requested = {
         maxVersions: 3,
         ttlSeconds: 3600,
         compression: 'GZ',
         bloomFilter: 'ROWCOL',
         blockEncoding: 'FAST_DIFF',
       } as const;
-      await client.admin.createTable('families', { families: { [FAMILY]: asked, g: {} } });
+      await client.admin.createTable('families', { families: { [FAMILY]: requested, g: {} } });
       const [first, second] = await client.admin.families('families');
       const { attributes, ...options } = first!;
-      assert.deepEqual(options, { name: FAMILY, ...asked });
+      assert.deepEqual(options, { name: FAMILY, ...requested });
       assert.equal(attributes.TTL, '3600');
       assert.deepEqual([second?.name, second?.ttlSeconds, second?.maxVersions], ['g', null, 1]);
 
@@ -60,7 +60,7 @@ export function describeAdmin(name: string, port: () => number): void {
       const [altered] = await client.admin.families('families');
       assert.deepEqual(
         { ...altered, attributes: null },
-        { name: FAMILY, ...asked, ttlSeconds: null, maxVersions: 2, attributes: null },
+        { name: FAMILY, ...requested, ttlSeconds: null, maxVersions: 2, attributes: null },
       );
 
       const table = client.table('families');

@@ -68,11 +68,11 @@ async function everyCall(table: Table, count: number): Promise<void> {
 
   await atOnce(keys.slice(-SINGLE), async (key) => assert.equal(textOf(await table.get(key), 'q'), key));
   // In descending order, and every other row is absent.
-  const asked = keys.flatMap((key) => [key, `${key}-absent`]).reverse();
-  const found = await table.getAll(asked);
+  const requested = keys.flatMap((key) => [key, `${key}-absent`]).reverse();
+  const found = await table.getAll(requested);
   assert.deepEqual(
     found.map((row) => row && textOf(row, 'q')),
-    asked.map((key) => (key.endsWith('absent') ? null : key)),
+    requested.map((key) => (key.endsWith('absent') ? null : key)),
   );
 
   const counted = keys.slice(0, SINGLE / 2);

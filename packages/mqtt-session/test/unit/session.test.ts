@@ -245,16 +245,16 @@ test('subscriptions change by difference, and each new connection subscribes aga
     { filter: 'b', qos: 1, shareGroup: 'g' },
   ]);
   await session.setSubscriptions([{ filter: 'b', qos: 1, shareGroup: 'g' }]);
-  const asked = (peer: Peer): unknown[] =>
+  const requested = (peer: Peer): unknown[] =>
     peer.packets.map((packet) => {
       if (packet.cmd === 'subscribe') return packet.subscriptions.map(({ topic, rh }) => [topic, rh]);
       return packet.cmd === 'unsubscribe' ? packet.unsubscriptions : packet.cmd;
     });
-  assert.deepEqual(asked(server.peers[0]!), [[['a', 1]], [['$share/g/b', 1]], ['a']]);
+  assert.deepEqual(requested(server.peers[0]!), [[['a', 1]], [['$share/g/b', 1]], ['a']]);
   server.peers[0]!.socket.destroy();
   await until('the reconnection', () => changes.length === 3);
   // The broker reports that it has the session, but it may have restarted with an older state of the session.
-  assert.deepEqual(asked(server.peers[1]!), [[['$share/g/b', 1]]]);
+  assert.deepEqual(requested(server.peers[1]!), [[['$share/g/b', 1]]]);
 
   const waiting = session.setSubscriptions([{ filter: 'c', qos: 0 }]);
   server.peers[1]!.socket.destroy();

@@ -31,7 +31,7 @@ const OVERWRITE = `
 // Counts new and changed rows.
 const UPSERT = `${OVERWRITE}
   where kept.value is distinct from excluded.value or kept.text is distinct from excluded.text`;
-const UPSERT_AND_TELL = `${UPSERT} returning true`;
+const UPSERT_RETURNING = `${UPSERT} returning true`;
 const PAGE = `
   select ${READING_COLUMNS} from readings where series = $1 and time >= $2 and time < $3 order by time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit $4`, desc: `${PAGE} desc limit $4` };
@@ -83,7 +83,7 @@ export class PostgresReadings implements ReadingStore {
   }
 
   get #upsert(): string {
-    return this.#dialect.countsUpserts ? UPSERT : UPSERT_AND_TELL;
+    return this.#dialect.countsUpserts ? UPSERT : UPSERT_RETURNING;
   }
 
   #changed({ rows, count }: Result): number {

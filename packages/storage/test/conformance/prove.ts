@@ -7,14 +7,14 @@ import { describeStore, type StorePlace, type StoreTarget } from '../../conforma
 import { openOutsider } from '../outsiders.ts';
 
 /** Whether STORES (such as `sqlite,json`) selects the store. Without STORES, all stores are selected. */
-export function isAsked(name: string): boolean {
-  const asked = process.env.STORES?.split(',').map((store) => store.trim());
-  return asked === undefined || asked.includes(name);
+export function isSelected(name: string): boolean {
+  const selected = process.env.STORES?.split(',').map((store) => store.trim());
+  return selected === undefined || selected.includes(name);
 }
 
 /** Registers the conformance suite for a target, if STORES selects it. */
 export function prove(target: StoreTarget): void {
-  if (isAsked(target.name)) describeStore(target);
+  if (isSelected(target.name)) describeStore(target);
 }
 
 /**
@@ -26,7 +26,7 @@ export async function proveServer<S extends { stop(): Promise<void> }>(
   start: () => Promise<S>,
   targetOn: (server: S) => Omit<StoreTarget, 'name' | 'outsider'>,
 ): Promise<void> {
-  if (!isAsked(name)) return;
+  if (!isSelected(name)) return;
   const started = await startOrSkip(name, start);
   if ('skip' in started) {
     describe(`store ${name}`, { skip: started.skip });

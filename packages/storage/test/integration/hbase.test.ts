@@ -81,8 +81,8 @@ describe('hbase', { skip }, () => {
     );
     const [records] = await client.admin.families('options:usertable');
     assert.deepEqual([records?.name, records?.ttlSeconds, records?.compression], ['family', null, 'NONE']);
-    const [unasked] = await client.admin.families('facts:readings');
-    assert.deepEqual([unasked?.ttlSeconds, unasked?.compression], [null, 'GZ']);
+    const [defaults] = await client.admin.families('facts:readings');
+    assert.deepEqual([defaults?.ttlSeconds, defaults?.compression], [null, 'GZ']);
     assert.equal((await client.admin.regions('options:readings')).length, 5);
     assert.equal((await client.admin.regions('options:usertable')).length, 5);
   });

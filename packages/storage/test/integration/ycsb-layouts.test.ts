@@ -11,7 +11,7 @@ import {
 } from '@tidegauge/workload';
 import { rejection } from '../../conformance/data.ts';
 import { openStore, type Store } from '../../src/index.ts';
-import { HANDS, type Hand } from '../ycsb-hands.ts';
+import { YCSB_CLIENTS, type YcsbClient } from '../ycsb-clients.ts';
 
 const RECORDS = 200;
 const TABLE = 'usertable';
@@ -23,29 +23,32 @@ const record = initialRecords(WORKLOAD, 1);
 const numbers = [...Array(RECORDS).keys()];
 
 // One server at a time, because a small machine does not have the memory for all.
-for (const [name, start] of Object.entries(HANDS)) {
+for (const [name, start] of Object.entries(YCSB_CLIENTS)) {
   test(`YCSB's layout in ${name}`, async (t) => {
     const started = await startOrSkip(name, start);
     if ('skip' in started) {
       t.skip(started.skip);
       return;
     }
-    const hand = started.server;
-    t.after(() => hand.close());
-    await hand.create(WORKLOAD.fieldCount);
-    for (const { key, values } of numbers.map(record)) await hand.insert(key, values);
-    const store = await openStore(hand.url);
+    const ycsb = started.server;
+    t.after(() => ycsb.close());
+    await ycsb.create(WORKLOAD.fieldCount);
+    for (const { key, values } of numbers.map(record)) await ycsb.insert(key, values);
+    const store = await openStore(ycsb.url);
     try {
-      await prove(t, hand, store);
+      await prove(t, ycsb, store);
     } finally {
       await store.close();
     }
   });
 }
 
-async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
-  const intact = (key: string, found: Values | null, asked: readonly string[] | null = null): void => {
-    assert.ok(found !== null && isIntact(WORKLOAD, key, asked, found), `${key}: ${JSON.stringify(found)}`);
+async function prove(t: TestContext, ycsb: YcsbClient, store: Store): Promise<void> {
+  const intact = (key: string, found: Values | null, requested: readonly string[] | null = null): void => {
+    assert.ok(
+      found !== null && isIntact(WORKLOAD, key, requested, found),
+      `${key}: ${JSON.stringify(found)}`,
+    );
   };
 
   await t.test('the store reads records loaded by YCSB, completely and by field', async () => {
@@ -82,16 +85,16 @@ async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
       // The insert has a wrong field, which the update then corrects.
       assert.equal(await store.records.insert(TABLE, key, { ...values, field1: '' }), true);
       assert.equal(await store.records.update(TABLE, key, { field1: values.field1! }), true);
-      intact(key, await hand.read(key));
+      intact(key, await ycsb.read(key));
     }
   });
 
   await t.test('YCSB sees changes and deletes of the store', async () => {
     const [changed, gone] = [keyName(3), keyName(4)];
     assert.equal(await store.records.update(TABLE, changed, { field9: 'changed' }), true);
-    assert.deepEqual(await hand.read(changed), { ...record(3).values, field9: 'changed' });
+    assert.deepEqual(await ycsb.read(changed), { ...record(3).values, field9: 'changed' });
     assert.equal(await store.records.delete(TABLE, gone), true);
-    assert.equal(await hand.read(gone), null);
+    assert.equal(await ycsb.read(gone), null);
     if (!store.capabilities.insertIsUpsert) {
       assert.equal(await store.records.insert(TABLE, changed, record(3).values), false);
     }
@@ -99,12 +102,12 @@ async function prove(t: TestContext, hand: Hand, store: Store): Promise<void> {
 
   await t.test('YCSB can use a table created by the store', async () => {
     await rejection(store.records.dropTable(TABLE), 'FORBIDDEN');
-    await hand.drop();
+    await ycsb.drop();
     await store.records.createTable(TABLE, WORKLOAD.fieldCount);
     const { key, values } = record(0);
-    await hand.insert(key, values);
+    await ycsb.insert(key, values);
     intact(key, await store.records.read(TABLE, key, null));
     await store.records.createTable(TABLE, WORKLOAD.fieldCount);
-    intact(key, await hand.read(key));
+    intact(key, await ycsb.read(key));
   });
 }

@@ -107,9 +107,9 @@ describe('rangeOfSeries', () => {
       reading({ device: 'd', metric, time: T0 + at * (index + 1) }),
     ),
   }));
-  const asked: PageQuery[] = [];
+  const requested: PageQuery[] = [];
   const readPage = async ({ rows }: (typeof series)[number], page: PageQuery) => {
-    asked.push(page);
+    requested.push(page);
     const { from, to, order, limit } = page;
     const within = rows.filter(({ time }) => time >= from && time < to);
     return within.sort(compareReadings(order)).slice(0, limit);
@@ -133,10 +133,10 @@ describe('rangeOfSeries', () => {
   });
 
   test('reads no more than the limit, and larger pages while readings are small', async () => {
-    asked.length = 0;
+    requested.length = 0;
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 20 }, series, readPage));
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 1_000_000 }, series, readPage));
-    const limits = asked.map(({ limit }) => limit);
+    const limits = requested.map(({ limit }) => limit);
     assert.deepEqual(limits, [8, 20, 8, 32, 128]);
   });
 
@@ -149,11 +149,11 @@ describe('rangeOfSeries', () => {
       ['x'.repeat(4096), 15, 8],
       [1, 256, 8],
     ] as const) {
-      asked.length = 0;
+      requested.length = 0;
       const one = long(2000, value);
       const all = await collect(rangeOfSeries({ device: 'd', limit: 10_000 }, [one], readPage));
       assert.equal(all.length, 2000);
-      const limits = asked.map(({ limit }) => limit);
+      const limits = requested.map(({ limit }) => limit);
       assert.equal(limits[0], 8);
       assert.equal(Math.max(...limits), largest);
       assert.equal(Math.min(...limits), smallest);
@@ -161,15 +161,15 @@ describe('rangeOfSeries', () => {
   });
 
   test('first reads one reading of each of very many series', async () => {
-    asked.length = 0;
+    requested.length = 0;
     const many = Array.from({ length: 500 }, (_, n) => ({
       metric: `m${n}`,
       rows: [reading({ device: 'd', metric: `m${n}`, time: T0 + n })],
     }));
     const [newest] = await collect(rangeOfSeries({ device: 'd', limit: 1 }, many, readPage));
     assert.equal(newest!.metric, 'm499');
-    assert.equal(asked.length, 500);
-    assert.ok(asked.every(({ limit }) => limit === 1));
+    assert.equal(requested.length, 500);
+    assert.ok(requested.every(({ limit }) => limit === 1));
   });
 });
 

@@ -105,8 +105,8 @@ async function* scanned(
   let from = start;
   // Each page begins with the last record of the previous page, which is not sent again.
   for (let left = count, again = 0; left > 0; again = 1) {
-    const asked = Math.min(left, size()) + again;
-    const page = await records.scan(table, from, asked, fields);
+    const requested = Math.min(left, size()) + again;
+    const page = await records.scan(table, from, requested, fields);
     const fresh = page.slice(again);
     if (largest.size >= MAX_TABLES) largest.clear();
     largest.set(
@@ -114,7 +114,7 @@ async function* scanned(
       fresh.reduce((most, each) => Math.max(most, sizeOfRecord(each)), largest.get(table) ?? 1),
     );
     yield* fresh;
-    if (page.length < asked) return;
+    if (page.length < requested) return;
     left -= fresh.length;
     from = page.at(-1)!.key;
   }

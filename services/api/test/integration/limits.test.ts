@@ -101,14 +101,14 @@ describe('one client cannot block the API for others', () => {
     test(name, async () => {
       let over = false;
       let slowest = 0;
-      let asked = 0;
+      let answers = 0;
       const honest = async () => {
         while (!over) {
           const started = performance.now();
           const { status, text } = await ask('/v1/readings?device=honest&limit=1', 'honest');
           assert.equal(status, 200, text);
           slowest = Math.max(slowest, performance.now() - started);
-          asked += 1;
+          answers += 1;
           await sleep(20);
         }
       };
@@ -122,13 +122,13 @@ describe('one client cannot block the API for others', () => {
       await asking;
       const held = await api.held();
       const peak = api.peak();
-      const found = `${asked} answers, slowest ${slowest.toFixed(0)} ms; loop held ${held.toFixed(0)} ms; ${(peak / 2 ** 20).toFixed(0)} MiB (${api.limit})`;
+      const found = `${answers} answers, slowest ${slowest.toFixed(0)} ms; loop held ${held.toFixed(0)} ms; ${(peak / 2 ** 20).toFixed(0)} MiB (${api.limit})`;
       process.stderr.write(`${name}: ${found}\n`);
       assert.ok(api.alive);
       // In a cgroup the peak includes memory that the kernel can reclaim, and the kernel enforces the limit.
       assert.ok(api.limit === 'cgroup' || peak < API_MEMORY, found);
       assert.ok(slowest < PROMPT_MS, found);
-      assert.ok(asked > 5, found);
+      assert.ok(answers > 5, found);
       assert.ok(held <= HELD_MS, found);
     });
   }

@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import { IngestClient } from '../../src/ingest-client.ts';
 
 test('a name that begins with tasks. means all its addresses, and any other name is used as it is', async () => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const client = new IngestClient({
     urls: ['http://tasks.ingest:9464', 'http://localhost:9464/'],
     timeoutMs: 100,
     async resolve(host) {
-      asked.push(host);
+      requested.push(host);
       return [
         { address: '10.0.1.7', family: 4 },
         { address: 'fd00::7', family: 6 },
@@ -20,7 +20,7 @@ test('a name that begins with tasks. means all its addresses, and any other name
   const expected = ['http://10.0.1.7:9464', 'http://[fd00::7]:9464', 'http://localhost:9464'];
   assert.deepEqual(await client.targets(), expected);
   assert.deepEqual(await client.targets(), expected);
-  assert.deepEqual(asked, ['tasks.ingest'], 'addresses are kept for a while');
+  assert.deepEqual(requested, ['tasks.ingest'], 'addresses are kept for a while');
 });
 
 test('when the resolver fails, the name itself is used, so that the error contains it', async () => {

@@ -114,10 +114,10 @@ test('a cursor is valid on other replicas and after a restart, but not with anot
 test('U+0000 is refused before it reaches a store', async (t) => {
   const api = await startApi(t);
   await api.call('PUT', '/v1/records/usertable', { body: { fieldCount: 1 } });
-  const asked: string[] = [];
+  const requested: string[] = [];
   const list = api.store.devices.list.bind(api.store.devices);
   t.mock.method(api.store.devices, 'list', (query: Parameters<typeof list>[0]) => {
-    asked.push(JSON.stringify(query));
+    requested.push(JSON.stringify(query));
     return list(query);
   });
   for (const path of [
@@ -141,7 +141,7 @@ test('U+0000 is refused before it reaches a store', async (t) => {
   }
   const patch = await api.call('PATCH', '/v1/devices?city=%00', { body: { city: 'x' } });
   assertRefused(patch, 'PATCH');
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requested, []);
   const bodies: [string, string, unknown][] = [
     ['PUT', '/v1/devices/a', { city: 'a\0' }],
     ['PATCH', '/v1/devices?city=b', { kind: '\0' }],

@@ -8,7 +8,7 @@ export interface DnsServer {
   /** Sets the addresses of all later responses. null: the response is SERVFAIL. */
   answer(addresses: readonly string[] | null): void;
   /** Number of queries received. */
-  readonly asked: number;
+  readonly queries: number;
   stop(): Promise<void>;
 }
 
@@ -17,9 +17,9 @@ const SERVFAIL = 2;
 export async function startDnsServer(): Promise<DnsServer> {
   const socket = createSocket('udp4');
   let addresses: readonly string[] | null = [];
-  let asked = 0;
+  let queries = 0;
   socket.on('message', (query, { address, port }) => {
-    asked += 1;
+    queries += 1;
     socket.send(reply(query, addresses), port, address);
   });
   socket.bind(0, '127.0.0.1');
@@ -29,8 +29,8 @@ export async function startDnsServer(): Promise<DnsServer> {
     answer(next) {
       addresses = next;
     },
-    get asked() {
-      return asked;
+    get queries() {
+      return queries;
     },
     async stop() {
       socket.close();

@@ -115,8 +115,8 @@ const at = (addresses: readonly string[]) => (seen: Seen) =>
 
 /** Waits for `count` more rounds of the service. Every round sends one DNS query. */
 async function rounds(count: number): Promise<void> {
-  const { asked } = cluster.dns;
-  for (const deadline = Date.now() + WAIT_MS; cluster.dns.asked < asked + count; await sleep(50)) {
+  const { queries } = cluster.dns;
+  for (const deadline = Date.now() + WAIT_MS; cluster.dns.queries < queries + count; await sleep(50)) {
     assert.ok(Date.now() < deadline, 'the service stopped sending DNS queries');
   }
 }

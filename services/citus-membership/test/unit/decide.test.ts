@@ -82,7 +82,7 @@ const anyScene = fc
     each: fc.array(
       fc.record({
         known: fc.boolean(),
-        asked: fc.boolean(),
+        answers: fc.boolean(),
         here: fc.boolean(),
         active: fc.boolean(),
         disabledByUs: fc.boolean(),
@@ -96,12 +96,12 @@ const anyScene = fc
     settledSeconds: fc.constantFrom(0, 60),
   })
   .map(({ was, is, each, settledSeconds }) => {
-    const workers = each.flatMap(({ known, asked, here, active, ...rest }, index) =>
+    const workers = each.flatMap(({ known, answers, here, active, ...rest }, index) =>
       known
         ? [
             worker(index + 1, {
               address: was[index]!,
-              identity: asked ? `data-${index + 1}` : null,
+              identity: answers ? `data-${index + 1}` : null,
               active,
               disabledByUs: !active && rest.disabledByUs,
               onlyCopies: rest.onlyCopies,

@@ -32,11 +32,11 @@ async function examineBoard(...args: string[]): Promise<Report> {
   const mounts = ['-v', socket, '-v', `${ROOT}:${ROOT}:ro`, '-v', `${temporary.path}:${temporary.path}`];
   const main = join(ROOT, 'services/doctor/src/main.ts');
   const env = ['-e', `TIDEGAUGE_DATA=${temporary.path}`];
-  const asked = ['--json', '--disk-time', '200ms', '--store', 'postgres', '--profile', '1gb', ...args];
+  const requested = ['--json', '--disk-time', '200ms', '--store', 'postgres', '--profile', '1gb', ...args];
   const container = ['run', '--rm', '--network', 'host', ...NODE, ...mounts, ...env, 'empty'];
   // The shell ends with 0, because the test needs the findings for any exit code of the doctor.
   const script = '"$@" || true';
-  const command = ['sh', '-c', script, 'sh', '/node', main, '--data', temporary.path, ...asked];
+  const command = ['sh', '-c', script, 'sh', '/node', main, '--data', temporary.path, ...requested];
   return JSON.parse(await docker(...container, ...command)) as Report;
 }
 
@@ -62,12 +62,12 @@ test('the suggested fixes work: labels, secrets and directories, until only expe
     await boards[0]!.docker(['secret', 'create', name, '-'], { input: 'x' });
   }
   // One label went to each board; the directory is required where its service will run.
-  const [asked, ...others] = (await examineBoard()).findings.filter(
+  const [requested, ...others] = (await examineBoard()).findings.filter(
     ({ check }) => check === 'disk.directories',
   );
   assert.deepEqual(others, []);
-  assert.equal(asked!.level, 'error');
-  mkdirSync(/^(\S+) does not exist/.exec(asked!.message)![1]!);
+  assert.equal(requested!.level, 'error');
+  mkdirSync(/^(\S+) does not exist/.exec(requested!.message)![1]!);
 
   const { findings } = await examineBoard();
   for (const check of ['swarm.state', 'swarm.nodes', 'swarm.engines', 'swarm.labels', 'swarm.secrets'])

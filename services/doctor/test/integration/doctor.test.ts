@@ -76,11 +76,11 @@ test('messages that mosquitto dropped after it acknowledged them are reported', 
   const publisher = await connectAsync(broker!.url);
   // Mosquitto publishes the number of dropped messages in $SYS up to a second later.
   await publisher.subscribeAsync('$SYS/broker/publish/messages/dropped');
-  const told = new Promise<void>((resolve) =>
+  const dropped = new Promise<void>((resolve) =>
     publisher.on('message', (_topic, payload) => Number(payload) > 0 && resolve()),
   );
   for (let number = 0; number < 30; number++) await publisher.publishAsync('t', `${number}`, { qos: 1 });
-  await told;
+  await dropped;
   await publisher.endAsync();
   const { findings } = await examineHere(['--broker', broker!.url, '--data', temporary.path]);
   assert.match(only(findings, 'broker.dropped', 'warning').message, /messages dropped since it started/);

@@ -70,7 +70,7 @@ async function setUp(context: TestContext, fault: Fault) {
     quarantine,
     settled,
     /** Publishes readings, given as device, second and value; of a gateway when there are several. */
-    mqtt(...given: readonly Said[]) {
+    mqtt(...given: readonly Sent[]) {
       const payload = Buffer.from(
         JSON.stringify(given.map(([device, t, v]) => ({ device, t: EPOCH + t, v }))),
       );
@@ -80,7 +80,7 @@ async function setUp(context: TestContext, fault: Fault) {
         { settled: () => settled.mqtt++ },
       );
     },
-    http(...given: readonly Said[]) {
+    http(...given: readonly Sent[]) {
       const body = given.map(([device, t, v]) => ({ device: `gw/${device}`, metric: 'm', t: EPOCH + t, v }));
       const message = httpMessage(
         'application/json',
@@ -108,7 +108,7 @@ async function setUp(context: TestContext, fault: Fault) {
   };
 }
 
-type Said = readonly [device: string, second: number, value: number];
+type Sent = readonly [device: string, second: number, value: number];
 const calm = (): Fault => ({ unavailable: false, delay: () => 0, refuse: () => false });
 
 // Most of their time is retries of the store.
@@ -188,12 +188,12 @@ describe('order', { concurrency: true }, () => {
   });
 
   test('for any source and order of readings, the last one of each identity is kept', async (context) => {
-    const said = fc.tuple(
+    const sent = fc.tuple(
       fc.constantFrom(...DEVICES),
       fc.integer({ min: 0, max: 3 }),
       fc.integer({ min: 0, max: 1e9 }),
     );
-    const body = fc.uniqueArray(said, {
+    const body = fc.uniqueArray(sent, {
       minLength: 1,
       maxLength: 8,
       selector: ([device, second]) => `${device} ${second}`,

@@ -16,7 +16,7 @@ import pg from 'pg';
 export type Fields = Readonly<Record<string, string>>;
 
 /** A client that uses the table `usertable` with the statements of YCSB's binding. */
-export interface Hand {
+export interface YcsbClient {
   /** The STORE URL of the same database. */
   readonly url: string;
   /** Creates the table as the documentation of the binding describes. */
@@ -29,13 +29,13 @@ export interface Hand {
 }
 
 /** The clients by store. Each entry starts the server and resolves to a client of an empty database. */
-export const HANDS: Readonly<Record<string, () => Promise<Hand>>> = {
-  sqlite: sqliteHand,
-  postgres: postgresHand,
-  mariadb: mariadbHand,
-  cassandra: cassandraHand,
-  mongodb: mongodbHand,
-  hbase: hbaseHand,
+export const YCSB_CLIENTS: Readonly<Record<string, () => Promise<YcsbClient>>> = {
+  sqlite: sqliteClient,
+  postgres: postgresClient,
+  mariadb: mariadbClient,
+  cassandra: cassandraClient,
+  mongodb: mongodbClient,
+  hbase: hbaseClient,
 };
 
 // YCSB's JDBC binding has FIELD0 in the DDL of its documentation, and field0 in its statements.
@@ -56,7 +56,7 @@ const jdbcRow = (row: Readonly<Record<string, unknown>> | undefined): Fields | n
           .filter(([name]) => name !== 'ycsb_key'),
       );
 
-async function sqliteHand(): Promise<Hand> {
+async function sqliteClient(): Promise<YcsbClient> {
   const folder = await mkdtemp(join(tmpdir(), 'tidegauge-layout-'));
   const file = join(folder, 'ycsb.db');
   const database = new DatabaseSync(file);
@@ -76,7 +76,7 @@ async function sqliteHand(): Promise<Hand> {
   };
 }
 
-async function postgresHand(): Promise<Hand> {
+async function postgresClient(): Promise<YcsbClient> {
   const server = await startPostgres();
   const url = server.url(await server.createDatabase());
   const client = new pg.Client({ connectionString: url });
@@ -100,7 +100,7 @@ async function postgresHand(): Promise<Hand> {
   };
 }
 
-async function mariadbHand(): Promise<Hand> {
+async function mariadbClient(): Promise<YcsbClient> {
   const server = await startMariadb();
   await server.query('create database ycsb');
   const connection = await mariadb.createConnection(server.url('ycsb'));
@@ -125,7 +125,7 @@ async function mariadbHand(): Promise<Hand> {
   };
 }
 
-async function cassandraHand(): Promise<Hand> {
+async function cassandraClient(): Promise<YcsbClient> {
   const server = await startCassandra();
   const client = new cassandra.Client({
     contactPoints: [`127.0.0.1:${server.port}`],
@@ -162,7 +162,7 @@ async function cassandraHand(): Promise<Hand> {
   };
 }
 
-async function mongodbHand(): Promise<Hand> {
+async function mongodbClient(): Promise<YcsbClient> {
   const server = await startMongodb();
   const name = `ycsb_${process.pid}`;
   const client = new MongoClient(server.url(name));
@@ -195,7 +195,7 @@ async function mongodbHand(): Promise<Hand> {
   };
 }
 
-async function hbaseHand(): Promise<Hand> {
+async function hbaseClient(): Promise<YcsbClient> {
   const server = await startHbase();
   const client = new HBaseClient({ zookeeper: `127.0.0.1:${server.port}` });
   await client.admin.createNamespace('ycsb');
