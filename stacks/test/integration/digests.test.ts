@@ -127,6 +127,8 @@ test('a missing image, or a registry that does not answer, leaves the file of di
     assert.match(stderr, /1 images are not available; \S+ was not changed\n$/);
     assert.equal(readFileSync(kept, 'utf8'), before);
   }
-  assert.match(digests('--frobnicate').stderr, /^digests: unknown argument --frobnicate: see --help\n$/);
+  const misused = digests('--frobnicate');
+  assert.equal(misused.status, 2);
+  assert.match(misused.stderr, /^digests: unknown argument --frobnicate: see --help\n$/);
   assert.ok(!existsSync(`${kept}.new`));
 });

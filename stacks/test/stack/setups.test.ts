@@ -56,7 +56,7 @@ test('without an engine, or without a swarm, deploy prints how to get one', { sk
 test('deploy names a store or a profile that does not exist', { skip }, () => {
   for (const args of [['oracle'], ['compose'], ['postgres', '--profile', '16gb'], ['postgres', 'mariadb']]) {
     const { status, findings } = script('deploy', args);
-    assert.equal(status, 1, args.join(' '));
+    assert.equal(status, 2, args.join(' '));
     assert.equal(findings.length, 1, findings.join('\n'));
   }
 });
@@ -114,7 +114,7 @@ test('a board too old for the images is named', { skip }, () => {
 test('a sensor cannot have an invalid name or the name of a user of the stack', { skip }, () => {
   for (const name of ['site/3', '#', '+', 'ingest', 'health', '']) {
     const { status, findings, output } = script('sensor', ['add', name]);
-    assert.equal(status, 1, name);
+    assert.equal(status, 2, name);
     assert.equal(findings.length, 1, name);
     assert.equal(output, '');
   }

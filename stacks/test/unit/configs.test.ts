@@ -40,9 +40,3 @@ test('a change of a mounted file changes the name of its config, and no other na
   assert.equal(changed.replace(name, ''), before.replace(name, ''));
   assert.deepEqual(configs(copy, '--check'), { status: 0, stdout: '', stderr: '' });
 });
-
-test('bad usage exits with code 2', () => {
-  const { status, stderr } = configs(ROOT, '--frobnicate');
-  assert.equal(status, 2);
-  assert.equal(stderr, 'configs: unknown argument --frobnicate: see --help\n');
-});

@@ -130,6 +130,7 @@ test('without the authority, or with another one, no certificate is signed', () 
   const host = spawnSync(SCRIPT, ['--renew', '--host', 'a,DNS:b', '--directory', directory], {
     encoding: 'utf8',
   });
+  assert.equal(host.status, 2);
   assert.match(host.stderr, /^secrets: --host a,DNS:b is neither a name nor an address\n$/);
 });
 
@@ -151,6 +152,6 @@ test('an unknown store, or a board without a swarm, is an error of one line', ()
   const other = spawnSync(SCRIPT, ['oracle', '--directory', join(folder.path, 'other')], {
     encoding: 'utf8',
   });
-  assert.equal(other.status, 1);
+  assert.equal(other.status, 2);
   assert.match(other.stderr, /^secrets: oracle is no store.*\n$/);
 });
