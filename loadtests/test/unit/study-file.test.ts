@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { FACTORS } from '@tidegauge/loadtests/study/file/factors';
 import { FIGURES, parseStudy, type ReadOptions, readStudy } from '@tidegauge/loadtests/study/file/read-study';
 import { SCHEMA_FILE } from '@tidegauge/loadtests/study/file/schema';
+import { makePlan } from '@tidegauge/loadtests/study/plan';
 import { ConfigError } from '@tidegauge/service/program';
+import fc from 'fast-check';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidegauge-study-'));
 after(() => rmSync(directory, { recursive: true }));
@@ -352,4 +354,87 @@ test('the examples in docs/experiments.md are valid, and one has every key', asy
   const published = /store,rf,workload,metric.*/.exec(PAGE)![0];
   writeFileSync(join(directory, 'published.csv'), `${published}\n`);
   await read(whole!, { quick: true });
+});
+
+test('a plan that is too large is refused before its combinations are listed', async () => {
+  const numbers = `[${Array.from({ length: 100 }, (_, index) => index + 1).join(', ')}]`;
+  const text = `study: x
+hard: {store: sqlite, nodes: 1}
+easy: {threads: ${numbers}, target: ${numbers}, fields: ${numbers}, length: ${numbers}, records: ${numbers}}
+exclude: [{threads: ${numbers}, target: ${numbers}, fields: ${numbers}, length: ${numbers}, because: no}]
+`;
+  assert.match((await problems(text)).join(), /the plan has [\d,]+ runs, and at most 100,000 are possible/);
+});
+
+test('a STORE URL with a mistake is refused', async () => {
+  const text = (url: string) => `study: x\nhard: {store: "${url}"}\neasy: {}\n`;
+  assert.match(
+    (await problems(text('postgres://h/d'))).join(),
+    /^x\.yml:2:15: hard\.store: .*does not name one host, a user/,
+  );
+  assert.match((await problems(text('cassandra://h/k?compresion=lz4'))).join(), /did you mean compression\?/);
+  assert.match((await problems(text('cassandra://h/'))).join(), /names no keyspace/);
+});
+
+test('any damage to a file gives a study or a ConfigError', async () => {
+  const whole = readFileSync(EXAMPLE, 'utf8');
+  const pieces = [
+    ...[
+      'null',
+      '[]',
+      '{}',
+      '-1',
+      '.nan',
+      '.inf',
+      '1e99',
+      '"',
+      '*a',
+      '&a',
+      '!!binary x',
+      '? ',
+      '\t',
+      '\0',
+      '%',
+      '---\n',
+    ],
+    ...[
+      '__proto__',
+      'constructor',
+      'toString',
+      'hasOwnProperty',
+      'url.',
+      'url.__proto__',
+      '[[1]]',
+      '{a: 1}',
+      '2026-01-01',
+    ],
+  ];
+  const words = [...new Set(whole.match(/[A-Za-z0-9.]+/g))];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.tuple(fc.nat({ max: whole.length }), fc.nat({ max: 12 }), fc.constantFrom(...pieces, ...words)),
+        {
+          minLength: 1,
+          maxLength: 4,
+        },
+      ),
+      fc.boolean(),
+      async (changes, quick) => {
+        let text = whole;
+        for (const [at, length, piece] of changes) text = text.slice(0, at) + piece + text.slice(at + length);
+        try {
+          const study = await read(text, { quick });
+          assert.ok(makePlan(study).deployments.length > 0);
+        } catch (error) {
+          assert.ok(error instanceof ConfigError, `${String((error as Error).stack)}\n${text}`);
+          assert.ok(
+            error.problems.length > 0 && error.problems.every((line) => /^x\.yml:|^… and/.test(line)),
+            error.message,
+          );
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
 });

@@ -1,5 +1,5 @@
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
-import { type Capabilities, createStore, optionsOf, parseUrl } from '@tidegauge/storage';
+import { type Capabilities, createStore, optionsOf, type StoreError } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
 import { combinations, seriesOf } from '../combinations.ts';
 import { allLevels, consistencyOptions, schemeOf } from '../levels.ts';
@@ -29,7 +29,16 @@ const COPIES_OF_DEPLOYMENT: Readonly<Record<string, number>> = { hbase: 9 };
 export async function impossible(study: Study, on: PlaceName | null): Promise<readonly Impossible[]> {
   const found = new Map<string, Impossible>();
   const stores = new Map<Level, StoreFacts>();
-  for (const level of study.hard.store ?? []) stores.set(level, await factsOf(level));
+  for (const level of study.hard.store ?? []) {
+    try {
+      stores.set(level, await factsOf(level));
+    } catch (error) {
+      const { message, hint } = error as StoreError;
+      const fix = hint === null ? '' : `: ${hint}`;
+      found.set(String(level), { levels: { store: level }, factor: 'store', message: `${message}${fix}` });
+    }
+  }
+  if (found.size > 0) return [...found.values()];
   for (const levels of plannedLevels(study)) {
     const store = stores.get(levels.store!)!;
     for (const rule of RULES) {
@@ -60,13 +69,8 @@ async function factsOf(level: Level): Promise<StoreFacts> {
   const scheme = schemeOf(level);
   const isUrl = isStoreUrl(String(level));
   // A store that is not opened does no I/O.
-  const { capabilities } = await createStore(isUrl ? withoutOptions(String(level)) : exampleUrl(scheme));
+  const { capabilities } = await createStore(isUrl ? String(level) : exampleUrl(scheme));
   return { scheme, isUrl, capabilities, options: await optionsOf(scheme) };
-}
-
-function withoutOptions(url: string): string {
-  parseUrl(url);
-  return url.split('?')[0]!;
 }
 
 function exampleUrl(scheme: string): string {

@@ -118,9 +118,11 @@ class StudyReader {
   read(): Study | null {
     const file = this.#file;
     this.#readLevels();
-    // What follows needs a file of the right shape.
+    // What follows needs a file of the right shape, and lists all combinations.
     if (this.mistakes.length > 0) return null;
     const repeat = this.#repeat();
+    this.#checkSize(repeat);
+    if (this.mistakes.length > 0) return null;
     const networks = this.#networks();
     const exclude = this.#exclude();
     this.#checkNetworks(networks);
@@ -151,20 +153,25 @@ class StudyReader {
       published,
       ...(Object.keys(this.#files).length === 0 ? {} : { files: this.#files }),
     };
-    this.#checkSize(result);
     return this.mistakes.length > 0 ? null : result;
   }
 
   /** Where a level of a factor is in the file. */
   placeOf(factor: string, level: Level): Path {
     for (const section of ['hard', 'easy', 'fixed'] as const) {
-      const given = this.#file[section]?.[factor];
+      const given = this.#section(section)[factor];
       if (given === undefined) continue;
       if (!Array.isArray(given)) return [section, factor];
       const index = given.findIndex((each: Level) => this.#parse(factor, each) === level);
       return [section, factor, Math.max(0, index)];
     }
     return [];
+  }
+
+  /** Factors of a section; none when it is not a set of keys, which the schema reports. */
+  #section(name: 'hard' | 'easy' | 'fixed'): Readonly<Record<string, OneOrMore<Level>>> {
+    const given: unknown = this.#file[name];
+    return isObject(given) ? given : {};
   }
 
   #parse(factor: string, level: Level): Level | null {
@@ -185,14 +192,12 @@ class StudyReader {
 
   #readLevels(): void {
     for (const section of ['hard', 'easy'] as const) {
-      const given = this.#file[section];
-      if (!isObject(given)) continue;
-      for (const [name, levels] of Object.entries(given)) {
+      for (const [name, levels] of Object.entries(this.#section(section))) {
         const parsed = this.#levels([section, name], name, levels);
         if (parsed !== null) (section === 'hard' ? this.#hard : this.#easy)[name] = parsed;
       }
     }
-    for (const [name, level] of Object.entries(this.#file.fixed ?? {})) {
+    for (const [name, level] of Object.entries(this.#section('fixed'))) {
       if (name in this.#hard || name in this.#easy) {
         this.#add(['fixed', name], 'it has levels in hard or easy too: remove one of them', true);
       }
@@ -260,7 +265,9 @@ class StudyReader {
   }
 
   #isGivenInFile(name: string): boolean {
-    return (['hard', 'easy', 'fixed'] as const).some((section) => name in (this.#file[section] ?? {}));
+    return (['hard', 'easy', 'fixed'] as const).some((section) =>
+      Object.hasOwn(this.#section(section), name),
+    );
   }
 
   #repeat(): Study['repeat'] {
@@ -514,15 +521,11 @@ class StudyReader {
     return plan;
   }
 
-  #checkSize({ repeat }: Study): void {
-    const runs =
-      combinationCount(this.#hard) * combinationCount(this.#easy) * repeat.deployments * repeat.trials;
-    if (runs > MAX_RUNS) {
-      this.#add(
-        ['repeat'],
-        `the plan has ${runs} runs, and at most ${MAX_RUNS} are possible: remove levels or trials`,
-      );
-    }
+  #checkSize({ deployments, trials }: Study['repeat']): void {
+    const runs = combinationCount(this.#hard) * combinationCount(this.#easy) * deployments * trials;
+    if (runs <= MAX_RUNS) return;
+    const problem = `the plan has ${runs.toLocaleString('en')} runs, and at most ${MAX_RUNS.toLocaleString('en')} are possible`;
+    this.#add(['repeat'], `${problem}: remove levels or trials`);
   }
 }
 

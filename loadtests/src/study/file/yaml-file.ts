@@ -42,7 +42,12 @@ export class YamlFile {
     let document: Document;
     let data: unknown;
     try {
-      document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' });
+      document = parseDocument(text, {
+        lineCounter: lines,
+        prettyErrors: false,
+        version: '1.2',
+        stringKeys: true,
+      });
       const wrong = [...document.errors, ...document.warnings];
       // The parser reports an overflow once for each level of nesting.
       const overflow = wrong.find(({ message }) => message.startsWith('Maximum call stack'));
