@@ -56,7 +56,7 @@ A service is configured by environment variables, or by options of the same name
 | 0 | success |
 | 1 | failure: a server is unavailable, a check failed, or the program has a bug |
 | 2 | bad usage or bad configuration; nothing was done |
-| 3 | load tests only: the run ended, but its figures do not count |
+| 3 | load tests and experiments only: the run ended, but its figures do not count |
 
 The settings of the simulator are in [its README](../sensors-sim/README.md#settings). \`npm run docs\` writes this page.
 

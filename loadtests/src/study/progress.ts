@@ -1,6 +1,8 @@
 import { type History, runsIn } from './archive/history.ts';
 import { parseRunName } from './archive/run-names.ts';
+import { combinationText } from './combination-text.ts';
 import type { DeploymentPlan, Plan, RunDocument, SeriesPlan } from './model.ts';
+import { showSeconds } from './plan-text.ts';
 
 /** How far a study is, and how long the rest takes. */
 export class Progress {
@@ -21,7 +23,7 @@ export class Progress {
   deploymentLine(deployment: DeploymentPlan, attempt: number): string {
     this.#last = performance.now();
     const number = this.#plan.deployments.indexOf(deployment) + 1;
-    const levels = levelsText(deployment.hard);
+    const levels = combinationText(deployment.hard);
     const again = attempt === 1 ? '' : `, attempt ${attempt}`;
     return `deployment ${number} of ${this.#plan.deployments.length}: ${levels}, block ${deployment.block}${again}`;
   }
@@ -42,9 +44,9 @@ export class Progress {
       ...(valid ? [] : [`not valid: ${reasonOf(document)}`]),
     ];
     const rate = seconds > 0 ? `, ${Math.round(done / seconds)} operations/s` : '';
-    const left = showSeconds(this.#secondsLeft(series, run));
+    const left = showDuration(this.#secondsLeft(series, run));
     const share = Math.floor(100 * this.#share(series, run));
-    return `${String(share).padStart(3)} %  ${levelsText(series.easy)} ${driver} trial ${trial}/${series.trials}: ${showSeconds(seconds)}${rate}${notes.map((note) => `, ${note}`).join('')}; about ${left} left`;
+    return `${String(share).padStart(3)} %  ${combinationText(series.easy)} ${driver} trial ${trial}/${series.trials}: ${showDuration(seconds)}${rate}${notes.map((note) => `, ${note}`).join('')}; about ${left} left`;
   }
 
   #share(current: SeriesPlan, run: string): number {
@@ -86,13 +88,10 @@ export class Progress {
   }
 }
 
-/** `7 s`, `3 min`, `2 h 5 min`; below ten seconds with one digit. */
-export function showSeconds(seconds: number): string {
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 90) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+/** `34 ms`, `7.1 s`, `12 min`, `3 h 20 min`. */
+export function showDuration(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : showSeconds(seconds);
 }
 
 /** From the most similar runs to all runs. */
@@ -107,12 +106,6 @@ function keysOf({ hard }: DeploymentPlan, { easy }: SeriesPlan): readonly string
 
 function countOf(deployments: readonly DeploymentPlan[]): number {
   return deployments.flatMap(({ series }) => series).reduce((sum, each) => sum + runsIn(each), 0);
-}
-
-function levelsText(combination: Readonly<Record<string, unknown>>): string {
-  return Object.entries(combination)
-    .map(([name, level]) => `${name}=${level}`)
-    .join(' ');
 }
 
 function reasonOf({ checks }: RunDocument): string {

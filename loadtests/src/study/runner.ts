@@ -4,6 +4,7 @@ import { countRuns } from './archive/history.ts';
 import { type Overhead, overheadOf } from './archive/overhead.ts';
 import type { Results } from './archive/results.ts';
 import { driversOfTrial, runName } from './archive/run-names.ts';
+import { combinationText } from './combination-text.ts';
 import type {
   Combination,
   Deployment,
@@ -14,7 +15,7 @@ import type {
   Place,
   SeriesPlan,
 } from './model.ts';
-import { Progress, showSeconds } from './progress.ts';
+import { Progress, showDuration } from './progress.ts';
 
 /** How long the servers of a deployment may take to stop. */
 const STOP_MS = 180_000;
@@ -280,7 +281,8 @@ function fullDisk(error: unknown, directory: string): StudyError | null {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
     if (cause instanceof StudyError) return cause;
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOSPC' || code === 'EDQUOT') {
+    // Another process of the study can have met it; its error has the text only.
+    if (code === 'ENOSPC' || code === 'EDQUOT' || /\bENOSPC\b|no space left on device/i.test(cause.message)) {
       return new StudyError(
         `the disk of ${directory} is full: make space, and run the same command again to continue`,
         { cause: error },
@@ -315,15 +317,8 @@ export function outcomeText({ planned, done, failed, invalid, overhead }: StudyO
   if (betweenMedian !== null && betweenMost !== null) {
     const shareText = share === null ? '' : `, ${(share * 100).toFixed(1)} % of the measured time`;
     lines.push(
-      `overhead between the runs of a series: median ${showSeconds(betweenMedian)}, most ${showSeconds(betweenMost)}${shareText}`,
+      `overhead between the runs of a series: median ${showDuration(betweenMedian)}, most ${showDuration(betweenMost)}${shareText}`,
     );
   }
   return lines.join('\n');
-}
-
-/** `store=sqlite, nodes=1` */
-export function combinationText(combination: Combination): string {
-  return Object.entries(combination)
-    .map(([name, level]) => `${name}=${level}`)
-    .join(', ');
 }

@@ -14,7 +14,7 @@ export async function environmentOf(place: Place): Promise<Environment> {
     commit: commit === null ? 'unknown' : modified ? `${commit} with changes` : commit,
     node,
     machine: machineId(),
-    kernel: system,
+    system,
     arch,
     cpu,
     cores,

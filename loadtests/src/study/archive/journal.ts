@@ -89,6 +89,8 @@ export class Journal {
   append(entry: NewEntry): void {
     const stamped = { time: new Date().toISOString(), ...entry } as JournalEntry;
     const line = `${JSON.stringify(stamped)}\n`;
+    // A line that could not be read again would end the study at its next start.
+    if (entryOf(line) === null) throw new TypeError(`the journal entry lacks a field: ${line}`);
     try {
       writeAll(this.#file, line);
       fsyncSync(this.#file);

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type DirectoryLock, lockDirectory } from '@tidegauge/service';
 import { ConfigError } from '@tidegauge/service/program';
 import type { Environment, JournalEntry, LoadDocument, Plan, RunDocument } from '../model.ts';
@@ -7,12 +7,16 @@ import { PART, publish, readBounded, sha256OfFile, syncDirectory, writeDurably }
 import { differences } from './environment.ts';
 import { History } from './history.ts';
 import { Journal, type NewEntry, readJournal } from './journal.ts';
+import { runName } from './run-names.ts';
 
 /** A plan of 100,000 runs has about 10 MB. */
 const MOST_PLAN_BYTES = 64 * 2 ** 20;
 /** The estimate of the disk is exceeded when runs are repeated. */
 const SPARE_DISK = 1.2;
-const LOCK = 'study';
+/** The name of the lock of a results directory, see `lockDirectory`. */
+export const LOCK = 'study';
+/** `status` has the lock for a moment. */
+const LOCK_WAIT_MS = 500;
 const LOCK_FILE = /^study\.lock(-journal|-wal|-shm)?$/;
 
 export interface ResultsOptions {
@@ -57,7 +61,7 @@ export async function openResults(
 ): Promise<Results> {
   refuseOthers(directory, plan);
   refuseFullDisk(directory, options.needBytes);
-  const lock = await lockDirectory(directory, LOCK, { waitMs: 0, setting: '--results' });
+  const lock = await lockDirectory(directory, LOCK, { waitMs: LOCK_WAIT_MS, setting: '--results' });
   try {
     return await open(directory, plan, environment, options, lock);
   } catch (error) {
@@ -88,6 +92,7 @@ async function open(
   removeParts([directory, at('runs'), at('loads')]);
   if (isNew) {
     writeDurably(at('study.yml'), source);
+    keepPublished(plan, at('published'));
     // Last: a directory with a plan is ours.
     writeDurably(at('plan.json'), `${JSON.stringify(plan, null, 1)}\n`);
   }
@@ -113,7 +118,9 @@ async function open(
         return path;
       },
       async archiveRun(document) {
-        const { run, series, seriesAttempt, valid, seconds } = document;
+        const { run, series, seriesAttempt, trial, driver, attempt, valid, seconds } = document;
+        const name = runName({ series, seriesAttempt, trial, driver, attempt });
+        if (name !== run) throw new TypeError(`the document of the run ${run} has the fields of ${name}`);
         const part = at('runs', `${run}.csv.gz${PART}`);
         const csv = await sha256OfFile(part);
         if (csv !== document.csv.sha256) {
@@ -138,6 +145,16 @@ async function open(
   } catch (error) {
     journal.close();
     throw error;
+  }
+}
+
+/** Copies published numbers into the results, so that they can be compared anywhere. */
+function keepPublished({ study }: Plan, folder: string): void {
+  for (const { file } of study.published) {
+    const text = study.files?.[file];
+    if (text === undefined) continue;
+    mkdirSync(folder, { recursive: true });
+    writeDurably(join(folder, basename(file)), text);
   }
 }
 
@@ -188,7 +205,9 @@ function refuseOthers(directory: string, plan: Plan): void {
   // A crash in the first moments leaves these.
   if (
     foreign.every((name) =>
-      ['runs', 'loads', 'report', 'study.yml', `study.yml${PART}`, `plan.json${PART}`].includes(name),
+      ['runs', 'loads', 'report', 'published', 'study.yml', `study.yml${PART}`, `plan.json${PART}`].includes(
+        name,
+      ),
     )
   ) {
     return;

@@ -5,6 +5,6 @@ export const EXIT = {
   FAILED: 1,
   /** Bad usage or bad configuration. Nothing was done, and a restart cannot help. */
   BAD_USAGE: 2,
-  /** A measurement ended, but its figures do not count. Only load tests end like this. */
+  /** A measurement ended, but its figures do not count. Only load tests and experiments end like this. */
   INVALID: 3,
 } as const;

@@ -1,0 +1,24 @@
+import { runProgram } from '@tidegauge/process';
+import { PYTHON, ROOT, setUpAnalysis } from '../../../../scripts/setup.js';
+
+/** A report of a large study draws hundreds of figures. */
+const LIMIT_MS = 3_600_000;
+
+/**
+ * Runs a module of the statistics package, which is installed first if necessary. Its output goes to this process.
+ *
+ * @returns the exit code
+ */
+export async function runAnalysis(module: string, args: readonly string[]): Promise<number> {
+  setUpAnalysis();
+  const { code } = await runProgram(PYTHON, ['-m', `tidegauge_analysis.${module}`, ...args], {
+    what: `tidegauge_analysis.${module}`,
+    stdout: 'inherit',
+    stderr: 'inherit',
+    // Figures are drawn without a display. The cache of fonts must not depend on a home directory.
+    env: { MPLBACKEND: 'Agg', MPLCONFIGDIR: `${ROOT}/node_modules/.cache/tidegauge/matplotlib` },
+    timeoutMs: LIMIT_MS,
+    accept: [0, 1, 2],
+  });
+  return code ?? 1;
+}

@@ -1,0 +1,81 @@
+import { ConfigError, EXIT } from '@tidegauge/service/program';
+import { environmentOf } from '../archive/environment.ts';
+import { writeManifest } from '../archive/manifest.ts';
+import { openResults } from '../archive/results.ts';
+import { combinationText } from '../combination-text.ts';
+import { estimate } from '../estimate.ts';
+import type { Place, PlaceName, Plan } from '../model.ts';
+import { outcomeText, runStudy } from '../runner.ts';
+import { openSeries } from '../trial/open-series.ts';
+import { earlierRuns } from './earlier-runs.ts';
+import { reportResults } from './report.ts';
+
+/** The most refused combinations that are listed. */
+const MOST_REFUSALS = 10;
+
+export interface PerformOptions {
+  /** Text of the experiment file. */
+  readonly source: string;
+  readonly directory: string;
+  readonly force: boolean;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+/** Runs what remains of a plan, then writes the report. Resolves to the exit code. */
+export async function performStudy(plan: Plan, place: Place, options: PerformOptions): Promise<number> {
+  const { source, directory, force, signal, say } = options;
+  refuseCombinations(plan, place);
+  const { seconds, bytes } = estimate(plan, earlierRuns());
+  let code: number;
+  try {
+    const environment = await environmentOf(place);
+    const results = await openResults(directory, plan, environment, { source, force, needBytes: bytes, say });
+    try {
+      say(`results: ${directory}`);
+      const onDeployment = async (): Promise<void> => void (await writeManifest(directory));
+      const outcome = await runStudy({
+        place,
+        results,
+        openSeries,
+        signal,
+        say,
+        estimateSeconds: seconds,
+        force,
+        onDeployment,
+      });
+      await writeManifest(directory);
+      say(outcomeText(outcome));
+      if (outcome.done === 0) return EXIT.FAILED;
+      code = !outcome.complete ? EXIT.FAILED : outcome.invalid.length > 0 ? EXIT.INVALID : EXIT.OK;
+    } finally {
+      results.close();
+    }
+  } catch (error) {
+    if (signal.aborted)
+      say(`the servers are stopping; to continue, run it again with --results ${directory}`);
+    throw error;
+  } finally {
+    await place.stop();
+  }
+  const reported = await reportResults(directory, say);
+  return reported === EXIT.OK ? code : reported;
+}
+
+/** The place of this name. Its code is loaded when it is used. */
+export async function placeNamed(name: PlaceName): Promise<Place> {
+  if (name === 'lab') return (await import('../places/lab.ts')).labPlace();
+  throw new ConfigError([`--on ${name} is not available`]);
+}
+
+function refuseCombinations(plan: Plan, place: Place): void {
+  const problems = new Set<string>();
+  for (const { hard } of plan.deployments) {
+    const reason = place.refuses(hard, plan.study);
+    if (reason !== null) problems.add(`${combinationText(hard)} is not possible on ${place.name}: ${reason}`);
+  }
+  if (problems.size === 0) return;
+  const lines = [...problems].slice(0, MOST_REFUSALS);
+  const more = problems.size - lines.length;
+  throw new ConfigError(more > 0 ? [...lines, `and ${more} more`] : lines);
+}

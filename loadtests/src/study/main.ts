@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  boolean,
+  type CommandGroup,
+  ConfigError,
+  defineCommand,
+  defineConfig,
+  EXIT,
+  integer,
+  oneOf,
+  repeated,
+  run,
+  text,
+} from '@tidegauge/service/program';
+import { differences, environmentOf } from './archive/environment.ts';
+import { verifyManifest } from './archive/manifest.ts';
+import { readEntries, readPlan } from './archive/results.ts';
+import { runAnalysis } from './commands/analysis.ts';
+import { comparisonText } from './commands/comparison-text.ts';
+import { defaultDirectory, isSameDirectory } from './commands/directories.ts';
+import { earlierRuns } from './commands/earlier-runs.ts';
+import { performStudy, placeNamed } from './commands/perform.ts';
+import { reportResults } from './commands/report.ts';
+import { statusText } from './commands/status.ts';
+import { estimate } from './estimate.ts';
+import { parseStudy, readStudy } from './file/read-study.ts';
+import type { PlaceName } from './model.ts';
+import { makePlan } from './plan.ts';
+import { planText } from './plan-text.ts';
+
+const PLACES = ['lab', 'boards', 'swarm'] as const satisfies readonly PlaceName[];
+
+const file = {
+  kind: text('an experiment file'),
+  required: true,
+  positional: true,
+  help: 'The experiment file, see docs/experiments.md.',
+} as const;
+
+const directory = {
+  kind: text('a directory'),
+  required: true,
+  positional: true,
+  help: 'A results directory.',
+} as const;
+
+const { quick, on, results, force } = defineConfig({
+  quick: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Use the quick sizes of the file. The figures show that it works; do not quote them.',
+  },
+  on: {
+    kind: oneOf(PLACES),
+    default: 'lab',
+    help: 'Where servers run: on this machine, on simulated boards, or in the swarm of DOCKER_HOST.',
+  },
+  results: {
+    kind: text('a directory'),
+    help: 'Results directory. Default: the unfinished one of this plan in ./results, or a new one there.',
+  },
+  force: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Continue although versions or the machine differ. The results record what differs.',
+  },
+});
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+export const program: CommandGroup = {
+  name: 'npm run study',
+  summary: 'Runs experiments on real servers: one file in, a report out.',
+  details:
+    'A study that was interrupted continues with the same command. It ends with 1 when a deployment failed, and with 3\n' +
+    'when runs stayed invalid after all repetitions.',
+  examples: [
+    'npm run study -- plan loadtests/studies/example.yml --quick',
+    'npm run study -- run loadtests/studies/example.yml --quick',
+    'npm run study -- compare-stores sqlite postgres --workload a --quick',
+  ],
+  commands: {
+    run: defineCommand({
+      name: 'run',
+      summary: 'Runs an experiment, or continues it, and writes its report.',
+      settings: { file, quick, on, results, force },
+      async run({ file, quick, on, results, force }, signal) {
+        const plan = makePlan(await readStudy(file, { quick, on }));
+        const source = readFileSync(file, 'utf8');
+        const directory = results ?? defaultDirectory(plan);
+        return performStudy(plan, await placeNamed(on), { source, directory, force, signal, say });
+      },
+    }),
+    plan: defineCommand({
+      name: 'plan',
+      summary: 'Prints the runs of an experiment in their order, with time and disk needed. Starts nothing.',
+      settings: { file, quick, on },
+      async run({ file, quick, on }) {
+        const plan = makePlan(await readStudy(file, { quick, on }));
+        process.stdout.write(planText(plan, estimate(plan, earlierRuns())));
+        return EXIT.OK;
+      },
+    }),
+    status: defineCommand({
+      name: 'status',
+      summary: 'Prints how far an experiment is, what failed and what was repeated.',
+      settings: {
+        directory,
+        verify: {
+          kind: boolean(),
+          default: 'false',
+          help: 'Compare all files with the checksums in the manifest.',
+        },
+      },
+      async run({ directory, verify }) {
+        process.stdout.write(`${await statusText(directory)}\n`);
+        if (!verify) return EXIT.OK;
+        const problems = await verifyManifest(directory);
+        process.stdout.write(
+          `${problems.length === 0 ? 'all files are as in the manifest' : problems.join('\n')}\n`,
+        );
+        return problems.length === 0 ? EXIT.OK : EXIT.FAILED;
+      },
+    }),
+    report: defineCommand({
+      name: 'report',
+      summary: 'Analyses results, complete or not, and writes report/ in their directory.',
+      settings: { directory },
+      run: ({ directory }) => reportResults(directory, say),
+    }),
+    compare: defineCommand({
+      name: 'compare',
+      summary: 'States whether two results are comparable, and compares them.',
+      settings: {
+        first: { ...directory, help: 'The results directory to compare with.' },
+        second: { ...directory, help: 'The other results directory.' },
+      },
+      run({ first, second }) {
+        for (const each of [first, second]) readPlan(each);
+        return runAnalysis('compare_results', [first, second]);
+      },
+    }),
+    rerun: defineCommand({
+      name: 'rerun',
+      summary: 'Runs the plan of earlier results again with the same seeds, and prints what differs here.',
+      settings: {
+        directory: { ...directory, help: 'The results directory to repeat.' },
+        on: { kind: oneOf(PLACES), help: 'Where servers run. Default: as in the earlier results.' },
+        results: { ...results, help: 'The new results directory. Default: one in ./results.' },
+        force,
+      },
+      async run({ directory: earlier, on, results, force }, signal) {
+        const plan = readPlan(earlier);
+        const before = readEntries(earlier).find((entry) => entry.event === 'opened')?.environment ?? {};
+        const placeName = on ?? PLACES.find((name) => name === before.place) ?? 'lab';
+        const directory = results ?? defaultDirectory(plan, { kind: 'rerun' });
+        if (isSameDirectory(directory, earlier)) {
+          throw new ConfigError([
+            `${directory} has the earlier results: choose another directory with --results`,
+          ]);
+        }
+        const place = await placeNamed(placeName);
+        const differs = differences(before, await environmentOf(place));
+        for (const line of differs) say(`differs: ${line}`);
+        if (differs.length === 0) say('versions and machine are as in the earlier results');
+        const source = readFileSync(join(earlier, 'study.yml'), 'utf8');
+        return performStudy(plan, place, { source, directory, force, signal, say });
+      },
+    }),
+    'compare-stores': defineCommand({
+      name: 'compare-stores',
+      summary: 'Compares stores with one workload, directly and through the API: one report, no file needed.',
+      settings: {
+        stores: {
+          kind: repeated(text('a store')),
+          required: true,
+          positional: true,
+          help: 'Names of stores, or STORE URLs.',
+        },
+        workload: {
+          kind: oneOf(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'i']),
+          default: 'a',
+          help: 'A YCSB workload.',
+        },
+        threads: { kind: integer(1, 10_000), default: '1', help: 'Operations at the same time.' },
+        records: { kind: integer(1, 2 ** 31 - 1), default: '10000', help: 'Records in each table.' },
+        operations: { kind: integer(1, 1_000_000_000), default: '10000', help: 'Operations of a run.' },
+        repeat: { kind: integer(1, 1000), default: '10', help: 'Trials of each store and driver.' },
+        quick,
+        on,
+        results,
+        force,
+      },
+      async run({ quick, on, results, force, ...options }, signal) {
+        const source = comparisonText(options);
+        const place = { name: 'compare-stores', directory: process.cwd() };
+        const plan = makePlan(await parseStudy(source, place, { quick, on }));
+        const directory = results ?? defaultDirectory(plan);
+        return performStudy(plan, await placeNamed(on), { source, directory, force, signal, say });
+      },
+    }),
+  },
+};
+
+if (import.meta.main) process.exitCode = await run(program);
