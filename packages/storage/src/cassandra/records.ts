@@ -12,8 +12,9 @@ import {
 } from '../tables.ts';
 import { isInvalid } from './errors.ts';
 import { toFields } from './mapping.ts';
+import { requests } from './record-requests.ts';
 import { compression, withSchemaLock } from './schema.ts';
-import type { Row, Session } from './session.ts';
+import type { Row, Session, Statement } from './session.ts';
 
 /** Concurrent requests of one load. */
 const LOAD_WIDTH = 64;
@@ -73,22 +74,23 @@ export class CassandraRecords implements BackendRecords {
   }
 
   async insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
-    await this.#on(table, () => this.#insert(this.#name(table), key, fields));
+    const { query, params } = insertOf(this.#name(table), key, fields);
+    await this.#on(table, () => this.#session.write(query, params));
     return true;
   }
 
   async insertMany(table: string, records: readonly YcsbRecord[]): Promise<void> {
     const name = this.#name(table);
+    const nodeOf = (key: string) => this.#session.nodeOf([Buffer.from(key)]);
     await this.#on(table, () =>
-      forEach(records, LOAD_WIDTH, ({ key, fields }) => this.#insert(name, key, fields)),
+      forEach(requests(records, nodeOf), LOAD_WIDTH, (some) => {
+        const statements = some.map(({ key, fields }) => insertOf(name, key, fields));
+        const [first] = statements;
+        return statements.length === 1
+          ? this.#session.write(first!.query, first!.params)
+          : this.#session.writeBatch(statements);
+      }),
     );
-  }
-
-  #insert(name: string, key: string, fields: RecordFields): Promise<void> {
-    const columns = Object.keys(fields);
-    const marks = ', ?'.repeat(columns.length);
-    const query = `insert into ${name} (y_id, ${columns.join(', ')}) values (?${marks})`;
-    return this.#session.write(query, [key, ...Object.values(fields)]);
   }
 
   async update(table: string, key: string, fields: RecordFields): Promise<boolean> {
@@ -134,6 +136,13 @@ export class CassandraRecords implements BackendRecords {
       throw missingField(table, error);
     }
   }
+}
+
+function insertOf(name: string, key: string, fields: RecordFields): Statement {
+  const columns = Object.keys(fields);
+  const marks = ', ?'.repeat(columns.length);
+  const query = `insert into ${name} (y_id, ${columns.join(', ')}) values (?${marks})`;
+  return { query, params: [key, ...Object.values(fields)] };
 }
 
 function columns(fields: readonly string[] | null): string {

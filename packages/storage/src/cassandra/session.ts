@@ -126,7 +126,7 @@ export class Session {
   /** The address of the first node of a partition, or '' if it is the only node or unknown. */
   nodeOf(partitionKey: readonly Buffer[]): string {
     if (this.#client.hosts.length < 2) return '';
-    return this.#client.getReplicas(this.keyspace, composite(partitionKey))?.[0]?.address ?? '';
+    return this.#client.getReplicas(this.keyspace, hashedKey(partitionKey))?.[0]?.address ?? '';
   }
 
   /** A timestamp like those of writes, for deletes that must not affect later writes. */
@@ -255,9 +255,11 @@ export class Session {
 }
 
 /**
- * The hashed form of a partition key of several columns: each column has its length before it and a zero after it.
+ * The form of a partition key that Cassandra hashes: the bytes of one column. Of several columns, each has its length
+ * before it and a zero after it.
  */
-function composite(parts: readonly Buffer[]): Buffer {
+function hashedKey(parts: readonly Buffer[]): Buffer {
+  if (parts.length === 1) return parts[0]!;
   const end = Buffer.of(0);
   return Buffer.concat(
     parts.flatMap((part) => {

@@ -6,6 +6,7 @@ import { readConfig } from '../../src/cassandra/config.ts';
 import { toStoreError } from '../../src/cassandra/errors.ts';
 import { fromReading } from '../../src/cassandra/mapping.ts';
 import { partition, requests } from '../../src/cassandra/partition.ts';
+import { requests as recordRequests } from '../../src/cassandra/record-requests.ts';
 import { BUCKET_US } from '../../src/cassandra/schema.ts';
 import { parseUrl, StoreError, type StoreErrorCode } from '../../src/index.ts';
 
@@ -187,4 +188,37 @@ test('leaves missing fields unset, because a null would be a tombstone', () => {
     undefined,
     0b100,
   ]);
+});
+
+/** A record as YCSB makes it by default. */
+function ycsbRecord(number: number, length = 100) {
+  const names = Array.from({ length: 10 }, (_, index) => `field${index}`);
+  return {
+    key: `user${number}`.padEnd(23, '7'),
+    fields: Object.fromEntries(names.map((name) => [name, 'x'.repeat(length)])),
+  };
+}
+
+test('records are packed into requests that no server warns about, each for one node', () => {
+  const records = Array.from({ length: 100 }, (_, number) => ycsbRecord(number));
+  const nodeOf = (key: string) => `node${Number(/\d/.exec(key)![0]) % 2}`;
+  const all = [...recordRequests(records, nodeOf)];
+  for (const some of all) assert.equal(new Set(some.map(({ key }) => nodeOf(key))).size, 1);
+  const sizes = all.map(({ length }) => length);
+  assert.equal(Math.max(...sizes), 4);
+  assert.ok(sizes.length <= 26, `${sizes.length} requests`);
+  assert.deepEqual(new Set(all.flat()), new Set(records));
+});
+
+test('a large record has its own request, and small ones share a request of at most ten', () => {
+  const large = Array.from({ length: 3 }, (_, number) => ycsbRecord(number, 1000));
+  assert.deepEqual(
+    [...recordRequests(large, () => '')].map(({ length }) => length),
+    [1, 1, 1],
+  );
+  const small = Array.from({ length: 25 }, (_, number) => ({ key: `k${number}`, fields: { field0: 'x' } }));
+  assert.deepEqual(
+    [...recordRequests(small, () => '')].map(({ length }) => length),
+    [10, 10, 5],
+  );
 });
