@@ -17,6 +17,7 @@ export function recordItems(api: string, client: HttpClient, workload: RecordWor
   const urls = recordsHttp(api, workload.table);
   const records = recordsOf(workload, seed);
   let hasBulkRoute = true;
+  let bodyBytes = BODY_BYTES;
   // The record exists if an earlier attempt was stored but its response was lost.
   const put = ({ key, fields }: YcsbRecord): Promise<HttpAnswer> =>
     insist(`inserting ${key}`, () => client.send('PUT', urls.record(key), recordBody(fields)), 'EXISTS');
@@ -26,7 +27,8 @@ export function recordItems(api: string, client: HttpClient, workload: RecordWor
   const post = async (some: readonly YcsbRecord[]): Promise<void> => {
     if (!hasBulkRoute) return putEach(some);
     const body = recordsBody(some);
-    if (some.length > 1 && Buffer.byteLength(body) > BODY_BYTES) return inHalves(some);
+    const bytes = Buffer.byteLength(body);
+    if (some.length > 1 && bytes > bodyBytes) return inHalves(some);
     const what = `inserting ${some.length} records from ${some[0]!.key} on`;
     const send = () => client.send('POST', urls.table, body);
     const { status } = await insist(what, send, ...NO_SUCH_ROUTE, TOO_LARGE);
@@ -34,7 +36,8 @@ export function recordItems(api: string, client: HttpClient, workload: RecordWor
       hasBulkRoute = false;
       await putEach(some);
     } else if (status === TOO_LARGE) {
-      // The API can have a lower limit.
+      // The API has a lower limit.
+      bodyBytes = Math.min(bodyBytes, bytes - 1);
       if (some.length === 1) await put(some[0]!);
       else await inHalves(some);
     }
