@@ -55,6 +55,8 @@ class Truth:
     quick: bool = False
     seed: int = 1
     fixed: dict[str, Any] = field(default_factory=lambda: {'threads': 1, 'target': 0, 'records': 1000, 'fields': 10})
+    parts: bool = False
+    """Half of the operations are read-modify-writes, with their parts, as in workload F."""
     capacity: float | None = None
     """Operations per second that a store achieves at most, where there is a target."""
 
@@ -138,6 +140,14 @@ class Writer:
         operation = np.where(self.draws.random(truth.operations) < 0.5, 'READ', 'UPDATE')
         lines = ['start_us,operation,latency_us,status,thread,part']
         lines += [f'{s},{o},{t},OK,0,0' for s, o, t in zip(start, operation, latency, strict=True)]
+        if truth.parts:
+            lines = lines[:1]
+            for s, o, t in zip(start, operation, latency, strict=True):
+                modify = o == 'UPDATE'
+                lines.append(f'{s},READ,{t // 2 if modify else t},OK,0,{int(modify)}')
+                if modify:
+                    lines.append(f'{s + t // 2},UPDATE,{t - t // 2},OK,0,1')
+                    lines.append(f'{s},READ-MODIFY-WRITE,{t},OK,0,0')
         packed = gzip.compress('\n'.join([*lines, '']).encode(), mtime=0)
         (self.path / 'runs' / f'{name}.csv.gz').write_bytes(packed)
         seconds = float((start + latency).max()) / 1e6
@@ -186,7 +196,7 @@ class Writer:
             }
             if truth.energy
             else None,
-            'csv': {'rows': truth.operations, 'sha256': hashlib.sha256(packed).hexdigest()},
+            'csv': {'rows': len(lines) - 1, 'sha256': hashlib.sha256(packed).hexdigest()},
         }
         text = json.dumps(document).encode()
         (self.path / 'runs' / f'{name}.json').write_bytes(text)

@@ -231,6 +231,25 @@ def test_a_last_line_that_a_crash_left_does_not_count(tmp_path: Path) -> None:
     assert analysis_of(results)['run_rows'] == before['run_rows']
 
 
+def test_a_read_modify_write_is_one_operation_and_its_parts_have_latencies(tmp_path: Path) -> None:
+    metrics = ['throughput', 'update.mean', 'read-modify-write.mean', 'all.mean']
+    truth = Truth(parts=True, metrics=metrics, hard={'store': ['sqlite']}, easy={'driver': ['raw']}, per=[])
+    results = write_results(tmp_path / 'results', truth)
+    document = analysis_of(results)
+    value = {each['metric']: each['groups'][0]['mean']['value']['value'] for each in document['families']}
+    assert value['throughput'] == pytest.approx(1000, rel=0.05)
+    assert value['update.mean'] == pytest.approx(value['read-modify-write.mean'] / 2, rel=0.01)
+    assert value['all.mean'] == pytest.approx(1.0, rel=0.05)
+    count = {each['operation']: each['operations']['value'] for each in document['latencies']}
+    assert count['READ'] == 6 * 300
+    assert count['UPDATE'] == count['READ-MODIFY-WRITE']
+    [used] = document['resources']
+    # An update writes 100 bytes; the parts of an operation are not counted again.
+    assert used['write_amplification']['value']['value'] == pytest.approx(400_000 / (150 * 100), rel=0.1)
+    write_report(results)
+    assert recompute(results).returncode == 0
+
+
 @pytest.mark.parametrize(
     'truth',
     [

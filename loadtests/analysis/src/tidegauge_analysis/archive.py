@@ -71,13 +71,16 @@ class Operations:
     status: NDArray[np.str_]
     part: NDArray[np.int64]
 
-    def rows(self, operation: str | None = None, *, succeeded: bool = True) -> NDArray[np.bool_]:
-        """Mark the operations of this type that succeeded, or that failed; parts of a read-modify-write are left out.
+    def rows(self, operation: str | None = None, *, succeeded: bool = True, parts: bool = True) -> NDArray[np.bool_]:
+        """Mark the operations of this type that succeeded, or that failed.
 
-        :param operation: None: all types
+        :param operation: None: all types, without the parts of a read-modify-write, which is one operation
+        :param parts: of one type: also the read and the update inside a read-modify-write, as YCSB reports them
         """
-        chosen: NDArray[np.bool_] = (self.part == 0) & ((self.status == 'OK') == succeeded)
-        return chosen if operation is None else chosen & (self.operation == operation)
+        chosen: NDArray[np.bool_] = (self.status == 'OK') == succeeded
+        if operation is not None:
+            chosen &= self.operation == operation
+        return chosen if operation is not None and parts else chosen & (self.part == 0)
 
     @property
     def seconds(self) -> float:

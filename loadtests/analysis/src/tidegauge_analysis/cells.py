@@ -111,7 +111,7 @@ def measure_all(archive: Archive, metrics: Sequence[Metric], ledger: Ledger) -> 
             operations = archive.operations(run)
             for metric in metrics:
                 measured.values[run.name, metric.name] = measure(metric, run, operations, ledger)
-            measured.succeeded[run.name] = {name: int(operations.rows(name).sum()) for name in OPERATIONS}
+            measured.succeeded[run.name] = {name: int(operations.rows(name, parts=False).sum()) for name in OPERATIONS}
             measured.disagreements.extend(_disagreements(run, operations))
             if run.status is Status.ANALYSED:
                 read[run.name] = operations

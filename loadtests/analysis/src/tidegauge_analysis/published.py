@@ -29,7 +29,7 @@ def find_published(archive: Archive) -> dict[str, list[Json]]:
             continue
         with path.open(encoding='utf-8', newline='') as lines:
             reader = csv.DictReader(lines)
-            absent = [column for column in OWN_COLUMNS[:3] if column not in (reader.fieldnames or [])]
+            absent = [column for column in OWN_COLUMNS[:2] if column not in (reader.fieldnames or [])]
             if absent:
                 raise ArchiveError(f'{path}: the column {absent[0]} is missing')
             rows = list(reader)[:MOST_ROWS]
@@ -64,7 +64,7 @@ def _row(ledger: Ledger, file: str, index: int, row: Json, runs: Sequence[Run], 
         for name, level in row.items()
         if name not in {*OWN_COLUMNS, 'source'} and level not in {'', '-', None}
     }
-    unit = row['unit'] or ''
+    unit = row.get('unit') or ''
     try:
         value: float | None = float(row['value'])
     except (TypeError, ValueError):

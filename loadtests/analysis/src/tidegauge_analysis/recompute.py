@@ -464,19 +464,24 @@ def document(file):
 
 
 @lru_cache(maxsize=40)
-def operations(run):  # (operation, succeeded) -> starts and latencies in microseconds, without parts of operations
+def operations(run):  # (operation, succeeded) -> starts, latencies in microseconds, parts of a read-modify-write
     found = {}
     with gzip.open(ROOT / 'runs' / f'{run}.csv.gz', 'rt', encoding='utf-8', newline='') as lines:
         for start, operation, latency, status, _, part in list(csv.reader(lines))[1:]:
-            if part == '0':
-                starts, latencies = found.setdefault((operation, status == 'OK'), (array('q'), array('q')))
-                starts.append(int(start))
-                latencies.append(int(latency))
+            columns = found.setdefault((operation, status == 'OK'), (array('q'), array('q'), array('b')))
+            for column, value in zip(columns, (start, latency, part)):
+                column.append(int(value))
     return found
 
 
-def select(run, operation=None, ok=True):
-    return [columns for (name, good), columns in operations(run).items() if operation in (None, name) and good == ok]
+def select(run, operation=None, ok=True, parts=True):  # of all types: without parts, which are no operations
+    for (name, good), (starts, column, part) in operations(run).items():
+        if operation in (None, name) and good == ok:
+            if (parts and operation is not None) or not any(part):
+                yield starts, column
+            else:
+                kept = [i for i, inside in enumerate(part) if not inside]
+                yield [starts[i] for i in kept], [column[i] for i in kept]
 
 
 @lru_cache(maxsize=2)
@@ -527,12 +532,12 @@ def nodes_sum(run, key, roles):
     return math.fsum(node[key] for node in document(f'runs/{run}.json')['nodes'] if node['role'] in roles)
 
 
-def count(run, operation=None, ok=True):
-    return sum(len(column) for _, column in select(run, operation, ok))
+def count(run, operation=None, ok=True, parts=True):
+    return sum(len(column) for _, column in select(run, operation, ok, parts))
 
 
 def written(run, by_operation):  # bytes of values that the successful operations of a run wrote
-    return sum(count(run, operation) * size for operation, size in by_operation.items())
+    return sum(count(run, operation, parts=False) * size for operation, size in by_operation.items())
 
 
 def cell(file, row, column):
