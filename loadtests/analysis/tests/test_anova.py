@@ -1,6 +1,6 @@
 import pytest
 
-from datasets import INSECT_SPRAYS, OATS, PLANT_GROWTH, SI_RSTV, WARPBREAKS, sm_ls
+from datasets import ATM_WT_AG, INSECT_SPRAYS, OATS, PLANT_GROWTH, SI_RSTV, TOOTH_GROWTH, WARPBREAKS, sm_ls
 from tidegauge_analysis.anova import Anova, one_way, split_plot, two_way, welch
 
 
@@ -18,6 +18,17 @@ def test_nist_si_rstv() -> None:
     assert term.p == seven_digits(0.3494474934)
     assert table.r_squared == seven_digits(0.190999039051129)
     assert table.error_mean_square**0.5 == seven_digits(0.104076068334656)
+
+
+def test_nist_atm_wt_ag() -> None:
+    table = one_way(ATM_WT_AG)
+    [term] = table.terms
+    assert (term.df, table.error_df) == (1, 46)
+    # Seven of the ten digits of the data are its common offset.
+    assert term.sum_of_squares == pytest.approx(3.638341875e-9, rel=1e-6)
+    assert table.error_sum_of_squares == pytest.approx(1.04951729166667e-8, rel=1e-6)
+    assert term.f == pytest.approx(1.59467335677930e1, rel=1e-6)
+    assert term.p == pytest.approx(0.0002326844483, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +104,18 @@ def test_warpbreaks_with_wool_as_block() -> None:
     assert table.term('second').p == seven_digits(0.001377777523)
     with pytest.raises(KeyError):
         table.term('third')
+
+
+def test_tooth_growth() -> None:
+    rows = [(*levels, value) for levels, values in TOOTH_GROWTH.items() for value in values]
+    table = two_way(*zip(*rows, strict=True), interaction=True)
+    assert table.error_df == 54
+    assert table.error_sum_of_squares == pytest.approx(712.106, rel=1e-7)
+    assert [(seven_digits(term.f), seven_digits(term.p)) for term in table.terms] == [
+        (15.57197945, 0.0002311828098),
+        (91.99996489, pytest.approx(4.046291e-18, rel=1e-6)),
+        (4.106991094, 0.02186026896),
+    ]
 
 
 def test_split_plot_of_yates_oats() -> None:

@@ -1,7 +1,7 @@
 import pytest
 from scipy import stats
 
-from datasets import CHICKWTS, INSECT_SPRAYS, PLANT_GROWTH, POOH, WARPBREAKS
+from datasets import CHICKWTS, INSECT_SPRAYS, PLANT_GROWTH, POOH, TOOTH_GROWTH, WARPBREAKS
 from tidegauge_analysis.anova import two_way
 from tidegauge_analysis.groups import check
 from tidegauge_analysis.pairs import Comparison, dunn, dunn_unadjusted, games_howell, tukey_kramer
@@ -77,6 +77,34 @@ def test_tukey_against_matlab() -> None:
     unequal = {**groups, '1': [24.5, 23.5, 26.28, 26.4, 27.1, 29.9, 30.1, 30.1]}
     found = [pair.p for pair in tukey_kramer(unequal)]
     assert found == near(0.03371498443080, 0.85572267328807, 0.02259047020620)
+
+
+def test_tukey_of_the_nist_handbook() -> None:
+    """https://www.itl.nist.gov/div898/handbook/prc/section4/prc471.htm, two decimals."""
+    pairs = tukey_kramer(
+        {
+            '1': [6.9, 5.4, 5.8, 4.6, 4.0],
+            '2': [8.3, 6.8, 7.8, 9.2, 6.5],
+            '3': [8.0, 10.5, 8.1, 6.9, 9.3],
+            '4': [5.8, 3.8, 6.1, 5.6, 6.2],
+        }
+    )
+    published = {('2', '1'): (0.29, 4.47), ('3', '1'): (1.13, 5.31), ('1', '4'): (-2.25, 1.93)}
+    published |= {('2', '3'): (-2.93, 1.25), ('3', '4'): (0.97, 5.15)}
+    for (first, second), bounds in published.items():
+        assert find(pairs, first, second)[1:3] == pytest.approx(bounds, abs=0.006)
+
+
+def test_games_howell_of_tooth_growth_by_dose() -> None:
+    """The R package rstatix, three digits."""
+    doses = {
+        dose: [value for levels, values in TOOTH_GROWTH.items() if levels[1] == dose for value in values]
+        for dose in ('0.5', '1', '2')
+    }
+    pairs = games_howell(doses)
+    assert find(pairs, '1', '0.5')[:3] == pytest.approx((9.13, 5.69, 12.6), rel=5e-3)
+    assert find(pairs, '2', '0.5')[0] == pytest.approx(15.5, rel=5e-3)
+    assert find(pairs, '2', '1') == pytest.approx((6.37, 3.19, 9.54, 5.57e-5), rel=5e-3)
 
 
 def test_games_howell_against_spss() -> None:

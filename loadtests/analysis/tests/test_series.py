@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from datasets import MICHELSON
+from datasets import MAVRO, MICHELSON
 from tidegauge_analysis.series import Shape, classify, effective_size, lag_one, mser
 
 
@@ -21,6 +21,12 @@ def test_lag_one_of_nist_michelso() -> None:
     assert MICHELSON.mean() == pytest.approx(299.8524, rel=1e-9)
     assert MICHELSON.std(ddof=1) == pytest.approx(0.0790105478190518, rel=1e-7)
     assert lag_one(MICHELSON) == pytest.approx(0.535199668621283, rel=1e-7)
+
+
+def test_lag_one_of_nist_mavro() -> None:
+    assert np.mean(MAVRO) == pytest.approx(2.001856, rel=1e-9)
+    assert np.std(MAVRO, ddof=1) == pytest.approx(0.000429123454003053, rel=1e-7)
+    assert lag_one(MAVRO) == pytest.approx(0.937989183438248, rel=1e-7)
 
 
 def test_lag_one_of_nist_num_acc() -> None:
