@@ -12,7 +12,7 @@ import pytest
 from results import Truth, Writer, write_results
 from tidegauge_analysis.archive import ArchiveError, read_archive
 from tidegauge_analysis.document import to_json
-from tidegauge_analysis.report import analyse, main, write_report
+from tidegauge_analysis.report import analyse, main, write_analysis
 
 Json = dict[str, Any]
 
@@ -47,7 +47,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> Path:
             },
         ),
     )
-    write_report(results)
+    write_analysis(results)
     return results
 
 
@@ -219,7 +219,7 @@ def test_only_the_complete_attempt_of_a_series_counts(tmp_path: Path) -> None:
     assert document['runs']['missing'] == ['Series d2s1: 12 runs are missing']
     assert 'Series d1s1 was repeated whole: the runner was stopped' in document['notes']
     assert 'Partial results: planned runs are missing.' in document['notes']
-    write_report(writer.path)
+    write_analysis(writer.path)
     assert recompute(writer.path).returncode == 0
 
 
@@ -246,7 +246,7 @@ def test_a_read_modify_write_is_one_operation_and_its_parts_have_latencies(tmp_p
     [used] = document['resources']
     # An update writes 100 bytes; the parts of an operation are not counted again.
     assert used['write_amplification']['value']['value'] == pytest.approx(400_000 / (150 * 100), rel=0.1)
-    write_report(results)
+    write_analysis(results)
     assert recompute(results).returncode == 0
 
 
@@ -277,7 +277,7 @@ def test_a_read_modify_write_is_one_operation_and_its_parts_have_latencies(tmp_p
 )
 def test_whatever_the_runs_are_there_is_a_report(truth: Truth, tmp_path: Path) -> None:
     results = write_results(tmp_path / 'results', truth)
-    write_report(results)
+    write_analysis(results)
     ran = recompute(results)
     assert ran.returncode == 0, ran.stdout
 
@@ -379,7 +379,7 @@ def test_published_numbers_stand_beside_ours(tmp_path: Path) -> None:
         'hbase,a,raw,read.mean,3,ms,ok\n'
         'sqlite,a,raw,beauty,3,ms,ok\n'
     )
-    write_report(results)
+    write_analysis(results)
     assert recompute(results).returncode == 0
     rows = json.loads((results / 'report' / 'analysis.json').read_text())['published']
     assert rows[0]['ratio']['value'] == pytest.approx(0.5, rel=0.05)
@@ -402,6 +402,16 @@ def test_latencies_are_those_of_merged_operations(complete: Path) -> None:
             if operation == 'READ':
                 merged.append(int(latency) / 1000)
     assert values[0] == sorted(merged)[math.ceil(len(merged) / 2) - 1]
+
+
+def test_the_program_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = Truth(hard={'store': ['sqlite']}, trials=3, metrics=['read.mean'], groups=['driver'])
+    results = write_results(tmp_path / 'results', truth)
+    assert main([str(results)]) == 0
+    page = Path(capsys.readouterr().out.strip())
+    assert page == results / 'report' / 'report.html'
+    assert 'A synthetic study' in page.read_text()
+    assert recompute(results).returncode == 0
 
 
 def test_the_program_reports_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], complete: Path) -> None:

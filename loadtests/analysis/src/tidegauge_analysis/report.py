@@ -29,6 +29,7 @@ from tidegauge_analysis.families import Scope, families
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import Ledger, missing
 from tidegauge_analysis.published import find_published, metrics_of, published_rows
+from tidegauge_analysis.render import render
 from tidegauge_analysis.resources import resources
 from tidegauge_analysis.summaries import sample_of
 from tidegauge_analysis.trials import trial_series
@@ -87,7 +88,17 @@ def analyse(results: Path) -> tuple[Analysis, Ledger]:
 def write_report(results: Path) -> Path:
     """Analyse a results directory and write its report.
 
-    :return: the directory of the report
+    :return: the page
+    :raises ArchiveError: as for `analyse`
+    """
+    plain, out = write_analysis(results)
+    return render(plain, out)
+
+
+def write_analysis(results: Path) -> tuple[Json, Path]:
+    """Write analysis.json, numbers.json and recompute.py, without the page.
+
+    :return: the content of analysis.json, and the directory of the report
     :raises ArchiveError: as for `analyse`
     """
     analysis, ledger = analyse(results)
@@ -97,7 +108,7 @@ def write_report(results: Path) -> Path:
     write_json(out / 'analysis.json', plain)
     write_json(out / 'numbers.json', ledger.document(analysis.files))
     shutil.copyfile(recompute.__file__, out / 'recompute.py')
-    return out
+    return plain, out
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -106,11 +117,11 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(USAGE)
         return 2
     try:
-        out = write_report(Path(arguments[0]))
+        page = write_report(Path(arguments[0]))
     except ArchiveError as error:
         sys.stderr.write(f'{error}\n')
         return 1
-    sys.stdout.write(f'{out / "analysis.json"}\n')
+    sys.stdout.write(f'{page}\n')
     return 0
 
 
