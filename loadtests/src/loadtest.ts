@@ -19,6 +19,7 @@ import type { Profile } from './profiles/profile.ts';
 import { queriesProfile } from './profiles/queries-profile.ts';
 import { recordsProfile } from './profiles/records-profile.ts';
 import { type CommonConfig, thresholdsOf } from './profiles/settings.ts';
+import { runRepeatedly } from './results/repeat.ts';
 import { report } from './results/report.ts';
 import { type Summary, summarize } from './results/summary.ts';
 import { Closers } from './targets/closers.ts';
@@ -61,7 +62,11 @@ function profileCommand<S extends Schema, T>(name: string, given: Profile<S, T>)
       try {
         refuseLostExport(config.dashboard);
         const checked = profile.check(config, Object.fromEntries(property ?? []));
-        return await runProfile(profile, config, checked, signal);
+        const { repeat, report, json, csv } = config;
+        const options = { repeat, report, json, single: { '--csv': csv } };
+        return await runRepeatedly(`npm run loadtest -- ${name}`, options, signal, (file) =>
+          runProfile(profile, { ...config, json: file }, checked, signal),
+        );
       } catch (error) {
         throw asUsageError(error);
       }

@@ -15,6 +15,7 @@ import {
 import { maskUrl } from '@tidegauge/text';
 import { STORE_SETTINGS } from '../profiles/settings.ts';
 import { machine, provenance } from '../results/machine.ts';
+import { REPEAT_SETTINGS, type RepeatOptions, runRepeatedly } from '../results/repeat.ts';
 import { Closers } from '../targets/closers.ts';
 import { asUsageError } from '../usage-errors.ts';
 
@@ -59,33 +60,49 @@ export interface BenchContext {
 
 /** Makes a program of a benchmark. The program writes its figures first, then fails if a measurement was incorrect. */
 export function defineBench<const S extends Schema, T>(bench: Bench<S, T>): Command<Schema> {
-  const { name, summary, details, settings } = bench;
-  return defineCommand<S>({
+  const { name, summary, details } = bench;
+  const settings: Schema = { ...bench.settings, ...REPEAT_SETTINGS };
+  return defineCommand({
     name: `npm run ${name}`,
     summary,
     ...(details === undefined ? {} : { details }),
     settings,
-    async run(config, signal) {
-      const closers = new Closers();
+    async run(options, signal) {
+      const { repeat, report, ...config } = options as unknown as Config<S> & RepeatOptions;
+      const { json = null, quick = false } = config as { readonly json?: string | null; quick?: boolean };
       try {
-        const checked = bench.check(config);
-        const { failure, ...figures } = await bench.run(config, checked, { closers, signal });
-        writeFigures(config, figures);
-        if (failure === undefined) return EXIT.OK;
-        process.stderr.write(`${failure}\n`);
-        return EXIT.FAILED;
+        const checked = bench.check(config as unknown as Config<S>);
+        return await runRepeatedly(`npm run ${name}`, { repeat, report, json, quick }, signal, (file) =>
+          runOnce(bench, config as unknown as Config<S>, checked, file, signal),
+        );
       } catch (error) {
         throw asUsageError(error);
-      } finally {
-        await closers.close();
       }
     },
   });
 }
 
-function writeFigures(config: object, figures: object): void {
-  const { json, store } = config as { readonly json?: string | null; readonly store?: string };
-  if (json == null) return;
+async function runOnce<S extends Schema, T>(
+  bench: Bench<S, T>,
+  config: Config<S>,
+  checked: T,
+  json: string | null,
+  signal: AbortSignal,
+): Promise<number> {
+  const closers = new Closers();
+  try {
+    const { failure, ...figures } = await bench.run(config, checked, { closers, signal });
+    if (json !== null) writeFigures(json, config, figures);
+    if (failure === undefined) return EXIT.OK;
+    process.stderr.write(`${failure}\n`);
+    return EXIT.FAILED;
+  } finally {
+    await closers.close();
+  }
+}
+
+function writeFigures(json: string, config: object, figures: object): void {
+  const { store } = config as { readonly store?: string };
   const document = {
     ...provenance(),
     ...(store === undefined ? {} : { store: maskUrl(store) }),

@@ -16,6 +16,7 @@ import {
 } from '@tidegauge/service/program';
 import { parseUrl } from '@tidegauge/storage';
 import type { Model, Stage } from '../operations/plan.ts';
+import { REPEAT_SETTINGS } from '../results/repeat.ts';
 
 const MAX_THREADS = 10_000;
 const MAX_OPERATIONS = 1_000_000_000;
@@ -92,6 +93,7 @@ export const COMMON_SETTINGS = defineConfig({
     threshold: { kind: list(threshold), help: 'Conditions on metrics of k6 that the run must meet.' },
     json: { kind: outputFile(), help: 'Write the figures to this file as JSON.' },
     csv: { kind: outputFile(), help: 'Write the figures to this file as comma-separated values.' },
+    ...REPEAT_SETTINGS,
     dashboard: { kind: boolean(), default: 'false', help: "Show k6's web dashboard during the run." },
     dashboardPort: {
       kind: integer(1, 65_535),

@@ -2,12 +2,13 @@
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+from scipy import stats
 
 from tidegauge_analysis.figures import (
     HATCHES,
@@ -270,6 +271,39 @@ def trial_series(series: Sequence[Json], name: str, stamp: str) -> Drawing | Non
             for one in drawn
         )
         return finish(figure, name, f'{drawn[0]["metric"]} by trial', f'{description}.', stamp)
+
+
+def values_by_run(
+    values: Mapping[str, Sequence[float]], units: Mapping[str, str], name: str, stamp: str
+) -> Drawing | None:
+    """Repeated runs in order: a panel for each figure, with the mean and its 95 % interval. None: nothing varies."""
+    if not values:
+        return None
+    rows = math.ceil(len(values) / 2)
+    with style():
+        figure, axes = canvas(0.45 + rows * 1.2, rows, 2, sharex=True)
+        flat = [axis for row in axes for axis in row]
+        for axis, (path, series) in zip(flat, values.items(), strict=False):
+            runs = range(1, len(series) + 1)
+            mean = float(np.mean(series))
+            half = float(stats.t.ppf(0.975, len(series) - 1) * stats.sem(series))
+            axis.axhspan(mean - half, mean + half, color=tint_of(0), linewidth=0, zorder=0)
+            axis.axhline(mean, color=SERIES[0], linewidth=1)
+            axis.plot(runs, series, 'o-', color=INK, linewidth=0.8, markersize=3.5)
+            axis.set_title(wrap(axis_label(path, units[path]), 36), fontsize=7.5)
+            axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axis.yaxis.set_major_locator(MaxNLocator(4))
+            axis.grid(axis='y')
+            axis.margins(x=0.08, y=0.15)
+        for axis in flat[len(values) :]:
+            axis.set_visible(False)
+        for axis in axes[-1]:
+            axis.set_xlabel('run')
+        description = '; '.join(
+            f'{path}: {", ".join(show(value, units[path]) for value in series)}' for path, series in values.items()
+        )
+        title = 'Figures by run; line and band: mean with its 95 % interval'
+        return finish(figure, name, title, f'{description}.', stamp)
 
 
 def _trials(axis: Axes, one: Json) -> None:
