@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { exitText, type RunningProcess, startProcess } from '@tidegauge/process';
 import {
   type CommandGroup,
   ConfigError,
@@ -128,23 +128,27 @@ async function supervise(name: string, server: string, flags: StartFlags): Promi
   const log = openSync(logFile(name), 'a', 0o600);
   const folder = folderOf(name);
   const program = fileURLToPath(new URL('supervisor.ts', import.meta.url));
-  const child = spawn(process.execPath, [...process.execArgv, program, server, JSON.stringify(flags)], {
+  const supervisor = startProcess({
+    command: process.execPath,
+    args: [...process.execArgv, program, server, JSON.stringify(flags)],
     detached: true,
-    stdio: ['ignore', log, log, 'ipc'],
+    stdout: log,
+    stderr: log,
+    ipc: true,
     // Temporary files of the server are removed together with its folder.
-    env: { ...process.env, [MARK]: folder, TMPDIR: join(folder, 'tmp') },
+    env: { [MARK]: folder, TMPDIR: join(folder, 'tmp') },
   });
   closeSync(log);
-  const interrupt = (): void => void child.kill('SIGTERM');
+  const interrupt = (): void => void supervisor.child.kill('SIGTERM');
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   const shown = new AbortController();
   const follow = followInstalls(logFile(name), shown.signal);
-  const report = await Promise.race([reportOf(child), endOf(child)]);
+  const report = await Promise.race([reportOf(supervisor), endOf(supervisor)]);
   shown.abort();
   await follow;
   process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   if (report.ready) {
-    child.unref();
+    supervisor.child.unref();
     return;
   }
   const left = find(name);
@@ -152,19 +156,16 @@ async function supervise(name: string, server: string, flags: StartFlags): Promi
   throw new Error(`${server} did not start: ${report.why}`);
 }
 
-function reportOf(child: ChildProcess): Promise<Report> {
-  return once(child, 'message').then(([report]) => report as Report, notStarted);
-}
-
-function endOf(child: ChildProcess): Promise<Report> {
-  return once(child, 'exit').then(
-    ([code, signal]) => ({ ready: false, why: `it was ended (${signal ?? `exit code ${code}`})` }),
-    notStarted,
+function reportOf(supervisor: RunningProcess): Promise<Report> {
+  return once(supervisor.child, 'message').then(
+    ([report]) => report as Report,
+    // It could not be started.
+    () => endOf(supervisor),
   );
 }
 
-function notStarted(error: unknown): Report {
-  return { ready: false, why: `it cannot be started: ${(error as Error).message}` };
+async function endOf({ exited }: RunningProcess): Promise<Report> {
+  return { ready: false, why: `it ended: ${exitText(await exited)}` };
 }
 
 /** Prints the messages about installations, because the first installation takes minutes. */

@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { commandOf, processesWith } from '@tidegauge/lab/processes';
+import { exitText, type RunningProcess, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, PYTHON, ROOT } from '../setup.js';
 import { parseRecords, type TestRecord } from './records.ts';
 import { type Job, SUITES } from './suites.ts';
@@ -33,11 +31,11 @@ export interface JobResult {
 }
 
 /** Processes of the jobs that run now, by mark. */
-const active = new Map<string, ChildProcess>();
+const active = new Map<string, RunningProcess>();
 
 /** Ends all jobs, with every process that they have started. */
 export async function endJobs(): Promise<void> {
-  for (const child of active.values()) child.kill('SIGTERM');
+  for (const running of active.values()) void running.stop();
   await Promise.all([...active.keys()].map((mark) => endLeftOver(mark)));
 }
 
@@ -57,33 +55,36 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
   const problems: string[] = [];
   try {
     const [program, args] = commandFor(job, recordsFile, options.names);
-    // A runner that runs inside a test, as in its own tests, is no part of that test's run.
-    const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
-    const env = { ...inherited, ...NODE_ENVIRONMENT, [MARK]: mark, TEST_RECORDS: recordsFile };
-    const child = spawn(program, args, {
-      cwd: ROOT,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...env, PYTHONPATH: HERE },
-    });
-    active.set(mark, child);
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      createInterface(stream).on('line', (line) => {
-        output = `${output}${line}\n`.slice(-OUTPUT_CHARACTERS);
-        if (NOTICE.test(line)) process.stdout.write(`${line}\n`);
-      });
-    }
+    let part = '';
+    const running = startProcess({
+      command: program,
+      args,
+      cwd: ROOT,
+      env: {
+        ...NODE_ENVIRONMENT,
+        [MARK]: mark,
+        TEST_RECORDS: recordsFile,
+        PYTHONPATH: HERE,
+        // A runner that runs inside a test, as in its own tests, is no part of that test's run.
+        NODE_TEST_CONTEXT: undefined,
+      },
+      onOutput(text) {
+        output = (output + text).slice(-OUTPUT_CHARACTERS);
+        const lines = (part + text).split('\n');
+        part = lines.pop()!.slice(-OUTPUT_CHARACTERS);
+        for (const line of lines) if (NOTICE.test(line)) process.stdout.write(`${line}\n`);
+      },
+    });
+    active.set(mark, running);
     const late = setTimeout(() => {
       problems.push(`${job.name} did not end within ${JOB_TIMEOUT_MS / 60_000} minutes`);
-      child.kill('SIGKILL');
+      void running.kill();
     }, JOB_TIMEOUT_MS);
-    const code = await once(child, 'exit')
-      .then(([code, signal]) => code ?? signal)
-      .catch((error: Error) => error.message)
-      .finally(() => clearTimeout(late));
+    const exit = await running.exited.finally(() => clearTimeout(late));
     const records = parseRecords(await readFile(recordsFile, 'utf8').catch(() => ''));
-    if (code !== 0 && problems.length === 0 && !records.some(({ outcome }) => outcome === 'failed')) {
-      problems.push(`${job.name} ended with ${code} and no failed test`);
+    if (exit.code !== 0 && problems.length === 0 && !records.some(({ outcome }) => outcome === 'failed')) {
+      problems.push(`${job.name}: ${exitText(exit)}, and no failed test`);
     }
     const left = await endLeftOver(mark, options.leftOverMs);
     if (left.length > 0) problems.push(`${job.name} left processes: ${left.join(', ')}`);

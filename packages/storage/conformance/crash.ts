@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { exitText, startProcess } from '@tidegauge/process';
 import { openStore, type Store } from '../src/index.ts';
 import { CRASH_BATCH, crashBatch, freshDevice, stored, writeFirmly } from './data.ts';
 import { type StoreTarget, useStore } from './target.ts';
@@ -53,20 +51,20 @@ export function crash(target: StoreTarget): void {
  * batch.
  */
 async function writeUntilKilled(url: string, device: string, first: number, count: number): Promise<number> {
-  const child = spawn(process.execPath, [WRITER, url, device, String(first)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  let output = '';
+  const printed = (): string[] => output.split('\n').slice(0, -1);
+  const writer = startProcess({
+    command: process.execPath,
+    args: [WRITER, url, device, String(first)],
+    stderr: 'inherit',
+    onOutput: (text) => {
+      output += text;
+      if (printed().length >= count) void writer.kill();
+    },
   });
-  const exited = once(child, 'exit');
-  let last = -1;
-  let seen = 0;
-  for await (const line of createInterface({ input: child.stdout })) {
-    last = Number(line);
-    seen += 1;
-    if (seen === count) child.kill('SIGKILL');
-  }
-  const [code, signal] = await exited;
-  assert.equal(signal, 'SIGKILL', `the writer ended by itself with ${code}`);
-  return last;
+  const exit = await writer.exited;
+  assert.equal(exit.signal, 'SIGKILL', `the writer ended by itself: ${exitText(exit)}`);
+  return Number(printed().at(-1) ?? -1);
 }
 
 /** Checks that batches 0 to `acknowledged` - 1 are complete, and that there is at most one more. */

@@ -56,6 +56,15 @@ export function integer(
   };
 }
 
+/** The option `connect`. */
+export const CONNECT = integer(
+  100,
+  120_000,
+  'ms',
+  5000,
+  'Longest time to connect. Then the call fails with UNAVAILABLE.',
+);
+
 /**
  * Reads the URL's options by the schema of the backend. Missing options get their defaults.
  * @throws {StoreError} MISCONFIGURED for an unknown option or a wrong value.

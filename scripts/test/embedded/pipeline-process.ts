@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { exitText, freePorts, startProcess, waitUntil } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, ROOT } from '../../setup.js';
 
 const STARTED_MS = 60_000;
@@ -22,14 +20,6 @@ export interface PipelineProcess {
   kill(): void;
 }
 
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
-}
-
 /** Starts what `npm start -- …` runs, on free ports and in a new directory. Ends it and removes both after the test. */
 export async function startPipeline(
   context: TestContext,
@@ -39,33 +29,30 @@ export async function startPipeline(
   const [http, mqtt, metrics] = await freePorts(3);
   const ports = ['--http-port', `${http}`, '--mqtt-port', `${mqtt}`, '--metrics-port', `${metrics}`];
   const args = ['apps/tidegauge/src/main.ts', '--data', directory, ...ports, ...flags];
-  const child = spawn(NODE, args, {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...NODE_ENVIRONMENT },
-  });
-  const exited = once(child, 'exit').then(() => child.exitCode);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
+  const pipeline = startProcess({
+    command: NODE,
+    args,
+    cwd: ROOT,
+    env: NODE_ENVIRONMENT,
+    stopSignal: 'SIGINT',
+    stopMs: STOPPED_MS,
+    onOutput: (text) => {
       output += text;
-    });
-  }
-  const interrupt = () => {
-    child.kill('SIGINT');
-    const late = setTimeout(() => child.kill('SIGKILL'), STOPPED_MS);
-    return exited.finally(() => clearTimeout(late));
-  };
+    },
+  });
+  const interrupt = async () => (await pipeline.stop()).code;
   context.after(async () => {
     await interrupt();
     await rm(directory, { recursive: true });
   });
-  const deadline = Date.now() + STARTED_MS;
-  while (!output.includes('Tidegauge is running')) {
-    if (child.exitCode !== null || Date.now() > deadline)
-      throw new Error(`the pipeline did not start: ${output}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const wait = { timeoutMs: STARTED_MS, pollMs: 20 };
+  await waitUntil(
+    () => `the pipeline: ${output}`,
+    () => !pipeline.running || output.includes('Tidegauge is running'),
+    wait,
+  );
+  if (!pipeline.running) throw new Error(`the pipeline: ${exitText(await pipeline.exited)}: ${output}`);
   return {
     api: `http://127.0.0.1:${http}`,
     ingest: `http://127.0.0.1:${metrics}`,
@@ -73,6 +60,6 @@ export async function startPipeline(
     directory,
     output: () => output,
     interrupt,
-    kill: () => void child.kill('SIGKILL'),
+    kill: () => void pipeline.kill(),
   };
 }

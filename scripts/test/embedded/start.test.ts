@@ -7,11 +7,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { freePorts } from '@tidegauge/process';
 import type { LedgerDocument, ReadingDocument } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
 import mqtt from 'mqtt';
 import { NODE, ROOT } from '../../setup.js';
-import { freePorts, startPipeline } from './pipeline-process.ts';
+import { startPipeline } from './pipeline-process.ts';
 
 /** Processes of the pipeline that still use a directory. */
 function leftOver(directory: string): string[] {

@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { exitText, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
 import { limitMemory, type MemoryLimit } from './memory-limit.ts';
 
@@ -32,9 +32,16 @@ export async function startLimitedApi(
   // As in the image (stacks/images/tidegauge/Dockerfile).
   const memory = { MALLOC_ARENA_MAX: '1' };
   const args = [...NODE_FLAGS, '--max-old-space-size=56', '--import', WATCH, 'services/api/src/main.ts'];
-  const child = spawn('sh', ['-c', limit.command, 'sh', NODE, ...args], {
+  const port = Promise.withResolvers<number>();
+  let log = '';
+  const api = startProcess({
+    command: 'sh',
+    args: ['-c', limit.command, 'sh', NODE, ...args],
     cwd: ROOT,
-    stdio: ['pipe', 'inherit', 'pipe', 'ipc'],
+    stdin: 'pipe',
+    stdout: 'inherit',
+    ipc: true,
+    extendEnv: false,
     env: {
       PATH: process.env.PATH,
       ...memory,
@@ -43,17 +50,23 @@ export async function startLimitedApi(
       STOP_WITH_STDIN: 'true',
       ...env,
     },
+    onOutput: (text) => {
+      log = (log + text).slice(-10_000);
+      const found = /"url":"http:\/\/[^"]+:(\d+)"/.exec(log)?.[1];
+      if (found !== undefined) port.resolve(Number(found));
+    },
   });
-  const exited = once(child, 'exit');
-  const port = await listening(child);
+  const late = setTimeout(() => port.reject(new Error(`the API was not ready in time: ${log}`)), READY_MS);
+  void api.exited.then((exit) => port.reject(new Error(`the API: ${exitText(exit)}: ${log}`)));
+  const { child, pid } = api;
   return {
-    port,
+    port: await port.promise.finally(() => clearTimeout(late)),
     limit: limit.kind,
     get alive() {
-      return child.exitCode === null && child.signalCode === null;
+      return api.running;
     },
-    peak: () => limit.peak(child.pid!),
-    spent: () => processorTime(child.pid!),
+    peak: () => limit.peak(pid),
+    spent: () => processorTime(pid),
     async held() {
       child.send('how long?');
       // The service may have sent other messages before.
@@ -63,8 +76,7 @@ export async function startLimitedApi(
       }
     },
     async stop() {
-      child.kill('SIGTERM');
-      await exited;
+      await api.stop();
       limit.remove();
     },
   };
@@ -75,19 +87,4 @@ function processorTime(pid: number): number {
     .replace(/^.*\) /s, '')
     .split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function listening(child: ChildProcess): Promise<number> {
-  let log = '';
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`the API was not ready in time: ${log}`)), READY_MS);
-    child.once('exit', (code) => reject(new Error(`the API ended with ${code}: ${log}`)));
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      log = (log + text).slice(-10_000);
-      const port = /"url":"http:\/\/[^"]+:(\d+)"/.exec(log)?.[1];
-      if (port === undefined) return;
-      clearTimeout(late);
-      resolve(Number(port));
-    });
-  });
 }

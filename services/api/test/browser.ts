@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { type ChromiumOptions, launchChromium } from '@tidegauge/lab/chromium';
 import { now, type Reading } from '@tidegauge/readings';
 import type { Page } from 'playwright-core';
-import { type ChromiumOptions, launchChromium } from '../../../lab/src/chromium.ts';
 import { type Api, reading, startApi } from './harness.ts';
 
 export const PROBE = 'site-1/boiler/probe-1';

@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
+import type { Board } from '@tidegauge/lab/docker/boards';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { Deployment, until } from '../deployment.ts';
 import { Sensor } from '../sensor.ts';
 
 const RATE = 100;
 const QUEUED = 1000;
 
-const started = await startOrSkip('docker', () => startBoards(3, { memory: 2 ** 30 }));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
-const [first, second, third] = (boards ?? []) as [Board, Board, Board];
+const { boards, swarm, stop, skip } = await boardsOrSkip(3, { memory: 2 ** 30 });
+const [first, second, third] = boards as [Board, Board, Board];
 let deployment: Deployment;
 let sensor: Sensor | undefined;
 after(async () => {
   await sensor?.end();
-  await stop?.();
+  await stop();
 });
 
 const allStored = (): Promise<boolean> =>

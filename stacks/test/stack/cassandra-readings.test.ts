@@ -1,6 +1,6 @@
 import { after, test } from 'node:test';
-import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
+import type { Board } from '@tidegauge/lab/docker/boards';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { Deployment } from '../deployment.ts';
 import { assertRoundTrip } from '../round-trip.ts';
 import { Sensor } from '../sensor.ts';
@@ -11,14 +11,12 @@ const QUICK = {
   CASSANDRA_JVM_OPTIONS: '-Dcassandra.skip_wait_for_gossip_to_settle=0 -XX:TieredStopAtLevel=1',
 };
 
-const started = await startOrSkip('docker', () => startBoards(2, { memory: 2 ** 30 }));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
-const [first, second] = (boards ?? []) as [Board, Board];
+const { boards, swarm, stop, skip } = await boardsOrSkip(2, { memory: 2 ** 30 });
+const [first, second] = boards as [Board, Board];
 let sensor: Sensor | undefined;
 after(async () => {
   await sensor?.end();
-  await stop?.();
+  await stop();
 });
 
 test('readings of a sensor are stored in Cassandra on a separate board, and read back', {

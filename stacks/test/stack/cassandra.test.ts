@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '@tidegauge/lab';
-import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
+import type { Board } from '@tidegauge/lab/docker/boards';
 import { buildImages } from '../../images/debian/build.ts';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { AUTHORITY } from '../deployment.ts';
 
 const WAIT_MS = 300_000;
@@ -22,13 +22,11 @@ services:
 ${['mosquitto', 'ingest', 'api', 'broker-metrics'].map((name) => `  ${name}: { deploy: { replicas: 0 } }`).join('\n')}
 `;
 
-const started = await startOrSkip('docker', () => startBoards(2, { memory: 2 ** 30 }));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
-const [seed, node] = (boards ?? []) as [Board, Board];
+const { boards, swarm, stop, skip } = await boardsOrSkip(2, { memory: 2 ** 30 });
+const [seed, node] = boards as [Board, Board];
 const folder = temporaryDirectory('cassandra-boards');
 after(async () => {
-  await stop?.();
+  await stop();
   folder.remove();
 });
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '@tidegauge/lab';
-import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
+import type { Board } from '@tidegauge/lab/docker/boards';
 import { buildImages } from '../../images/debian/build.ts';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { ROOT } from '../stack-files.ts';
 
 const WAIT_MS = 120_000;
@@ -15,13 +15,11 @@ const TOKEN = 'sixteen characters';
 const PASSWORD = 'of this test';
 const MESSAGES = 40;
 
-const started = await startOrSkip('docker', () => startBoards(1));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, stop } = ('server' in started ? started.server : {}) as Boards;
-const board = boards?.[0] as Board;
+const { boards, stop, skip } = await boardsOrSkip(1);
+const board = boards[0] as Board;
 const folder = temporaryDirectory('images');
 after(async () => {
-  await stop?.();
+  await stop();
   folder.remove();
 });
 

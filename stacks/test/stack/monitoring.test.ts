@@ -5,22 +5,19 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '@tidegauge/lab';
-import { type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { buildImages } from '../../images/debian/build.ts';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { ROOT } from '../stack-files.ts';
 
 const run = promisify(execFile);
 const WAIT_MS = 120_000;
 const JOBS = ['api', 'broker', 'ingest', 'node', 'prometheus'];
 
-const started = await startOrSkip('docker', () => startBoards(1));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
-const board = boards?.[0];
+const { boards, swarm, stop, skip } = await boardsOrSkip(1);
+const board = boards[0];
 const folder = temporaryDirectory('monitoring');
 after(async () => {
-  await stop?.();
+  await stop();
   folder.remove();
 });
 

@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
+import type { Board } from '@tidegauge/lab/docker/boards';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { Deployment, until } from '../deployment.ts';
 import { assertRoundTrip } from '../round-trip.ts';
 import { Sensor } from '../sensor.ts';
 
 const MESSAGES = 10_000;
 
-const started = await startOrSkip('docker', () => startBoards(1, { memory: 2 ** 30 }));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
-const [board] = (boards ?? []) as [Board];
+const { boards, swarm, stop, skip } = await boardsOrSkip(1, { memory: 2 ** 30 });
+const [board] = boards as [Board];
 let deployment: Deployment;
 let sensor: Sensor | undefined;
 after(async () => {
   await sensor?.end();
-  await stop?.();
+  await stop();
 });
 
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');

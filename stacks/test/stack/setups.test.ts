@@ -4,20 +4,17 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/lab';
-import { type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { buildImages } from '../../images/debian/build.ts';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { ROOT, readVariables } from '../stack-files.ts';
 
-const started = await startOrSkip('docker', () => startBoards(1));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, swarm, stop } = ('server' in started ? started.server : {}) as Boards;
-const board = boards?.[0];
+const { boards, swarm, stop, skip } = await boardsOrSkip(1);
+const board = boards[0];
 const folder = temporaryDirectory('setups');
 const data = join(folder.path, 'data');
 const authority = join(folder.path, 'authority');
 after(async () => {
-  await stop?.();
+  await stop();
   folder.remove();
 });
 

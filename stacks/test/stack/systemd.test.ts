@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '@tidegauge/lab';
-import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
+import type { Board } from '@tidegauge/lab/docker/boards';
 import { Builder, tagsOf } from '../../images/debian/builder.ts';
+import { boardsOrSkip } from '../boards-or-skip.ts';
 import { until } from '../deployment.ts';
 import { ROOT } from '../stack-files.ts';
 
@@ -16,13 +16,11 @@ const SERVICES = ['tidegauge-broker', 'tidegauge-ingest', 'tidegauge-api'];
 const NODE = '/usr/local/lib/tidegauge/current/bin/node';
 const STEP_MS = 300_000;
 
-const started = await startOrSkip('docker', () => startBoards(1));
-const skip = 'skip' in started ? started.skip : false;
-const { boards, stop } = ('server' in started ? started.server : {}) as Boards;
-const [engine] = (boards ?? []) as [Board];
+const { boards, stop, skip } = await boardsOrSkip(1);
+const [engine] = boards as [Board];
 const folder = temporaryDirectory('systemd');
 after(async () => {
-  await stop?.();
+  await stop();
   folder.remove();
 });
 

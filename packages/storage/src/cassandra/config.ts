@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts';
-import { choice, integer, type Option, type OptionValues, readOptions, word } from '../options.ts';
+import { CONNECT, choice, integer, type Option, type OptionValues, readOptions, word } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
 export const WRITE_LEVELS = [
@@ -42,13 +42,7 @@ export const CASSANDRA_OPTIONS = {
   ),
   tls: choice(['true', 'false'], 'false', 'Encrypt, and check the certificates of the nodes.'),
   tlsCAFile: word('a path', 'Certificate authority to trust (PEM file). Default: those of the system.'),
-  connect: integer(
-    100,
-    120_000,
-    'ms',
-    5000,
-    'Longest time to connect. Then the call fails with UNAVAILABLE.',
-  ),
+  connect: CONNECT,
   timeout: integer(
     100,
     120_000,

@@ -1,5 +1,5 @@
 import { StoreError } from '../errors.ts';
-import { choice, integer, type Option, type OptionValues, readOptions } from '../options.ts';
+import { CONNECT, choice, integer, type Option, type OptionValues, readOptions } from '../options.ts';
 import type { StoreUrl } from '../url.ts';
 
 const NAMESPACE = /^[A-Za-z0-9_]{1,100}$/;
@@ -38,13 +38,7 @@ export const HBASE_OPTIONS = {
     'sync',
     'sync: a write resolves when the data nodes of HDFS have it in memory. fsync: when it is on their disks.',
   ),
-  connect: integer(
-    100,
-    120_000,
-    'ms',
-    5000,
-    'Longest time to connect. Then the call fails with UNAVAILABLE.',
-  ),
+  connect: CONNECT,
   timeout: integer(
     1000,
     600_000,
