@@ -1,4 +1,5 @@
 import http, { type Params, type Response } from 'k6/http';
+import { Trend } from 'k6/metrics';
 import { isIntact, operations, type RecordOperation } from '../../packages/workload/src/index.ts';
 import { type Outcome, outcomeOf } from '../src/operations/outcome.ts';
 import { recordBody, recordFields, recordsHttp } from '../src/operations/records-http.ts';
@@ -22,6 +23,8 @@ const meters = {
   verify: new Meter('verify'),
 };
 type Measured = keyof typeof meters;
+/** Latencies from the intended start, with the operation in the tags. The archive of an experiment has all of them. */
+const rows = plan.rows === true ? new Trend('op_row', true) : null;
 
 const authorization: Record<string, string> =
   plan.api!.token === null ? {} : { Authorization: `Bearer ${plan.api!.token}` };
@@ -51,7 +54,7 @@ function run(operation: RecordOperation, due: number): boolean {
   const { key } = operation;
   switch (operation.type) {
     case 'read':
-      return read(key, operation.fields, due);
+      return read(key, operation.fields, due, false);
     case 'update':
       return measure('update', due, () =>
         http.patch(urls.record(key), recordBody(operation.values), writing),
@@ -64,34 +67,56 @@ function run(operation: RecordOperation, due: number): boolean {
       // As in YCSB, the read and the update are also measured separately. The total is from the start of the read to
       // the end of the update.
       const begun = pace!.now();
-      const found = read(key, operation.fields, due);
-      const updated = measure('update', begun, () =>
-        http.patch(urls.record(key), recordBody(operation.values), writing),
+      const found = read(key, operation.fields, due, true);
+      const updated = measure(
+        'update',
+        begun,
+        () => http.patch(urls.record(key), recordBody(operation.values), writing),
+        true,
       );
       const whole = found && updated;
-      meters.readModifyWrite.ended(whole ? 'OK' : 'ERROR', due, begun, pace!.now());
+      const end = pace!.now();
+      meters.readModifyWrite.ended(whole ? 'OK' : 'ERROR', due, begun, end);
+      row('readModifyWrite', whole ? 'OK' : 'ERROR', due, end, false);
       return whole;
     }
   }
 }
 
-function read(key: string, fields: readonly string[] | null, due: number): boolean {
+function read(key: string, fields: readonly string[] | null, due: number, isPart: boolean): boolean {
   let body: Response['body'] = null;
-  const ok = measure('read', due, () => {
-    const answer = http.get(urls.fields(key, fields), reading);
-    body = answer.body;
-    return answer;
-  });
+  const ok = measure(
+    'read',
+    due,
+    () => {
+      const answer = http.get(urls.fields(key, fields), reading);
+      body = answer.body;
+      return answer;
+    },
+    isPart,
+  );
   if (!dataIntegrity || !ok) return ok;
   const intact = isIntact(workload, key, fields, recordFields(String(body)));
   meters.verify.count(intact ? 'OK' : 'UNEXPECTED_STATE');
   return intact;
 }
 
-function measure(operation: Measured, due: number, request: () => Response): boolean {
+function measure(operation: Measured, due: number, request: () => Response, isPart = false): boolean {
   const begun = pace!.now();
   const { status, error_code } = request();
   const outcome: Outcome = outcomeOf(status, error_code);
-  meters[operation].ended(outcome, due, begun, pace!.now());
+  const end = pace!.now();
+  meters[operation].ended(outcome, due, begun, end);
+  // An update that is a part has no intended start.
+  row(operation, outcome, isPart && operation === 'update' ? begun : due, end, isPart);
   return outcome === 'OK';
+}
+
+function row(operation: Measured, outcome: Outcome, due: number, end: number, isPart: boolean): void {
+  rows?.add(end - due, {
+    operation,
+    status: outcome,
+    thread: String(thread),
+    part: isPart ? '1' : '0',
+  });
 }

@@ -21,6 +21,8 @@ export interface K6Options {
   readonly dashboardPort: number | null;
   /** The Prometheus that receives figures during the run, and the name of the run there. */
   readonly push?: { readonly prometheus: string; readonly testid: string };
+  /** Where k6 writes all its samples, as CSV with times in microseconds. */
+  readonly samples?: string;
   readonly signal: AbortSignal;
 }
 
@@ -51,11 +53,12 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
 }
 
 async function runProcess(
-  { k6, script, dashboardPort, push, signal }: K6Options,
+  { k6, script, dashboardPort, push, samples, signal }: K6Options,
   variables: Readonly<Record<string, string>>,
 ): Promise<Exit> {
   const args = ['run', '--address', '', ...(process.stderr.isTTY ? [] : ['--quiet'])];
   if (push !== undefined) args.push('--tag', `testid=${push.testid}`);
+  if (samples !== undefined) args.push('--out', `csv=${samples}`);
   for (const [name, value] of Object.entries(variables)) args.push('--env', `${name}=${value}`);
   const child = startProcess({
     command: k6,
@@ -63,7 +66,11 @@ async function runProcess(
     // Standard output of this process is reserved for the figures.
     stdout: 2,
     stderr: 2,
-    env: { ...environment(dashboardPort), ...pushing(push) },
+    env: {
+      ...environment(dashboardPort),
+      ...pushing(push),
+      ...(samples === undefined ? {} : { K6_CSV_TIME_FORMAT: 'unix_micro' }),
+    },
     stopSignal: 'SIGINT',
     stopMs: STOP_MS,
   });

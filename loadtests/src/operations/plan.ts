@@ -8,6 +8,8 @@ export interface Plan {
   readonly broker: Broker | null;
   /** k6's thresholds by metric: `{ op_read: ['p(99)<20'] }`. */
   readonly thresholds: Readonly<Record<string, readonly string[]>>;
+  /** Whether the script of `records` also makes one sample of the metric `op_row` for each operation. */
+  readonly rows?: boolean;
 }
 
 /** One scenario of k6. All scenarios of a plan run at the same time. */

@@ -246,6 +246,27 @@ test('a read-modify-write is one operation with two parts, and a reused table is
   await series.close();
 });
 
+test('k6 does the same operations as the driver app, and its file has the same form', async (t) => {
+  const deployment = await deploy(t, 'sqlite');
+  const study = { ...STUDY, fixed: { ...STUDY.fixed, operations: 300 } };
+  const series = await open(t, deployment, seriesOf({ workload: 'f' }, 'reload', ['app', 'k6']), study);
+  await series.load(1);
+  const app = await runOnce(series, 'app');
+  const k6 = await runOnce(series, 'k6');
+  assert.ok(k6.document.valid, JSON.stringify(k6.document.checks));
+  const rows = rowsOf(k6.csvPath);
+  assert.deepEqual(countsOf(rows), countsOf(rowsOf(app.csvPath)));
+  assert.equal(rows.length, k6.document.csv.rows);
+  assert.equal(k6.document.done, 300);
+  assert.equal(rows.filter(({ part }) => part === 0).length, 300);
+  const ends = rows.map(({ start, latency }) => start + latency);
+  const seconds = (Math.max(...ends) - Math.min(...rows.map(({ start }) => start))) / 1e6;
+  assert.equal(k6.document.seconds, seconds);
+  assert.deepEqual([...new Set(rows.map(({ thread }) => thread))].toSorted(), [0, 1, 2]);
+  assert.ok(rows.every(({ latency }) => latency > 0));
+  assert.ok(k6.document.nodes.find(({ role }) => role === 'client')!.cpuSeconds! > 0);
+});
+
 test('a record that was changed without notice is found, raw and through the API', async (t) => {
   const deployment = await deploy(t, 'sqlite');
   const series = await open(t, deployment, seriesOf({ workload: 'c' }, 'reload'));

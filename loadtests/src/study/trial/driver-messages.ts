@@ -32,8 +32,11 @@ export type DriverRequest =
     }
   /** Writes the operations of the last run to a file. */
   | { readonly command: 'write'; readonly path: string }
-  /** Checks the sample of records. */
-  | { readonly command: 'verify' }
+  /**
+   * Checks the sample of records. `replay`: the seed of a run that another program has done on the table; each of its
+   * writes is then possible.
+   */
+  | { readonly command: 'verify'; readonly replay?: number }
   /** Drops the table. */
   | { readonly command: 'drop' };
 
@@ -58,9 +61,10 @@ export interface RunResult {
   readonly rows: number;
   readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
   readonly damaged: number;
-  /** Use of this process during the operations. */
+  /** Use of the client during the operations. */
   readonly cpuSeconds: number;
-  readonly memoryBytes: number;
+  /** null: not known. */
+  readonly memoryBytes: number | null;
 }
 
 export type DriverAnswer =

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { openStore, type Store } from '@tidegauge/storage';
 import { maskUrls } from '@tidegauge/text';
-import { initialRecords, type RecordWorkload } from '@tidegauge/workload';
+import { initialRecords, operations, type RecordWorkload } from '@tidegauge/workload';
 import { HttpClient } from '../../drivers/http-client.ts';
 import { RecordDriver } from '../../drivers/record-driver.ts';
 import { appTarget, type RecordTarget, rawTarget } from '../../drivers/record-target.ts';
@@ -52,6 +52,7 @@ class DriverProgram {
       case 'write':
         return this.#write(request.path);
       case 'verify': {
+        if (request.replay !== undefined) this.#replay(request.replay);
         const target = await this.#target();
         return this.#writes.verify((key) => target.read(key, null));
       }
@@ -97,7 +98,7 @@ class DriverProgram {
     deadlineMs,
     spill,
   }: Extract<DriverRequest, { readonly command: 'run' }>): Promise<RunResult> {
-    const { threads, operations, rate } = this.#request.settings;
+    const { threads, operations: count, rate } = this.#request.settings;
     const driver = new RecordDriver(await this.#target(), this.#workload, { seed, threads, rate });
     this.#recorder?.close();
     globalThis.gc?.();
@@ -111,7 +112,7 @@ class DriverProgram {
     const started = new Date().toISOString();
     const before = process.cpuUsage();
     const deadline = performance.now() + deadlineMs;
-    const observed = await driver.observe(operations, observer, { deadline });
+    const observed = await driver.observe(count, observer, { deadline });
     const { user, system } = process.cpuUsage(before);
     return {
       started,
@@ -121,6 +122,22 @@ class DriverProgram {
       cpuSeconds: (user + system) / 1e6,
       memoryBytes: peakMemory(),
     };
+  }
+
+  /** Makes all writes of a run possible, in any order. */
+  #replay(seed: number): void {
+    const { threads, operations: count } = this.#request.settings;
+    for (let thread = 0; thread < threads; thread += 1) {
+      const stream = operations(this.#workload, { seed, thread, threads });
+      const share = Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
+      for (let number = 0; number < share; number += 1) {
+        const operation = stream.next();
+        const { type, key } = operation;
+        if (type === 'insert') this.#writes.writing('insert', key, operation.values)?.('OK');
+        else if (type === 'update' || type === 'readModifyWrite')
+          this.#writes.writing('update', key, operation.values);
+      }
+    }
   }
 
   async #write(path: string): Promise<DriverResults['write']> {

@@ -14,6 +14,7 @@ import {
   processCounters,
   processMemory,
   readText,
+  reapedSeconds,
   type Vmstat,
 } from './proc.ts';
 import { type Throttling, throttling } from './throttling.ts';
@@ -95,8 +96,8 @@ export class Monitor {
     this.#timer.unref();
   }
 
-  /** Call it right after the run. `clientSeconds`: processor time of a client whose process has ended. */
-  async stop(clientSeconds = 0): Promise<Measured> {
+  /** Call it right after the run. */
+  async stop(): Promise<Measured> {
     clearInterval(this.#timer ?? undefined);
     const before = this.#before;
     if (before === null) throw new TypeError('the monitor was not started');
@@ -115,7 +116,7 @@ export class Monitor {
       clockStepMs: this.#step,
       oomKills: oomKills(pairs, before.vmstat, after.vmstat),
       swapBytes: swapBytes(pairs, before.vmstat, after.vmstat),
-      foreignCpu: foreignCpu(before, after, clientSeconds, seconds),
+      foreignCpu: foreignCpu(before, after, seconds),
       storedBytes:
         this.#stored === null || storedAfter === null ? null : { before: this.#stored, after: storedAfter },
       roundTripMs: { before: this.#roundTrip, after: roundTripAfter },
@@ -144,7 +145,7 @@ export class Monitor {
       vmstat: parseVmstat(readText('/proc/vmstat') ?? ''),
       throttling: await throttling(),
       busy: machineTime(),
-      own: (user + system) / 1e6 + clients,
+      own: (user + system) / 1e6 + reapedSeconds() + clients,
     };
   }
 
@@ -261,13 +262,14 @@ function total(values: readonly (number | null)[]): number | null {
 }
 
 /**
- * Busy and stolen time of this machine, without the nodes on it, the clients and this process. The counters are read
+ * Busy and stolen time of this machine, without the nodes on it, the clients, and this process
+ * with its ended children. The counters are read
  * one after the other, in units of 10 ms, so the difference can be below 0: it then counts as 0.
  */
-function foreignCpu(before: Reading, after: Reading, clientSeconds: number, seconds: number): number | null {
+function foreignCpu(before: Reading, after: Reading, seconds: number): number | null {
   if (before.busy === null || after.busy === null) return null;
   const used = after.busy.busy + after.busy.stolen - before.busy.busy - before.busy.stolen;
-  let own = after.own - before.own + clientSeconds;
+  let own = after.own - before.own;
   for (const [index, last] of after.nodes.entries()) {
     if (last.source === 'prometheus') continue;
     own += between(before.nodes[index]!.counters.cpuSeconds, last.counters.cpuSeconds) ?? 0;

@@ -1,5 +1,6 @@
 import type { NodeUsage, RunDocument } from '../model.ts';
 import type { RunResult } from './driver-messages.ts';
+import { runK6Trial } from './k6-trial.ts';
 import type { Measured, Monitor } from './monitor.ts';
 import type { SeriesTable } from './series-table.ts';
 
@@ -53,6 +54,7 @@ export async function performTrial(
   const { operations, rate } = table.settings;
   const deadlineMs = BASE_MS + (operations / Math.min(SLOWEST_RATE, rate ?? SLOWEST_RATE)) * 1000;
   let run: RunResult | null = null;
+  let write: () => Promise<NonNullable<Performed['csv']>>;
   let failure: string | null = null;
   const failed = (error: unknown): void => {
     if (signal.aborted) throw signal.reason;
@@ -62,11 +64,20 @@ export async function performTrial(
   };
   await monitor.start();
   try {
-    run = await table.program.request(
-      { command: 'run', seed, deadlineMs, spill: spillOf(csvPath) },
-      deadlineMs + GRACE_MS,
-      signal,
-    );
+    const spill = spillOf(csvPath);
+    if (table.driver === 'k6') {
+      const trial = await runK6Trial(table, { seed, csvPath, spill, deadlineMs, signal });
+      run = trial.run;
+      write = trial.write;
+    } else {
+      run = await table.program.request(
+        { command: 'run', seed, deadlineMs, spill },
+        deadlineMs + GRACE_MS,
+        signal,
+      );
+      const timeout = BASE_MS + (run.rows / SLOWEST_WRITE) * 1000;
+      write = () => table.program.request({ command: 'write', path: csvPath }, timeout, signal);
+    }
   } catch (error) {
     failed(error);
   }
@@ -76,9 +87,9 @@ export async function performTrial(
   let damagedNote: string | null = null;
   if (run !== null) {
     try {
-      const timeout = BASE_MS + (run.rows / SLOWEST_WRITE) * 1000;
-      csv = await table.program.request({ command: 'write', path: csvPath }, timeout, signal);
-      const sample = await table.program.request({ command: 'verify' }, GRACE_MS, signal);
+      csv = await write!();
+      const replay = table.driver === 'k6' ? { replay: seed } : {};
+      const sample = await table.program.request({ command: 'verify', ...replay }, GRACE_MS, signal);
       damaged = run.damaged + sample.damaged;
       damagedNote = `${sample.checked} records were checked after the run`;
       if (sample.example !== null) damagedNote += `; ${sample.example}`;

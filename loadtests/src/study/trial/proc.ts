@@ -57,6 +57,17 @@ export function parseStat(text: string): ProcessStat {
   return { parent: Number(fields[1]), cpuSeconds: ticks / TICKS_PER_SECOND };
 }
 
+/** Processor time of the ended children of this process, in seconds. */
+export function reapedSeconds(): number {
+  const text = readText('/proc/self/stat') ?? '';
+  const [user = 0, system = 0] = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(13, 15)
+    .map(Number);
+  return (user + system) / TICKS_PER_SECOND;
+}
+
 /** The processes with these ids and all their descendants that exist now. */
 export function processTree(roots: readonly number[]): ReadonlyMap<number, ProcessStat> {
   const tree = new Map<number, ProcessStat>();

@@ -40,7 +40,8 @@ export interface RecorderTotals {
 export class Recorder implements OperationObserver {
   readonly #spillPath: string;
   readonly #memoryBlocks: number;
-  readonly #origin: number;
+  /** The zero of `start_us`, a time of `performance.now()`. */
+  readonly origin: number;
   readonly #kept: Uint32Array[] = [];
   #block = new Uint32Array(BLOCK_ROWS * WORDS);
   #used = 0;
@@ -56,7 +57,7 @@ export class Recorder implements OperationObserver {
   constructor(spillPath: string, { memoryBytes = MEMORY_BYTES }: { readonly memoryBytes?: number } = {}) {
     this.#spillPath = spillPath;
     this.#memoryBlocks = Math.max(1, Math.floor(memoryBytes / BLOCK_BYTES));
-    this.#origin = performance.now();
+    this.origin = performance.now();
   }
 
   ended(
@@ -67,7 +68,7 @@ export class Recorder implements OperationObserver {
     thread: number,
     isPart: boolean,
   ): void {
-    const start = Math.max(0, Math.round((begun - this.#origin) * 1000));
+    const start = Math.max(0, Math.round((begun - this.origin) * 1000));
     const latency = Math.min(MAX_WORD, Math.max(0, Math.round((end - begun) * 1000)));
     const status = STATUS.get(outcome)!;
     const block = this.#block;

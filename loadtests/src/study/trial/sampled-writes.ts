@@ -5,7 +5,7 @@ import type { Outcome } from '../../operations/outcome.ts';
 /** Loaded records that are watched, and as many inserted ones. */
 const SAMPLE = 256;
 /** Values that are possible for a field at once. More are only possible while more writes than this are unanswered. */
-const MAX_POSSIBLE = 1000;
+const MAX_POSSIBLE = 100_000;
 
 interface Write {
   readonly value: string;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { buildK6 } from '@tidegauge/lab/k6';
 import type { ApiEndpoint, Deployment, Driver, LoadDocument, SeriesPlan, Study } from '../model.ts';
 import { DriverProcess } from './driver-process.ts';
 import type { TrialSettings } from './trial-workload.ts';
@@ -61,6 +62,8 @@ export class SeriesTable {
   /** Starts the API, if the driver uses it, and the driver program. */
   async open(): Promise<void> {
     const { deployment, series, study, signal } = this.#options;
+    // The first build takes minutes, which must not be part of a run.
+    if (this.driver === 'k6') await buildK6();
     this.#store = await deployment.storeUrl(this.name, series.easy);
     if (this.driver !== 'raw') this.#api = await deployment.api(this.#store);
     signal.throwIfAborted();
