@@ -11,7 +11,9 @@ const CODES: Readonly<Record<MeasuredOperation, number>> = {
   scan: 3,
   readModifyWrite: 4,
 };
-const STATUS = new Map(OUTCOMES.map((outcome, index) => [outcome, index]));
+const STATUS = Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, index])) as Readonly<
+  Record<Outcome, number>
+>;
 
 /** 4 words of 32 bits: start, latency, thread, and flags (part, status, operation). */
 const WORDS = 4;
@@ -70,15 +72,15 @@ export class Recorder implements OperationObserver {
   ): void {
     const start = Math.max(0, Math.round((begun - this.origin) * 1000));
     const latency = Math.min(MAX_WORD, Math.max(0, Math.round((end - begun) * 1000)));
-    const status = STATUS.get(outcome)!;
+    const status = STATUS[outcome];
     const block = this.#block;
     const at = this.#used;
-    // The upper part of the start is in the flags: 8 bits are 12 days.
-    block[at] = start % 2 ** 32;
+    const upper = start > MAX_WORD ? Math.floor(start / 2 ** 32) : 0;
+    block[at] = start - upper * 2 ** 32;
     block[at + 1] = latency;
     block[at + 2] = thread;
-    block[at + 3] =
-      (Math.floor(start / 2 ** 32) << 16) | (status << 8) | (CODES[type] << 1) | (isPart ? 1 : 0);
+    // The upper part of the start is in the flags: 16 bits are 8 years.
+    block[at + 3] = (upper << 16) | (status << 8) | (CODES[type] << 1) | (isPart ? 1 : 0);
     this.#used = at + WORDS;
     this.#rows += 1;
     if (start < this.#first) this.#first = start;
