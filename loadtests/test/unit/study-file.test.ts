@@ -289,6 +289,8 @@ test('files beside the experiment file are checked and kept', async () => {
   );
   assert.equal((await read(`${own('sized.properties')}fixed: {fields: 3}\n`)).fixed.fields, 3);
   writeFileSync(join(directory, 'numbers.csv'), 'store,metric,worth\n');
+  const twice = `${LEAST}published: [{file: numbers.csv, source: A}, {file: ./numbers.csv, source: B}]\n`;
+  assert.match((await problems(twice)).join(), /another file is named numbers\.csv too/);
   const lines = await problems(`${LEAST}published: [{file: numbers.csv, source: A paper}]\n`);
   assert.match(lines.join(), /no column value .*worth.* is not a factor/s);
 });

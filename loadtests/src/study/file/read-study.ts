@@ -1,4 +1,4 @@
-import { dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { bytes, type ConfigError, duration } from '@tidegauge/service/program';
 import { didYouMean } from '@tidegauge/text';
 import { parseProperties, type RecordWorkload } from '@tidegauge/workload';
@@ -415,8 +415,13 @@ class StudyReader {
 
   #published(): readonly Published[] {
     const known = [...FACTORS.keys(), 'metric', 'value', 'unit', 'flag'];
+    const names = new Set<string>();
     for (const [index, { file }] of (this.#file.published ?? []).entries()) {
       const path = ['published', index, 'file'];
+      // Results have all files in one directory.
+      const name = basename(file);
+      if (names.has(name)) this.#add(path, `another file is named ${name} too: rename one of them`);
+      names.add(name);
       const text = this.#readFile(path, file);
       if (text === null) continue;
       const columns = text
