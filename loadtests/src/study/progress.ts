@@ -110,8 +110,15 @@ function countOf(deployments: readonly DeploymentPlan[]): number {
 
 function reasonOf({ checks }: RunDocument): string {
   const broken = checks.filter(({ ok }) => !ok);
-  return (
-    broken.map(({ rule, measured, unit, note }) => note ?? `${rule} ${measured} ${unit}`).join('; ') ||
-    'unknown'
+  const texts = broken.map(({ rule, measured, limit, unit, note }) =>
+    measured === null || limit === null
+      ? `${rule}: ${note ?? 'not measured'}`
+      : `${rule} ${showFigure(measured)} ${unit}, limit ${showFigure(limit)}`,
   );
+  return texts.join('; ') || 'no check failed';
+}
+
+/** Three digits. */
+function showFigure(value: number): string {
+  return String(Number(value.toPrecision(3)));
 }

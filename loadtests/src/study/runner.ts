@@ -19,6 +19,8 @@ import { Progress, showDuration } from './progress.ts';
 
 /** How long the servers of a deployment may take to stop. */
 const STOP_MS = 180_000;
+/** Runs that are named at the end. */
+const MOST_SHOWN = 5;
 
 export interface RunnerOptions {
   readonly place: Place;
@@ -312,7 +314,11 @@ export function outcomeText({ planned, done, failed, invalid, overhead }: StudyO
   const lines = [`${done} of ${planned} runs are done`];
   for (const { deployment, hard, reason } of failed)
     lines.push(`failed: ${deployment} (${combinationText(hard)}): ${reason}`);
-  if (invalid.length > 0) lines.push(`not valid at any attempt: ${invalid.join(', ')}`);
+  if (invalid.length > 0) {
+    const shown = invalid.slice(0, MOST_SHOWN).join(', ');
+    const more = invalid.length > MOST_SHOWN ? ', …' : '';
+    lines.push(`${invalid.length} runs were invalid at each attempt, see the report: ${shown}${more}`);
+  }
   const { betweenMedian, betweenMost, share } = overhead;
   if (betweenMedian !== null && betweenMost !== null) {
     const shareText = share === null ? '' : `, ${(share * 100).toFixed(1)} % of the measured time`;

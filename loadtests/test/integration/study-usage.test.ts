@@ -41,7 +41,7 @@ test('mistakes in the file are refused before anything is started', () => {
   const results = join(folder, 'none');
   const cases: readonly (readonly [string, object, RegExp])[] = [
     ['unknown factor', { hard: { store: ['sqlite'], memmory: ['1GiB'] } }, /memmory.*did you mean memory/],
-    ['unknown store', { hard: { store: ['sqlight'] } }, /there is no store sqlight: did you mean sqlite/],
+    ['unknown store', { hard: { store: ['sqlit'] } }, /there is no store sqlit: did you mean sqlite/],
     ['too many copies', { hard: { store: ['sqlite'], rf: [3] } }, /rf/],
     ['too many nodes', { hard: { store: ['postgres'], nodes: [3] } }, /node/],
   ];

@@ -1,13 +1,14 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockDirectory } from '@tidegauge/service';
-import { EXIT } from '@tidegauge/service/program';
+import { EXIT, reportError } from '@tidegauge/service/program';
 import { writeManifest } from '../archive/manifest.ts';
 import { LOCK, readPlan } from '../archive/results.ts';
+import { printReport } from '../report-pdf.ts';
 import { runAnalysis } from './analysis.ts';
 
 /**
- * Analyses a results directory, complete or not, writes its report, and prints where it is. Then it writes the manifest
+ * Analyses a results directory, complete or not, writes its report as HTML and, where Chromium is
+ * installed, as PDF. Then it writes the manifest
  * again, with the files of the report, unless a study is running in the directory.
  *
  * @returns the exit code
@@ -16,9 +17,13 @@ export async function reportResults(directory: string, say: (line: string) => vo
   readPlan(directory);
   const code = await runAnalysis('report', [directory]);
   if (code !== EXIT.OK) return code;
-  await updateManifest(directory, say);
   const page = join(directory, 'report', 'report.html');
-  if (existsSync(page)) process.stdout.write(`${page}\n`);
+  try {
+    await printReport(page);
+  } catch (error) {
+    say(`there is no PDF of the report: ${reportError(error).text.split('\n')[0]}`);
+  }
+  await updateManifest(directory, say);
   return EXIT.OK;
 }
 

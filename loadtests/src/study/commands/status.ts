@@ -45,7 +45,7 @@ export async function statusText(directory: string): Promise<string> {
       `failed: ${entry.deployment} attempt ${entry.attempt} (${combinationText(hard)}): ${entry.reason}`,
     );
   }
-  if (invalid.length > 0) lines.push(`not valid at any attempt: ${invalid.join(', ')}`);
+  if (invalid.length > 0) lines.push(`runs that were invalid at each attempt: ${invalid.length}`);
   const { betweenMedian, betweenMost } = overheadOf(entries);
   if (betweenMedian !== null && betweenMost !== null) {
     lines.push(`overhead of a run: median ${showDuration(betweenMedian)}, most ${showDuration(betweenMost)}`);
