@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Deployment, until } from './deployment.ts';
+import { until } from '../src/until.ts';
+import type { Deployment } from './deployment.ts';
 import type { Sensor } from './sensor.ts';
 
 /** Publishes `count` messages, the first of a deployment, and asserts that each is stored once and can be read. */

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { now } from '@tidegauge/readings';
 import mqtt, { type MqttClient } from 'mqtt';
-import { type Deployment, type SensorOptions, until } from './deployment.ts';
+import { until } from '../src/until.ts';
+import type { Deployment, SensorOptions } from './deployment.ts';
 
 const PROBES = 8;
 // Unacknowledged messages, at most.

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atExit, type ProgramOptions, runProgram, type ServerProcess } from '@tidegauge/process';
-import { endCgroup } from './cgroup.ts';
+import { endCgroup, memoryCgroup } from './cgroup.ts';
 import { startEngine } from './engine.ts';
 import { installDocker } from './install.ts';
 import { makeNetwork, removeNetwork, unplug } from './network.ts';
@@ -17,6 +17,10 @@ export interface Board {
   readonly name: string;
   /** Reachable from this machine and from the other boards. */
   readonly address: string;
+  /** Directory of the memory control group of the engine and all its containers. */
+  readonly cgroup: string;
+  /** The board's /mnt, as a directory of this machine. */
+  readonly disk: string;
   /** The value for DOCKER_HOST. */
   readonly host: string;
   /** Environment variables for a docker client of this board, without the settings of this user. */
@@ -72,6 +76,8 @@ export async function startBoards(count: number, { memory }: BoardsOptions = {})
     return {
       name,
       address,
+      cgroup: memoryCgroup(cgroup),
+      disk: join(folder, name, 'mnt'),
       host,
       env,
       docker: (args, { env: more, ...rest } = {}) =>

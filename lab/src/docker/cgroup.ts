@@ -7,6 +7,11 @@ const MEMORY = `${ROOT}/memory`;
 const GONE_MS = 20_000;
 const POLL_MS = 10;
 
+/** The directory of a control group in the tree of the memory controller. */
+export function memoryCgroup(path: string): string {
+  return `${MEMORY}${path}`;
+}
+
 /** Makes a control group with a memory limit in bytes. null: no limit. */
 export function makeCgroup(path: string, memory: number | null): void {
   mkdirSync(`${MEMORY}${path}`, { recursive: true });

@@ -8,7 +8,7 @@ import { findProgram, temporaryDirectory } from '@tidegauge/lab';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { Builder, tagsOf } from '../../images/debian/builder.ts';
-import { until } from '../deployment.ts';
+import { until } from '../../src/until.ts';
 import { readVariables } from '../stack-files.ts';
 
 const BUILD_MS = 900_000;

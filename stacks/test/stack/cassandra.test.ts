@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '@tidegauge/lab';
 import type { Board } from '@tidegauge/lab/docker/boards';
 import { buildImages } from '../../images/debian/build.ts';
+import { AUTHORITY } from '../../src/stack-deployment.ts';
 import { boardsOrSkip } from '../boards-or-skip.ts';
-import { AUTHORITY } from '../deployment.ts';
 
 const WAIT_MS = 300_000;
 const POLL_MS = 500;

@@ -10,8 +10,8 @@ import { hasCitus } from '@tidegauge/lab/citus';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { buildImages } from '../../images/debian/build.ts';
+import { AUTHORITY } from '../../src/stack-deployment.ts';
 import { askApi, type Request } from '../api.ts';
-import { AUTHORITY } from '../deployment.ts';
 
 // Runs with the Citus extension of this machine's PostgreSQL, and is skipped without it.
 const run = promisify(execFile);

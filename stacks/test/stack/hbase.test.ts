@@ -7,8 +7,8 @@ import { temporaryDirectory } from '@tidegauge/lab';
 import { type Board, type Boards, startBoards } from '@tidegauge/lab/docker/boards';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { buildImages } from '../../images/debian/build.ts';
+import { AUTHORITY } from '../../src/stack-deployment.ts';
 import { askApi, type Request } from '../api.ts';
-import { AUTHORITY } from '../deployment.ts';
 
 const WAIT_MS = 240_000;
 const POLL_MS = 500;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Board } from '@tidegauge/lab/docker/boards';
+import { until } from '../../src/until.ts';
 import { boardsOrSkip } from '../boards-or-skip.ts';
-import { Deployment, until } from '../deployment.ts';
+import { Deployment } from '../deployment.ts';
 import { assertRoundTrip } from '../round-trip.ts';
 import { Sensor } from '../sensor.ts';
 

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { temporaryDirectory } from '@tidegauge/lab';
 import type { Board } from '@tidegauge/lab/docker/boards';
 import { Builder, tagsOf } from '../../images/debian/builder.ts';
+import { until } from '../../src/until.ts';
 import { boardsOrSkip } from '../boards-or-skip.ts';
-import { until } from '../deployment.ts';
 import { ROOT } from '../stack-files.ts';
 
 const run = promisify(execFile);

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { connect } from 'node:tls';
 import type { Board } from '@tidegauge/lab/docker/boards';
+import { AUTHORITY } from '../../src/stack-deployment.ts';
+import { until } from '../../src/until.ts';
 import { boardsOrSkip } from '../boards-or-skip.ts';
-import { AUTHORITY, Deployment, until } from '../deployment.ts';
+import { Deployment } from '../deployment.ts';
 import { Sensor } from '../sensor.ts';
 
 const RENEW_MS = 300_000;

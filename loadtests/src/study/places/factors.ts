@@ -37,7 +37,7 @@ export function storeLevels(hard: Combination, study: Study): StoreLevels {
     store,
     isUrl: store.includes(':') && STORE_SCHEMES.includes(store.slice(0, store.indexOf(':'))),
     nodes: wholeNumber('nodes', level('nodes') ?? 1, 1),
-    rf: isUnset(level('rf')) || level('rf') === 0 ? null : wholeNumber('rf', level('rf')!, 1),
+    rf: copiesOf(level('rf')),
     memory: isUnset(level('memory')) || level('memory') === 0 ? null : bytesOf(level('memory')!),
     network: isUnset(level('network')) ? null : profileOf(String(level('network')), study),
   };
@@ -55,7 +55,7 @@ export function urlOptions(
     const option = OPTION.exec(name)?.[1];
     if (option !== undefined && level !== 'default') options.set(option, String(level));
   }
-  const { rf } = storeLevels(hard, study);
+  const rf = copiesOf(levelOf('rf', hard, study));
   if (rf !== null && (scheme === 'cassandra' || scheme === 'citus')) options.set('rf', String(rf));
   const consistency = levelOf('consistency', { ...hard, ...easy }, study);
   if (!isUnset(consistency)) setConsistency(scheme, String(consistency), options);
@@ -103,6 +103,11 @@ function setConsistency(scheme: string, level: string, options: Map<string, stri
 
 function isUnset(level: Level | undefined): boolean {
   return UNSET.includes(level);
+}
+
+/** null: the level leaves the number of copies to the place. */
+function copiesOf(level: Level | undefined): number | null {
+  return level === undefined || isUnset(level) || level === 0 ? null : wholeNumber('rf', level, 1);
 }
 
 function wholeNumber(name: string, level: Level, least: number): number {

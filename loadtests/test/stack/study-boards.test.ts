@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { installDocker } from '@tidegauge/lab/docker/install';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { runProgram } from '@tidegauge/process';
+import type { Combination, Deployment, Study } from '../../src/study/model.ts';
+import { boardsPlace } from '../../src/study/places/boards.ts';
+
+const PROGRAM = fileURLToPath(new URL('reach-program.ts', import.meta.url));
+const STUDY = { fixed: {}, easy: {}, hard: {}, networks: { wifi: { delayMs: 5 } } } as unknown as Study;
+
+const started = await startOrSkip('docker', installDocker);
+const skip = 'skip' in started ? started.skip : false;
+const place = boardsPlace();
+after(() => place.stop());
+
+/** Inserts a record directly, and reads it through the API, where the drivers of a study run. */
+async function reach(deployment: Deployment) {
+  const store = await deployment.storeUrl('study_raw', {});
+  const api = await deployment.api(store);
+  assert.match(api.url, /^https:/);
+  const { command, args } = deployment.command(PROGRAM, [store, api.url, api.token!, 'study_s1_raw']);
+  const { stdout } = await runProgram(command, args);
+  const answer = JSON.parse(stdout) as { status: number; body: string; rawMs: number; appMs: number };
+  assert.equal(answer.status, 200, stdout);
+  assert.match(answer.body, /reached/);
+  assert.ok(answer.appMs > answer.rawMs, stdout);
+  return answer;
+}
+
+async function exercise(hard: Combination & { readonly store: string }, boards: number): Promise<void> {
+  const deployment = await place.deploy(hard, STUDY, AbortSignal.timeout(600_000));
+  const { rawMs, appMs } = await reach(deployment);
+  process.stdout.write(
+    `# ${hard.store}: a read takes ${rawMs.toFixed(2)} ms, through the API ${appMs.toFixed(2)} ms\n`,
+  );
+  assert.match(deployment.versions[hard.store]!, /^\d+\.\d+/);
+  assert.ok((await deployment.storedBytes())! > 0);
+  const nodes = deployment.nodes();
+  assert.equal(nodes.length, boards);
+  assert.equal(nodes.filter(({ role }) => role === 'api').length, 1);
+  const pids = nodes.flatMap((node) => node.pids());
+  for (const node of nodes) {
+    assert.ok(node.pids().length > 3, `${node.name} has processes ${node.pids()}`);
+    assert.equal(Number(readFileSync(`${node.cgroup}/memory.limit_in_bytes`, 'utf8')), 2 ** 30);
+  }
+  await deployment.stop();
+  await deployment.stop();
+  assert.deepEqual(
+    pids.filter((pid) => existsSync(`/proc/${pid}`)),
+    [],
+  );
+  for (const { cgroup } of nodes) assert.ok(!existsSync(cgroup!));
+}
+
+test('PostgreSQL runs on a board of a swarm, and the API on another', { skip }, async () => {
+  await exercise({ store: 'postgres', memory: '1GiB' }, 2);
+});
+
+test('Cassandra runs on two boards with two copies', { skip }, async () => {
+  await exercise({ store: 'cassandra', nodes: 2, rf: 2 }, 3);
+});
+
+test('a combination that boards cannot deploy is refused before anything starts', () => {
+  const refusal = (hard: Combination): string | null => place.refuses(hard, STUDY);
+  assert.equal(refusal({ store: 'cassandra', nodes: 3 }), null);
+  assert.match(refusal({ store: 'json' })!, /no stack for boards deploys json/);
+  assert.match(refusal({ store: 'postgres', nodes: 2 })!, /at most 1 node/);
+  assert.match(refusal({ store: 'postgres', memory: '512MiB' })!, /needs 1GiB or more/);
+  assert.match(refusal({ store: 'cassandra', 'url.compression': 'none' })!, /compression cannot be set/);
+  assert.match(refusal({ store: 'postgres', network: 'wifi' })!, /netem/);
+});
+
+test('an aborted deployment leaves no board', { skip }, async () => {
+  const abort = new AbortController();
+  const deploying = place.deploy({ store: 'postgres' }, STUDY, abort.signal);
+  setTimeout(() => abort.abort(), 100);
+  await assert.rejects(deploying, { name: 'AbortError' });
+});

@@ -1,0 +1,162 @@
+import type { Board } from '@tidegauge/lab/docker/boards';
+import { buildImages } from '../images/debian/build.ts';
+import type { ImageName } from '../images/debian/images.ts';
+import { until } from './until.ts';
+
+const STACK = 'tidegauge';
+// The board's disk for data, in the lab.
+const DATA = { TIDEGAUGE_DATA: '/mnt' };
+/** The authority's directory, on the same disk. */
+export const AUTHORITY = { TIDEGAUGE_AUTHORITY: '/mnt/authority' };
+
+/** A board, its roles and its images. */
+export interface Place {
+  readonly board: Board;
+  /** The arguments of stacks/bin/board. */
+  readonly roles: readonly string[];
+  readonly images: readonly ImageName[];
+}
+
+export interface StackOptions {
+  /** Variables for stacks/bin/deploy, besides those of the images. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further arguments of stacks/bin/secrets, such as `--copies 3`. */
+  readonly secrets?: readonly string[];
+  /** Further arguments of stacks/bin/deploy, such as `--profile 2gb`. */
+  readonly deploy?: readonly string[];
+  /** Further options of `docker stack deploy`, such as `-c override.yml`. */
+  readonly options?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+export type { ImageName };
+
+/** The stack with one store, on boards of a swarm, deployed as in docs/deploy.md. */
+export class StackDeployment {
+  readonly manager: Board;
+  readonly boards: readonly Board[];
+  protected readonly env: Readonly<Record<string, string>>;
+  readonly #store: string;
+  readonly #options: StackOptions;
+
+  protected constructor(
+    places: readonly Place[],
+    store: string,
+    options: StackOptions,
+    env: Readonly<Record<string, string>>,
+  ) {
+    this.boards = places.map(({ board }) => board);
+    this.manager = this.boards[0]!;
+    this.#store = store;
+    this.#options = options;
+    this.env = env;
+  }
+
+  /** Loads images, creates directories, labels and secrets, and deploys. The first board is a manager. */
+  static async launch(
+    store: string,
+    places: readonly Place[],
+    options: StackOptions = {},
+  ): Promise<StackDeployment> {
+    const env = await prepare(store, places, options);
+    const deployment = new StackDeployment(places, store, options, env);
+    await deployment.deploy();
+    return deployment;
+  }
+
+  /** Deploys, also again after a change, and waits until every service has all its tasks and they are healthy. */
+  async deploy(): Promise<void> {
+    const { deploy = [], options = [] } = this.#options;
+    const command = [
+      'stacks/bin/deploy',
+      this.#store,
+      ...deploy,
+      '--',
+      '--resolve-image',
+      'never',
+      ...options,
+    ];
+    await this.manager.run(command, { env: this.env });
+    await this.settled();
+  }
+
+  async settled(): Promise<void> {
+    await until(
+      'all tasks of all services',
+      async () => {
+        const services = await this.manager.docker(['service', 'ls', '--format', '{{.Replicas}}']);
+        const waiting = services.split('\n').filter((replicas) => !/^(\d+)\/\1( |$)/.test(replicas));
+        if (waiting.length > 0) throw new Error(await this.tasks());
+        return services !== '';
+      },
+      this.#options.signal,
+    );
+  }
+
+  /** The tasks, and why some do not run, for error messages. */
+  tasks(): Promise<string> {
+    const format = '{{.Name}} on {{.Node}}: {{.CurrentState}} {{.Error}}';
+    return this.manager.docker(['stack', 'ps', '--no-trunc', '--format', format, STACK]);
+  }
+
+  /** Boards that run a service's tasks now. */
+  async placesOf(service: string): Promise<Board[]> {
+    const filter = ['--filter', 'desired-state=running', '--format', '{{.Node}} {{.CurrentState}}'];
+    const tasks = await this.manager.docker(['service', 'ps', ...filter, `${STACK}_${service}`]);
+    const names = tasks.split('\n').flatMap((line) => /^(\S+) Running/.exec(line)?.[1] ?? []);
+    return names.map((name) => this.boards.find((board) => board.name === name)!);
+  }
+
+  /** Waits for the healthy container of a service on a board. Resolves to its id. */
+  healthy(service: string, board: Board): Promise<string> {
+    const filter = ['--filter', `name=${STACK}_${service}.`, '--filter', 'status=running'];
+    const format = ['--no-trunc', '--format', '{{.ID}} {{.Status}}'];
+    return until(
+      `a healthy container of ${service} on ${board.name}`,
+      async () => {
+        const listed = await board.docker(['ps', ...filter, ...format]);
+        const ready = listed
+          .split('\n')
+          .find((line) => line !== '' && !/\((unhealthy|health: starting)\)/.test(line));
+        if (ready === undefined) throw new Error(await this.tasks());
+        return ready.split(' ')[0]!;
+      },
+      this.#options.signal,
+    );
+  }
+
+  /** Adds the roles of a board, as `stacks/bin/board` does on a board that joins. */
+  async addRoles(board: Board, roles: readonly string[]): Promise<void> {
+    await addRoles(this.manager, board, roles);
+  }
+
+  /** The authority's certificate, PEM. */
+  authority(): Promise<string> {
+    return this.manager.run(['stacks/bin/secrets', '--ca']);
+  }
+
+  async remove(): Promise<void> {
+    await this.manager.docker(['stack', 'rm', STACK]);
+  }
+}
+
+/** Prepares boards and the swarm for a stack. Resolves to the variables for stacks/bin/deploy. */
+export async function prepare(
+  store: string,
+  places: readonly Place[],
+  { env = {}, secrets = [], signal }: StackOptions,
+): Promise<Record<string, string>> {
+  const manager = places[0]!.board;
+  const images = await Promise.all(places.map(({ board, images: names }) => buildImages(board, names)));
+  signal?.throwIfAborted();
+  for (const { board, roles } of places) if (roles.length > 0) await addRoles(manager, board, roles);
+  const hosts = places.flatMap(({ board }) => ['--host', board.address]);
+  await manager.run(['stacks/bin/secrets', store, ...hosts, ...secrets], { env: AUTHORITY });
+  return Object.assign({ ...DATA, ...env }, ...images);
+}
+
+async function addRoles(manager: Board, board: Board, roles: readonly string[]): Promise<void> {
+  const said = await board.run(['stacks/bin/board', ...roles], { env: DATA });
+  const update = /^On a manager: docker (.*)$/m.exec(said)![1]!;
+  await manager.docker(update.split(' '));
+}

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+const WAIT_MS = 240_000;
+const POLL_MS = 250;
+
+/**
+ * Calls `look` until it resolves to a truthy value, and resolves to that. Calls that reject are repeated.
+ *
+ * @param what what the caller waits for, for the error
+ * @throws {Error} after four minutes, with the last error; at once after an abort
+ */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | false | null | undefined>,
+  signal?: AbortSignal,
+): Promise<T> {
+  let last: unknown = 'nothing';
+  for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await delay(POLL_MS)) {
+    signal?.throwIfAborted();
+    try {
+      const seen = await look();
+      if (seen) return seen;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`waited ${WAIT_MS} ms for ${what}, last: ${last}`);
+}
