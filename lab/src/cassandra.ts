@@ -11,6 +11,7 @@ import { runCql } from './cql.ts';
 import { findProgram } from './debian.ts';
 import { runInstaller } from './installer.ts';
 import { inGroup, type NodeGroup } from './node-group.ts';
+import { proxyHost } from './toxiproxy.ts';
 
 export const CASSANDRA_VERSION = '5.0.9';
 const FOLDER = join(CACHE, 'cassandra');
@@ -202,11 +203,6 @@ class Node implements CassandraNode {
 const LOGBACK = `<configuration><appender name="E" class="ch.qos.logback.core.ConsoleAppender"><encoder>
 <pattern>%level %logger{0} %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="E"/></root></configuration>
 `;
-
-/** The address at which a proxy for a server on 127.0.0.N listens: 127.0.1.N. */
-export function proxyHost(host: string): string {
-  return host.replace(/^127\.0\.0\./, '127.0.1.');
-}
 
 /** Retries, because a new cluster needs a moment to agree on its members. */
 async function insist(attempt: () => Promise<void>): Promise<void> {

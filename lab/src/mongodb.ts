@@ -23,6 +23,8 @@ export interface MongodbOptions {
 export interface Mongodb {
   /** The kind of server: `mongod`, the compatible `FerretDB`, or the server that `MONGODB_URL` names. */
   readonly server: 'mongod' | 'FerretDB' | 'MONGODB_URL';
+  /** On 127.0.0.1. 0: `MONGODB_URL` names the server. */
+  readonly port: number;
   /** The URL of a database, which may not exist yet, with the given options. */
   url(database: string, options?: Readonly<Record<string, string>>): string;
   /** The name of the server and its version. */
@@ -55,7 +57,7 @@ export async function startMongodb(options: MongodbOptions = {}): Promise<Mongod
   if (given !== undefined && given !== '') {
     const url = (database: string, more = {}): string => withDatabase(given, database, more);
     const versions = async () => ({ mongodb: await versionOf(url('admin')) });
-    return { server: 'MONGODB_URL', url, versions, control: null, stop: async () => {} };
+    return { server: 'MONGODB_URL', port: 0, url, versions, control: null, stop: async () => {} };
   }
   const mongod = await lookUp('mongod', []);
   const port = options.port ?? (await freePort());
@@ -67,6 +69,7 @@ export async function startMongodb(options: MongodbOptions = {}): Promise<Mongod
   const url = (database: string, more = {}): string => withDatabase(base, database, more);
   return {
     server: mongod === null ? 'FerretDB' : 'mongod',
+    port,
     url,
     // FerretDB answers with the version of MongoDB with which it is compatible.
     versions: async () =>

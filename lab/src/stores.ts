@@ -11,6 +11,8 @@ export interface StoreServer {
   readonly directories: readonly string[];
   /** Versions of the servers, such as `{ cassandra: '5.0.9' }`. */
   versions(): Promise<Readonly<Record<string, string>>>;
+  /** Where clients connect, as `host:port`. Empty: the server is embedded, or cannot be behind a proxy. */
+  readonly endpoints: readonly string[];
   /** Writes data in memory to the data folders. null: the server has no cheap command for it. */
   readonly flush: (() => Promise<void>) | null;
   /** Copies databases on the server. null: not supported. */
@@ -66,6 +68,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
             await server.query(`create database "${place}"`);
             return server.url(place);
           },
+          endpoints: [`127.0.0.1:${server.port}`],
           nodes: [{ name: 'postgres', pids: () => [server.pid], cgroup: group?.directory ?? null }],
           directories: [server.directory],
           versions: async () => ({ postgres: firstWord(await server.query('show server_version')) }),
@@ -89,6 +92,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
             await server.query(`create database \`${place}\``);
             return server.url(place);
           },
+          endpoints: [`127.0.0.1:${server.port}`],
           nodes: [{ name: 'mariadb', pids: () => [server.pid], cgroup: group?.directory ?? null }],
           directories: [server.directory],
           versions: async () => ({ mariadb: firstWord(await server.query('select version()')) }),
@@ -111,6 +115,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
         return {
           // The first store that opens the URL creates the keyspace.
           create: async (place) => `${server.url(place)}${copies}`,
+          endpoints: server.nodes.map(({ host }) => `${host}:${server.port}`),
           nodes: server.nodes.map((node, index) => ({
             name: `cassandra-${index + 1}`,
             pids: () => [node.pid],
@@ -132,6 +137,8 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
       withGroups(nodes, memory, async (groups) => {
         const heapMegabytes = shareOf(memory, 256);
         const common = {
+          // Clients find its servers in ZooKeeper, by addresses that the servers use among each other too.
+          endpoints: [],
           versions: async () => ({ hbase: '2.6.1' }),
           flush: null,
           copies: null,
@@ -178,6 +185,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
         return {
           // The first write creates the database.
           create: async (place) => server.url(place),
+          endpoints: control === null ? [] : [`127.0.0.1:${server.port}`],
           nodes:
             control === null
               ? []

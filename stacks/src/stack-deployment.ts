@@ -52,7 +52,10 @@ export class StackDeployment {
     this.env = env;
   }
 
-  /** Loads images, creates directories, labels and secrets, and deploys. The first board is a manager. */
+  /**
+   * Loads images, creates directories, labels and secrets, and deploys, without waiting for the services. The first
+   * board is a manager.
+   */
   static async launch(
     store: string,
     places: readonly Place[],
@@ -60,12 +63,18 @@ export class StackDeployment {
   ): Promise<StackDeployment> {
     const env = await prepare(store, places, options);
     const deployment = new StackDeployment(places, store, options, env);
-    await deployment.deploy();
+    await deployment.apply();
     return deployment;
   }
 
   /** Deploys, also again after a change, and waits until every service has all its tasks and they are healthy. */
   async deploy(): Promise<void> {
+    await this.apply();
+    await this.settled();
+  }
+
+  /** Deploys, without waiting for the services. */
+  async apply(): Promise<void> {
     const { deploy = [], options = [] } = this.#options;
     const command = [
       'stacks/bin/deploy',
@@ -77,7 +86,6 @@ export class StackDeployment {
       ...options,
     ];
     await this.manager.run(command, { env: this.env });
-    await this.settled();
   }
 
   async settled(): Promise<void> {

@@ -89,6 +89,7 @@ export interface EnergyModel {
 }
 
 export interface NetworkProfile {
+  /** Added once to each round trip between client and store. */
   readonly delayMs: number;
   readonly jitterMs: number;
   /** Share of lost packets, 0 to 1. */

@@ -51,6 +51,7 @@ export async function startStorePlaces(
     return {
       ...EMBEDDED[name]!(folder),
       nodes: [],
+      endpoints: [],
       directories: [folder],
       stop: async () => rmSync(folder, { recursive: true, force: true }),
     };

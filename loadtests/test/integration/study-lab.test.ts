@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { installOnlyInCi } from '@tidegauge/lab/install-policy';
 import { memoryLimitRefusal } from '@tidegauge/lab/node-group';
+import { startToxiproxy } from '@tidegauge/lab/toxiproxy';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { runProgram } from '@tidegauge/process';
 import { openStore, type Store } from '@tidegauge/storage';
@@ -19,7 +20,6 @@ const RECORDS = Array.from({ length: ROWS }, (_, key) => ({
 
 installOnlyInCi();
 const place = labPlace();
-after(() => place.stop());
 
 function study(more: Partial<Study> = {}): Study {
   return { fixed: {}, easy: {}, hard: {}, networks: {}, ...more } as Study;
@@ -93,16 +93,22 @@ async function exerciseSnapshots(deployment: Deployment): Promise<void> {
   }
 }
 
-async function deploy(hard: Combination, given = study()): Promise<Deployment> {
-  return place.deploy(hard, given, AbortSignal.timeout(240_000));
+async function deploy(t: TestContext, hard: Combination, given = study()): Promise<Deployment> {
+  const deployment = await place.deploy(hard, given, AbortSignal.timeout(240_000));
+  t.after(() => deployment.stop());
+  return deployment;
 }
 
-/** Starts a store, or reports why its test is skipped. */
-async function deployOrSkip(hard: Combination & { readonly store: string }) {
-  const started = await startOrSkip(hard.store, () => deploy(hard));
-  return 'skip' in started
-    ? { skip: started.skip, deployment: null }
-    : { skip: false as const, deployment: started.server };
+/** Starts a store for a test. null: it is not available, and the test is skipped with the reason. */
+async function deployOrSkip(
+  t: TestContext,
+  hard: Combination & { readonly store: string },
+  given = study(),
+): Promise<Deployment | null> {
+  const started = await startOrSkip(hard.store, () => deploy(t, hard, given));
+  if ('server' in started) return started.server;
+  t.skip(started.skip);
+  return null;
 }
 
 function pidsOf(deployment: Deployment): number[] {
@@ -116,8 +122,8 @@ async function assertStops(deployment: Deployment): Promise<void> {
   for (const pid of pids) assert.ok(!existsSync(`/proc/${pid}`), `process ${pid} is left`);
 }
 
-test('an embedded store is a folder, with snapshots', async () => {
-  const deployment = await deploy({ store: 'sqlite', nodes: 1 });
+test('an embedded store is a folder, with snapshots', async (t) => {
+  const deployment = await deploy(t, { store: 'sqlite', nodes: 1 });
   assert.deepEqual(
     deployment.nodes().filter(({ role }) => role === 'store'),
     [],
@@ -129,17 +135,19 @@ test('an embedded store is a folder, with snapshots', async () => {
   await assertStops(deployment);
 });
 
-const postgres = await deployOrSkip({ store: 'postgres' });
-test('PostgreSQL serves a database for each driver, with snapshots', { skip: postgres.skip }, async () => {
-  await exercise(postgres.deployment!, 'postgres');
-  await exerciseSnapshots(postgres.deployment!);
-  await assertStops(postgres.deployment!);
+test('PostgreSQL serves a database for each driver, with snapshots', async (t) => {
+  const deployment = await deployOrSkip(t, { store: 'postgres' });
+  if (deployment === null) return;
+  await exercise(deployment, 'postgres');
+  await exerciseSnapshots(deployment);
+  await assertStops(deployment);
 });
 
 test('a memory limit applies to the server and its caches', {
-  skip: postgres.skip || (memoryLimitRefusal() ?? false),
-}, async () => {
-  const deployment = await deploy({ store: 'postgres', memory: '256MiB' });
+  skip: memoryLimitRefusal() ?? false,
+}, async (t) => {
+  const deployment = await deployOrSkip(t, { store: 'postgres', memory: '256MiB' });
+  if (deployment === null) return;
   const [node] = deployment.nodes();
   assert.equal(Number(readFileSync(limitFile(node!.cgroup!), 'utf8')), 256 * 2 ** 20);
   const processes = readFileSync(`${node!.cgroup}/cgroup.procs`, 'utf8').split('\n').map(Number);
@@ -153,13 +161,10 @@ test('a memory limit applies to the server and its caches', {
   assert.ok(!existsSync(node!.cgroup!));
 });
 
-const cassandra = await deployOrSkip({
-  store: 'cassandra',
-  nodes: 1,
-  memory: memoryLimitRefusal() === null ? '1GiB' : 'none',
-});
-test('Cassandra has consistency levels and options of its URL', { skip: cassandra.skip }, async () => {
-  const deployment = cassandra.deployment!;
+test('Cassandra has consistency levels and options of its URL', async (t) => {
+  const memory = memoryLimitRefusal() === null ? '1GiB' : 'none';
+  const deployment = await deployOrSkip(t, { store: 'cassandra', nodes: 1, memory });
+  if (deployment === null) return;
   await exercise(deployment, 'cassandra');
   const url = await deployment.storeUrl('study_raw', { consistency: 'ONE', 'url.compression': 'none' });
   assert.match(url, /\/study_raw\?compression=none&read=ONE&write=ONE$/);
@@ -171,7 +176,45 @@ test('Cassandra has consistency levels and options of its URL', { skip: cassandr
   await assertStops(deployment);
 });
 
-test('a combination that the lab cannot deploy is refused before anything starts', async () => {
+const NETWORKS = {
+  wifi: { delayMs: 20, jitterMs: 0, loss: 0, kilobitsPerSecond: 20_000 },
+  lossy: { delayMs: 20, jitterMs: 0, loss: 0.01, kilobitsPerSecond: null },
+};
+
+for (const store of ['postgres', 'cassandra']) {
+  test(`a network profile delays every call of a client of ${store}`, async (t) => {
+    const proxy = await startOrSkip('toxiproxy', async () => (await startToxiproxy()).stop());
+    if ('skip' in proxy) return t.skip(proxy.skip);
+    const deployment = await deployOrSkip(t, { store, network: 'wifi' }, study({ networks: NETWORKS }));
+    if (deployment === null) return;
+    const url = await deployment.storeUrl('study_raw', {});
+    assert.match(url, /127\.0\.1\.1:/);
+    await using(url, async ({ records }) => {
+      await records.createTable(TABLE, 1);
+      await records.insert(TABLE, 'user1', { field0: 'x' });
+      const times: number[] = [];
+      for (let read = 0; read < 20; read += 1) {
+        const start = performance.now();
+        await records.read(TABLE, 'user1', null);
+        times.push(performance.now() - start);
+      }
+      const median = times.toSorted((a, b) => a - b)[10]!;
+      assert.ok(median >= 20 && median < 35, `${median} ms`);
+    });
+    const trip = (await deployment.roundTripMs())!;
+    assert.ok(trip >= 20 && trip < 25, `${trip} ms`);
+    await assertStops(deployment);
+  });
+}
+
+test('a profile that a proxy cannot make is refused', () => {
+  const given = study({ networks: NETWORKS });
+  assert.equal(place.refuses({ store: 'postgres', network: 'wifi' }, given), null);
+  assert.match(place.refuses({ store: 'postgres', network: 'lossy' }, given)!, /cannot lose packets/);
+  assert.match(place.refuses({ store: 'sqlite', network: 'wifi' }, given)!, /postgres, mariadb, cassandra/);
+});
+
+test('a combination that the lab cannot deploy is refused before anything starts', async (t) => {
   const refusal = (hard: Combination): string | null => place.refuses(hard, study());
   assert.equal(refusal({ store: 'sqlite' }), null);
   assert.match(refusal({ store: 'oracle' })!, /no store oracle in the lab: there are sqlite, /);
@@ -182,7 +225,16 @@ test('a combination that the lab cannot deploy is refused before anything starts
   assert.match(refusal({ store: 'cassandra', memory: '64MiB' })!, /768MiB or more/);
   assert.match(refusal({ store: 'postgres', network: 'wifi' })!, /no network profile wifi/);
   assert.match(refusal({ store: 'postgres://u:p@127.0.0.1/db', nodes: 2 })!, /nodes cannot be set/);
-  await assert.rejects(deploy({ store: 'sqlite', 'url.colour': 'blue' }), /sqlite has no option colour/);
+  await assert.rejects(deploy(t, { store: 'sqlite', 'url.colour': 'blue' }), /sqlite has no option colour/);
+});
+
+test('the end of the place ends its deployments', async () => {
+  const ended = labPlace();
+  const deployment = await ended.deploy({ store: 'sqlite' }, study(), AbortSignal.timeout(10_000));
+  const url = await deployment.storeUrl('study_raw', {});
+  await using(url, fill);
+  await ended.stop();
+  assert.ok(!existsSync(url.replace('sqlite:', '')));
 });
 
 test('an aborted deployment leaves no process', async () => {

@@ -26,7 +26,6 @@ async function reach(deployment: Deployment) {
   const answer = JSON.parse(stdout) as { status: number; body: string; rawMs: number; appMs: number };
   assert.equal(answer.status, 200, stdout);
   assert.match(answer.body, /reached/);
-  assert.ok(answer.appMs > answer.rawMs, stdout);
   return answer;
 }
 

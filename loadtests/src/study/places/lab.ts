@@ -8,6 +8,7 @@ import { isEmbedded, STORES, startStorePlaces } from '../../targets/store-places
 import { withPassword } from '../levels.ts';
 import type { ApiEndpoint, Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
 import { checkOptions, type StoreLevels, schemeOf, storeLevels, urlOptions, withOptions } from './factors.ts';
+import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
 import { diskUsage } from './stored-bytes.ts';
 
@@ -70,8 +71,7 @@ function refusalOf(levels: StoreLevels): string | null {
     const refusal = memoryLimitRefusal();
     if (refusal !== null) return refusal;
   }
-  if (network !== null) return 'the lab cannot change the network of a store yet';
-  return null;
+  return network === null ? null : profileRefusal(store, network);
 }
 
 /** The server of a STORE URL runs elsewhere, or already: the place cannot change it. */
@@ -96,6 +96,10 @@ async function startLab(
   await checkOptions(scheme, urlOptions(scheme, hard, {}, study));
   signal.throwIfAborted();
   const server = levels.isUrl ? null : await startServer(levels, closers);
+  const proxies =
+    server === null || levels.network === null
+      ? null
+      : await startProxies(server.endpoints, levels.network, closers);
   // The start of a server ends within its own limit, and only a server that has started can be stopped.
   signal.throwIfAborted();
   const urls = new Map<string, Promise<string>>();
@@ -115,7 +119,8 @@ async function startLab(
         urls.set(database, url);
         url.catch(() => urls.delete(database));
       }
-      return withOptions(await url, options);
+      const direct = withOptions(await url, options);
+      return proxies === null ? direct : proxies.through(direct);
     },
     async api(storeUrl): Promise<ApiEndpoint> {
       let starting = apis.get(storeUrl);
@@ -143,7 +148,7 @@ async function startLab(
       const sizes = await Promise.all(server.directories.map((directory) => diskUsage(directory)));
       return sizes.reduce((sum, size) => sum + size, 0) - ((await server.copies?.bytes()) ?? 0);
     },
-    roundTripMs: async () => null,
+    roundTripMs: async () => proxies?.roundTripMs() ?? null,
     snapshots: server?.copies ? copiesAsSnapshots(server.copies) : null,
     async stop() {
       closing ??= Promise.allSettled([...apis.values()]).then(() => closers.close());
@@ -152,8 +157,12 @@ async function startLab(
   };
 }
 
-async function startServer({ store, nodes, memory }: StoreLevels, closers: Closers): Promise<StoreServer> {
-  const server = await startStorePlaces(store, memory === null ? {} : { memory }, nodes);
+async function startServer(
+  { store, nodes, memory, network }: StoreLevels,
+  closers: Closers,
+): Promise<StoreServer> {
+  const options = { isProxied: network !== null, ...(memory === null ? {} : { memory }) };
+  const server = await startStorePlaces(store, options, nodes);
   closers.add(() => server.stop());
   return server;
 }
