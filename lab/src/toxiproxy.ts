@@ -29,7 +29,7 @@ export interface Toxiproxy {
 }
 
 /**
- * Starts Toxiproxy, a proxy for TCP that delays data, on loopback. Go builds it once. It knows no packets, so it cannot
+ * Starts Toxiproxy, a proxy for TCP that delays data, on loopback. Go builds it once. It forwards a stream without packets, so it cannot
  * lose single ones.
  */
 export async function startToxiproxy(): Promise<Toxiproxy> {
