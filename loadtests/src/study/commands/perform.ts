@@ -65,6 +65,7 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
 /** The place of this name. Its code is loaded when it is used. */
 export async function placeNamed(name: PlaceName): Promise<Place> {
   if (name === 'lab') return (await import('../places/lab.ts')).labPlace();
+  if (name === 'boards') return (await import('../places/boards.ts')).boardsPlace();
   throw new ConfigError([`--on ${name} is not available`]);
 }
 
