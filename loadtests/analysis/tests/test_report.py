@@ -209,9 +209,12 @@ def test_only_the_complete_attempt_of_a_series_counts(tmp_path: Path) -> None:
     writer.enter('series-void', series='d1s1', attempt=1, reason='the runner was stopped')
     writer.series(first, first['series'][0], attempt=2)
     writer.series(second, second['series'][0], stop_after=2)
+    # A file of the void attempt is damaged: the attempt may be void for that.
+    (writer.path / 'runs' / 'd1s1-1-3-raw-1.json').write_text('{')
     document = analysis_of(writer.path)
     status = {row['run']: row['status'] for row in document['run_rows']}
     assert status['d1s1-1-2-raw-1'] == 'superseded'
+    assert 'd1s1-1-3-raw-1' not in status
     assert status['d1s1-2-1-raw-1'] == 'warm-up'
     assert status['d1s1-2-2-raw-1'] == 'analysed'
     assert status['d2s1-1-2-app-1'] == 'unfinished'

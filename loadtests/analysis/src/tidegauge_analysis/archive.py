@@ -369,8 +369,8 @@ def _planned(plan: Json, path: Path) -> tuple[Series, ...]:
 
 def _runs(path: Path, journal: list[Json], planned: set[str]) -> tuple[Run, ...]:
     """Find the runs that ended, and which of them count: those of the complete attempt of their series."""
-    ended = [_read_run(path, entry) for entry in journal if entry['event'] == 'run-ended']
     complete, still_open = _attempts(journal)
+    ended = _ended(path, journal, complete)
     trials: dict[tuple[str, int, str], list[Run]] = {}
     for run in ended:
         if run.series not in planned:
@@ -390,6 +390,20 @@ def _runs(path: Path, journal: list[Json], planned: set[str]) -> tuple[Run, ...]
         return Status.ANALYSED if run.valid else Status.INVALID
 
     return tuple(replace(run, status=status(run)) for run in ended)
+
+
+def _ended(path: Path, journal: list[Json], complete: set[tuple[str, int]]) -> list[Run]:
+    """Read the documents of the runs that ended."""
+    found = []
+    for entry in journal:
+        if entry['event'] == 'run-ended':
+            try:
+                found.append(_read_run(path, entry))
+            except ArchiveError:
+                # A series is also repeated when its files were damaged: the void attempt can lack them.
+                if (entry['series'], entry['seriesAttempt']) in complete:
+                    raise
+    return found
 
 
 def _attempts(journal: list[Json]) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:

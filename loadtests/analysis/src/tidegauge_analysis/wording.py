@@ -70,11 +70,17 @@ def _overhead(drivers: Sequence[DriverDifference]) -> list[Sentence]:
     if not of_app:
         return []
     first = [each for each in of_app if each.metric == of_app[0].metric]
-    least, *_, most = sorted([*first, *first], key=lambda each: each.ratio.value.value or 0.0)
-    text = f'The application adds {_added(least)} to {least.metric} of the raw database ({least.label})'
-    if most is not least:
-        text += f', and at most {_added(most)} ({most.label})'
-    return [Sentence(f'{text}.')]
+    ordered = sorted(first, key=lambda each: each.difference.value.value or 0.0)
+    least, most = ordered[0], ordered[-1]
+    if least is most:
+        text = f'The application adds {_added(least)}, to {least.metric} of the raw database'
+        return [Sentence(f'{text} ({least.label}).' if least.factors else f'{text}.')]
+    return [
+        Sentence(
+            f'The application adds from {_added(least)} ({least.label}), to {_added(most)} ({most.label}), '
+            f'to {least.metric} of the raw database.'
+        )
+    ]
 
 
 def _added(each: DriverDifference) -> str:
