@@ -1,3 +1,4 @@
+import type { RecordWorkload } from '@tidegauge/workload';
 import { allLevels, schemeOf, workloadOf } from './levels.ts';
 import type {
   Combination,
@@ -37,22 +38,30 @@ interface Rates {
   /** Start and stop of a deployment. */
   readonly startSeconds: number;
   readonly secondsPerNode: number;
-  /** Operations per second of one thread, directly. */
-  readonly operations: number;
+  /** Reads per second of one thread, directly. */
+  readonly reads: number;
+  /** Durable writes per second of one thread, directly. */
+  readonly writes: number;
   readonly loadedPerSecond: number;
 }
 
 const RATES: Readonly<Record<string, Rates>> = {
-  sqlite: { startSeconds: 2, secondsPerNode: 0, operations: 3000, loadedPerSecond: 30_000 },
-  json: { startSeconds: 2, secondsPerNode: 0, operations: 2000, loadedPerSecond: 20_000 },
-  postgres: { startSeconds: 5, secondsPerNode: 3, operations: 700, loadedPerSecond: 20_000 },
-  mariadb: { startSeconds: 10, secondsPerNode: 5, operations: 600, loadedPerSecond: 15_000 },
-  mongodb: { startSeconds: 10, secondsPerNode: 5, operations: 600, loadedPerSecond: 10_000 },
+  sqlite: { startSeconds: 2, secondsPerNode: 0, reads: 10_000, writes: 300, loadedPerSecond: 20_000 },
+  json: { startSeconds: 2, secondsPerNode: 0, reads: 10_000, writes: 300, loadedPerSecond: 20_000 },
+  postgres: { startSeconds: 5, secondsPerNode: 3, reads: 1000, writes: 400, loadedPerSecond: 20_000 },
+  mariadb: { startSeconds: 10, secondsPerNode: 5, reads: 1000, writes: 400, loadedPerSecond: 15_000 },
+  mongodb: { startSeconds: 10, secondsPerNode: 5, reads: 700, writes: 400, loadedPerSecond: 10_000 },
 };
-const OTHER: Rates = { startSeconds: 30, secondsPerNode: 40, operations: 400, loadedPerSecond: 10_000 };
+const OTHER: Rates = {
+  startSeconds: 30,
+  secondsPerNode: 40,
+  reads: 500,
+  writes: 400,
+  loadedPerSecond: 10_000,
+};
 
-/** Time per operation of the drivers as a multiple of the direct one. */
-const DRIVER_COST: Readonly<Record<Driver, number>> = { raw: 1, app: 2, k6: 3 };
+/** Seconds that a driver adds to each operation. */
+const DRIVER_SECONDS: Readonly<Record<Driver, number>> = { raw: 0, app: 0.001, k6: 0.0015 };
 /** Threads beyond this number do not raise the rate of two cores. */
 const USEFUL_THREADS = 4;
 /** Between trials: starting, checking and archiving a run. */
@@ -112,7 +121,8 @@ interface Cost {
 
 function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, known: Known): Cost {
   const levels = allLevels(study, deployment.hard, series.easy);
-  const { mix } = workloadOf(study, levels);
+  const workload = workloadOf(study, levels);
+  const { mix } = workload;
   const rates = ratesOf(study, deployment);
   const { trials, drivers, state } = series;
   const operations = Number(levels.operations);
@@ -122,7 +132,8 @@ function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, kn
     const factors = { ...levels, driver };
     const rate = known.rateOf(factors);
     if (rate !== null) measured += trials;
-    seconds += trials * (operations / (rate ?? typicalRate(levels, driver, rates)) + SECONDS_PER_RUN);
+    seconds +=
+      trials * (operations / (rate ?? typicalRate(levels, workload, driver, rates)) + SECONDS_PER_RUN);
     const loads = state === 'reuse' ? 1 : trials;
     const loaded = known.loadRateOf(factors) ?? rates.loadedPerSecond;
     seconds += (loads * Number(levels.records)) / loaded;
@@ -139,8 +150,16 @@ function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, kn
   };
 }
 
-function typicalRate({ threads, target }: Combination, driver: Driver, { operations }: Rates): number {
-  const possible = (operations / DRIVER_COST[driver]) * Math.min(Number(threads), USEFUL_THREADS);
+function typicalRate(
+  { threads, target }: Combination,
+  { mix }: RecordWorkload,
+  driver: Driver,
+  { reads, writes }: Rates,
+): number {
+  const readShare = mix.read + mix.scan + mix.readModifyWrite;
+  const writeShare = mix.update + mix.insert + mix.readModifyWrite;
+  const seconds = readShare / reads + writeShare / writes + DRIVER_SECONDS[driver];
+  const possible = Math.min(Number(threads), USEFUL_THREADS) / seconds;
   return Number(target) > 0 ? Math.min(possible, Number(target)) : possible;
 }
 

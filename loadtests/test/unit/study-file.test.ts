@@ -242,8 +242,8 @@ test('quick changes counts and nothing else', async () => {
   assert.ok(quick);
   assert.deepEqual(small, {
     ...full,
-    fixed: { ...full.fixed, records: 1000, operations: 2000 },
-    repeat: { deployments: 2, trials: 6, warmup: 1 },
+    fixed: { ...full.fixed, records: 1000, operations: 1000 },
+    repeat: { deployments: 2, trials: 5, warmup: 1 },
   });
   const several = 'study: x\nhard: {store: sqlite}\neasy: {records: [5, 5000]}\n';
   const study = await read(several, { quick: true });

@@ -195,7 +195,7 @@ test('a plan is shown with its order, its size and its cost', async () => {
   const plan = makePlan(await readStudy(EXAMPLE, { quick: true }));
   const shown = planText(plan, estimate(plan));
   assert.match(shown, /^example \(quick\): SQLite and PostgreSQL/);
-  assert.match(shown, /96 runs in 4 deployments, seed 2026, plan [0-9a-f]{12}\n/);
+  assert.match(shown, /80 runs in 4 deployments, seed 2026, plan [0-9a-f]{12}\n/);
   const order = [...shown.matchAll(/^\d+\. block (\d), store (\w+)/gm)].map(([, block, store]) => [
     Number(block),
     store,
@@ -204,7 +204,7 @@ test('a plan is shown with its order, its size and its cost', async () => {
     order,
     plan.deployments.map(({ block, hard }) => [block, hard.store]),
   );
-  assert.match(shown, /workload a +raw and app +6 x 2 +reload/);
+  assert.match(shown, /workload a +raw and app +5 x 2 +reload/);
   assert.match(shown, /duration: about \d+ min \(typical rates on two slow cores\)/);
   assert.match(shown, /disk: about \d+MiB/);
 });
