@@ -96,8 +96,10 @@ export function processTree(roots: readonly number[]): ReadonlyMap<number, Proce
 }
 
 /**
- * Counters of processes and their descendants. Disk bytes of descendants that have ended are not included. Network
- * bytes are known only for processes in another network namespace than this one.
+ * Counters of processes and their descendants. Linux counts a written byte when its page becomes dirty, and with large
+ * pages of the cache it counts the whole large page: after many small writes that are synced, `writtenBytes` can be many
+ * times what the disk gets. Control groups and /proc/diskstats count at the disk. Disk bytes of descendants that have
+ * ended are not included. Network bytes are known only for processes in another network namespace than this one.
  */
 export function processCounters(roots: readonly number[]): Counters {
   const tree = processTree(roots);
