@@ -234,6 +234,7 @@ def _group(sample: Sample, label: str, values: list[float], unit: str, letters: 
 
 def _family(sample: Sample, metric: str, workload: str, groups: dict[str, list[float]]) -> d.Family:
     unit, higher, title = METRICS[metric]
+    title += f' (workload {workload})'
     result = compare(groups, higher_is_better=higher)
     made = [_group(sample, label, values, unit, (result.letters or {}).get(label)) for label, values in groups.items()]
     checks = d.Assumptions(

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sample_analysis import HOSTILE, sample_analysis
-from tidegauge_analysis.formulas import words
+from tidegauge_analysis.formulas import WORDS, words
+from tidegauge_analysis.recompute import FORMULAS
 from tidegauge_analysis.render import render, stamp_of
 
 VOID = {'meta', 'br', 'img', 'link', 'input', 'hr'}
@@ -164,6 +165,7 @@ def test_an_analysis_without_any_run_gives_a_report(tmp_path: Path) -> None:
 def test_formulas_have_words() -> None:
     assert words('mean_low') == 'lower bound of the arithmetic mean'
     assert words('some_new_formula') == 'some new formula'
+    assert [name for name in FORMULAS if name not in WORDS and words(name) == name.replace('_', ' ')] == []
 
 
 def _little() -> tuple[Json, list[Json]]:

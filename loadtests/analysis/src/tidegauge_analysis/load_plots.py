@@ -188,7 +188,7 @@ def resources(given: Sequence[Json], name: str, stamp: str) -> list[Drawing]:
                 for at, (_, node) in enumerate(rows):
                     _usage(axis, node[field], scale, at, ROLES.index(node['role']))
                 axis.set_xlabel(label)
-                axis.xaxis.set_major_locator(MaxNLocator(4))
+                axis.xaxis.set_major_locator(MaxNLocator(4 if len(known) < 3 else 2))
                 axis.grid(axis='x')
                 axis.tick_params(axis='y', length=0)
                 axis.set_xlim(left=0)

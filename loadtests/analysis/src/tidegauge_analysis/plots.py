@@ -80,7 +80,7 @@ def bars(families: Sequence[Json], name: str, stamp: str) -> Drawing | None:
         first = families[0]
         better = 'higher is better' if first['higher_is_better'] else 'lower is better'
         axes[-1][0].set_xlabel(axis_label(first['metric'], first['unit'], better))
-        title = first['title'] if len(families) > 1 else _family_title(first)
+        title = f'{first["metric"]} of all groups' if len(families) > 1 else _family_title(first)
         description = '; '.join(
             f'{_prefix(family, several=len(families) > 1)}{group["label"]}: {show_estimate(group["mean"])}'
             + (f', letter {group["letters"]}' if group['letters'] else '')
@@ -333,7 +333,7 @@ def _trials(axis: Axes, one: Json) -> None:
 
 
 def _family_title(family: Json) -> str:
-    return f'{family["title"]}: {combination(family["per"])}' if family['per'] else str(family['title'])
+    return str(family['title'])
 
 
 def _prefix(family: Json, *, several: bool) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tidegauge_analysis.present import Json, combination, level_of, plain
+from tidegauge_analysis.present import Json, combination, level_of, plain, show
 from tidegauge_analysis.tables import Cell, Column, Table
 
 TEXT = True
@@ -200,7 +200,7 @@ class Tables:
             ['Rule', 'Limit', 'Unit', 'Measured in', 'Failed in', 'Worst value'],
             self.analysis['rules'],
             lambda r: [
-                r['rule'], 'none' if r['limit'] is None else f'{r["limit"]:g}', r['unit'], str(r['measured']),
+                r['rule'], _limit(r), r['unit'], str(r['measured']),
                 str(r['failed']), r['worst'],
             ],
         )  # fmt: skip
@@ -269,5 +269,12 @@ NONE = '\N{EN DASH}'
 
 
 def title_of(family: Json) -> str:
-    """The title of a family with its levels."""
-    return f'{family["title"]}: {combination(family["per"])}' if family['per'] else str(family['title'])
+    """The title of a family, which has its levels."""
+    return str(family['title'])
+
+
+def _limit(rule: Json) -> str:
+    """The limit of a validity rule. The unit has its own column, except that sizes have a prefix."""
+    if rule['limit'] is None:
+        return 'none'
+    return show(rule['limit'], rule['unit'] if rule['unit'] == 'bytes' else '')
