@@ -38,6 +38,13 @@ def test_eta_squared_as_in_stata() -> None:
     assert bounds == pytest.approx([0.0742092468714613, 0.4156116886974804], rel=1e-4)
 
 
+def test_the_interval_of_the_noncentrality_is_that_of_steiger() -> None:
+    """Steiger 2004, Psychological Methods 9: F = 5 with 3 and 76 degrees of freedom."""
+    found = effect_sizes(5, 3, 76, 0.95).eta_squared
+    bounds = [76 * bound / (1 - bound) for bound in (found.low, found.high)]
+    assert bounds == pytest.approx([1.8666, 32.563], rel=3e-5)
+
+
 def test_effect_sizes_of_plant_growth() -> None:
     table = one_way(PLANT_GROWTH)
     found = effect_sizes(table.terms[0].f, 2, 27)
