@@ -1,4 +1,4 @@
-import type { Store, YcsbRecord } from '@tidegauge/storage';
+import { type Store, StoreError, type YcsbRecord } from '@tidegauge/storage';
 import { initialRecords, keyName, type RecordWorkload } from '@tidegauge/workload';
 import type { HttpAnswer, HttpClient } from '../drivers/http-client.ts';
 import { recordBody, recordsBody, recordsHttp, recordsIn } from '../operations/records-http.ts';
@@ -82,7 +82,10 @@ export function storeItems({ records: store }: Store, workload: RecordWorkload, 
     ...records,
     isThere: (number) => {
       const key = records.key(number);
-      return insistOnStore(`reading ${key}`, async () => (await store.read(table, key, ['field0'])) !== null);
+      return insistOnStore(`reading ${key}`, async () => {
+        const found = await store.read(table, key, ['field0']).catch(missingTable);
+        return found !== null;
+      });
     },
     insert: (number) => insert([number]),
     bulk: {
@@ -95,6 +98,12 @@ export function storeItems({ records: store }: Store, workload: RecordWorkload, 
       insert,
     },
   };
+}
+
+/** null when the table does not exist, or has no fields. */
+function missingTable(error: unknown): null {
+  if (error instanceof StoreError && error.code === 'REJECTED') return null;
+  throw error;
 }
 
 /** Creates a table and fills it with the initial records of a workload. */
