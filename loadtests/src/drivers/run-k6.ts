@@ -23,6 +23,8 @@ export interface K6Options {
   readonly push?: { readonly prometheus: string; readonly testid: string };
   /** Where k6 writes all its samples, as CSV with times in microseconds. */
   readonly samples?: string;
+  /** File with the certificate of the API's authority (PEM). Default: the authorities of this machine. */
+  readonly authority?: string;
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +55,7 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
 }
 
 async function runProcess(
-  { k6, script, dashboardPort, push, samples, signal }: K6Options,
+  { k6, script, dashboardPort, push, samples, authority, signal }: K6Options,
   variables: Readonly<Record<string, string>>,
 ): Promise<Exit> {
   const args = ['run', '--address', '', ...(process.stderr.isTTY ? [] : ['--quiet'])];
@@ -69,6 +71,8 @@ async function runProcess(
     env: {
       ...environment(dashboardPort),
       ...pushing(push),
+      // Go reads it (crypto/x509).
+      ...(authority === undefined ? {} : { SSL_CERT_FILE: authority }),
       ...(samples === undefined ? {} : { K6_CSV_TIME_FORMAT: 'unix_micro' }),
     },
     stopSignal: 'SIGINT',

@@ -277,6 +277,8 @@ export interface Deployment {
 export interface ApiEndpoint {
   readonly url: string;
   readonly token: string | null;
+  /** File with the certificate of its authority (PEM), for k6. Default: the authorities of this machine. */
+  readonly authority?: string;
 }
 
 export interface MonitoredNode {

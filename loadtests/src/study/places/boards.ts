@@ -134,7 +134,7 @@ async function startStack(
       if (refusal !== null) throw new Error(refusal);
       return url;
     },
-    api: async () => ({ url: `https://${front.address}:${API_PORT}`, token }),
+    api: async () => ({ url: `https://${front.address}:${API_PORT}`, token, authority }),
     command,
     nodes: () => [...stores.map((board) => nodeOf(board, 'store')), nodeOf(front, 'api')],
     async storedBytes() {

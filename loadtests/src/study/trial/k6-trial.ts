@@ -44,7 +44,7 @@ export async function runK6Trial(
       },
     ],
     seed,
-    api: table.api,
+    api: table.api === null ? null : { url: table.api.url, token: table.api.token },
     broker: null,
     thresholds: {},
     rows: true,
@@ -55,7 +55,8 @@ export async function runK6Trial(
   const before = reapedSeconds();
   try {
     const late = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs + GRACE_MS)]);
-    await runK6(plan, { k6, script: 'records.ts', dashboardPort: null, samples, signal: late });
+    const authority = table.api?.authority === undefined ? {} : { authority: table.api.authority };
+    await runK6(plan, { k6, script: 'records.ts', dashboardPort: null, samples, ...authority, signal: late });
     const cpuSeconds = reapedSeconds() - before;
     const rows = await readK6Rows(samples, recorder, started.getTime() * 1000);
     const run = {
