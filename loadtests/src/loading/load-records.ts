@@ -117,6 +117,27 @@ export async function loadRaw(
   await load(storeItems(store, { ...workload, table }, seed), BATCHES_AT_ONCE, new AbortController().signal);
 }
 
+/**
+ * Creates a table through an API and fills it with the initial records of a workload.
+ * @throws {Error} when the API or its store is unavailable after several attempts
+ */
+export async function loadThroughApi(
+  api: string,
+  client: HttpClient,
+  table: string,
+  workload: RecordWorkload,
+  seed: number,
+): Promise<void> {
+  const ours = { ...workload, table };
+  await makeTable(api, client, ours);
+  await load(recordItems(api, client, ours, seed), BATCHES_AT_ONCE, new AbortController().signal);
+}
+
+/** Drops a table through an API. It is no error when it does not exist. */
+export async function dropTable(api: string, client: HttpClient, table: string): Promise<void> {
+  await insist(`dropping ${table}`, () => client.send('DELETE', recordsHttp(api, table).table));
+}
+
 /** Creates the workload's table if it does not exist. */
 export async function makeTable(api: string, client: HttpClient, workload: RecordWorkload): Promise<void> {
   const { table, fieldCount } = workload;

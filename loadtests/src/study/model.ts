@@ -254,10 +254,13 @@ export interface Place {
 export interface Deployment {
   /** Versions of the servers, such as `{ cassandra: '5.0.6' }`. */
   readonly versions: Readonly<Record<string, string>>;
-  /** The STORE URL of a database of this name, made when it does not exist, with the options of an easy combination. */
-  storeUrl(database: string, easy: Combination): Promise<string>;
+  /**
+   * The STORE URL of a database of this name, made when it does not exist, with the options of an easy combination.
+   * null: the store cannot be reached from here, so tables are loaded through the API, and there is no driver `raw`.
+   */
+  storeUrl(database: string, easy: Combination): Promise<string | null>;
   /** An API over that URL. It runs until the deployment stops; the same URL gives the same API. */
-  api(storeUrl: string): Promise<ApiEndpoint>;
+  api(storeUrl: string | null): Promise<ApiEndpoint>;
   /** The command that runs a Node program where it reaches the store. */
   command(
     program: string,
@@ -290,6 +293,8 @@ export interface MonitoredNode {
   readonly cgroup: string | null;
   /** Base URL of a node exporter, or null. */
   readonly exporter: string | null;
+  /** Whether it is another machine. Without an exporter, nothing of it can be measured. */
+  readonly isRemote?: boolean;
 }
 
 export interface Snapshots {

@@ -41,7 +41,7 @@ async function using<T>(url: string, act: (store: Store) => Promise<T>): Promise
 
 /** Loads records directly, reads one through the API, and checks what the deployment reports of itself. */
 async function exercise(deployment: Deployment, store: string): Promise<void> {
-  const url = await deployment.storeUrl('study_app', {});
+  const url = (await deployment.storeUrl('study_app', {}))!;
   assert.equal(await deployment.storeUrl('study_app', {}), url);
   const before = (await deployment.storedBytes())!;
   await using(url, fill);
@@ -65,7 +65,7 @@ async function exercise(deployment: Deployment, store: string): Promise<void> {
 /** A restored database has the records of its snapshot, although the API was connected all the time. */
 async function exerciseSnapshots(deployment: Deployment): Promise<void> {
   const { snapshots } = deployment;
-  const url = await deployment.storeUrl('study_app', {});
+  const url = (await deployment.storeUrl('study_app', {}))!;
   const { url: api } = await deployment.api(url);
   const bytes = (await deployment.storedBytes())!;
   assert.equal(await snapshots!.has('a key'), false);
@@ -130,7 +130,7 @@ test('an embedded store is a folder, with snapshots', async (t) => {
   );
   await exercise(deployment, 'sqlite');
   await exerciseSnapshots(deployment);
-  const url = await deployment.storeUrl('study_app', { 'url.synchronous': 'normal' });
+  const url = (await deployment.storeUrl('study_app', { 'url.synchronous': 'normal' }))!;
   assert.match(url, /\?synchronous=normal$/);
   await assertStops(deployment);
 });
@@ -166,7 +166,7 @@ test('Cassandra has consistency levels and options of its URL', async (t) => {
   const deployment = await deployOrSkip(t, { store: 'cassandra', nodes: 1, memory });
   if (deployment === null) return;
   await exercise(deployment, 'cassandra');
-  const url = await deployment.storeUrl('study_raw', { consistency: 'ONE', 'url.compression': 'none' });
+  const url = (await deployment.storeUrl('study_raw', { consistency: 'ONE', 'url.compression': 'none' }))!;
   assert.match(url, /\/study_raw\?compression=none&read=ONE&write=ONE$/);
   await using(url, fill);
   await assert.rejects(
@@ -187,7 +187,7 @@ for (const store of ['postgres', 'cassandra']) {
     if ('skip' in proxy) return t.skip(proxy.skip);
     const deployment = await deployOrSkip(t, { store, network: 'wifi' }, study({ networks: NETWORKS }));
     if (deployment === null) return;
-    const url = await deployment.storeUrl('study_raw', {});
+    const url = (await deployment.storeUrl('study_raw', {}))!;
     assert.match(url, /127\.0\.1\.1:/);
     await using(url, async ({ records }) => {
       await records.createTable(TABLE, 1);
@@ -231,7 +231,7 @@ test('a combination that the lab cannot deploy is refused before anything starts
 test('the end of the place ends its deployments', async () => {
   const ended = labPlace();
   const deployment = await ended.deploy({ store: 'sqlite' }, study(), AbortSignal.timeout(10_000));
-  const url = await deployment.storeUrl('study_raw', {});
+  const url = (await deployment.storeUrl('study_raw', {}))!;
   await using(url, fill);
   await ended.stop();
   assert.ok(!existsSync(url.replace('sqlite:', '')));

@@ -206,7 +206,7 @@ for (const store of ['sqlite', 'postgres']) {
         assert.equal(document.seconds, seconds);
         assert.deepEqual([...new Set(rows.map(({ thread }) => thread))].toSorted(), [0, 1, 2]);
         const inserted = rows.filter(({ operation }) => operation === 'INSERT').length;
-        const opened = await openStore(await deployment.storeUrl(`study_${driver}`, {}));
+        const opened = await openStore((await deployment.storeUrl(`study_${driver}`, {}))!);
         const records = await opened.records.scan(`study_${driver}`, '', 5000, ['field0']);
         await opened.close();
         assert.equal(records.length, 300 + inserted);
@@ -222,11 +222,49 @@ for (const store of ['sqlite', 'postgres']) {
       assert.deepEqual(counts[0], counts[1]);
     }
     await series.close();
-    const left = await openStore(await deployment.storeUrl('study_raw', {}));
+    const left = await openStore((await deployment.storeUrl('study_raw', {}))!);
     await assert.rejects(left.records.scan('study_raw', '', 1, null), /does not exist/);
     await left.close();
   });
 }
+
+test('a table is loaded, verified and dropped through the API where the store cannot be reached', async (t) => {
+  const direct = await deploy(t, 'sqlite');
+  const url = (await direct.storeUrl('study_app', {}))!;
+  const remote = {
+    name: 'pi-2',
+    role: 'store',
+    pids: () => [],
+    cgroup: null,
+    exporter: null,
+    isRemote: true,
+  } as const;
+  const deployment: Deployment = {
+    ...direct,
+    storeUrl: async () => null,
+    api: () => direct.api(url),
+    nodes: () => [remote],
+  };
+  const series = await open(t, deployment, seriesOf({ workload: 'a' }, 'reload', ['app']));
+  for (const trial of [1, 2]) {
+    const [load] = await series.load(trial);
+    assert.deepEqual([load!.records, load!.how], [300, 'loaded']);
+    const { document } = await runOnce(series, 'app', trial);
+    assert.ok(document.valid, JSON.stringify(document.checks));
+    assert.equal(document.done, 1000);
+    assert.equal(measuredBy(document, 'damaged').measured, 0);
+    assert.match(measuredBy(document, 'oomKills').note!, /pi-2 cannot be measured from here/);
+    const { cpuSeconds, memoryBytes } = document.nodes.find(({ node }) => node === 'pi-2')!;
+    assert.deepEqual([cpuSeconds, memoryBytes, document.energy], [null, null, null]);
+  }
+  const store = await openStore(url);
+  t.after(() => store.close());
+  assert.equal((await store.records.scan('study_app', '', 5000, ['field0'])).length, 300);
+  await series.close();
+  await assert.rejects(store.records.scan('study_app', '', 1, null), /does not exist/);
+  const raw = open(t, deployment, seriesOf({ workload: 'a' }, 'reload', ['raw']));
+  await assert.rejects(raw, /the driver raw needs a STORE URL/);
+});
 
 test('a read-modify-write is one operation with two parts, and a reused table is loaded once', async (t) => {
   const deployment = await deploy(t, 'sqlite');
@@ -273,7 +311,7 @@ test('a record that was changed without notice is found, raw and through the API
   await series.load(1);
   for (const driver of ['raw', 'app'] as const) {
     const table = `study_${driver}`;
-    const store = await openStore(await deployment.storeUrl(table, {}));
+    const store = await openStore((await deployment.storeUrl(table, {}))!);
     // 256 of 300 records are in the sample: of any 50, some are.
     for (const { key } of await store.records.scan(table, '', 50, null)) {
       await store.records.update(table, key, { field2: 'damaged' });

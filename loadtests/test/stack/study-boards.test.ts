@@ -18,7 +18,7 @@ after(() => place.stop());
 
 /** Inserts a record directly, and reads it through the API, where the drivers of a study run. */
 async function reach(deployment: Deployment) {
-  const store = await deployment.storeUrl('study_raw', {});
+  const store = (await deployment.storeUrl('study_raw', {}))!;
   const api = await deployment.api(store);
   assert.match(api.url, /^https:/);
   const { command, args } = deployment.command(PROGRAM, [store, api.url, api.token!, 'study_s1_raw']);

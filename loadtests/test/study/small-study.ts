@@ -152,7 +152,10 @@ export function smallSeries(onRun: OnRun = () => true): OpenSeriesFunction {
   return async (deployment, series, study, { deploymentPlan, deploymentAttempt, seriesAttempt }) => {
     const stores = new Map<Driver, Store>();
     for (const driver of series.drivers) {
-      stores.set(driver, await openStore(await deployment.storeUrl(`${series.id}-${driver}`, series.easy)));
+      stores.set(
+        driver,
+        await openStore((await deployment.storeUrl(`${series.id}-${driver}`, series.easy))!),
+      );
     }
     return {
       async load(trial, drivers = series.drivers) {

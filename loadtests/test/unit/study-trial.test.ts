@@ -58,6 +58,7 @@ const EVIDENCE: Evidence = {
     foreignCpu: 0.05,
     storedBytes: null,
     roundTripMs: { before: 20.5, after: 21 },
+    unseen: [],
     joules: null,
     cores: new Map(),
   },
@@ -113,6 +114,14 @@ test('a value that is not known here is reported, and the run stays valid', () =
     checks.map(({ rule, ok, note }) => [rule, ok, note]),
     ['throttled', 'oomKills', 'swap', 'foreignCpu', 'network'].map((rule) => [rule, true, 'not known here']),
   );
+});
+
+test('rules that measure this machine only report it when nodes are other machines', () => {
+  const measured = { ...EVIDENCE.measured, unseen: ['pi-2', 'api'], foreignCpu: null };
+  const notes = new Map(judge({ ...EVIDENCE, measured }).map(({ rule, note }) => [rule, note]));
+  const only = 'of this machine only: pi-2, api cannot be measured from here';
+  for (const rule of ['throttled', 'oomKills', 'swap', 'foreignCpu']) assert.equal(notes.get(rule), only);
+  assert.equal(notes.get('errors'), undefined);
 });
 
 test('files of /proc and of control groups are read', () => {

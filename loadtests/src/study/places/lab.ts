@@ -123,6 +123,7 @@ async function startLab(
       return proxies === null ? direct : proxies.through(direct);
     },
     async api(storeUrl): Promise<ApiEndpoint> {
+      if (storeUrl === null) throw new TypeError('the lab has a STORE URL for each database');
       let starting = apis.get(storeUrl);
       if (starting === undefined) {
         starting = startApiProcess({ STORE: storeUrl });

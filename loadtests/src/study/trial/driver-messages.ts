@@ -11,8 +11,8 @@ export type DriverRequest =
       readonly table: string;
       /** Seed of the loaded records. */
       readonly seed: number;
-      /** The store, for the load. */
-      readonly store: string;
+      /** The store, for the load. null: tables are loaded and dropped through the API. */
+      readonly store: string | null;
       /** The API that the operations go through. null: they go to the store. */
       readonly api: { readonly url: string; readonly token: string | null } | null;
     }

@@ -6,7 +6,8 @@ import { initialRecords, operations, type RecordWorkload } from '@tidegauge/work
 import { HttpClient } from '../../drivers/http-client.ts';
 import { RecordDriver } from '../../drivers/record-driver.ts';
 import { appTarget, type RecordTarget, rawTarget } from '../../drivers/record-target.ts';
-import { loadRaw } from '../../loading/load-records.ts';
+import { BATCHES_AT_ONCE } from '../../loading/load.ts';
+import { dropTable, loadRaw, loadThroughApi } from '../../loading/load-records.ts';
 import type { DriverAnswer, DriverRequest, DriverResults, RunResult } from './driver-messages.ts';
 import { Recorder } from './recorder.ts';
 import { writeRunFile } from './run-file.ts';
@@ -57,22 +58,48 @@ class DriverProgram {
         return this.#writes.verify((key) => target.read(key, null));
       }
       case 'drop':
-        await (await this.#connected()).records.dropTable(this.#request.table);
-        return this.#disconnect();
+        return this.#drop();
     }
   }
 
   async #load(): Promise<DriverResults['load']> {
-    const { table, seed, api } = this.#request;
-    const store = await this.#connected();
-    await store.records.dropTable(table);
-    const begun = performance.now();
-    await loadRaw(store, table, this.#workload, seed);
-    const seconds = (performance.now() - begun) / 1000;
+    const { store, api } = this.#request;
+    const seconds = store === null ? await this.#loadThroughApi() : await this.#loadStore();
     this.#writes.restart();
     // Through an API, an open connection to the store would be a second client during the runs.
     if (api !== null) await this.#disconnect();
     return { seconds };
+  }
+
+  async #loadStore(): Promise<number> {
+    const { table, seed } = this.#request;
+    const store = await this.#connected();
+    await store.records.dropTable(table);
+    const begun = performance.now();
+    await loadRaw(store, table, this.#workload, seed);
+    return (performance.now() - begun) / 1000;
+  }
+
+  async #loadThroughApi(): Promise<number> {
+    const { table, seed, api } = this.#request;
+    const { url, token } = api!;
+    // The client of the runs has a connection for each thread only.
+    const client = new HttpClient(BATCHES_AT_ONCE, token);
+    try {
+      await dropTable(url, client, table);
+      const begun = performance.now();
+      await loadThroughApi(url, client, table, this.#workload, seed);
+      return (performance.now() - begun) / 1000;
+    } finally {
+      client.close();
+    }
+  }
+
+  async #drop(): Promise<null> {
+    const { store, api, table } = this.#request;
+    if (store === null) await dropTable(api!.url, this.#client!, table);
+    else await (await this.#connected()).records.dropTable(table);
+    return this.#disconnect();
   }
 
   async #restored(): Promise<null> {
@@ -158,7 +185,9 @@ class DriverProgram {
   }
 
   async #connected(): Promise<Store> {
-    this.#store ??= await openStore(this.#request.store);
+    const { store } = this.#request;
+    if (store === null) throw new TypeError('the driver has no STORE URL');
+    this.#store ??= await openStore(store);
     return this.#store;
   }
 

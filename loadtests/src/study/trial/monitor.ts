@@ -37,6 +37,8 @@ export interface Measured {
   readonly foreignCpu: number | null;
   readonly storedBytes: { readonly before: number; readonly after: number } | null;
   readonly roundTripMs: { readonly before: number | null; readonly after: number | null };
+  /** Nodes of which nothing can be measured, because they are other machines. */
+  readonly unseen: readonly string[];
   /** Joules of meters of all nodes. null: no meter, or not on each node. */
   readonly joules: number | null;
   /** Processors of each node that has an exporter; others have those of this machine. */
@@ -120,6 +122,7 @@ export class Monitor {
       storedBytes:
         this.#stored === null || storedAfter === null ? null : { before: this.#stored, after: storedAfter },
       roundTripMs: { before: this.#roundTrip, after: roundTripAfter },
+      unseen: this.#nodes.filter(isUnseen).map(({ name }) => name),
       joules: joulesOf(pairs),
       cores: new Map(
         pairs.flatMap(([, { node, exporter }]) =>
@@ -184,12 +187,18 @@ export class Monitor {
   }
 }
 
+function isUnseen({ isRemote = false, exporter }: MonitoredNode): boolean {
+  return isRemote && exporter === null;
+}
+
 async function readNode(node: MonitoredNode): Promise<NodeReading> {
   if (node.cgroup !== null) {
     const { throttledSeconds, oomKills: kills, ...counters } = cgroupCounters(node.cgroup);
     const events = { throttledSeconds, oomKills: kills };
     return { node, source: 'cgroup', counters, events, exporter: null };
   }
+  if (isUnseen(node))
+    return { node, source: 'prometheus', counters: NO_COUNTERS, events: null, exporter: null };
   const pids = node.pids();
   if (pids.length > 0 || node.exporter === null) {
     return { node, source: 'proc', counters: processCounters(pids), events: null, exporter: null };

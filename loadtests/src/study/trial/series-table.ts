@@ -28,7 +28,7 @@ export class SeriesTable {
   readonly name: string;
   readonly settings: TrialSettings;
   readonly #options: TableOptions;
-  #store = '';
+  #store: string | null = null;
   #api: ApiEndpoint | null = null;
   #process: DriverProcess | null = null;
   #isReady = false;
@@ -65,6 +65,8 @@ export class SeriesTable {
     // The first build takes minutes, which must not be part of a run.
     if (this.driver === 'k6') await buildK6();
     this.#store = await deployment.storeUrl(this.name, series.easy);
+    if (this.driver === 'raw' && this.#store === null)
+      throw new Error('the driver raw needs a STORE URL, and this place has none: use app or k6');
     if (this.driver !== 'raw') this.#api = await deployment.api(this.#store);
     signal.throwIfAborted();
     if (this.#process?.running) return;

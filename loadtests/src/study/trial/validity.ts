@@ -1,6 +1,8 @@
 import type { Check, NetworkProfile, ValidityLimits } from '../model.ts';
 import type { Measured } from './monitor.ts';
 
+const MISSING = 'not known here';
+
 /** What the rules judge. */
 export interface Evidence {
   readonly limits: ValidityLimits;
@@ -24,14 +26,17 @@ export interface Evidence {
 /** One check for each rule. A run is valid when all are ok. */
 export function judge(evidence: Evidence): readonly Check[] {
   const { limits, planned, started, done, measured, failure } = evidence;
-  const missing = 'not known here';
+  const { unseen } = measured;
+  const missing =
+    unseen.length === 0 ? MISSING : `of this machine only: ${unseen.join(', ')} cannot be measured from here`;
+  const slow = [measured.throttledNote, unseen.length === 0 ? null : missing].filter(Boolean).join('; ');
   return [
     driverCheck(failure),
     atMost('dropped', planned - started, limits.dropped, 'operations'),
     atMost('errors', started - done, limits.errors, 'operations'),
     atMost('damaged', evidence.damaged, limits.damaged, 'values', evidence.damagedNote),
     targetCheck(evidence),
-    atMost('throttled', measured.throttled, limits.throttled, 'share', measured.throttledNote ?? missing),
+    atMost('throttled', measured.throttled, limits.throttled, 'share', slow || missing),
     atMost('clockStep', measured.clockStepMs, limits.clockStepMs, 'ms'),
     atMost('oomKills', measured.oomKills, limits.oomKills, 'processes', missing),
     atMost('swap', measured.swapBytes, limits.swapBytes, 'bytes', missing),
@@ -60,7 +65,7 @@ function atMost(
   note: string | null = null,
 ): Check {
   const ok = measured === null || limit === null || measured <= limit;
-  const isUseful = note !== null && (measured === null || note !== 'not known here');
+  const isUseful = note !== null && (measured === null || note !== MISSING);
   return { rule, measured, limit, unit, ok, ...(isUseful ? { note } : {}) };
 }
 
@@ -94,7 +99,7 @@ function networkCheck({ limits, profile, measured: { roundTripMs } }: Evidence):
   const { before, after } = roundTripMs;
   const times = [before, after].filter((time) => time !== null);
   if (profile === null || profile.delayMs === 0 || times.length === 0) {
-    const note = profile === null ? 'the network has no profile' : 'not known here';
+    const note = profile === null ? 'the network has no profile' : MISSING;
     return { rule: 'network', measured: null, limit: limits.network, unit: 'share', ok: true, note };
   }
   const expected = 2 * profile.delayMs;
