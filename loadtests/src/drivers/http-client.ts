@@ -18,9 +18,11 @@ export class HttpClient {
   readonly #httpsAgent: HttpsAgent;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(connections: number, token: string | null) {
-    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
-    this.#httpsAgent = new HttpsAgent({ keepAlive: true, maxSockets: connections });
+  /** @param authority the only authority that is trusted (PEM). Default: those that Node.js trusts */
+  constructor(connections: number, token: string | null, authority?: string) {
+    const options = { keepAlive: true, maxSockets: connections };
+    this.#agent = new Agent(options);
+    this.#httpsAgent = new HttpsAgent(authority === undefined ? options : { ...options, ca: authority });
     this.#headers = token === null ? {} : { Authorization: `Bearer ${token}` };
   }
 

@@ -66,7 +66,7 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
 export async function placeNamed(name: PlaceName): Promise<Place> {
   if (name === 'lab') return (await import('../places/lab.ts')).labPlace();
   if (name === 'boards') return (await import('../places/boards.ts')).boardsPlace();
-  throw new ConfigError([`--on ${name} is not available`]);
+  return (await import('../places/swarm.ts')).swarmPlace();
 }
 
 function refuseCombinations(plan: Plan, place: Place): void {

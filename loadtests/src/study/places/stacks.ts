@@ -69,7 +69,8 @@ export function versionIn(text: string): string {
   return /\d+(?:\.\d+)+/.exec(text)?.[0] ?? 'unknown';
 }
 
-const PROFILES: readonly [number, string][] = [
+/** Profiles of stacks/profiles, by the memory of their boards in GiB. */
+export const PROFILES: readonly (readonly [gibibytes: number, profile: string])[] = [
   [8, '8gb'],
   [4, '4gb'],
   [2, '2gb'],
