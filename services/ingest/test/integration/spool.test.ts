@@ -75,6 +75,8 @@ test('a correction is stored after the spooled reading that it corrects', async 
   await ingest.until(({ readings }) => readings.spooled === 20_050, 60_000);
   giveBack();
   for (let minute = 10; minute < 60; minute++) await say(`2026-11-21T14:${minute}:00Z`, 2);
+  // The broker acknowledged them. They are in order with a request over HTTP only after ingest has received them.
+  await ingest.until(({ readings }) => readings.received === 20_100, 60_000);
   const posted = await fetch(`${ingest.url}/readings`, {
     method: 'POST',
     body: JSON.stringify({ device: 'site-1', metric: 't', t: '2026-11-21T14:10:00Z', v: 3 }),
