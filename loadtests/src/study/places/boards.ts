@@ -4,11 +4,11 @@ import { type Board, startBoards } from '@tidegauge/lab/docker/boards';
 import { temporaryDirectory } from '@tidegauge/process';
 import { StackDeployment } from '@tidegauge/stacks/stack-deployment';
 import { NODE_FLAGS } from '../../../../scripts/setup.js';
-import { machine } from '../../results/machine.ts';
-import { Closers } from '../../targets/closers.ts';
+import type { Closers } from '../../targets/closers.ts';
 import type { Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
 import { containerPid, inNetworkOf, readInContainer } from './container-network.ts';
 import { type StoreLevels, storeLevels, urlOptions } from './factors.ts';
+import { definePlace, throwRefusal } from './place.ts';
 import { profileFor, STACKS, type StackEntry, versionIn } from './stacks.ts';
 import { diskUsage } from './stored-bytes.ts';
 
@@ -41,38 +41,7 @@ services:
  * nodes, and the API on one more. The client runs on this machine, in the network of the API's board.
  */
 export function boardsPlace(): Place {
-  const running = new Set<Deployment>();
-  return {
-    name: 'boards',
-    refuses(hard, study) {
-      try {
-        return refusalOf(hard, study);
-      } catch (error) {
-        return (error as Error).message;
-      }
-    },
-    async describe() {
-      const { cpu, cores, memoryBytes, arch, system, node } = machine();
-      return { place: 'boards', cpu, cores, memoryBytes, arch, system, node };
-    },
-    async deploy(hard, study, signal) {
-      const refusal = refusalOf(hard, study);
-      if (refusal !== null) throw new Error(refusal);
-      const closers = new Closers();
-      try {
-        const deployment = await startStack(hard, study, closers, signal);
-        running.add(deployment);
-        closers.add(async () => running.delete(deployment));
-        return deployment;
-      } catch (error) {
-        await closers.close();
-        throw error;
-      }
-    },
-    async stop() {
-      await Promise.all([...running].map((deployment) => deployment.stop()));
-    },
-  };
+  return definePlace({ name: 'boards', refusalOf, start: startStack });
 }
 
 function refusalOf(hard: Combination, study: Study): string | null {
@@ -106,6 +75,7 @@ async function startStack(
   closers: Closers,
   signal: AbortSignal,
 ): Promise<Deployment> {
+  throwRefusal(refusalOf(hard, study));
   const levels = storeLevels(hard, study);
   const { store, nodes, memory } = levels;
   const entry = STACKS[store]!;

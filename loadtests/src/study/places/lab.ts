@@ -2,12 +2,12 @@ import { memoryLimitRefusal } from '@tidegauge/lab/node-group';
 import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { NODE_FLAGS } from '../../../../scripts/setup.js';
-import { machine } from '../../results/machine.ts';
-import { Closers } from '../../targets/closers.ts';
+import type { Closers } from '../../targets/closers.ts';
 import { isEmbedded, STORES, startStorePlaces } from '../../targets/store-places.ts';
 import { withPassword } from '../levels.ts';
 import type { ApiEndpoint, Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
 import { checkOptions, type StoreLevels, schemeOf, storeLevels, urlOptions, withOptions } from './factors.ts';
+import { definePlace, throwRefusal } from './place.ts';
 import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
 import { diskUsage } from './stored-bytes.ts';
@@ -16,39 +16,15 @@ const REPLICATED: readonly string[] = ['cassandra'];
 
 /** Stores on this machine: servers of the lab, embedded stores, or a server that a STORE URL names. */
 export function labPlace(): Place {
-  const running = new Set<Deployment>();
-  return {
+  return definePlace({
     name: 'lab',
-    refuses(hard, study) {
-      try {
-        return refusalOf(storeLevels(hard, study));
-      } catch (error) {
-        return (error as Error).message;
-      }
-    },
-    async describe() {
-      const { cpu, cores, memoryBytes, arch, system, node } = machine();
-      return { place: 'lab', cpu, cores, memoryBytes, arch, system, node };
-    },
-    async deploy(hard, study, signal) {
+    refusalOf: (hard, study) => refusalOf(storeLevels(hard, study)),
+    async start(hard, study, closers, signal) {
       const levels = storeLevels(hard, study);
-      const refusal = refusalOf(levels);
-      if (refusal !== null) throw new Error(refusal);
-      const closers = new Closers();
-      try {
-        const deployment = await startLab(levels, hard, study, closers, signal);
-        running.add(deployment);
-        closers.add(async () => running.delete(deployment));
-        return deployment;
-      } catch (error) {
-        await closers.close();
-        throw error;
-      }
+      throwRefusal(refusalOf(levels));
+      return startLab(levels, hard, study, closers, signal);
     },
-    async stop() {
-      await Promise.all([...running].map((deployment) => deployment.stop()));
-    },
-  };
+  });
 }
 
 function refusalOf(levels: StoreLevels): string | null {

@@ -4,11 +4,11 @@ import { temporaryDirectory, waitUntil } from '@tidegauge/process';
 import { NODE_FLAGS } from '../../../../scripts/setup.js';
 import { HttpClient } from '../../drivers/http-client.ts';
 import { dropTable } from '../../loading/load-records.ts';
-import { machine } from '../../results/machine.ts';
-import { Closers } from '../../targets/closers.ts';
+import type { Closers } from '../../targets/closers.ts';
 import { seriesOf } from '../combinations.ts';
 import type { Combination, Deployment, Place, Study } from '../model.ts';
 import { type StoreLevels, storeLevels, urlOptions } from './factors.ts';
+import { definePlace, throwRefusal } from './place.ts';
 import { PROFILES, STACKS, type StackEntry, versionIn } from './stacks.ts';
 import { imageTag, STACK, startStudyStack, TOKEN_SECRET } from './swarm-stack.ts';
 import { readSwarm, type SwarmBoard, type SwarmState } from './swarm-state.ts';
@@ -23,45 +23,24 @@ const TABLES: readonly string[] = ['study_app', 'study_k6'];
  * Each deployment is a stack, which is removed at its end. The drivers run on this machine and use the API only.
  */
 export function swarmPlace(): Place {
-  const running = new Set<Deployment>();
   let first: SwarmState | null = null;
-  return {
+  return definePlace({
     name: 'swarm',
-    refuses(hard, study) {
-      try {
-        const refusal = refusalOf(hard, study);
-        if (refusal !== null) return refusal;
-        first ??= readSwarm();
-        return refusalOfSwarm(storeLevels(hard, study), first);
-      } catch (error) {
-        return (error as Error).message;
-      }
+    refusalOf(hard, study) {
+      const refusal = refusalOf(hard, study);
+      if (refusal !== null) return refusal;
+      first ??= readSwarm();
+      return refusalOfSwarm(storeLevels(hard, study), first);
     },
-    async describe() {
-      const { cpu, cores, memoryBytes, arch, system, node } = machine();
-      const client = { place: 'swarm', cpu, cores, memoryBytes, arch, system, node };
-      return { ...client, boards: describeBoards(readSwarm().boards) };
-    },
-    async deploy(hard, study, signal) {
+    facts: () => ({ boards: describeBoards(readSwarm().boards) }),
+    async start(hard, study, closers, signal) {
+      // The swarm can have changed since `refuses` read it.
       const swarm = readSwarm();
       const levels = storeLevels(hard, study);
-      const refusal = refusalOf(hard, study) ?? refusalOfSwarm(levels, swarm);
-      if (refusal !== null) throw new Error(refusal);
-      const closers = new Closers();
-      try {
-        const deployment = await startDeployment(levels, swarm, closers, signal);
-        running.add(deployment);
-        closers.add(async () => running.delete(deployment));
-        return deployment;
-      } catch (error) {
-        await closers.close();
-        throw error;
-      }
+      throwRefusal(refusalOf(hard, study) ?? refusalOfSwarm(levels, swarm));
+      return startDeployment(levels, swarm, closers, signal);
     },
-    async stop() {
-      await Promise.all([...running].map((deployment) => deployment.stop()));
-    },
-  };
+  });
 }
 
 /** What no swarm can have. */
