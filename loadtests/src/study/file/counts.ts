@@ -1,0 +1,54 @@
+import { combinationCount } from '../combinations.ts';
+import type { Study } from '../model.ts';
+import type { Counts } from './study-file.ts';
+import type { StudyInput } from './study-input.ts';
+import type { StudyLevels } from './study-levels.ts';
+
+/** A plan with more runs is a mistake. */
+const MAX_RUNS = 100_000;
+const REPEAT = { deployments: 3, trials: 10, warmup: 1 };
+/** Sizes of a quick run whose file has none; smaller sizes of the file stay. */
+const QUICK: Counts = { records: 1000, operations: 1000, trials: 5, deployments: 1, warmup: 1 };
+
+/** How often everything is done. In a quick run, this also sets the levels of `records` and `operations`. */
+export function repeatOf(input: StudyInput, levels: StudyLevels): Study['repeat'] {
+  const { file } = input;
+  const full = { ...REPEAT, ...file.repeat };
+  const quick = { ...full };
+  for (const name of ['deployments', 'trials', 'warmup'] as const) {
+    quick[name] = file.quick?.[name] ?? Math.min(full[name], QUICK[name]);
+  }
+  for (const name of ['records', 'operations'] as const) readQuick(input, levels, name);
+  for (const [where, { trials, warmup }] of [['repeat', full] as const, ['quick', quick] as const]) {
+    if (warmup < trials) continue;
+    const problem = `warmup ${warmup} leaves none of ${trials} trials to analyse: raise trials or lower warmup`;
+    input.add([where], problem);
+    break;
+  }
+  const repeat = input.quick ? quick : full;
+  checkSize(input, levels, repeat);
+  return repeat;
+}
+
+/** A quick run changes a count that is the same in all runs. It does not remove levels. */
+function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'operations'): void {
+  const given = input.file.quick?.[name];
+  const known = levels.of(name);
+  if (known.length > 1) {
+    if (given === undefined) return;
+    input.add(['quick', name], `${name} has several levels in easy, which a quick run keeps: remove it here`);
+  } else if (input.quick) {
+    levels.set(name, given ?? Math.min(Number(known[0]), QUICK[name]));
+  }
+}
+
+function checkSize(
+  input: StudyInput,
+  { hard, easy }: StudyLevels,
+  { deployments, trials }: Study['repeat'],
+): void {
+  const runs = combinationCount(hard) * combinationCount(easy) * deployments * trials;
+  if (runs <= MAX_RUNS) return;
+  const problem = `the plan has ${runs.toLocaleString('en')} runs, and at most ${MAX_RUNS.toLocaleString('en')} are possible`;
+  input.add(['repeat'], `${problem}: remove levels or trials`);
+}
