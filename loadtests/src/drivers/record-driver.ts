@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   isIntact,
   operations,
@@ -7,6 +6,7 @@ import {
   type Values,
 } from '@tidegauge/workload';
 import type { Outcome } from '../operations/outcome.ts';
+import { type ClosedModelOptions, type ObservedRun, runClosedModel } from './closed-model.ts';
 import type { RecordTarget } from './record-target.ts';
 
 /** Types as k6's meters and YCSB's measurements use them: a read-modify-write also counts as a read and an update. */
@@ -56,28 +56,10 @@ export interface OperationObserver {
   writing?(type: 'insert' | 'update', key: string, values: Values): ((outcome: Outcome) => void) | null;
 }
 
-export interface ObservedRun {
-  readonly seconds: number;
-  /** Operations that succeeded; a read-modify-write counts once. */
-  readonly done: number;
-  /** Operations that were started. */
-  readonly started: number;
-}
-
-/**
- * A timer of Node can fire this much late. When a thread was idle at the intended start and begins at most this much
- * later, the delay is that of the timer, and the operation is measured from its actual start. Milliseconds.
- */
-const TIMER_MS = 2;
-
 /**
  * Runs a workload's operations against a target in YCSB's closed model. There are `threads` streams, the same that k6
  * makes from the seed. A stream starts an operation when its previous one has ended. Each block continues where the
  * previous one stopped, so two drivers with the same seed do the same operations in each block.
- *
- * With a rate, each operation has an intended start. An operation that starts late because the previous one of its
- * thread took long is measured from the intended start, so a stall of the store counts for all operations that it
- * delays (no coordinated omission).
  */
 export class RecordDriver {
   readonly #target: RecordTarget;
@@ -112,28 +94,15 @@ export class RecordDriver {
   async observe(
     count: number,
     observer: OperationObserver,
-    { deadline = Number.POSITIVE_INFINITY, signal }: { deadline?: number; signal?: AbortSignal } = {},
+    limits: Pick<ClosedModelOptions, 'deadline' | 'signal'> = {},
   ): Promise<ObservedRun> {
-    const threads = this.#streams.length;
-    const interval = this.#rate === null ? 0 : (threads * 1000) / this.#rate;
-    let done = 0;
-    let started = 0;
-    const begun = performance.now();
-    await Promise.all(
-      this.#streams.map(async (stream, thread) => {
-        const share = Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
-        // As in YCSB, the first operations of the threads are spread over one interval.
-        const first = begun + (thread / threads) * interval;
-        for (let number = 0; number < share; number += 1) {
-          let due: number | null = null;
-          if (this.#rate !== null) due = await dueAt(first + number * interval);
-          if (signal?.aborted || performance.now() > deadline) return;
-          started += 1;
-          if (await this.#perform(stream.next(), observer, thread, due)) done += 1;
-        }
-      }),
-    );
-    return { seconds: (performance.now() - begun) / 1000, done, started };
+    const streams = this.#streams;
+    return runClosedModel((thread, due) => this.#perform(streams[thread]!.next(), observer, thread, due), {
+      count,
+      threads: streams.length,
+      rate: this.#rate,
+      ...limits,
+    });
   }
 
   /** Resolves to true if the operation succeeded. `due`: the intended start, if it is in the past. */
@@ -190,14 +159,6 @@ export class RecordDriver {
     if (isChecked) observer.verified?.(intact);
     return judged;
   }
-}
-
-/** Waits for the intended start. Resolves to it if it is in the past, and to null if the operation is on time. */
-async function dueAt(due: number): Promise<number | null> {
-  const wait = due - performance.now();
-  if (wait <= 0) return due;
-  await sleep(Math.ceil(wait));
-  return performance.now() - due > TIMER_MS ? due : null;
 }
 
 class Meter implements OperationObserver {

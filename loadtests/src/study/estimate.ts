@@ -1,5 +1,4 @@
-import type { RecordWorkload } from '@tidegauge/workload';
-import { allLevels, schemeOf, workloadOf } from './levels.ts';
+import { allLevels, type StudyWorkload, schemeOf, workloadOf } from './levels.ts';
 import type {
   Combination,
   DeploymentPlan,
@@ -138,8 +137,8 @@ function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, kn
     const loaded = known.loadRateOf(factors) ?? rates.loadedPerSecond;
     seconds += (loads * Number(levels.records)) / loaded;
   }
-  const rows = 1 + (ROWS_PER_READ_MODIFY_WRITE - 1) * mix.readModifyWrite;
-  const inserted = mix.insert * operations * (state === 'reuse' ? trials : 1);
+  const rows = 1 + (ROWS_PER_READ_MODIFY_WRITE - 1) * (mix.readModifyWrite ?? 0);
+  const inserted = (mix.insert ?? 0) * operations * (state === 'reuse' ? trials : 1);
   const record = Number(levels.fields) * Number(levels.length);
   const copies = Number(levels.rf) * (state === 'restore' ? 2 : 1);
   return {
@@ -152,12 +151,13 @@ function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, kn
 
 function typicalRate(
   { threads, target }: Combination,
-  { mix }: RecordWorkload,
+  { mix }: StudyWorkload,
   driver: Driver,
   { reads, writes }: Rates,
 ): number {
-  const readShare = mix.read + mix.scan + mix.readModifyWrite;
-  const writeShare = mix.update + mix.insert + mix.readModifyWrite;
+  const { read = 0, scan = 0, update = 0, insert = 0, readModifyWrite = 0 } = mix;
+  const readShare = read + scan + readModifyWrite;
+  const writeShare = update + insert + readModifyWrite;
   const seconds = readShare / reads + writeShare / writes + DRIVER_SECONDS[driver];
   const possible = Math.min(Number(threads), USEFUL_THREADS) / seconds;
   return Number(target) > 0 ? Math.min(possible, Number(target)) : possible;

@@ -4,6 +4,7 @@ import { parseUrl } from '@tidegauge/storage';
 import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
 import { isStoreUrl, isWorkloadLetter, UNSET } from './file/factors.ts';
 import type { Combination, Driver, Level, Study } from './model.ts';
+import type { OperationType } from './operation-names.ts';
 
 /** The levels of all factors: those that are fixed, and those of a combination. */
 export function allLevels(
@@ -41,6 +42,15 @@ export function withPassword(url: string, env: Readonly<Record<string, string | 
   });
 }
 
+/** What the trials of a series do. Plain data: it goes to the driver program. */
+export interface StudyWorkload {
+  /** The set of operations that does it. */
+  readonly set: 'records';
+  /** Shares of the operations; they add up to 1. */
+  readonly mix: Readonly<Partial<Record<OperationType, number>>>;
+  readonly records: RecordWorkload;
+}
+
 /**
  * The workload of a combination of levels.
  *
@@ -53,6 +63,20 @@ export function workloadOf(
   study: Pick<Study, 'files'>,
   levels: Combination,
   overrides: Readonly<Record<string, string>> = {},
+): StudyWorkload {
+  const records = recordWorkloadOf(study, levels, overrides);
+  return { set: 'records', mix: records.mix, records };
+}
+
+/** Whether runs of a workload change the number of records. */
+export function growsTable({ mix }: Pick<StudyWorkload, 'mix'>): boolean {
+  return (mix.insert ?? 0) > 0;
+}
+
+function recordWorkloadOf(
+  study: Pick<Study, 'files'>,
+  levels: Combination,
+  overrides: Readonly<Record<string, string>>,
 ): RecordWorkload {
   const name = String(levels.workload);
   const text = isWorkloadLetter(name) ? ownWorkload(name) : study.files?.[name];
@@ -68,11 +92,6 @@ export function workloadOf(
       ...overrides,
     },
   });
-}
-
-/** Whether runs of a workload change the number of records. */
-export function growsTable({ mix }: Pick<RecordWorkload, 'mix'>): boolean {
-  return mix.insert > 0;
 }
 
 function ownWorkload(letter: string): string {

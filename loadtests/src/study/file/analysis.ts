@@ -1,22 +1,16 @@
 import { didYouMean } from '@tidegauge/text';
-import type { RecordOperationType, RecordWorkload } from '@tidegauge/workload';
+import type { StudyWorkload } from '../levels.ts';
 import type { AnalysisPlan, Study } from '../model.ts';
+import { OPERATION_NAMES, OPERATION_TYPES } from '../operation-names.ts';
 import type { AnalysisFile } from './study-file.ts';
 import type { Mistake } from './yaml-file.ts';
 
 /** Metrics that are not latencies. */
 const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy'];
 const STATISTIC = /^(mean|median|sd|min|max|p\d{2,4})$/;
-const OPERATION_NAMES: Readonly<Record<RecordOperationType, string>> = {
-  read: 'read',
-  update: 'update',
-  insert: 'insert',
-  scan: 'scan',
-  readModifyWrite: 'read-modify-write',
-};
 
 interface Content extends Pick<Study, 'hard' | 'easy' | 'fixed'> {
-  readonly workloads: readonly RecordWorkload[];
+  readonly workloads: readonly StudyWorkload[];
 }
 
 /**
@@ -54,10 +48,8 @@ export function analysisOf(
 }
 
 /** Operations that the workloads do, as metrics name them. */
-function operationsOf(workloads: readonly RecordWorkload[]): readonly string[] {
-  const done = (Object.keys(OPERATION_NAMES) as RecordOperationType[]).filter((type) =>
-    workloads.some(({ mix }) => mix[type] > 0),
-  );
+function operationsOf(workloads: readonly StudyWorkload[]): readonly string[] {
+  const done = OPERATION_TYPES.filter((type) => workloads.some(({ mix }) => (mix[type] ?? 0) > 0));
   return done.map((type) => OPERATION_NAMES[type]);
 }
 

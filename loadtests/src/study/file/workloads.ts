@@ -1,8 +1,8 @@
 import { didYouMean } from '@tidegauge/text';
-import { parseProperties, type RecordWorkload } from '@tidegauge/workload';
+import { parseProperties } from '@tidegauge/workload';
 import { refuseUnknown } from '../../profiles/records-profile.ts';
 import { combinations, seriesOf } from '../combinations.ts';
-import { allLevels, growsTable, workloadOf } from '../levels.ts';
+import { allLevels, growsTable, type StudyWorkload, workloadOf } from '../levels.ts';
 import type { Study, TableState } from '../model.ts';
 import { isWorkloadLetter } from './factors.ts';
 import { isObject, type StudyInput } from './study-input.ts';
@@ -46,8 +46,8 @@ export function workloadsOf(
   input: StudyInput,
   levels: StudyLevels,
   study: Pick<Study, 'hard' | 'easy' | 'fixed' | 'exclude'>,
-): ReadonlyMap<string, RecordWorkload> | null {
-  const found = new Map<string, RecordWorkload>();
+): ReadonlyMap<string, StudyWorkload> | null {
+  const found = new Map<string, StudyWorkload>();
   const checked = new Set<string>();
   for (const hard of combinations(study.hard)) {
     for (const { easy } of seriesOf(study, hard)) {
@@ -58,7 +58,7 @@ export function workloadsOf(
       checked.add(key);
       const made = input.parsed(levels.placeOf('workload', workload!), () => {
         const result = workloadOf(input, all);
-        for (const property of result.ignored) refuseUnknown(String(workload), property);
+        for (const property of result.records.ignored) refuseUnknown(String(workload), property);
         return result;
       });
       if (made !== null && !found.has(String(workload))) found.set(String(workload), made);
@@ -74,7 +74,7 @@ export function workloadsOf(
 export function stateOf(
   input: StudyInput,
   levels: StudyLevels,
-  workloads: ReadonlyMap<string, RecordWorkload>,
+  workloads: ReadonlyMap<string, StudyWorkload>,
 ): Readonly<Record<string, TableState>> {
   const given = input.file.state;
   const known = levels.of('workload').map(String);

@@ -1,122 +1,57 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { openStore, type Store } from '@tidegauge/storage';
 import { maskUrls } from '@tidegauge/text';
-import { initialRecords, operations, type RecordWorkload } from '@tidegauge/workload';
-import { HttpClient } from '../../drivers/http-client.ts';
-import { RecordDriver } from '../../drivers/record-driver.ts';
-import { appTarget, type RecordTarget, rawTarget } from '../../drivers/record-target.ts';
-import { BATCHES_AT_ONCE } from '../../loading/load.ts';
-import { dropTable, loadRaw, loadThroughApi } from '../../loading/load-records.ts';
+import { Connections, type OpenRequest } from './connections.ts';
 import type { DriverAnswer, DriverRequest, DriverResults, RunResult } from './driver-messages.ts';
+import type { OperationSet } from './operation-set.ts';
+import { RecordSet } from './record-set.ts';
 import { Recorder } from './recorder.ts';
 import { writeRunFile } from './run-file.ts';
-import { SampledWrites } from './sampled-writes.ts';
-
-/** Records that are read after a restore. */
-const RESTORE_SAMPLE = 20;
 
 /**
  * The driver program of a series: one table of one driver. It is a separate process, so that the processor time of the
  * client is measured apart. It ends when its standard input ends.
  */
 class DriverProgram {
-  readonly #request: Extract<DriverRequest, { readonly command: 'open' }>;
-  readonly #workload: RecordWorkload;
-  readonly #client: HttpClient | null;
-  readonly #writes: SampledWrites;
-  #store: Store | null = null;
+  readonly #connections: Connections;
+  readonly #set: OperationSet;
   #recorder: Recorder | null = null;
 
-  constructor(request: DriverProgram['openRequest']) {
-    this.#request = request;
-    this.#workload = request.settings.workload;
-    const { api, settings, seed } = request;
-    this.#client = api === null ? null : new HttpClient(settings.threads, api.token);
-    this.#writes = new SampledWrites(this.#workload, seed);
-  }
-
-  get openRequest(): Extract<DriverRequest, { readonly command: 'open' }> {
-    return this.#request;
+  constructor(request: OpenRequest) {
+    this.#connections = new Connections(request);
+    this.#set = new RecordSet(request, this.#connections);
   }
 
   async handle(request: Exclude<DriverRequest, { readonly command: 'open' }>): Promise<unknown> {
     switch (request.command) {
-      case 'load':
-        return this.#load();
+      case 'load': {
+        const seconds = await this.#set.load();
+        await this.#leaveStore();
+        return { seconds } satisfies DriverResults['load'];
+      }
       case 'restored':
-        return this.#restored();
+        await this.#set.checkRestored();
+        return this.#leaveStore();
       case 'disconnect':
-        return this.#disconnect();
+        await this.#connections.closeStore();
+        return null;
       case 'run':
         return this.#run(request);
       case 'write':
         return this.#write(request.path);
-      case 'verify': {
-        if (request.replay !== undefined) this.#replay(request.replay);
-        const target = await this.#target();
-        return this.#writes.verify((key) => target.read(key, null));
-      }
+      case 'verify':
+        if (request.replay !== undefined) this.#set.replay(request.replay);
+        return this.#set.verify();
       case 'drop':
-        return this.#drop();
+        await this.#set.drop();
+        await this.#connections.closeStore();
+        return null;
     }
   }
 
-  async #load(): Promise<DriverResults['load']> {
-    const { store, api } = this.#request;
-    const seconds = store === null ? await this.#loadThroughApi() : await this.#loadStore();
-    this.#writes.restart();
-    // Through an API, an open connection to the store would be a second client during the runs.
-    if (api !== null) await this.#disconnect();
-    return { seconds };
-  }
-
-  async #loadStore(): Promise<number> {
-    const { table, seed } = this.#request;
-    const store = await this.#connected();
-    await store.records.dropTable(table);
-    const begun = performance.now();
-    await loadRaw(store, table, this.#workload, seed);
-    return (performance.now() - begun) / 1000;
-  }
-
-  async #loadThroughApi(): Promise<number> {
-    const { table, seed, api } = this.#request;
-    const { url, token } = api!;
-    // The client of the runs has a connection for each thread only.
-    const client = new HttpClient(BATCHES_AT_ONCE, token);
-    try {
-      await dropTable(url, client, table);
-      const begun = performance.now();
-      await loadThroughApi(url, client, table, this.#workload, seed);
-      return (performance.now() - begun) / 1000;
-    } finally {
-      client.close();
-    }
-  }
-
-  async #drop(): Promise<null> {
-    const { store, api, table } = this.#request;
-    if (store === null) await dropTable(api!.url, this.#client!, table);
-    else await (await this.#connected()).records.dropTable(table);
-    return this.#disconnect();
-  }
-
-  async #restored(): Promise<null> {
-    const { table, seed } = this.#request;
-    const { insertStart, insertCount } = this.#workload;
-    const recordOf = initialRecords(this.#workload, seed);
-    const { records } = await this.#connected();
-    for (let index = 0; index < RESTORE_SAMPLE; index += 1) {
-      const number = insertStart + Math.round((index * (insertCount - 1)) / (RESTORE_SAMPLE - 1));
-      const { key, values } = recordOf(number);
-      const found = await records.read(table, key, null);
-      const isRight =
-        found !== null && Object.entries(values).every(([field, value]) => found[field] === value);
-      if (!isRight) throw new Error(`the restored table ${table} does not have the record ${key} as loaded`);
-    }
-    this.#writes.restart();
-    if (this.#request.api !== null) await this.#disconnect();
+  /** Through an API, an open connection to the store would be a second client during the runs. */
+  async #leaveStore(): Promise<null> {
+    if (this.#connections.api !== null) await this.#connections.closeStore();
     return null;
   }
 
@@ -125,21 +60,16 @@ class DriverProgram {
     deadlineMs,
     spill,
   }: Extract<DriverRequest, { readonly command: 'run' }>): Promise<RunResult> {
-    const { threads, operations: count, rate } = this.#request.settings;
-    const driver = new RecordDriver(await this.#target(), this.#workload, { seed, threads, rate });
+    // Opening the store is no part of the run.
+    if (this.#connections.api === null) await this.#connections.store();
     this.#recorder?.close();
     globalThis.gc?.();
     const recorder = new Recorder(spill);
     this.#recorder = recorder;
-    const observer = {
-      ended: recorder.ended.bind(recorder),
-      verified: recorder.verified.bind(recorder),
-      writing: this.#writes.writing.bind(this.#writes),
-    };
     const started = new Date().toISOString();
     const before = process.cpuUsage();
     const deadline = performance.now() + deadlineMs;
-    const observed = await driver.observe(count, observer, { deadline });
+    const observed = await this.#set.run({ seed, deadline }, recorder);
     const { user, system } = process.cpuUsage(before);
     return {
       started,
@@ -151,22 +81,6 @@ class DriverProgram {
     };
   }
 
-  /** Makes all writes of a run possible, in any order. */
-  #replay(seed: number): void {
-    const { threads, operations: count } = this.#request.settings;
-    for (let thread = 0; thread < threads; thread += 1) {
-      const stream = operations(this.#workload, { seed, thread, threads });
-      const share = Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
-      for (let number = 0; number < share; number += 1) {
-        const operation = stream.next();
-        const { type, key } = operation;
-        if (type === 'insert') this.#writes.writing('insert', key, operation.values)?.('OK');
-        else if (type === 'update' || type === 'readModifyWrite')
-          this.#writes.writing('update', key, operation.values);
-      }
-    }
-  }
-
   async #write(path: string): Promise<DriverResults['write']> {
     const recorder = this.#recorder;
     if (recorder === null) throw new Error('there is no run whose operations could be written');
@@ -176,25 +90,6 @@ class DriverProgram {
       recorder.close();
       this.#recorder = null;
     }
-  }
-
-  async #target(): Promise<RecordTarget> {
-    const { api, table } = this.#request;
-    if (api !== null) return appTarget(api.url, this.#client!, table);
-    return rawTarget(await this.#connected(), table);
-  }
-
-  async #connected(): Promise<Store> {
-    const { store } = this.#request;
-    if (store === null) throw new TypeError('the driver has no STORE URL');
-    this.#store ??= await openStore(store);
-    return this.#store;
-  }
-
-  async #disconnect(): Promise<null> {
-    await this.#store?.close();
-    this.#store = null;
-    return null;
   }
 }
 

@@ -39,7 +39,7 @@ export async function runK6Trial(
     parts: [
       {
         profile: 'records',
-        workload: { ...workload, table: table.name },
+        workload: { ...workload.records, table: table.name },
         model: { kind: 'closed', threads, operations, durationMs: deadlineMs, rate },
       },
     ],

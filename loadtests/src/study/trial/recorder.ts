@@ -1,16 +1,13 @@
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import type { MeasuredOperation, OperationObserver } from '../../drivers/record-driver.ts';
 import { OUTCOMES, type Outcome } from '../../operations/outcome.ts';
+import { OPERATION_NAMES, OPERATION_TYPES, type OperationType } from '../operation-names.ts';
+import type { TrialObserver } from './operation-set.ts';
 
-/** Names of operations in the archive, by their number in a row. They are YCSB's. */
-const OPERATIONS = ['READ', 'UPDATE', 'INSERT', 'SCAN', 'READ-MODIFY-WRITE'] as const;
-const CODES: Readonly<Record<MeasuredOperation, number>> = {
-  read: 0,
-  update: 1,
-  insert: 2,
-  scan: 3,
-  readModifyWrite: 4,
-};
+/** Names of operations in the archive, by their number in a row, which has 7 bits for it. */
+const OPERATIONS = OPERATION_TYPES.map((type) => OPERATION_NAMES[type].toUpperCase());
+const CODES = Object.fromEntries(OPERATION_TYPES.map((type, index) => [type, index])) as Readonly<
+  Record<OperationType, number>
+>;
 const STATUS = Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, index])) as Readonly<
   Record<Outcome, number>
 >;
@@ -39,7 +36,7 @@ export interface RecorderTotals {
  * Keeps every operation of a run in typed arrays: 16 bytes each, at most 64 MiB. Later blocks are in a file. The text
  * is made after the run, outside the measured time.
  */
-export class Recorder implements OperationObserver {
+export class Recorder implements TrialObserver {
   readonly #spillPath: string;
   readonly #memoryBlocks: number;
   /** The zero of `start_us`, a time of `performance.now()`. */
@@ -63,7 +60,7 @@ export class Recorder implements OperationObserver {
   }
 
   ended(
-    type: MeasuredOperation,
+    type: OperationType,
     outcome: Outcome,
     begun: number,
     end: number,
@@ -144,7 +141,7 @@ function* textOf(block: Uint32Array, words: number): Generator<string> {
   for (let at = 0; at < words; at += WORDS) {
     const flags = block[at + 3]!;
     const start = block[at]! + (flags >>> 16) * 2 ** 32;
-    const operation = OPERATIONS[(flags >> 1) & 7];
+    const operation = OPERATIONS[(flags >> 1) & 127];
     const status = OUTCOMES[(flags >> 8) & 255];
     text += `${start},${operation},${block[at + 1]},${status},${block[at + 2]},${flags & 1}\n`;
     if ((at / WORDS) % LINES === LINES - 1) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { buildK6 } from '@tidegauge/lab/k6';
 import type { ApiEndpoint, Deployment, Driver, LoadDocument, SeriesPlan, Study } from '../model.ts';
 import { DriverProcess } from './driver-process.ts';
-import type { TrialSettings } from './trial-workload.ts';
+import { loadOf, type TrialSettings } from './trial-workload.ts';
 
 /** A load that is slower, in records per second, counts as failed. */
 const SLOWEST_LOAD = 20;
@@ -87,8 +87,8 @@ export class SeriesTable {
     await this.open();
     const snapshots = series.state === 'restore' ? deployment.snapshots : null;
     const key = this.#snapshotKey();
-    const { insertCount } = this.settings.workload;
-    const timeout = BASE_MS + (insertCount / SLOWEST_LOAD) * 1000;
+    const { records } = loadOf(this.settings.workload);
+    const timeout = BASE_MS + (records / SLOWEST_LOAD) * 1000;
     const document = (how: LoadDocument['how'], seconds: number): LoadDocument => {
       this.#isReady = true;
       return {
@@ -97,7 +97,7 @@ export class SeriesTable {
         seriesAttempt,
         trial,
         driver: this.driver,
-        records: insertCount,
+        records,
         seconds,
         how,
       };
@@ -136,16 +136,12 @@ export class SeriesTable {
   /** Everything that the loaded data depend on. */
   #snapshotKey(): string {
     const { deployment, study } = this.#options;
-    const { workload } = this.settings;
-    const { recordCount, insertStart, insertCount, insertOrder, zeroPadding } = workload;
-    const { fieldCount, fieldLength, dataIntegrity } = workload;
     const load = {
       versions: deployment.versions,
       store: this.#store,
       table: this.name,
       seed: study.seed,
-      ...{ recordCount, insertStart, insertCount, insertOrder, zeroPadding },
-      ...{ fieldCount, fieldLength, dataIntegrity },
+      ...loadOf(this.settings.workload).facts,
     };
     return createHash('sha256').update(JSON.stringify(load)).digest('hex');
   }

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { RecordWorkload } from '@tidegauge/workload';
-import { allLevels, workloadOf } from '../levels.ts';
+import { allLevels, type StudyWorkload, workloadOf } from '../levels.ts';
 import type { Combination, Level, SeriesPlan, Study } from '../model.ts';
 
 /** What the levels of a series mean for its drivers. Plain data: it goes to the driver program. */
 export interface TrialSettings {
-  readonly workload: RecordWorkload;
+  readonly workload: StudyWorkload;
   readonly threads: number;
   readonly operations: number;
   /** Operations per second over all threads. null: as fast as the store answers. */
@@ -24,6 +23,19 @@ export function trialSettings(hard: Combination, series: SeriesPlan, study: Stud
     threads: numberOf(levels, 'threads', 1),
     operations: numberOf(levels, 'operations'),
     rate: target > 0 ? target : null,
+  };
+}
+
+/** What is loaded for a workload: the number of records, and all on which the loaded data depend, except their seed. */
+export function loadOf({ records }: StudyWorkload): { readonly records: number; readonly facts: object } {
+  const { recordCount, insertStart, insertCount, insertOrder, zeroPadding } = records;
+  const { fieldCount, fieldLength, dataIntegrity } = records;
+  return {
+    records: insertCount,
+    facts: {
+      ...{ recordCount, insertStart, insertCount, insertOrder, zeroPadding },
+      ...{ fieldCount, fieldLength, dataIntegrity },
+    },
   };
 }
 

@@ -1,0 +1,18 @@
+import type { MeasuredOperation } from '../drivers/record-driver.ts';
+
+/** Types of operations of all workloads. */
+export type OperationType = MeasuredOperation;
+
+/**
+ * Names of operations in metrics. The archive has them in capital letters, as YCSB prints them. The order is that of
+ * reports.
+ */
+export const OPERATION_NAMES: Readonly<Record<OperationType, string>> = {
+  read: 'read',
+  update: 'update',
+  insert: 'insert',
+  scan: 'scan',
+  readModifyWrite: 'read-modify-write',
+};
+
+export const OPERATION_TYPES = Object.keys(OPERATION_NAMES) as readonly OperationType[];

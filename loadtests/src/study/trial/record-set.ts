@@ -1,0 +1,118 @@
+import { initialRecords, operations, type RecordWorkload } from '@tidegauge/workload';
+import type { ObservedRun } from '../../drivers/closed-model.ts';
+import { HttpClient } from '../../drivers/http-client.ts';
+import { RecordDriver } from '../../drivers/record-driver.ts';
+import { appTarget, type RecordTarget, rawTarget } from '../../drivers/record-target.ts';
+import { BATCHES_AT_ONCE } from '../../loading/load.ts';
+import { dropTable, loadRaw, loadThroughApi } from '../../loading/load-records.ts';
+import type { Connections, OpenRequest } from './connections.ts';
+import type { OperationSet, TrialObserver, TrialRun } from './operation-set.ts';
+import { SampledWrites, type Verification } from './sampled-writes.ts';
+
+/** Records that are read after a restore. */
+const RESTORE_SAMPLE = 20;
+
+/** The operations of YCSB on a table of records. */
+export class RecordSet implements OperationSet {
+  readonly #request: OpenRequest;
+  readonly #workload: RecordWorkload;
+  readonly #connections: Connections;
+  readonly #writes: SampledWrites;
+
+  constructor(request: OpenRequest, connections: Connections) {
+    this.#request = request;
+    this.#workload = request.settings.workload.records;
+    this.#connections = connections;
+    this.#writes = new SampledWrites(this.#workload, request.seed);
+  }
+
+  async load(): Promise<number> {
+    const seconds = this.#connections.hasStore ? await this.#loadStore() : await this.#loadThroughApi();
+    this.#writes.restart();
+    return seconds;
+  }
+
+  async checkRestored(): Promise<void> {
+    const { table, seed } = this.#request;
+    const { insertStart, insertCount } = this.#workload;
+    const recordOf = initialRecords(this.#workload, seed);
+    const { records } = await this.#connections.store();
+    for (let index = 0; index < RESTORE_SAMPLE; index += 1) {
+      const number = insertStart + Math.round((index * (insertCount - 1)) / (RESTORE_SAMPLE - 1));
+      const { key, values } = recordOf(number);
+      const found = await records.read(table, key, null);
+      const isRight =
+        found !== null && Object.entries(values).every(([field, value]) => found[field] === value);
+      if (!isRight) throw new Error(`the restored table ${table} does not have the record ${key} as loaded`);
+    }
+    this.#writes.restart();
+  }
+
+  async run({ seed, deadline }: TrialRun, observer: TrialObserver): Promise<ObservedRun> {
+    const { threads, operations: count, rate } = this.#request.settings;
+    const driver = new RecordDriver(await this.#target(), this.#workload, { seed, threads, rate });
+    const watching = {
+      ended: observer.ended.bind(observer),
+      verified: observer.verified.bind(observer),
+      writing: this.#writes.writing.bind(this.#writes),
+    };
+    return driver.observe(count, watching, { deadline });
+  }
+
+  replay(seed: number): void {
+    const { threads, operations: count } = this.#request.settings;
+    for (let thread = 0; thread < threads; thread += 1) {
+      const stream = operations(this.#workload, { seed, thread, threads });
+      const share = Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
+      for (let number = 0; number < share; number += 1) {
+        const operation = stream.next();
+        const { type, key } = operation;
+        if (type === 'insert') this.#writes.writing('insert', key, operation.values)?.('OK');
+        else if (type === 'update' || type === 'readModifyWrite')
+          this.#writes.writing('update', key, operation.values);
+      }
+    }
+  }
+
+  async verify(): Promise<Verification> {
+    const target = await this.#target();
+    return this.#writes.verify((key) => target.read(key, null));
+  }
+
+  async drop(): Promise<void> {
+    const { table } = this.#request;
+    if (this.#connections.hasStore) await (await this.#connections.store()).records.dropTable(table);
+    else await dropTable(this.#connections.api!.url, this.#connections.api!.client, table);
+  }
+
+  async #loadStore(): Promise<number> {
+    const { table, seed } = this.#request;
+    const store = await this.#connections.store();
+    await store.records.dropTable(table);
+    const begun = performance.now();
+    await loadRaw(store, table, this.#workload, seed);
+    return (performance.now() - begun) / 1000;
+  }
+
+  async #loadThroughApi(): Promise<number> {
+    const { table, seed } = this.#request;
+    const { url, token } = this.#connections.api!;
+    // The client of the runs has a connection for each thread only.
+    const client = new HttpClient(BATCHES_AT_ONCE, token);
+    try {
+      await dropTable(url, client, table);
+      const begun = performance.now();
+      await loadThroughApi(url, client, table, this.#workload, seed);
+      return (performance.now() - begun) / 1000;
+    } finally {
+      client.close();
+    }
+  }
+
+  async #target(): Promise<RecordTarget> {
+    const { table } = this.#request;
+    const { api } = this.#connections;
+    if (api !== null) return appTarget(api.url, api.client, table);
+    return rawTarget(await this.#connections.store(), table);
+  }
+}
