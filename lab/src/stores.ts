@@ -1,4 +1,5 @@
 import type { DatabaseCopies } from './database-copies.ts';
+import type { HbaseProcess } from './hbase-process.ts';
 import { makeNodeGroup, type NodeGroup } from './node-group.ts';
 
 /** A database server, in which each test, benchmark or command has its own database. */
@@ -26,6 +27,16 @@ export interface StoreNode {
   pids(): readonly number[];
   /** Directory of its control group. null: its memory is not limited. */
   readonly cgroup: string | null;
+  /** null: the server is not made for the failure of this node. */
+  readonly fault: NodeFault | null;
+}
+
+/** The failure of a node. */
+export interface NodeFault {
+  /** Kills it without a shutdown, as a power failure would. */
+  kill(): Promise<void>;
+  /** Starts it again with its data. Resolves when it serves. */
+  restart(): Promise<void>;
 }
 
 export interface StoreServerOptions {
@@ -69,7 +80,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
             return server.url(place);
           },
           endpoints: [`127.0.0.1:${server.port}`],
-          nodes: [{ name: 'postgres', pids: () => [server.pid], cgroup: group?.directory ?? null }],
+          nodes: [nodeOf('postgres', server, group)],
           directories: [server.directory],
           versions: async () => ({ postgres: firstWord(await server.query('show server_version')) }),
           flush: async () => void (await server.query('checkpoint', 'postgres', 300_000)),
@@ -93,7 +104,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
             return server.url(place);
           },
           endpoints: [`127.0.0.1:${server.port}`],
-          nodes: [{ name: 'mariadb', pids: () => [server.pid], cgroup: group?.directory ?? null }],
+          nodes: [nodeOf('mariadb', server, group)],
           directories: [server.directory],
           versions: async () => ({ mariadb: firstWord(await server.query('select version()')) }),
           flush: null,
@@ -116,11 +127,9 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
           // The first store that opens the URL creates the keyspace.
           create: async (place) => `${server.url(place)}${copies}`,
           endpoints: server.nodes.map(({ host }) => `${host}:${server.port}`),
-          nodes: server.nodes.map((node, index) => ({
-            name: `cassandra-${index + 1}`,
-            pids: () => [node.pid],
-            cgroup: groups[index]?.directory ?? null,
-          })),
+          nodes: server.nodes.map((node, index) =>
+            nodeOf(`cassandra-${index + 1}`, node, groups[index] ?? null),
+          ),
           directories: [server.directory],
           versions: async () => ({ cassandra: CASSANDRA_VERSION }),
           flush: null,
@@ -150,7 +159,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
             ...common,
             // The first store that opens the URL creates the namespace.
             create: async (place) => server.url(place),
-            nodes: [{ name: 'hbase', pids: () => [server.pid], cgroup: group?.directory ?? null }],
+            nodes: [nodeOf('hbase', server, group)],
             directories: [server.directory],
             stop: () => server.stop(),
           };
@@ -158,15 +167,16 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
         const { startHbaseCluster } = await import('./hbase-cluster.ts');
         const server = await startHbaseCluster({ regionServers: nodes, heapMegabytes, groups });
         const { zookeeper, nameNode, dataNode, masters, regionServers } = server;
+        // They have no second copy, so HBase does not work without one of them.
         const others = [zookeeper, nameNode, dataNode, ...masters];
+        const nameOf = (part: HbaseProcess): string => part.name.replaceAll(' ', '-').toLowerCase();
         return {
           ...common,
           create: async (place) => server.url(place),
-          nodes: [...regionServers, ...others].map((part, index) => ({
-            name: part.name.replaceAll(' ', '-').toLowerCase(),
-            pids: () => [part.pid],
-            cgroup: groups[index]?.directory ?? null,
-          })),
+          nodes: [
+            ...regionServers.map((part, index) => nodeOf(nameOf(part), part, groups[index] ?? null)),
+            ...others.map((part) => ({ ...nodeOf(nameOf(part), part, null), fault: null })),
+          ],
           directories: [server.directory],
           stop: () => server.stop(),
         };
@@ -187,9 +197,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
           create: async (place) => server.url(place),
           endpoints: control === null ? [] : [`127.0.0.1:${server.port}`],
           nodes:
-            control === null
-              ? []
-              : [{ name: 'mongodb', pids: () => control.pids(), cgroup: group?.directory ?? null }],
+            control === null ? [] : [{ ...nodeOf('mongodb', control, group), pids: () => control.pids() }],
           directories: control === null ? [] : [control.directory],
           versions: () => server.versions(),
           flush: null,
@@ -224,6 +232,14 @@ async function withGroups(
     await remove().catch(() => {});
     throw error;
   }
+}
+
+function nodeOf(
+  name: string,
+  server: NodeFault & { readonly pid: number },
+  group: NodeGroup | null,
+): StoreNode {
+  return { name, pids: () => [server.pid], cgroup: group?.directory ?? null, fault: server };
 }
 
 /** The size that a heap or cache has under a memory limit, when it has `size` under 1 GiB. */

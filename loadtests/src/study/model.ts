@@ -274,7 +274,18 @@ export interface Deployment {
   roundTripMs(): Promise<number | null>;
   /** Copies loaded data under a key, and brings it back. null: the store cannot. */
   readonly snapshots: Snapshots | null;
+  /** Failures of store nodes. Absent: nothing can be killed here. */
+  readonly faults?: Faults;
   stop(): Promise<void>;
+}
+
+export interface Faults {
+  /** Nodes that can be killed, by their names in `Deployment.nodes`. */
+  nodes(): readonly string[];
+  /** Ends all processes of a node with SIGKILL. It stays down until `restart`. */
+  kill(node: string): Promise<void>;
+  /** Starts it again with its data. Resolves when it serves again; rejects when it does not within a bounded time. */
+  restart(node: string): Promise<void>;
 }
 
 export interface ApiEndpoint {

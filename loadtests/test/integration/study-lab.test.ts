@@ -135,10 +135,28 @@ test('an embedded store is a folder, with snapshots', async (t) => {
   await assertStops(deployment);
 });
 
-test('PostgreSQL serves a database for each driver, with snapshots', async (t) => {
+/** Each node that was killed has no process until it is started again, and then has its data. */
+async function exerciseFaults({ faults, storeUrl, nodes }: Deployment): Promise<void> {
+  const url = (await storeUrl('study_app', {}))!;
+  await assert.rejects(faults!.kill('node-9'), /no node node-9 to kill: there are /);
+  for (const name of faults!.nodes()) {
+    const node = nodes().find((each) => each.name === name)!;
+    const [pid] = node.pids();
+    await faults!.kill(name);
+    assert.ok(!existsSync(`/proc/${pid}`), `process ${pid} is left`);
+    await faults!.restart(name);
+    assert.notEqual(node.pids()[0], pid);
+    await using(url, async ({ records }) => {
+      assert.equal((await records.read(TABLE, 'user7', null))?.field0, 'value 7');
+    });
+  }
+}
+
+test('PostgreSQL serves a database for each driver, with snapshots, and survives a kill', async (t) => {
   const deployment = await deployOrSkip(t, { store: 'postgres' });
   if (deployment === null) return;
   await exercise(deployment, 'postgres');
+  await exerciseFaults(deployment);
   await exerciseSnapshots(deployment);
   await assertStops(deployment);
 });

@@ -17,8 +17,8 @@ const place = boardsPlace();
 after(() => place.stop());
 
 /** Inserts a record directly, and reads it through the API, where the drivers of a study run. */
-async function reach(deployment: Deployment) {
-  const store = (await deployment.storeUrl('study_raw', {}))!;
+async function reach(deployment: Deployment, easy: Combination = {}) {
+  const store = (await deployment.storeUrl('study_raw', easy))!;
   const api = await deployment.api(store);
   assert.match(api.url, /^https:/);
   const { command, args } = deployment.command(PROGRAM, [store, api.url, api.token!, 'study_s1_raw']);
@@ -29,7 +29,11 @@ async function reach(deployment: Deployment) {
   return answer;
 }
 
-async function exercise(hard: Combination & { readonly store: string }, boards: number): Promise<void> {
+async function exercise(
+  hard: Combination & { readonly store: string },
+  boards: number,
+  more: (deployment: Deployment) => Promise<void>,
+): Promise<void> {
   const deployment = await place.deploy(hard, STUDY, AbortSignal.timeout(600_000));
   const { rawMs, appMs } = await reach(deployment);
   process.stdout.write(
@@ -40,11 +44,12 @@ async function exercise(hard: Combination & { readonly store: string }, boards: 
   const nodes = deployment.nodes();
   assert.equal(nodes.length, boards);
   assert.equal(nodes.filter(({ role }) => role === 'api').length, 1);
-  const pids = nodes.flatMap((node) => node.pids());
   for (const node of nodes) {
     assert.ok(node.pids().length > 3, `${node.name} has processes ${node.pids()}`);
     assert.equal(Number(readFileSync(`${node.cgroup}/memory.limit_in_bytes`, 'utf8')), 2 ** 30);
   }
+  await more(deployment);
+  const pids = nodes.flatMap((node) => node.pids());
   await deployment.stop();
   await deployment.stop();
   assert.deepEqual(
@@ -54,21 +59,38 @@ async function exercise(hard: Combination & { readonly store: string }, boards: 
   for (const { cgroup } of nodes) assert.ok(!existsSync(cgroup!));
 }
 
-test('PostgreSQL runs on a board of a swarm, and the API on another', { skip }, async () => {
-  await exercise({ store: 'postgres', memory: '1GiB' }, 2);
+test('PostgreSQL runs on a board of a swarm, and has its data after the board was killed', {
+  skip,
+}, async () => {
+  await exercise({ store: 'postgres', memory: '1GiB' }, 2, async (deployment) => {
+    const { faults } = deployment;
+    const [node] = deployment.nodes();
+    assert.deepEqual(faults!.nodes(), [node!.name]);
+    await faults!.kill(node!.name);
+    assert.deepEqual(node!.pids(), []);
+    await faults!.restart(node!.name);
+    await reach(deployment);
+  });
 });
 
-test('Cassandra runs on two boards with two copies', { skip }, async () => {
-  await exercise({ store: 'cassandra', nodes: 2, rf: 2 }, 3);
+test('Cassandra runs on two boards with two copies, and its API with the options of a series', {
+  skip,
+}, async () => {
+  await exercise({ store: 'cassandra', nodes: 2, rf: 2 }, 3, async (deployment) => {
+    const easy = { consistency: 'ONE', 'url.compression': 'none' };
+    assert.match((await deployment.storeUrl('', easy))!, /[?&]compression=none&read=ONE&write=ONE$/);
+    await reach(deployment, easy);
+  });
 });
 
 test('a combination that boards cannot deploy is refused before anything starts', () => {
   const refusal = (hard: Combination): string | null => place.refuses(hard, STUDY);
   assert.equal(refusal({ store: 'cassandra', nodes: 3 }), null);
-  assert.match(refusal({ store: 'json' })!, /no stack for boards deploys json/);
+  assert.equal(refusal({ store: 'hbase', nodes: 3, rf: 3 }), null);
+  assert.match(refusal({ store: 'hbase', nodes: 1, rf: 2 })!, /one copy of the data on one board/);
+  assert.match(refusal({ store: 'mongodb' })!, /boards of the lab cannot run mongodb: they have images of /);
   assert.match(refusal({ store: 'postgres', nodes: 2 })!, /at most 1 node/);
   assert.match(refusal({ store: 'postgres', memory: '512MiB' })!, /needs 1GiB or more/);
-  assert.match(refusal({ store: 'cassandra', 'url.compression': 'none' })!, /compression cannot be set/);
   assert.match(refusal({ store: 'postgres', network: 'wifi' })!, /netem/);
 });
 

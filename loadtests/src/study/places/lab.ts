@@ -7,6 +7,7 @@ import { isEmbedded, STORES, startStorePlaces } from '../../targets/store-places
 import { withPassword } from '../levels.ts';
 import type { ApiEndpoint, Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
 import { checkOptions, type StoreLevels, schemeOf, storeLevels, urlOptions, withOptions } from './factors.ts';
+import { faultsOf } from './faults.ts';
 import { definePlace, throwRefusal } from './place.ts';
 import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
@@ -127,6 +128,9 @@ async function startLab(
     },
     roundTripMs: async () => proxies?.roundTripMs() ?? null,
     snapshots: server?.copies ? copiesAsSnapshots(server.copies) : null,
+    ...faultsOf(
+      new Map((server?.nodes ?? []).flatMap(({ name, fault }) => (fault === null ? [] : [[name, fault]]))),
+    ),
     async stop() {
       closing ??= Promise.allSettled([...apis.values()]).then(() => closers.close());
       await closing;

@@ -15,9 +15,19 @@ export interface StackEntry {
   readonly version: readonly string[];
   /** Whether the stack has copies of the data on several boards. */
   readonly isReplicated: boolean;
+  /** Whether a board must have its part of the data before the next one joins. */
+  readonly joinsInTurn?: boolean;
+  /** The part of the store that all its boards need. Where it is not on one of them, it is on the board of the API. */
+  readonly control?: { readonly role: string; readonly services: readonly string[] };
+  /** The TCP ports on which the container of `service` serves clients. */
+  readonly ports: readonly number[];
+  /** The variable for `stacks/bin/deploy` with the number of copies. Default: `stacks/bin/secrets --copies` sets it. */
+  readonly copiesVariable?: string;
   /** Variables for `stacks/bin/deploy`. */
   readonly env?: Readonly<Record<string, string>>;
 }
+
+const HBASE_VERSION = ['sh', '-c', 'ls /opt/hbase/lib | grep hbase-server'];
 
 /** The stacks that a study can deploy, by store. */
 export const STACKS: Readonly<Record<string, StackEntry>> = {
@@ -29,6 +39,7 @@ export const STACKS: Readonly<Record<string, StackEntry>> = {
     service: () => 'postgres',
     version: ['postgres', '--version'],
     isReplicated: false,
+    ports: [5432],
   },
   mariadb: {
     stack: 'mariadb',
@@ -38,15 +49,18 @@ export const STACKS: Readonly<Record<string, StackEntry>> = {
     service: () => 'mariadb',
     version: ['mariadbd', '--version'],
     isReplicated: false,
+    ports: [3306],
   },
   cassandra: {
     stack: 'cassandra',
-    maxNodes: 3,
+    maxNodes: 15,
     role: (index) => (index === 0 ? 'cassandra=seed' : 'cassandra=node'),
     image: 'cassandra',
     service: (index) => (index === 0 ? 'cassandra-seed' : 'cassandra'),
     version: ['nodetool', 'version'],
     isReplicated: true,
+    joinsInTurn: true,
+    ports: [9042],
     env: {
       // Three boards agree on a new member faster than fifteen.
       CASSANDRA_JVM_OPTIONS: '-Dcassandra.ring_delay_ms=5000 -Dcassandra.skip_wait_for_gossip_to_settle=0',
@@ -59,10 +73,33 @@ export const STACKS: Readonly<Record<string, StackEntry>> = {
     role: () => 'hbase',
     image: 'hbase',
     service: () => 'hbase',
-    version: ['sh', '-c', 'ls /opt/hbase/lib'],
+    version: HBASE_VERSION,
     isReplicated: false,
+    ports: [2181, 16000, 16020],
   },
 };
+
+/** Stacks for several boards, of stores that have another one for a single board. */
+const CLUSTERS: Readonly<Record<string, StackEntry>> = {
+  hbase: {
+    stack: 'hbase',
+    maxNodes: 14,
+    role: () => 'hbase=node',
+    image: 'hbase',
+    service: () => 'hbase-node',
+    version: HBASE_VERSION,
+    isReplicated: true,
+    control: { role: 'hbase=master', services: ['hbase-zookeeper', 'hbase-namenode', 'hbase-master'] },
+    ports: [16020],
+    copiesVariable: 'HBASE_REPLICATION',
+  },
+};
+
+/** The stack that deploys a store on so many boards. null: there is none. */
+export function stackFor(store: string, nodes: number): StackEntry | null {
+  const entries = nodes > 1 && Object.hasOwn(CLUSTERS, store) ? CLUSTERS : STACKS;
+  return Object.hasOwn(entries, store) ? entries[store]! : null;
+}
 
 /** The first number with dots in what a program prints about its version. */
 export function versionIn(text: string): string {
