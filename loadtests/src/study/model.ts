@@ -26,6 +26,8 @@ export interface Study {
   readonly easy: Readonly<Record<string, readonly Level[]>>;
   /** Factors with a single level, the defaults included. */
   readonly fixed: Combination;
+  /** By name. Only combinations that are in a part are run. Absent: all combinations of `hard` and `easy` are. */
+  readonly parts?: Readonly<Record<string, StudyPart>>;
   readonly repeat: {
     /** Deployments of each combination of hard factors. Each set of all combinations is a block. */
     readonly deployments: number;
@@ -48,6 +50,15 @@ export interface Study {
   readonly published: readonly Published[];
   /** Texts of the files that the study names, by their name there: property files of workloads, published numbers. */
   readonly files?: Readonly<Record<string, string>>;
+}
+
+/** All combinations of some levels, analysed on their own. A combination that several parts have is run once. */
+export interface StudyPart {
+  /** Of each factor in `hard` and `easy`. */
+  readonly levels: Readonly<Record<string, readonly Level[]>>;
+  /** As in `AnalysisPlan`, for this part. */
+  readonly groups: readonly string[];
+  readonly per: readonly string[];
 }
 
 /** Combinations that match all levels of `where` are left out. */

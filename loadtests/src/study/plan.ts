@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type SeededRandom, seeded } from '@tidegauge/workload';
-import { combinations, seriesOf } from './combinations.ts';
+import { hardCombinations, seriesOf } from './combinations.ts';
 import type { DeploymentPlan, Plan, SeriesPlan, Study } from './model.ts';
 
 const FORMAT = 1;
@@ -14,7 +14,7 @@ const ID_LENGTH = 12;
  * deployments have separate streams of random numbers.
  */
 export function makePlan(study: Study): Plan {
-  const cells = combinations(study.hard)
+  const cells = hardCombinations(study)
     .map((hard, index) => ({ hard, index, series: seriesOf(study, hard) }))
     .filter(({ series }) => series.length > 0);
   const random = seeded(study.seed);

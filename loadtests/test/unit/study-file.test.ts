@@ -312,6 +312,72 @@ test('network profiles are named and have units', async () => {
   );
 });
 
+const SWEEPS = `study: sweeps
+hard: { store: cassandra, nodes: 3 }
+easy: { workload: [a, c], driver: raw }
+fixed: { threads: 8, records: 500 }
+parts:
+  threads: { threads: [16, 1, 8] }
+  records: { records: [100, 500], workload: a }
+  copies: { rf: [1, 3], store: [cassandra, hbase] }
+exclude: [{ store: hbase, workload: c, because: a test }]
+`;
+
+test('parts differ from the rest of the file in the factors that they name', async () => {
+  const study = await read(SWEEPS);
+  assert.deepEqual(study.hard, { store: ['cassandra', 'hbase'], nodes: [3], rf: [1, 3] });
+  assert.deepEqual(study.easy.threads, [1, 8, 16]);
+  assert.deepEqual(study.easy.records, [100, 500]);
+  assert.equal(study.fixed.threads, undefined);
+  assert.deepEqual(study.parts!.threads!.levels, {
+    ...{ store: ['cassandra'], nodes: [3], rf: [1], workload: ['a', 'c'], driver: ['raw'] },
+    ...{ threads: [16, 1, 8], records: [500] },
+  });
+  const analysis = Object.values(study.parts!).map(({ groups, per }) => ({ groups, per }));
+  assert.deepEqual(analysis, [
+    { groups: ['threads'], per: ['workload'] },
+    { groups: ['records'], per: [] },
+    { groups: ['store', 'rf'], per: ['workload'] },
+  ]);
+});
+
+test('combinations of several parts are run once, and all others are left out', async () => {
+  const study = await read(SWEEPS);
+  const { deployments } = makePlan(study);
+  const cells = deployments
+    .filter(({ block }) => block === 1)
+    .flatMap(({ hard, series }) =>
+      series.map(({ easy }) => [hard.store, hard.rf, easy.workload, easy.threads, easy.records].join(' ')),
+    );
+  assert.deepEqual(cells.toSorted(), [
+    'cassandra 1 a 1 500',
+    'cassandra 1 a 16 500',
+    'cassandra 1 a 8 100',
+    'cassandra 1 a 8 500',
+    'cassandra 1 c 1 500',
+    'cassandra 1 c 16 500',
+    'cassandra 1 c 8 500',
+    'cassandra 3 a 8 500',
+    'cassandra 3 c 8 500',
+    'hbase 1 a 8 500',
+    'hbase 3 a 8 500',
+  ]);
+  assert.equal(
+    new Set(deployments.flatMap(({ series }) => series.map(({ id }) => id))).size,
+    3 * cells.length,
+  );
+});
+
+test('a mistake in a part names the part, and quick keeps the levels of a sweep', async () => {
+  const [problem] = await problems(SWEEPS.replace('[16, 1, 8]', '[16, many]'));
+  assert.match(problem!, /^x.yml:6:\d+: parts.threads.threads\[2\]: the level "many" is not possible/);
+  assert.match((await problems(SWEEPS.replace('threads: [16', 'thread: [16')))[0]!, /did you mean threads/);
+  const quick = await read(`${SWEEPS}quick: { records: 200 }\n`, { quick: true });
+  assert.deepEqual(quick.parts!.threads!.levels.records, [200]);
+  assert.deepEqual(quick.parts!.records!.levels.records, [100, 500]);
+  assert.deepEqual(quick.easy.records, [100, 200, 500]);
+});
+
 test('the schema has every factor with its description, and every figure', () => {
   const schema = JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'));
   const described = (section: string): Record<string, string> =>

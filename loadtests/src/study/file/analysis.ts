@@ -1,6 +1,6 @@
 import { didYouMean } from '@tidegauge/text';
 import type { StudyWorkload } from '../levels.ts';
-import type { AnalysisPlan, Study } from '../model.ts';
+import type { AnalysisPlan, Study, StudyPart } from '../model.ts';
 import { OPERATION_NAMES, OPERATION_TYPES } from '../operation-names.ts';
 import type { AnalysisFile } from './study-file.ts';
 import type { Mistake } from './yaml-file.ts';
@@ -47,6 +47,17 @@ export function analysisOf(
   return { plan: { metrics, per, groups, alpha: file.alpha ?? 0.05, margin: file.margin ?? 0.05 }, mistakes };
 }
 
+/** How a part is analysed: the factors of `analyse` as far as the part varies them, else the defaults for the part. */
+export function partAnalysis(
+  file: AnalysisFile,
+  content: Omit<Content, 'workloads'>,
+): Pick<StudyPart, 'groups' | 'per'> {
+  const varied = variedFactors(content);
+  const named = (listOf(file.groups) ?? []).filter((name) => varied.includes(name));
+  const groups = named.length > 0 ? named : defaultGroups(content, listOf(file.per) ?? []);
+  return { groups, per: varied.filter((name) => !groups.includes(name)) };
+}
+
 /** Operations that the workloads do, as metrics name them. */
 function operationsOf(workloads: readonly StudyWorkload[]): readonly string[] {
   const done = OPERATION_TYPES.filter((type) => workloads.some(({ mix }) => (mix[type] ?? 0) > 0));
@@ -71,13 +82,13 @@ function metricProblem(name: string, operations: readonly string[]): string | nu
   return `no workload of the study does ${operation}${didYouMean(operation, all) || `: there are ${all.join(', ')}`}`;
 }
 
-function variedFactors({ hard, easy }: Content): readonly string[] {
+function variedFactors({ hard, easy }: Pick<Content, 'hard' | 'easy'>): readonly string[] {
   return Object.entries({ ...hard, ...easy })
     .filter(([, levels]) => levels.length > 1)
     .map(([name]) => name);
 }
 
-function defaultGroups(content: Content, per: readonly string[]): readonly string[] {
+function defaultGroups(content: Pick<Content, 'hard' | 'easy'>, per: readonly string[]): readonly string[] {
   const varied = variedFactors(content).filter((name) => !per.includes(name));
   const hard = varied.filter((name) => name in content.hard);
   if (hard.length > 0) return hard;

@@ -30,24 +30,21 @@ export function repeatOf(input: StudyInput, levels: StudyLevels): Study['repeat'
   return repeat;
 }
 
-/** A quick run changes a count that is the same in all runs. It does not remove levels. */
+/** A quick run changes a count that is the same in all runs, or in all runs of a part. It does not remove levels. */
 function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'operations'): void {
   const given = input.file.quick?.[name];
-  const known = levels.of(name);
-  if (known.length > 1) {
-    if (given === undefined) return;
-    input.add(['quick', name], `${name} has several levels in easy, which a quick run keeps: remove it here`);
-  } else if (input.quick) {
-    levels.set(name, given ?? Math.min(Number(known[0]), QUICK[name]));
-  }
+  const isSingle = levels.replace(name, (level) =>
+    input.quick ? (given ?? Math.min(Number(level), QUICK[name])) : level,
+  );
+  if (isSingle || given === undefined) return;
+  input.add(['quick', name], `${name} has several levels in easy, which a quick run keeps: remove it here`);
 }
 
-function checkSize(
-  input: StudyInput,
-  { hard, easy }: StudyLevels,
-  { deployments, trials }: Study['repeat'],
-): void {
-  const runs = combinationCount(hard) * combinationCount(easy) * deployments * trials;
+function checkSize(input: StudyInput, levels: StudyLevels, { deployments, trials }: Study['repeat']): void {
+  const { hard, easy, parts } = levels.factors();
+  const combined = parts === null ? [{ ...hard, ...easy }] : Object.values(parts);
+  const count = combined.reduce((sum, part) => sum + combinationCount(part), 0);
+  const runs = count * deployments * trials;
   if (runs <= MAX_RUNS) return;
   const problem = `the plan has ${runs.toLocaleString('en')} runs, and at most ${MAX_RUNS.toLocaleString('en')} are possible`;
   input.add(['repeat'], `${problem}: remove levels or trials`);

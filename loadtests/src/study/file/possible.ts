@@ -1,7 +1,7 @@
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { type Capabilities, createStore, optionsOf, type StoreError } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
-import { combinations, seriesOf } from '../combinations.ts';
+import { hardCombinations, seriesOf } from '../combinations.ts';
 import { allLevels, consistencyOptions, schemeOf } from '../levels.ts';
 import type { Combination, Level, PlaceName, Study } from '../model.ts';
 import { isStoreUrl, NONE, UNSET, urlOption } from './factors.ts';
@@ -53,7 +53,7 @@ export async function impossible(study: Study, on: PlaceName | null): Promise<re
 
 /** Levels of all factors of each series that is planned, without the driver. */
 function* plannedLevels(study: Study): Generator<Combination> {
-  for (const hard of combinations(study.hard)) {
+  for (const hard of hardCombinations(study)) {
     for (const { easy } of seriesOf(study, hard)) yield allLevels(study, hard, easy);
   }
 }

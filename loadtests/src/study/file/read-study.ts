@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
-import type { PlaceName, Study } from '../model.ts';
-import { analysisOf } from './analysis.ts';
+import type { PlaceName, Study, StudyPart } from '../model.ts';
+import { analysisOf, partAnalysis } from './analysis.ts';
 import { repeatOf } from './counts.ts';
 import { networksOf } from './networks.ts';
 import { impossible } from './possible.ts';
 import { publishedOf } from './published.ts';
 import { schemaMistakes } from './schema.ts';
-import type { StudyFile } from './study-file.ts';
+import type { AnalysisFile, StudyFile } from './study-file.ts';
 import { isObject, StudyInput } from './study-input.ts';
 import { StudyLevels } from './study-levels.ts';
 import { validityOf } from './valid.ts';
@@ -21,7 +21,7 @@ export interface ReadOptions {
 }
 
 export const FIGURES: readonly string[] = [
-  ...['bars', 'boxes', 'drivers', 'series', 'histograms', 'timelines', 'curves', 'resources'],
+  ...['bars', 'boxes', 'drivers', 'series', 'histograms', 'timelines', 'curves', 'sweeps', 'resources'],
 ];
 
 /**
@@ -74,8 +74,10 @@ function studyOf(input: StudyInput, levels: StudyLevels): Study | null {
   const published = publishedOf(input);
   const valid = validityOf(input);
   if (mistakes.length > 0) return null;
-  const { hard, easy, fixed } = levels;
-  const workloads = workloadsOf(input, levels, { hard, easy, fixed, exclude });
+  const { hard, easy, fixed, parts: partLevels } = levels.factors();
+  const parts =
+    partLevels === null ? {} : { parts: partsOf(partLevels, file.analyse ?? {}, { hard, easy, fixed }) };
+  const workloads = workloadsOf(input, levels, { hard, easy, fixed, exclude, ...parts });
   if (workloads === null) return null;
   const state = stateOf(input, levels, workloads);
   const analysis = analysisOf(file.analyse ?? {}, { hard, easy, fixed, workloads: [...workloads.values()] });
@@ -90,6 +92,7 @@ function studyOf(input: StudyInput, levels: StudyLevels): Study | null {
     hard,
     easy,
     fixed,
+    ...parts,
     exclude,
     repeat,
     state,
@@ -102,4 +105,19 @@ function studyOf(input: StudyInput, levels: StudyLevels): Study | null {
     published,
     ...(Object.keys(input.files).length === 0 ? {} : { files: input.files }),
   };
+}
+
+function partsOf(
+  parts: Readonly<Record<string, StudyPart['levels']>>,
+  analyse: AnalysisFile,
+  { hard, easy, fixed }: Pick<Study, 'hard' | 'easy' | 'fixed'>,
+): Readonly<Record<string, StudyPart>> {
+  const only = (levels: StudyPart['levels'], section: object): StudyPart['levels'] =>
+    Object.fromEntries(Object.entries(levels).filter(([name]) => Object.hasOwn(section, name)));
+  return Object.fromEntries(
+    Object.entries(parts).map(([name, levels]) => {
+      const content = { hard: only(levels, hard), easy: only(levels, easy), fixed };
+      return [name, { levels, ...partAnalysis(analyse, content) }];
+    }),
+  );
 }

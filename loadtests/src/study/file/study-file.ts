@@ -13,6 +13,7 @@ export interface StudyFile {
   readonly hard: Levels;
   readonly easy: Levels;
   readonly fixed?: Combination;
+  readonly parts?: Readonly<Record<string, Levels>>;
   readonly repeat?: Partial<Study['repeat']>;
   readonly state?: TableState | Readonly<Record<string, TableState>>;
   readonly exclude?: readonly Readonly<Record<string, OneOrMore<Level>>>[];

@@ -1,6 +1,6 @@
 import { combinations } from '../combinations.ts';
-import type { Combination, Exclusion, Level } from '../model.ts';
-import { FACTORS, factorNamed } from './factors.ts';
+import type { Combination, Exclusion, Level, Study } from '../model.ts';
+import { FACTORS, factorNamed, UNSET, urlOption } from './factors.ts';
 import type { OneOrMore } from './study-file.ts';
 import { isObject, type StudyInput } from './study-input.ts';
 import type { Path } from './yaml-file.ts';
@@ -9,12 +9,22 @@ const DEFAULT_DRIVERS: readonly Level[] = ['raw', 'app'];
 /** These factors are always among the varied ones, so that every part finds them there. */
 const ALWAYS_VARIED: readonly string[] = ['store', 'workload', 'driver'];
 
+type LevelsByFactor = Readonly<Record<string, readonly Level[]>>;
+
+/** The factors of a study and their levels. */
+export interface StudyFactors extends Pick<Study, 'hard' | 'easy' | 'fixed'> {
+  /** Levels of all factors in `hard` and `easy`, by the name of the part. null: the file has no parts. */
+  readonly parts: Readonly<Record<string, LevelsByFactor>> | null;
+}
+
 /** The factors of an experiment file and their levels, in the form that plans have. */
 export class StudyLevels {
-  readonly hard: Record<string, readonly Level[]> = {};
-  readonly easy: Record<string, readonly Level[]> = {};
-  readonly fixed: Record<string, Level> = {};
   readonly #input: StudyInput;
+  // Sections of the file, with the defaults. Parts differ from these.
+  readonly #hard: Record<string, readonly Level[]> = {};
+  readonly #easy: Record<string, readonly Level[]> = {};
+  readonly #fixed: Record<string, Level> = {};
+  readonly #parts = new Map<string, Record<string, readonly Level[]>>();
 
   /** Mistakes are added to the input. */
   constructor(input: StudyInput) {
@@ -22,29 +32,53 @@ export class StudyLevels {
     for (const section of ['hard', 'easy'] as const) {
       for (const [name, levels] of Object.entries(this.#section(section))) {
         const parsed = this.#parsed([section, name], name, levels);
-        if (parsed !== null) this[section][name] = parsed;
+        if (parsed !== null) (section === 'hard' ? this.#hard : this.#easy)[name] = parsed;
       }
     }
     for (const [name, level] of Object.entries(this.#section('fixed'))) {
-      if (name in this.hard || name in this.easy) {
+      if (name in this.#hard || name in this.#easy) {
         input.add(['fixed', name], 'it has levels in hard or easy too: remove one of them', true);
       }
       const parsed = this.#parsed(['fixed', name], name, level);
-      if (parsed !== null) this.fixed[name] = parsed[0]!;
+      if (parsed !== null) this.#fixed[name] = parsed[0]!;
     }
+    this.#readParts();
     this.#addDefaults();
   }
 
-  /** The levels of a factor; none when the study does not have it. */
+  /** The levels of a factor in all parts; none when the study does not have it. */
   of(name: string): readonly Level[] {
-    const fixed = this.fixed[name];
-    return this.hard[name] ?? this.easy[name] ?? (fixed === undefined ? [] : [fixed]);
+    if (this.#parts.size === 0) return this.#outsideParts(name);
+    const all = [...this.#parts.values()].flatMap((part) => part[name] ?? this.#outsideParts(name));
+    const levels = [...new Set(all)];
+    return levels.every((level) => typeof level === 'number') ? levels.toSorted((a, b) => a - b) : levels;
   }
 
-  /** Gives a factor one level, in the section where it is. */
-  set(name: string, level: Level): void {
-    if (name in this.easy) this.easy[name] = [level];
-    else this.fixed[name] = level;
+  /** Replaces the level of a factor wherever it has a single one. Returns whether it has one outside the parts. */
+  replace(name: string, by: (level: Level) => Level): boolean {
+    for (const part of this.#parts.values()) if (part[name]?.length === 1) part[name] = [by(part[name][0]!)];
+    const [level, ...others] = this.#outsideParts(name);
+    if (level === undefined || others.length > 0) return false;
+    if (name in this.#fixed) this.#fixed[name] = by(level);
+    else this.#easy[name] = [by(level)];
+    return true;
+  }
+
+  /** All factors. Those that a part names vary. */
+  factors(): StudyFactors {
+    const [hard, easy, fixed] = [{ ...this.#hard }, { ...this.#easy }, { ...this.#fixed }];
+    if (this.#parts.size === 0) return { hard, easy, fixed, parts: null };
+    for (const name of new Set([...this.#parts.values()].flatMap((part) => Object.keys(part)))) {
+      delete fixed[name];
+      (factorNamed(name).section === 'hard' ? hard : easy)[name] = [];
+    }
+    const names = [...Object.keys(hard), ...Object.keys(easy)];
+    for (const name of names) (name in hard ? hard : easy)[name] = this.of(name);
+    const parts = [...this.#parts].map(([part, levels]) => [
+      part,
+      Object.fromEntries(names.map((name) => [name, levels[name] ?? this.#outsideParts(name)])),
+    ]);
+    return { hard, easy, fixed, parts: Object.fromEntries(parts) };
   }
 
   /** Where a level of a factor is in the file. */
@@ -54,9 +88,10 @@ export class StudyLevels {
       if (given === undefined) continue;
       if (!Array.isArray(given)) return [section, factor];
       const index = given.findIndex((each: Level) => parseLevel(factor, each) === level);
-      return [section, factor, Math.max(0, index)];
+      if (index !== -1) return [section, factor, index];
     }
-    return [];
+    const part = [...this.#parts].find(([, levels]) => levels[factor]?.includes(level));
+    return part === undefined ? [] : ['parts', part[0], factor];
   }
 
   /** The exclusions of the file, one for each combination that an entry names. */
@@ -82,6 +117,33 @@ export class StudyLevels {
         (levels: Combination): Exclusion => ({ where: levels, because: String(because) }),
       );
     });
+  }
+
+  #readParts(): void {
+    for (const [part, factors] of Object.entries(this.#input.file.parts ?? {})) {
+      const levels: Record<string, readonly Level[]> = {};
+      for (const [name, each] of Object.entries(factors ?? {})) {
+        const parsed = this.#parsed(['parts', part, name], name, each);
+        if (parsed !== null) levels[name] = parsed;
+      }
+      this.#parts.set(part, levels);
+    }
+  }
+
+  /** The levels of a factor in a part that does not name it. */
+  #outsideParts(name: string): readonly Level[] {
+    const fixed = this.#fixed[name];
+    if (fixed !== undefined) return [fixed];
+    // Options of a STORE URL are not among the defaults.
+    return (
+      this.#hard[name] ??
+      this.#easy[name] ??
+      (urlOption(name) !== null && this.#isInParts(name) ? [UNSET] : [])
+    );
+  }
+
+  #isInParts(name: string): boolean {
+    return [...this.#parts.values()].some((part) => name in part);
   }
 
   /** Factors of a section; none when it is not a set of keys, which the schema reports. */
@@ -113,18 +175,18 @@ export class StudyLevels {
 
   #addDefaults(): void {
     for (const name of ALWAYS_VARIED) {
-      const level = this.fixed[name];
+      const level = this.#fixed[name];
       if (level === undefined) continue;
-      delete this.fixed[name];
-      this[FACTORS.get(name)!.section][name] = [level];
+      delete this.#fixed[name];
+      (FACTORS.get(name)!.section === 'hard' ? this.#hard : this.#easy)[name] = [level];
     }
-    const isGiven = (name: string) => this.of(name).length > 0 || this.#isGivenInFile(name);
+    const isGiven = (name: string) => this.#outsideParts(name).length > 0 || this.#isGivenInFile(name);
     for (const { name, default: preset } of FACTORS.values()) {
       if (isGiven(name) || preset === null) continue;
-      if (ALWAYS_VARIED.includes(name)) this.easy[name] = [preset];
-      else this.fixed[name] = preset;
+      if (ALWAYS_VARIED.includes(name)) this.#easy[name] = [preset];
+      else this.#fixed[name] = preset;
     }
-    if (!isGiven('driver')) this.easy.driver = DEFAULT_DRIVERS;
+    if (!isGiven('driver')) this.#easy.driver = DEFAULT_DRIVERS;
     const isMisspelt = this.#input.mistakes.some(({ path }) => path[0] === 'hard');
     if (!isGiven('store') && !isMisspelt) {
       this.#input.add(['hard'], 'store is missing: name at least one store');

@@ -1,9 +1,9 @@
 import { didYouMean } from '@tidegauge/text';
 import { parseProperties } from '@tidegauge/workload';
 import { refuseUnknown } from '../../profiles/records-profile.ts';
-import { combinations, seriesOf } from '../combinations.ts';
+import { type Design, hardCombinations, seriesOf } from '../combinations.ts';
 import { allLevels, growsTable, type StudyWorkload, workloadOf } from '../levels.ts';
-import type { Study, TableState } from '../model.ts';
+import type { TableState } from '../model.ts';
 import { isWorkloadLetter } from './factors.ts';
 import { isObject, type StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
@@ -45,11 +45,11 @@ function checkProperties(
 export function workloadsOf(
   input: StudyInput,
   levels: StudyLevels,
-  study: Pick<Study, 'hard' | 'easy' | 'fixed' | 'exclude'>,
+  study: Design,
 ): ReadonlyMap<string, StudyWorkload> | null {
   const found = new Map<string, StudyWorkload>();
   const checked = new Set<string>();
-  for (const hard of combinations(study.hard)) {
+  for (const hard of hardCombinations(study)) {
     for (const { easy } of seriesOf(study, hard)) {
       const all = allLevels(study, easy);
       const { workload, records, operations, fields, length, distribution } = all;
