@@ -8,6 +8,8 @@ from scipy import stats
 
 from datasets import INSECT_SPRAYS, PLANT_GROWTH, POOH
 from tidegauge_analysis import recompute as again
+from tidegauge_analysis.compare import compare
+from tidegauge_analysis.verdict import Decision, decide
 
 GROUPS = [list(map(float, values)) for values in INSECT_SPRAYS.values()]
 
@@ -38,9 +40,9 @@ def test_other_distributions_are_those_of_scipy(seed: int) -> None:
     draws = np.random.default_rng(seed)
     for _ in range(40):
         a, b = (float(value) for value in draws.uniform(0.5, 300, 2))
-        f = float(draws.uniform(0.01, 10))
+        f, df = float(draws.uniform(0.01, 10)), int(draws.integers(1, 40))
         assert again.f_sf(f, a, b) == pytest.approx(float(stats.f.sf(f, a, b)), rel=1e-9, abs=1e-13)
-        assert again.chi2_sf(f * a, a) == pytest.approx(float(stats.chi2.sf(f * a, a)), rel=1e-9, abs=1e-13)
+        assert again.chi2_sf(f * df, df) == pytest.approx(float(stats.chi2.sf(f * df, df)), rel=1e-9, abs=1e-13)
         assert again.t_sf(f, b) == pytest.approx(float(stats.t.sf(f, b)), rel=1e-9, abs=1e-13)
         n, share, p = int(draws.integers(1, 100_000)), float(draws.uniform(0.01, 0.999)), float(draws.uniform())
         assert again.binomial_quantile(p, n, share) == int(stats.binom.ppf(p, n, share))
@@ -59,19 +61,43 @@ def test_shapiro_and_wilk_is_that_of_scipy(n: int) -> None:
 def test_tests_of_published_data() -> None:
     assert again.one_way(GROUPS)[0] == pytest.approx(34.7022820555, rel=1e-9)
     assert again.welch_anova(GROUPS)[0] == pytest.approx(36.06544389, rel=1e-9)
-    assert again.kruskal(GROUPS) == pytest.approx(54.69134462, rel=1e-9)
-    assert again.levene(GROUPS) == pytest.approx(0.004222791139, rel=1e-9)
+    assert again.kruskal_h(GROUPS) == pytest.approx(54.69134462, rel=1e-9)
+    assert again.levene_p(GROUPS) == pytest.approx(0.004222791139, rel=1e-9)
     growth = list(PLANT_GROWTH.values())
-    assert again.simultaneous(growth, 2, 1, True, 0.95, 'p') == pytest.approx(0.0120064, abs=6e-8)  # noqa: FBT003
-    assert again.omega(growth, False, 0.95, 'value') == pytest.approx(0.2040788, rel=1e-6)  # noqa: FBT003
-    ranked = again.dunn([list(map(float, values)) for values in POOH.values()])
-    assert list(ranked.values()) == pytest.approx([4.892694e-4, 0.6302980448, 2.0113532e-3], rel=1e-6)
+    assert again.tukey(growth, 2, 1, 'p') == pytest.approx(0.0120064, abs=6e-8)
+    assert again.omega_squared(growth, False, 0.95, 'value') == pytest.approx(0.2040788, rel=1e-6)  # noqa: FBT003
+    pooh = [list(map(float, values)) for values in POOH.values()]
+    ranked = [again.dunn_p(pooh, *pair) for pair in ((0, 1), (0, 2), (1, 2))]
+    assert ranked == pytest.approx([4.892694e-4, 0.6302980448, 2.0113532e-3], rel=1e-6)
 
 
 def test_kruskal_of_hollander_and_wolfe() -> None:
     groups = [[2.9, 3.0, 2.5, 2.6, 3.2], [3.8, 2.7, 4.0, 2.4], [2.8, 3.4, 3.7, 2.2, 2.0]]
-    assert again.kruskal(groups) == pytest.approx(27 / 35, rel=1e-12)
+    assert again.kruskal_h(groups) == pytest.approx(27 / 35, rel=1e-12)
     assert again.chi2_sf(27 / 35, 2) == pytest.approx(math.exp(-27 / 70), rel=1e-12)
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_methods_letters_and_verdicts_are_those_of_the_package(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    shifts = draws.integers(0, 4, int(draws.integers(2, 8)))
+    skewed = draws.random() < 0.2
+    groups = [
+        (10 + shift + (draws.pareto(1.5, 12) if skewed else draws.normal(0, draws.uniform(0.2, 2), 12))).tolist()
+        for shift in shifts
+    ]
+    names = [str(number) for number in range(len(groups))]
+    higher = bool(seed % 2)
+    expected = compare(dict(zip(names, groups, strict=True)), higher_is_better=higher)
+    method, letters, verdicts = again.conclude(groups, {'alpha': 0.05, 'margin': 0.05}, higher)
+    assert method == expected.method
+    assert dict(zip(names, letters, strict=True)) == expected.letters
+    for pair in expected.pairs:
+        first, second = int(pair.first), int(pair.second)
+        decision = decide(groups[first], groups[second], 0.05).decision
+        if decision != Decision.EQUIVALENT:
+            decision = Decision.DIFFERENT if pair.p < 0.05 else Decision.UNDECIDED
+        assert verdicts[first, second] == decision
 
 
 def test_bad_usage_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,42 @@ def test_a_number_of_the_report_that_is_not_that_of_the_archive_is_found(complet
     ran = recompute(copy)
     assert ran.returncode == 1
     assert f'{entry["id"]}: latency_mean gives' in ran.stdout
-    assert ran.stdout.endswith(' 1 differences\n')
+    assert f'analysis.json: {entry["id"]} is' in ran.stdout
+    assert ran.stdout.endswith(' 2 differences\n')
+
+
+@pytest.mark.parametrize(
+    ('change', 'found'),
+    [
+        (lambda one: one['groups'][0].update(letters='ab'), 'letters'),
+        (lambda one: one['pairs'][0].update(verdict='equivalent'), 'verdicts'),
+        (lambda one: one['test'].update(method='Kruskal-Wallis with Dunn, adjusted by Holm'), 'method'),
+        (lambda one: one['groups'][1].update(n=7), 'n'),
+        (lambda one: one['groups'][1]['mean']['low'].update(value=0.5), None),
+        (
+            lambda one: one['pairs'][0].update(
+                sentence={'text': one['pairs'][0]['sentence']['text'].replace('different', 'undecided')}
+            ),
+            'sentence of postgres and sqlite',
+        ),
+    ],
+    ids=['letter', 'verdict', 'method', 'n', 'number', 'sentence'],
+)
+def test_a_changed_conclusion_makes_recompute_fail(
+    complete: Path, tmp_path: Path, change: Callable[[Json], None], found: str | None
+) -> None:
+    copy = copied(complete, tmp_path)
+    file = copy / 'report' / 'analysis.json'
+    document = json.loads(file.read_text())
+    one = next(each for each in document['families'] if each['metric'] == 'read.mean')
+    before = json.dumps(document)
+    change(one)
+    assert json.dumps(document) != before
+    file.write_text(json.dumps(document))
+    ran = recompute(copy)
+    assert ran.returncode == 1
+    where = f'{one["id"]}: {found}:' if found else f'{one["groups"][1]["mean"]["low"]["id"]} is 0.5,'
+    assert f'analysis.json: {where}' in ran.stdout
 
 
 def test_one_changed_latency_makes_recompute_fail(complete: Path, tmp_path: Path) -> None:
