@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { FACTORS } from '@tidegauge/loadtests/study/file/factors';
 import { FIGURES, parseStudy, type ReadOptions, readStudy } from '@tidegauge/loadtests/study/file/read-study';
 import { SCHEMA_FILE } from '@tidegauge/loadtests/study/file/schema';
-import { makePlan } from '@tidegauge/loadtests/study/plan';
+import { makePlan, runCount } from '@tidegauge/loadtests/study/plan';
 import { ConfigError } from '@tidegauge/service/program';
 import fc from 'fast-check';
 
@@ -366,6 +366,30 @@ test('combinations of several parts are run once, and all others are left out', 
     new Set(deployments.flatMap(({ series }) => series.map(({ id }) => id))).size,
     3 * cells.length,
   );
+});
+
+test('an exclusion can hold in some places only', async () => {
+  const text = `study: x\nhard: { store: [sqlite, postgres] }\neasy: {}
+exclude: [{ store: postgres, on: [lab, boards], because: a test }]\n`;
+  const stores = async (options: ReadOptions) =>
+    makePlan(await read(text, { quick: true, ...options })).deployments.map(({ hard }) => hard.store);
+  assert.deepEqual(await stores({ on: 'lab' }), ['sqlite']);
+  assert.deepEqual((await stores({ on: 'swarm' })).toSorted(), ['postgres', 'sqlite']);
+  assert.match((await problems(text.replace('boards', 'board')))[0]!, /did you mean boards/);
+});
+
+test('the studies of this project can be planned, as published and quick', async () => {
+  const files = readdirSync(join(EXAMPLE, '..')).filter((name) => name.endsWith('.yml'));
+  assert.ok(files.length >= 4);
+  for (const name of files) {
+    for (const on of ['lab', 'boards'] as const) {
+      const [full, quick] = await Promise.all(
+        [false, true].map((quick) => readStudy(join(EXAMPLE, '..', name), { quick, on })),
+      );
+      assert.equal(full!.name, quick!.name);
+      assert.ok(runCount(makePlan(full!)) >= runCount(makePlan(quick!)), name);
+    }
+  }
 });
 
 test('a mistake in a part names the part, and quick keeps the levels of a sweep', async () => {

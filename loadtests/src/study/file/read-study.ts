@@ -17,7 +17,7 @@ export interface ReadOptions {
   /** Applies the sizes of `quick`. */
   readonly quick?: boolean;
   /** Also refuses what this place cannot deploy, as far as that is known without it. */
-  readonly on?: PlaceName;
+  readonly on?: PlaceName | null;
 }
 
 export const FIGURES: readonly string[] = [
@@ -47,14 +47,18 @@ export async function parseStudy(
   return study(YamlFile.parse(text, place.name), place.directory, options);
 }
 
-async function study(file: YamlFile, directory: string, { quick = false, on }: ReadOptions): Promise<Study> {
+async function study(
+  file: YamlFile,
+  directory: string,
+  { quick = false, on = null }: ReadOptions,
+): Promise<Study> {
   const mistakes = schemaMistakes(file.data);
   if (mistakes.some(({ path }) => path.length === 0) && !isObject(file.data)) throw file.error(mistakes);
-  const input = new StudyInput(file.data as StudyFile, directory, quick, mistakes);
+  const input = new StudyInput(file.data as StudyFile, { directory, quick, on }, mistakes);
   const levels = new StudyLevels(input);
   const result = studyOf(input, levels);
   if (result === null) throw file.error(input.mistakes);
-  for (const { factor, levels: wrong, message } of await impossible(result, on ?? null)) {
+  for (const { factor, levels: wrong, message } of await impossible(result, on)) {
     input.add(levels.placeOf(factor, wrong[factor]!), message);
   }
   if (input.mistakes.length > 0) throw file.error(input.mistakes);

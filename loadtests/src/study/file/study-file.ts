@@ -1,4 +1,4 @@
-import type { Combination, Level, Published, Study, TableState } from '../model.ts';
+import type { Combination, Level, PlaceName, Published, Study, TableState } from '../model.ts';
 
 /** A value, or a list of values. */
 export type OneOrMore<T> = T | readonly T[];
@@ -16,7 +16,7 @@ export interface StudyFile {
   readonly parts?: Readonly<Record<string, Levels>>;
   readonly repeat?: Partial<Study['repeat']>;
   readonly state?: TableState | Readonly<Record<string, TableState>>;
-  readonly exclude?: readonly Readonly<Record<string, OneOrMore<Level>>>[];
+  readonly exclude?: readonly ExclusionFile[];
   readonly valid?: Readonly<Record<string, number | string | null>>;
   readonly requeue?: { readonly most?: number };
   readonly energy?: Study['energy'];
@@ -26,6 +26,9 @@ export interface StudyFile {
   readonly published?: readonly Published[];
   readonly quick?: Partial<Counts>;
 }
+
+/** Levels to leave out, with the reason. It holds in the places `on`; without it, in all. */
+export type ExclusionFile = Levels & { readonly on?: OneOrMore<PlaceName>; readonly because: string };
 
 /** A network profile. Durations have units. */
 export interface NetworkFile {

@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import type { ConfigError } from '@tidegauge/service/program';
+import type { PlaceName } from '../model.ts';
 import type { StudyFile } from './study-file.ts';
 import { type Mistake, type Path, readBounded } from './yaml-file.ts';
 
@@ -7,6 +8,8 @@ import { type Mistake, type Path, readBounded } from './yaml-file.ts';
 export class StudyInput {
   readonly file: StudyFile;
   readonly quick: boolean;
+  /** Where the study runs. null: not known. */
+  readonly on: PlaceName | null;
   readonly mistakes: Mistake[];
   /** Texts of the files that the study names, by their name there. */
   readonly files: Record<string, string> = {};
@@ -15,13 +18,18 @@ export class StudyInput {
   readonly #refused: ReadonlySet<string>;
 
   /**
-   * @param directory of the files that the study names
+   * @param place `directory` has the files that the study names
    * @param mistakes what the schema refused
    */
-  constructor(file: StudyFile, directory: string, quick: boolean, mistakes: readonly Mistake[]) {
+  constructor(
+    file: StudyFile,
+    place: { readonly directory: string; readonly quick: boolean; readonly on: PlaceName | null },
+    mistakes: readonly Mistake[],
+  ) {
     this.file = file;
-    this.#directory = directory;
-    this.quick = quick;
+    this.#directory = place.directory;
+    this.quick = place.quick;
+    this.on = place.on;
     this.mistakes = [...mistakes];
     this.#refused = new Set(mistakes.map(({ path }) => path.slice(0, 2).join(' ')));
   }

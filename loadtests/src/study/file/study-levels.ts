@@ -94,9 +94,10 @@ export class StudyLevels {
     return part === undefined ? [] : ['parts', part[0], factor];
   }
 
-  /** The exclusions of the file, one for each combination that an entry names. */
+  /** The exclusions that hold in the place of the study, one for each combination that an entry names. */
   exclusions(): readonly Exclusion[] {
-    return (this.#input.file.exclude ?? []).flatMap(({ because, ...where }, index) => {
+    const { file, on: here } = this.#input;
+    return (file.exclude ?? []).flatMap(({ because, on, ...where }, index) => {
       const path = ['exclude', index];
       const factors: Record<string, readonly Level[]> = {};
       for (const [name, given] of Object.entries(where)) {
@@ -113,6 +114,7 @@ export class StudyLevels {
         }
         factors[name] = levels;
       }
+      if (on !== undefined && here !== null && ![on].flat().includes(here)) return [];
       return combinations(factors).map(
         (levels: Combination): Exclusion => ({ where: levels, because: String(because) }),
       );
