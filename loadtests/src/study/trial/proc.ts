@@ -139,13 +139,16 @@ function memoryOf(pids: readonly number[]): number | null {
   return own + shared === 0 ? null : (own + shared) * PAGE_BYTES;
 }
 
-/** Bytes of all interfaces but loopback in /proc/net/dev. */
+/** Interfaces whose bytes are those of another interface too: loopback, and those that Docker makes for containers. */
+const INNER = /^(lo$|docker|veth|br-)/;
+
+/** Bytes of all interfaces that lead to other machines in /proc/net/dev. */
 export function parseNetDev(text: string): { readonly receivedBytes: number; readonly sentBytes: number } {
   let receivedBytes = 0;
   let sentBytes = 0;
   for (const line of text.split('\n')) {
     const [, name, rest] = /^\s*([^\s:]+):\s*(.*)$/.exec(line) ?? [];
-    if (name === undefined || name === 'lo') continue;
+    if (name === undefined || INNER.test(name)) continue;
     const numbers = rest!.trim().split(/\s+/).map(Number);
     receivedBytes += numbers[0] ?? 0;
     sentBytes += numbers[8] ?? 0;
@@ -250,8 +253,8 @@ export interface CgroupEvents {
 }
 
 /**
- * Counters of a control group. `directory` is the group in a tree of version 2, or in the tree of any controller of
- * version 1: the group of the same path in the other trees is found from it.
+ * Counters of a control group and the groups below it. `directory` is the group in a tree of version 2, or in the tree of
+ * any controller of version 1: the group of the same path in the other trees is found from it.
  */
 export function cgroupCounters(directory: string): Counters & CgroupEvents {
   const pids = cgroupPids(directory);
@@ -259,31 +262,39 @@ export function cgroupCounters(directory: string): Counters & CgroupEvents {
   if (readText(`${directory}/cgroup.controllers`) !== null) {
     const cpu = keyedNumbers(readText(`${directory}/cpu.stat`) ?? '');
     const io = readText(`${directory}/io.stat`);
-    const throttled = cpu.get('throttled_usec');
+    const throttled = sumBelow(directory, 'cpu.stat', 'throttled_usec');
     return {
       ...processes,
       ...(cpu.has('usage_usec') ? { cpuSeconds: cpu.get('usage_usec')! / 1e6 } : {}),
       ...(io === null ? {} : parseIoStat(io)),
-      throttledSeconds: throttled === undefined ? null : throttled / 1e6,
+      throttledSeconds: throttled === null ? null : throttled / 1e6,
+      // It contains the kills in the groups below.
       oomKills: keyedNumbers(readText(`${directory}/memory.events`) ?? '').get('oom_kill') ?? null,
     };
   }
   const usage = readText(`${inTree(directory, 'cpuacct')}/cpuacct.usage`);
-  const throttled = keyedNumbers(readText(`${inTree(directory, 'cpu')}/cpu.stat`) ?? '').get(
-    'throttled_time',
-  );
+  const throttled = sumBelow(inTree(directory, 'cpu'), 'cpu.stat', 'throttled_time');
   const blkio = inTree(directory, 'blkio');
   const io =
     readText(`${blkio}/blkio.throttle.io_service_bytes_recursive`) ??
     readText(`${blkio}/blkio.throttle.io_service_bytes`);
-  const oom = keyedNumbers(readText(`${inTree(directory, 'memory')}/memory.oom_control`) ?? '');
   return {
     ...processes,
     ...(usage === null ? {} : { cpuSeconds: Number(usage) / 1e9 }),
     ...(io === null ? {} : parseBlkio(io)),
-    throttledSeconds: throttled === undefined ? null : throttled / 1e9,
-    oomKills: oom.get('oom_kill') ?? null,
+    throttledSeconds: throttled === null ? null : throttled / 1e9,
+    oomKills: sumBelow(inTree(directory, 'memory'), 'memory.oom_control', 'oom_kill'),
   };
+}
+
+/** The sum of a value over a group and the groups below it, where the kernel counts it for each group alone. */
+function sumBelow(directory: string, file: string, name: string): number | null {
+  let sum: number | null = null;
+  for (const path of globSync(`${directory}/{,**/}${file}`)) {
+    const value = keyedNumbers(readText(path) ?? '').get(name);
+    if (value !== undefined) sum = (sum ?? 0) + value;
+  }
+  return sum;
 }
 
 /** Resident memory of a control group without the page cache, but with mapped files. */
@@ -296,14 +307,15 @@ export function cgroupMemory(directory: string): number | null {
   return own === undefined ? null : own + mapped;
 }
 
-/** Processes of a group and of the groups below it. */
+/** Processes of a group and of the groups below it. Those of the group itself are the first. */
 export function cgroupPids(directory: string): readonly number[] {
-  const files = globSync(`${directory}/{,**/}cgroup.procs`);
+  const files = globSync(`${directory}/{,**/}cgroup.procs`).toSorted((a, b) => a.length - b.length);
   return files.flatMap((file) => (readText(file) ?? '').split('\n').filter(Boolean).map(Number));
 }
 
-/** io.stat of version 2: `8:0 rbytes=1 wbytes=2 …`. */
-export function parseIoStat(text: string): Pick<Counters, 'readBytes' | 'writtenBytes'> {
+/** io.stat of version 2: `8:0 rbytes=1 wbytes=2 …`. Nothing, when the kernel counts no device. */
+export function parseIoStat(text: string): Partial<Counters> {
+  if (!/^\d+:\d+ /m.test(text)) return {};
   const sum = (name: string): number =>
     [...text.matchAll(new RegExp(`\\b${name}=(\\d+)`, 'g'))].reduce(
       (total, [, bytes]) => total + Number(bytes),
@@ -312,8 +324,9 @@ export function parseIoStat(text: string): Pick<Counters, 'readBytes' | 'written
   return { readBytes: sum('rbytes'), writtenBytes: sum('wbytes') };
 }
 
-/** blkio files of version 1: `8:0 Read 4096`. */
-export function parseBlkio(text: string): Pick<Counters, 'readBytes' | 'writtenBytes'> {
+/** blkio files of version 1: `8:0 Read 4096`. Nothing, when the kernel counts no device. */
+export function parseBlkio(text: string): Partial<Counters> {
+  if (!/^\d+:\d+ /m.test(text)) return {};
   const sum = (name: string): number =>
     [...text.matchAll(new RegExp(`^\\d+:\\d+ ${name} (\\d+)$`, 'gm'))].reduce(
       (total, [, bytes]) => total + Number(bytes),
@@ -324,7 +337,7 @@ export function parseBlkio(text: string): Pick<Counters, 'readBytes' | 'writtenB
 
 /** The group of the same path in the tree of another controller of version 1. */
 function inTree(directory: string, controller: string): string {
-  return directory.replace(/^(\/sys\/fs\/cgroup\/)[^/]+/, `$1${controller}`);
+  return directory.replace(/^(.*?\/cgroup\/)[^/]+/, `$1${controller}`);
 }
 
 function list(directory: string): readonly string[] {
