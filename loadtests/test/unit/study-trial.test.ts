@@ -46,7 +46,7 @@ const EVIDENCE: Evidence = {
   damaged: 0,
   damagedNote: null,
   failure: null,
-  profile: { delayMs: 10, jitterMs: 0, loss: 0, kilobitsPerSecond: null },
+  profile: { delayMs: 20, jitterMs: 0, loss: 0, kilobitsPerSecond: null },
   measured: {
     seconds: 10,
     nodes: [],

@@ -92,8 +92,8 @@ function targetCheck({ limits, rate, started, seconds }: Evidence): Check {
 }
 
 /**
- * The delay of a profile is that of each direction. The larger one of the relative differences before and after
- * the run counts.
+ * A round trip contains the delay of the profile once. The larger one of the relative differences before and after the
+ * run counts.
  */
 function networkCheck({ limits, profile, measured: { roundTripMs } }: Evidence): Check {
   const { before, after } = roundTripMs;
@@ -102,7 +102,7 @@ function networkCheck({ limits, profile, measured: { roundTripMs } }: Evidence):
     const note = profile === null ? 'the network has no profile' : MISSING;
     return { rule: 'network', measured: null, limit: limits.network, unit: 'share', ok: true, note };
   }
-  const expected = 2 * profile.delayMs;
+  const expected = profile.delayMs;
   const differences = times.map((time) => Math.abs(time - expected) / expected);
   const show = (time: number | null): string => (time === null ? 'unknown' : `${time.toFixed(2)} ms`);
   return atMost(
