@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { freePort, launchServer } from '@tidegauge/process';
+import { freePort, launchServer, runProgram } from '@tidegauge/process';
 import { buildOnce } from './build-once.ts';
 import { go } from './go.ts';
 
@@ -10,6 +10,10 @@ const MODULE = `github.com/Shopify/toxiproxy/v2/cmd/server@v${TOXIPROXY_VERSION}
 const READY_MS = 20_000;
 const REQUEST_MS = 10_000;
 const PING_MS = 10_000;
+/** Sends a request, in a process that is in another network. */
+const REQUEST = `const [url, method, body] = process.argv.slice(1);
+const response = await fetch(url, { method, ...(body ? { body } : {}), signal: AbortSignal.timeout(${REQUEST_MS}) });
+process.stdout.write(response.status + ' ' + (await response.text()));`;
 
 /** What a link does to its connections. */
 export interface Link {
@@ -31,23 +35,37 @@ export interface Toxiproxy {
 /**
  * Starts Toxiproxy, a proxy for TCP that delays data, on loopback. Go builds it once. It forwards a stream without packets, so it cannot
  * lose single ones.
+ *
+ * @param networkOf id of a process: the proxy is in its network. This needs root. Default: the network of this process
  */
-export async function startToxiproxy(): Promise<Toxiproxy> {
+export async function startToxiproxy(networkOf: number | null = null): Promise<Toxiproxy> {
   const folder = await buildOnce(`toxiproxy/v${TOXIPROXY_VERSION}`, build);
   const port = await freePort();
-  const send = async (method: string, path: string, body?: unknown): Promise<void> => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(REQUEST_MS),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`Toxiproxy: ${method} ${path}: ${response.status} ${text}`);
+  /** A program and its arguments, in the network of the proxy. */
+  const inNetwork = (program: string, args: readonly string[]): [string, readonly string[]] =>
+    networkOf === null
+      ? [program, args]
+      : ['nsenter', ['--target', String(networkOf), '--net', program, ...args]];
+  const request = async (method: string, path: string, body: string): Promise<string> => {
+    const url = `http://127.0.0.1:${port}${path}`;
+    if (networkOf !== null) {
+      const script = ['--input-type=module', '--eval', REQUEST, '--', url, method, body];
+      return (await runProgram(...inNetwork(process.execPath, script))).stdout;
+    }
+    const signal = AbortSignal.timeout(REQUEST_MS);
+    const response = await fetch(url, { method, ...(body === '' ? {} : { body }), signal });
+    return `${response.status} ${await response.text()}`;
   };
+  const send = async (method: string, path: string, body?: unknown): Promise<void> => {
+    const answer = await request(method, path, body === undefined ? '' : JSON.stringify(body));
+    if (!answer.startsWith('2')) throw new Error(`Toxiproxy: ${method} ${path}: ${answer}`);
+  };
+  const address = ['-host', '127.0.0.1', '-port', String(port)];
+  const [command, args] = inNetwork(join(folder, 'server'), address);
   const server = await launchServer({
     name: `toxiproxy on 127.0.0.1:${port}`,
-    command: join(folder, 'server'),
-    args: ['-host', '127.0.0.1', '-port', String(port)],
+    command,
+    args,
     ready: () =>
       send('GET', '/version').then(
         () => true,
@@ -79,18 +97,25 @@ export function proxyHost(host: string): string {
   return host.replace(/^127\.0\.0\./, '127.0.1.');
 }
 
-/** A server that sends back each byte, to measure the round trip of a link. */
-export async function startEcho(): Promise<{ readonly address: string; stop(): Promise<void> }> {
+/**
+ * A server that sends back each byte, to measure the round trip of a link.
+ *
+ * @param port default: a free one
+ */
+export async function startEcho(
+  host = '127.0.0.1',
+  port = 0,
+): Promise<{ readonly address: string; stop(): Promise<void> }> {
   const server = createServer((socket) => {
     socket.setNoDelay(true).on('error', () => socket.destroy());
     socket.pipe(socket);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+    server.once('error', reject).listen(port, host, resolve);
   });
   server.unref();
-  const { port } = server.address() as { port: number };
-  return { address: `127.0.0.1:${port}`, stop: async () => void server.close() };
+  const { port: listening } = server.address() as { port: number };
+  return { address: `${host}:${listening}`, stop: async () => void server.close() };
 }
 
 /** The median of the round trips of single bytes over one connection to an echo server, in milliseconds. */

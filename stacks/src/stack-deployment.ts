@@ -27,6 +27,8 @@ export interface StackOptions {
   /** Further options of `docker stack deploy`, such as `-c override.yml`. */
   readonly options?: readonly string[];
   readonly signal?: AbortSignal;
+  /** How long tasks may take to start. Default: four minutes. */
+  readonly waitMs?: number;
 }
 
 export type { ImageName };
@@ -98,6 +100,7 @@ export class StackDeployment {
         return services !== '';
       },
       this.#options.signal,
+      this.#options.waitMs,
     );
   }
 
@@ -130,6 +133,7 @@ export class StackDeployment {
         return ready.split(' ')[0]!;
       },
       this.#options.signal,
+      this.#options.waitMs,
     );
   }
 

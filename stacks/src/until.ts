@@ -7,15 +7,17 @@ const POLL_MS = 250;
  * Calls `look` until it resolves to a truthy value, and resolves to that. Calls that reject are repeated.
  *
  * @param what what the caller waits for, for the error
- * @throws {Error} after four minutes, with the last error; at once after an abort
+ * @param waitMs default: four minutes
+ * @throws {Error} after that time, with the last error; at once after an abort
  */
 export async function until<T>(
   what: string,
   look: () => Promise<T | false | null | undefined>,
   signal?: AbortSignal,
+  waitMs = WAIT_MS,
 ): Promise<T> {
   let last: unknown = 'nothing';
-  for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await delay(POLL_MS)) {
+  for (const deadline = Date.now() + waitMs; Date.now() < deadline; await delay(POLL_MS)) {
     signal?.throwIfAborted();
     try {
       const seen = await look();
@@ -24,5 +26,5 @@ export async function until<T>(
       last = error;
     }
   }
-  throw new Error(`waited ${WAIT_MS} ms for ${what}, last: ${last}`);
+  throw new Error(`waited ${waitMs} ms for ${what}, last: ${last}`);
 }

@@ -7,6 +7,8 @@ import type { StoreLevels } from './factors.ts';
 import { profileFor, type StackEntry, versionIn } from './stacks.ts';
 
 const UPDATE_MS = 240_000;
+/** The API restarts until its store serves, which takes minutes on a busy machine. */
+const WAIT_MS = 900_000;
 
 /** The services that a study of records does not use do not run, and its client has a container for its network. */
 const OVERRIDE = `version: '3.8'
@@ -85,6 +87,7 @@ export class BoardStack {
         deploy: ['--profile', profileFor(memory)!],
         options: ['-c', override],
         signal,
+        waitMs: WAIT_MS,
       },
     );
     const deployed = new BoardStack(stack, entry, boards);
@@ -100,6 +103,16 @@ export class BoardStack {
   /** Waits for the healthy container of the store on a board. Resolves to its id. */
   container(board: Board): Promise<string> {
     return this.stack.healthy(this.#entry.service(this.stores.indexOf(board)), board);
+  }
+
+  /** The container of the store on a board, with its address in the network of the store. */
+  async storeContainer(
+    board: Board,
+  ): Promise<{ readonly board: Board; readonly pid: number; readonly address: string }> {
+    const container = await this.container(board);
+    const format = '{{(index .NetworkSettings.Networks "tidegauge_store").IPAddress}}';
+    const address = await board.docker(['inspect', '--format', format, container]);
+    return { board, pid: containerPid(board.cgroup, container), address };
   }
 
   /** The process id on this machine of a container of the first board. */

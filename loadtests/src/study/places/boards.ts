@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Board, startBoards } from '@tidegauge/lab/docker/boards';
+import type { NodeFault } from '@tidegauge/lab/stores';
 import { temporaryDirectory } from '@tidegauge/process';
 import { NODE_FLAGS } from '../../../../scripts/setup.js';
 import type { Closers } from '../../targets/closers.ts';
 import type { Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
 import { cgroupPids } from '../trial/proc.ts';
+import { BoardNetwork } from './board-network.ts';
 import { BoardStack } from './board-stack.ts';
 import { inNetworkOf, readInContainer } from './container-network.ts';
 import { checkOptions, storeLevels, urlOptions, withOptions } from './factors.ts';
@@ -27,7 +29,7 @@ export function boardsPlace(): Place {
 }
 
 function refusalOf(hard: Combination, study: Study): string | null {
-  const { store, nodes, rf, memory, network } = storeLevels(hard, study);
+  const { store, nodes, rf, memory } = storeLevels(hard, study);
   const entry = stackFor(store, nodes);
   if (entry === null) {
     return `boards of the lab cannot run ${store}: they have images of ${Object.keys(STACKS).join(', ')}`;
@@ -40,7 +42,6 @@ function refusalOf(hard: Combination, study: Study): string | null {
   if (rf !== null && rf > nodes) return `rf ${rf} needs ${rf} nodes, and there are ${nodes}`;
   if (memory !== null && profileFor(memory) === null)
     return `a board needs 1GiB or more, not ${memory} bytes`;
-  if (network !== null) return 'the network of boards cannot be changed: this needs netem in the kernel';
   return null;
 }
 
@@ -78,6 +79,15 @@ async function startStack(
   const trust = { NODE_EXTRA_CA_CERTS: authority, SSL_CERT_FILE: authority };
   const client = await stack.frontPid('study-client');
   const command = inNetworkOf(client, folder.path, trust, [process.execPath, ...NODE_FLAGS]);
+  const network =
+    levels.network === null
+      ? null
+      : new BoardNetwork(levels.network, async (board) => ({
+          ...(await stack.storeContainer(board)),
+          ports: entry.ports,
+        }));
+  closers.add(async () => network?.stop());
+  for (const board of stores) await network?.shape(board);
   const url = await stack.storeUrl();
   let ofApi = Promise.resolve(url);
   let updates = 0;
@@ -104,9 +114,9 @@ async function startStack(
       const sizes = await Promise.all(stores.map(({ disk }) => diskUsage(disk)));
       return sizes.reduce((sum, size) => sum + size, 0);
     },
-    roundTripMs: async () => null,
+    roundTripMs: async () => network?.roundTripMs(command) ?? null,
     snapshots: null,
-    ...faultsOf(new Map(stores.map((board) => [board.name, powerOf(board, stack)]))),
+    ...faultsOf(new Map(stores.map((board) => [board.name, powerOf(board, stack, network)]))),
     async stop() {
       closing ??= closers.close();
       await closing;
@@ -115,12 +125,16 @@ async function startStack(
 }
 
 /** A board that loses its power, with its Docker engine, and gets it back. */
-function powerOf(board: Board, stack: BoardStack) {
+function powerOf(board: Board, stack: BoardStack, network: BoardNetwork | null): NodeFault {
   return {
-    kill: () => board.kill(),
+    async kill() {
+      await board.kill();
+      await network?.release(board);
+    },
     async restart() {
       await board.start();
       await stack.container(board);
+      await network?.shape(board);
     },
   };
 }
