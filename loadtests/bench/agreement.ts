@@ -8,9 +8,10 @@ import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/d
 import { runK6 } from '../src/drivers/run-k6.ts';
 import { runYcsb, type YcsbPhase } from '../src/drivers/run-ycsb.ts';
 import { readWorkload } from '../src/profiles/records-profile.ts';
+import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { summarize } from '../src/results/summary.ts';
-import { showNumber, textTable } from '../src/results/table.ts';
+import { textTable } from '../src/results/table.ts';
 import { checkStore, provideStore } from '../src/targets/targets.ts';
 
 /**

@@ -10,9 +10,10 @@ import { runK6 } from '../src/drivers/run-k6.ts';
 import { load } from '../src/loading/load.ts';
 import { makeTable, recordItems } from '../src/loading/load-records.ts';
 import type { Plan } from '../src/operations/plan.ts';
+import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { summarize } from '../src/results/summary.ts';
-import { showNumber, textTable } from '../src/results/table.ts';
+import { textTable } from '../src/results/table.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import { startEmptyHandler } from './empty-handler.ts';
 

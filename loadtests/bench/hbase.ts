@@ -4,8 +4,9 @@ import { startThriftGateway } from '@tidegauge/lab/hbase-thrift';
 import { defineConfig, integer, run } from '@tidegauge/service/program';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeSeconds } from '../src/benches/timing.ts';
+import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
-import { showNumber, textTable } from '../src/results/table.ts';
+import { textTable } from '../src/results/table.ts';
 import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
 
 /**

@@ -12,8 +12,9 @@ import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
+import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
-import { showNumber, textTable } from '../src/results/table.ts';
+import { textTable } from '../src/results/table.ts';
 
 /**
  * `npm run bench:peers`: compares Telegraf with ingest, in alternation, on the same broker, publisher and PostgreSQL.

@@ -17,8 +17,9 @@ import { makeTable, recordItems } from '../src/loading/load-records.ts';
 import type { Plan } from '../src/operations/plan.ts';
 import { readWorkload } from '../src/profiles/records-profile.ts';
 import { mistake } from '../src/profiles/settings.ts';
+import { showNumber } from '../src/results/show-number.ts';
 import { summarize } from '../src/results/summary.ts';
-import { showNumber, textTable } from '../src/results/table.ts';
+import { textTable } from '../src/results/table.ts';
 import { checkStore, provideFolder, provideStore } from '../src/targets/targets.ts';
 
 /**

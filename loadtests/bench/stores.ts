@@ -3,8 +3,9 @@ import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/prog
 import { openStore, type Store } from '@tidegauge/storage';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeCount, timeSeconds } from '../src/benches/timing.ts';
+import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
-import { showNumber, textTable } from '../src/results/table.ts';
+import { textTable } from '../src/results/table.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import type { Bare, BareModule } from './bare/bare.ts';
 

@@ -1,4 +1,4 @@
-import { showNumber } from '../results/table.ts';
+import { showNumber } from '../results/show-number.ts';
 
 const WIDTH = 24;
 const REDRAW_MS = 200;

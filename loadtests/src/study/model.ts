@@ -272,11 +272,13 @@ export interface Deployment {
   storeUrl(database: string, easy: Combination): Promise<string | null>;
   /** An API over that URL. It runs until the deployment stops; the same URL gives the same API. */
   api(storeUrl: string | null): Promise<ApiEndpoint>;
-  /** The command that runs a Node program where it reaches the store. */
+  /** The command that runs a Node program of this project where it reaches the store. */
   command(
     program: string,
     args: readonly string[],
   ): { readonly command: string; readonly args: readonly string[] };
+  /** Directory for temporary files of that program, if it does not have the files of this machine. */
+  readonly scratch?: string;
   /** Nodes to monitor. */
   nodes(): readonly MonitoredNode[];
   /** Bytes on the disks of all nodes, or null where they cannot be read. */

@@ -7,7 +7,7 @@ import { HttpClient } from '../drivers/http-client.ts';
 import { type Items, load, requireLoaded } from '../loading/load.ts';
 import type { Preparation } from '../profiles/profile.ts';
 import { type CommonConfig, mistake, refuseForeignHosts } from '../profiles/settings.ts';
-import { showNumber } from '../results/table.ts';
+import { showNumber } from '../results/show-number.ts';
 import type { Closers } from './closers.ts';
 import { STORES, startStorePlaces } from './store-places.ts';
 

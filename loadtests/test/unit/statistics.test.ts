@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { timeCount } from '@tidegauge/loadtests/benches/timing';
+import { showNumber } from '@tidegauge/loadtests/results/show-number';
 import { median, quantile } from '@tidegauge/loadtests/results/statistics';
-import { showNumber, textTable } from '@tidegauge/loadtests/results/table';
+import { textTable } from '@tidegauge/loadtests/results/table';
 
 test('a median is the middle value, or the mean of the two middle values', () => {
   assert.equal(median([9, 1, 10]), 9);

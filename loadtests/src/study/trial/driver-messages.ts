@@ -30,8 +30,8 @@ export type DriverRequest =
       /** For operations that do not fit into memory. */
       readonly spill: string;
     }
-  /** Writes the operations of the last run to a file. */
-  | { readonly command: 'write'; readonly path: string }
+  /** Reads the next operations of the last run. */
+  | { readonly command: 'rows' }
   /**
    * Checks the sample of records. `replay`: the seed of a run that another program has done on the table; each of its
    * writes is then possible.
@@ -46,7 +46,8 @@ export interface DriverResults {
   readonly restored: null;
   readonly disconnect: null;
   readonly run: RunResult;
-  readonly write: { readonly rows: number; readonly sha256: string };
+  /** A few thousand whole lines with the columns `RUN_COLUMNS`. null: there are no more. */
+  readonly rows: { readonly text: string | null };
   readonly verify: { readonly checked: number; readonly damaged: number; readonly example: string | null };
   readonly drop: null;
 }

@@ -5,7 +5,7 @@ import type { DriverAnswer, DriverRequest, DriverResults } from './driver-messag
 
 const PROGRAM = fileURLToPath(new URL('driver.ts', import.meta.url));
 const STOP_MS = 5000;
-/** An answer is a few hundred characters. */
+/** An answer with operations has less than half of it, and any other one a few hundred characters. */
 const MAX_LINE = 2 ** 20;
 
 /** The driver program ended, or did not answer in time. */

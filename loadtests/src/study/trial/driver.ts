@@ -6,7 +6,6 @@ import type { DriverAnswer, DriverRequest, DriverResults, RunResult } from './dr
 import type { OperationSet } from './operation-set.ts';
 import { RecordSet } from './record-set.ts';
 import { Recorder } from './recorder.ts';
-import { writeRunFile } from './run-file.ts';
 
 /**
  * The driver program of a series: one table of one driver. It is a separate process, so that the processor time of the
@@ -16,6 +15,8 @@ class DriverProgram {
   readonly #connections: Connections;
   readonly #set: OperationSet;
   #recorder: Recorder | null = null;
+  /** Operations of the last run that were not yet read. */
+  #lines: Iterator<string> | null = null;
 
   constructor(request: OpenRequest) {
     this.#connections = new Connections(request);
@@ -37,8 +38,8 @@ class DriverProgram {
         return null;
       case 'run':
         return this.#run(request);
-      case 'write':
-        return this.#write(request.path);
+      case 'rows':
+        return this.#rows();
       case 'verify':
         if (request.replay !== undefined) this.#set.replay(request.replay);
         return this.#set.verify();
@@ -66,6 +67,7 @@ class DriverProgram {
     globalThis.gc?.();
     const recorder = new Recorder(spill);
     this.#recorder = recorder;
+    this.#lines = recorder.lines();
     const started = new Date().toISOString();
     const before = process.cpuUsage();
     const deadline = performance.now() + deadlineMs;
@@ -81,15 +83,13 @@ class DriverProgram {
     };
   }
 
-  async #write(path: string): Promise<DriverResults['write']> {
-    const recorder = this.#recorder;
-    if (recorder === null) throw new Error('there is no run whose operations could be written');
-    try {
-      return await writeRunFile(path, recorder.lines());
-    } finally {
-      recorder.close();
-      this.#recorder = null;
-    }
+  #rows(): DriverResults['rows'] {
+    if (this.#lines === null) throw new TypeError('there is no run whose operations could be read');
+    const { done, value } = this.#lines.next();
+    if (!done) return { text: value };
+    this.#recorder?.close();
+    this.#recorder = null;
+    return { text: null };
   }
 }
 
@@ -105,6 +105,9 @@ function peakMemory(): number {
 function answer(message: DriverAnswer): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
+
+// The runner has ended, or does not wait for the answer any more. A request that is running must not continue.
+process.stdin.once('end', () => process.exit());
 
 let program: DriverProgram | null = null;
 for await (const line of createInterface({ input: process.stdin })) {

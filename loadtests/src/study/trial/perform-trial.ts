@@ -1,7 +1,9 @@
 import type { NodeUsage, RunDocument } from '../model.ts';
 import type { RunResult } from './driver-messages.ts';
+import type { DriverProcess } from './driver-process.ts';
 import { runK6Trial } from './k6-trial.ts';
 import type { Measured, Monitor } from './monitor.ts';
+import { writeRunFile } from './run-file.ts';
 import type { SeriesTable } from './series-table.ts';
 
 /** A run that is slower, in operations per second, is ended: the rest of its operations count as dropped. */
@@ -9,8 +11,8 @@ const SLOWEST_RATE = 2;
 const BASE_MS = 60_000;
 /** How long operations that have started may take after the deadline. Drivers of stores have shorter limits. */
 const GRACE_MS = 120_000;
-/** Rows of the CSV file that are written each second, at least. */
-const SLOWEST_WRITE = 20_000;
+/** How long the driver may take to read a few thousand operations from its file. */
+const ROWS_MS = 30_000;
 
 /** Codes of a disk that is full, or of a quota that is used up. */
 const FULL = ['ENOSPC', 'EDQUOT'];
@@ -71,12 +73,11 @@ export async function performTrial(
       write = trial.write;
     } else {
       run = await table.program.request(
-        { command: 'run', seed, deadlineMs, spill },
+        { command: 'run', seed, deadlineMs, spill: table.spillFor(spill) },
         deadlineMs + GRACE_MS,
         signal,
       );
-      const timeout = BASE_MS + (run.rows / SLOWEST_WRITE) * 1000;
-      write = () => table.program.request({ command: 'write', path: csvPath }, timeout, signal);
+      write = () => writeRunFile(csvPath, rowsOf(table.program, signal));
     }
   } catch (error) {
     failed(error);
@@ -110,6 +111,15 @@ export async function performTrial(
     client: run === null ? null : clientOf(run),
     csv,
   };
+}
+
+/** The operations of the last run. The driver can be on another machine, so they are not in a file of this one. */
+async function* rowsOf(program: DriverProcess, signal: AbortSignal): AsyncGenerator<string> {
+  for (;;) {
+    const { text } = await program.request({ command: 'rows' }, ROWS_MS, signal);
+    if (text === null) return;
+    yield text;
+  }
 }
 
 function clientOf({ cpuSeconds, memoryBytes }: RunResult): NodeUsage {

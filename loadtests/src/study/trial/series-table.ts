@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { basename, join } from 'node:path';
 import { buildK6 } from '@tidegauge/lab/k6';
 import type { ApiEndpoint, Deployment, Driver, LoadDocument, SeriesPlan, Study } from '../model.ts';
 import { DriverProcess } from './driver-process.ts';
@@ -51,6 +52,12 @@ export class SeriesTable {
 
   get pid(): number | null {
     return this.#process?.running ? this.#process.pid : null;
+  }
+
+  /** The path for a temporary file of the driver program. @param here a path that it has if it runs on this machine */
+  spillFor(here: string): string {
+    const { scratch } = this.#options.deployment;
+    return scratch === undefined ? here : join(scratch, basename(here));
   }
 
   /** The driver program. */
