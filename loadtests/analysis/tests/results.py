@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -39,6 +39,8 @@ class Truth:
     operations: int = 300
     latency: Mapping[str, float] = field(default_factory=lambda: {'postgres': 2000.0, 'sqlite': 1000.0})
     """Mean latency by store."""
+    effect: Callable[[Json], float] = lambda _: 1.0
+    """Multiplies the latency, by the levels of all factors."""
     overhead: float = 500.0
     """What the application adds to each operation."""
     between_trials: float = 0.02
@@ -51,6 +53,7 @@ class Truth:
     """Failed rule by series, trial, driver and attempt."""
     energy: bool = True
     published: list[Json] = field(default_factory=list)
+    claims: list[Json] = field(default_factory=list)
     margin: float = 0.05
     quick: bool = False
     seed: int = 1
@@ -130,7 +133,7 @@ class Writer:
         truth = self.truth
         name = f'{series["id"]}-{attempts[0]}-{trial}-{driver}-{attempts[1]}'
         factors = {**truth.fixed, **deployment['hard'], **series['easy'], 'driver': driver}
-        centre = truth.latency[factors.get('store', 'postgres')] * luck
+        centre = truth.latency[factors.get('store', 'postgres')] * luck * truth.effect(factors)
         centre += truth.overhead if driver != 'raw' else 0
         latency = np.maximum(1, self.draws.gamma(25, centre / 25, truth.operations)).astype(int)
         start = np.concatenate([[0], np.cumsum(latency)[:-1]])
@@ -262,6 +265,7 @@ def plan_of(truth: Truth) -> Json:
         },
         'figures': [],
         'published': truth.published,
+        'claims': truth.claims,
     }
     return {'format': 1, 'study': study, 'hash': 'abc', 'deployments': deployments}
 

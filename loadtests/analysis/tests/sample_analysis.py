@@ -127,12 +127,40 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
                 'Paper 2023',
                 {'store': 'cassandra', 'workload': 'a'},
                 'throughput',
+                '',
                 'ops/s',
                 sample.number(1200, 'ops/s', 'published'),
                 '',
                 first.groups[0].mean,
                 sample.number(3.2, '', 'ratio'),
                 'above',
+            )
+        ],
+        claims=[
+            d.ClaimResult(
+                'writes',
+                f'Cassandra writes fastest {HOSTILE}',
+                'figure 8',
+                'throughput: cassandra highest',
+                'disagrees',
+                '',
+                'other hardware',
+                d.Number(None, None, 'runs', 'the claim is decided'),
+                d.Sentence(f'cassandra > hbase: ratio {{{first.groups[0].mean.value.id}}}.'),
+                [
+                    d.ClaimPart(
+                        'workload a',
+                        'cassandra > hbase',
+                        'disagrees',
+                        first.groups[0].mean,
+                        first.groups[1].mean,
+                        'ratio',
+                        first.groups[0].mean,
+                        d.Sentence(HOSTILE),
+                        d.Number(None, None, 'runs', 'the comparison is decided'),
+                        '',
+                    )
+                ],
             )
         ],
         loads=[

@@ -408,24 +408,41 @@ def test_the_overload_point_is_named(tmp_path: Path) -> None:
 
 
 def test_published_numbers_stand_beside_ours(tmp_path: Path) -> None:
-    truth = Truth(published=[{'file': 'somewhere/numbers.csv', 'source': 'A study, 2023'}])
+    truth = Truth(
+        published=[{'file': 'somewhere/numbers.csv', 'source': 'A study, 2023'}],
+        easy={'workload': ['a'], 'driver': ['raw'], 'threads': [1, 2]},
+        effect=lambda factors: 1.0 if factors['threads'] == 1 else 3.0,
+        metrics=['read.mean'],
+    )
     results = write_results(tmp_path / 'results', truth)
     (results / 'published').mkdir()
     (results / 'published' / 'numbers.csv').write_text(
-        'store,workload,driver,metric,value,unit,flag\n'
-        'postgres,A,raw,read.mean,0.004,s,ok\n'
-        'sqlite,a,raw,read.mean,,ms,lost\n'
-        'hbase,a,raw,read.mean,3,ms,ok\n'
-        'sqlite,a,raw,beauty,3,ms,ok\n'
+        'store,threads,workload,metric,statistic,value,unit,flag,note\n'
+        'postgres,1,A,read.mean,lowest,0.004,s,ok,table 2\n'
+        'sqlite,1,a,read.mean,,77,ms,garbled,\n'
+        'sqlite,1,a,read.mean,,,ms,lost,\n'
+        'hbase,1,a,read.mean,,3,ms,ok,\n'
+        'sqlite,1,a,beauty,,3,ms,ok,\n'
+        'postgres / sqlite,1,a,read.mean,,2.5,,derived,\n'
+        'postgres - sqlite,,a,read.mean,greatest,3,ms,ok,\n'
+        'postgres,,,read.mean,greatest from published,1,ms,ok,\n'
+        ',,,power,,10.8,kJ/h,ok,\n'
+        'sqlite,1,,load,,1,min,ok,\n'
     )
     write_analysis(results)
-    assert recompute(results).returncode == 0
+    ran = recompute(results)
+    assert ran.returncode == 0, ran.stdout
     rows = json.loads((results / 'report' / 'analysis.json').read_text())['published']
-    assert rows[0]['ratio']['value'] == pytest.approx(0.5, rel=0.05)
-    assert rows[0]['note'] == 'the published number is above our interval'
-    assert rows[1]['published']['reason'] == 'the publication has no number'
-    assert rows[2]['note'] == 'there is no run with these levels'
-    assert rows[3]['note'].startswith('beauty is not a metric')
+    assert [row['ratio']['value'] for row in rows] == [
+        pytest.approx(0.5, rel=0.05), None, None, pytest.approx(2 / 2.5, rel=0.05), pytest.approx(1, rel=0.05),
+        pytest.approx(2, rel=0.05), pytest.approx(1, rel=0.01), pytest.approx(0.5 / 60),
+    ]  # fmt: skip
+    assert rows[0]['note'] == (
+        'table 2; the lowest here is sqlite, threads 1; the published number is above our interval'
+    )
+    assert rows[1]['note'] == 'there is no run with these levels'
+    assert rows[2]['note'] == 'this experiment does not measure beauty'
+    assert 77 not in [row['published']['value'] for row in rows]
 
 
 def test_latencies_are_those_of_merged_operations(complete: Path) -> None:

@@ -48,6 +48,8 @@ export interface Study {
   readonly analyse: AnalysisPlan;
   readonly figures: readonly string[];
   readonly published: readonly Published[];
+  /** Statements of others, to be judged by the results. */
+  readonly claims?: readonly Claim[];
   /** Texts of the files that the study names, by their name there: property files of workloads, published numbers. */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -126,6 +128,63 @@ export interface Published {
   readonly file: string;
   readonly source: string;
 }
+
+/** A statement of a publication. Its check is evaluated with the intervals of the results. */
+export interface Claim {
+  readonly id: string;
+  readonly text: string;
+  readonly source: string | null;
+  /** As written in the file; null: it cannot be checked here. */
+  readonly check: string | null;
+  readonly parsed: ClaimCheck | null;
+  /** Why it cannot be checked. */
+  readonly notRun: string | null;
+  /** The known reason for another result: hardware, version, fault of the original. */
+  readonly because: string | null;
+}
+
+/** What must hold, for each combination of the factors that the check does not compare. */
+export interface ClaimCheck {
+  readonly metric: string;
+  readonly test: ClaimTest;
+  /** Levels of the runs that are used, by factor; other factors have all their levels. */
+  readonly where: Readonly<Record<string, readonly Level[]>>;
+}
+
+export type ClaimRelation = '>' | '<' | '=';
+
+/** A side has one or more groups: each combination of its levels. */
+export type ClaimTest =
+  | {
+      /** Each group of a side against each group of the next side. */
+      readonly kind: 'order';
+      readonly sides: readonly (readonly Combination[])[];
+      readonly relations: readonly ClaimRelation[];
+    }
+  | {
+      /** Each group of the side against each other combination of the same factors. */
+      readonly kind: 'extreme';
+      readonly side: readonly Combination[];
+      readonly extreme: 'highest' | 'lowest';
+    }
+  | {
+      /** The first side over the second lies between the bounds. */
+      readonly kind: 'ratio';
+      readonly sides: readonly (readonly Combination[])[];
+      readonly low: number;
+      readonly high: number;
+    }
+  | {
+      readonly kind: 'bound';
+      readonly relation: '>' | '<';
+      readonly value: number;
+      readonly unit: string;
+    }
+  | {
+      readonly kind: 'trend';
+      readonly shape: 'rises' | 'falls' | 'same' | 'peaks' | 'levels-off';
+      readonly factor: string;
+    };
 
 /** All runs in the order in which they are done. Made from a study and its seed only. */
 export interface Plan {

@@ -432,6 +432,10 @@ test('docs/experiments.md has every factor', () => {
 
 test('the examples in docs/experiments.md are valid, and one has every key', async () => {
   writeFileSync(join(directory, 'published.csv'), 'store,metric,value,unit,flag\n');
+  writeFileSync(
+    join(directory, 'claims.yml'),
+    '- { id: faster, text: A claim., check: "read.mean: falls with rf" }\n',
+  );
   const [smallest, whole] = [...PAGE.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml]) => yaml!);
   await read(smallest!);
   const study = await read(whole!);

@@ -531,7 +531,10 @@ class PublishedRow:
 
     source: str
     factors: Combination
+    """A level such as `cassandra / hbase` is a ratio of two levels, `none - radio` their difference."""
     metric: str
+    statistic: str
+    """`lowest` or `highest` of its workload, `greatest` difference, `greatest from published`; empty: the mean."""
     unit: str
     published: Number
     flag: str
@@ -540,6 +543,49 @@ class PublishedRow:
     """Ours over the published number."""
     note: str
     """In words: inside the interval, above, below, or why there is no number of ours."""
+
+
+@dataclass(frozen=True)
+class ClaimPart:
+    """One comparison of a claim under one condition."""
+
+    condition: str
+    """Levels of the factors that vary and are not compared; empty: there are none."""
+    compared: str
+    """Such as `cassandra > hbase`."""
+    verdict: str
+    """`agrees`, `disagrees` or `undecided`."""
+    first: Estimate
+    second: Estimate
+    """Means of both sides, or of the lowest and the highest level; no value where there is one side."""
+    measure: str
+    """What `result` is: `ratio`, `exponent` or `mean`."""
+    result: Estimate
+    published: Sentence
+    """Published numbers of both sides; empty: there are none."""
+    further_runs: Number
+    note: str
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim of a publication, judged by the intervals of these results."""
+
+    id: str
+    text: str
+    source: str | None
+    check: str | None
+    verdict: str
+    """`agrees`, `disagrees`, `undecided` or `not run`."""
+    reason: str
+    """Why it was not run, or what was not compared."""
+    because: str | None
+    """The known reason for another result."""
+    further_runs: Number
+    """Of each group, that would decide an undecided claim."""
+    sentence: Sentence
+    """The result in numbers."""
+    parts: list[ClaimPart]
 
 
 @dataclass(frozen=True)
@@ -592,6 +638,7 @@ class Analysis:
     validity: list[RunChecks]
     sensitivity: list[Sensitivity]
     published: list[PublishedRow]
+    claims: list[ClaimResult]
     loads: list[LoadRow]
     time: TimeUse
     methods: list[Sentence]

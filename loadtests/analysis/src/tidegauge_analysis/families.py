@@ -105,7 +105,9 @@ def _adjusted(together: list[Family], ledger: Ledger) -> list[Family]:
 
 
 @dataclass(frozen=True)
-class _Group:
+class RunGroup:
+    """Runs with the same levels of the factors that form groups, and their values."""
+
     label: str
     factors: Combination
     runs: list[Run]
@@ -125,11 +127,11 @@ def _family(scope: Scope, metric: Metric, per: Combination, parts: list[list[Run
         if len(kept) < len(there):
             reason = next(number.reason for number in numbers if number.value is None)
             notes.append(f'{label}: {len(there) - len(kept)} of {len(there)} runs have no value, because {reason}')
-        gathered.append(_Group(label, factors, kept, sample_of(numbers, metric.unit, ledger)))
+        gathered.append(RunGroup(label, factors, kept, sample_of(numbers, metric.unit, ledger)))
     of_runs = gathered
-    length = max((_block_length(group) for group in gathered), default=1)
+    length = max((block_length(group) for group in gathered), default=1)
     if length > 1:
-        blocked = [_blocked(group, length, ledger) for group in gathered]
+        blocked = [in_blocks(group, length, ledger) for group in gathered]
         if min(len(group.runs) for group in blocked) >= 3:
             observation = f'mean of {length} consecutive runs'
             notes.append(
@@ -169,7 +171,7 @@ def _family(scope: Scope, metric: Metric, per: Combination, parts: list[list[Run
     )
 
 
-def _block_length(group: _Group) -> int:
+def block_length(group: RunGroup) -> int:
     """Runs per block that make the blocks about independent; 1 where runs are not shown to depend on each other."""
     values = group.sample.values
     series: dict[str, list[float]] = {}
@@ -186,7 +188,7 @@ def _block_length(group: _Group) -> int:
     return math.ceil(count / size) if count and positive and size < DEPENDENT * count else 1
 
 
-def _blocked(group: _Group, length: int, ledger: Ledger) -> _Group:
+def in_blocks(group: RunGroup, length: int, ledger: Ledger) -> RunGroup:
     """Average consecutive runs of the same series; an incomplete last block is left out."""
     runs, numbers = [], []
     series: dict[str, list[tuple[Run, Number]]] = {}
@@ -201,7 +203,7 @@ def _blocked(group: _Group, length: int, ledger: Ledger) -> _Group:
     return replace(group, runs=runs, sample=sample_of(numbers, group.sample.unit, ledger))
 
 
-def _group(group: _Group, letters: str | None) -> Group:
+def _group(group: RunGroup, letters: str | None) -> Group:
     sample = group.sample
     return Group(
         label=group.label,
@@ -228,7 +230,7 @@ _Letters = dict[str, str] | None
 
 
 def _test(
-    groups: list[_Group], metric: Metric, alpha: float, ledger: Ledger
+    groups: list[RunGroup], metric: Metric, alpha: float, ledger: Ledger
 ) -> tuple[FamilyTest | None, str | None, dict[tuple[str, str], Comparison], _Letters]:
     """Test all groups; where that is impossible, give the reason."""
     values = {group.label: group.sample.values for group in groups if group.sample.numbers}
@@ -294,7 +296,7 @@ def _document(report: comparing.Report, values: dict[str, list[float]], sets: li
     )
 
 
-def _letters_note(letters: _Letters, test: FamilyTest | None, groups: list[_Group], alpha: float) -> str:
+def _letters_note(letters: _Letters, test: FamilyTest | None, groups: list[RunGroup], alpha: float) -> str:
     if letters is not None:
         return (
             f'Groups that share a letter are not shown to differ (p ≥ {alpha:g}, adjusted for all pairs). '
@@ -307,7 +309,7 @@ def _letters_note(letters: _Letters, test: FamilyTest | None, groups: list[_Grou
 
 
 def _pairs(
-    scope: Scope, groups: list[_Group], comparisons: dict[tuple[str, str], Comparison], test: FamilyTest | None
+    scope: Scope, groups: list[RunGroup], comparisons: dict[tuple[str, str], Comparison], test: FamilyTest | None
 ) -> list[Pair]:
     there = [group for group in groups if group.sample.numbers]
     total = len(there) * (len(there) - 1) // 2
@@ -323,7 +325,7 @@ def _pairs(
 
 def _pair(  # noqa: PLR0913, PLR0917
     scope: Scope,
-    both: tuple[_Group, _Group],
+    both: tuple[RunGroup, RunGroup],
     at: tuple[int, int],
     sets: list[str],
     comparison: Comparison | None,

@@ -19,7 +19,7 @@ class Metric:
     """A metric of an experiment file."""
 
     name: str
-    """`throughput`, `runtime`, `energy`, or an operation and a statistic: `read.mean`, `update.p99`."""
+    """`throughput`, `runtime`, `energy`, `cpu`, `memory`, `power`, or an operation and a statistic: `read.mean`."""
     title: str
     unit: str
     higher_is_better: bool
@@ -42,6 +42,9 @@ def parse_metric(name: str) -> Metric:
         'throughput': Metric(name, 'Throughput', 'ops/s', higher_is_better=True),
         'runtime': Metric(name, 'Running time', 's', higher_is_better=False),
         'energy': Metric(name, 'Energy per operation', 'J', higher_is_better=False),
+        'cpu': Metric(name, 'Processors in use by the store', 'processors', higher_is_better=False),
+        'memory': Metric(name, 'Memory of the store', 'bytes', higher_is_better=False),
+        'power': Metric(name, 'Power', 'W', higher_is_better=False),
     }
     if name in plain:
         return plain[name]
@@ -50,7 +53,8 @@ def parse_metric(name: str) -> Metric:
     every = operation in {'all', 'latency'}
     if not every and operation.upper() not in OPERATIONS:
         raise ValueError(
-            f'{name} is not a metric: it needs throughput, runtime, energy or an operation such as read.mean'
+            f'{name} is not a metric: it needs throughput, runtime, energy, cpu, memory, power, or an operation '
+            'such as read.mean'
         )
     if statistic not in STATISTICS and _share(statistic) is None:
         raise ValueError(f'{name} is not a metric: its statistic is one of {", ".join(STATISTICS)}, p50, p99 or p999')
@@ -68,13 +72,10 @@ def parse_metric(name: str) -> Metric:
 
 def measure(metric: Metric, run: Run, operations: Operations, ledger: Ledger) -> Number:
     """Compute a metric of one run."""
-    if metric.name == 'energy':
-        energy = run.document.get('energy')
-        value = None if energy is None else energy['perOperation']
-        file = f'runs/{run.name}.json'
-        return ledger.add(
-            value, 'J', 'field', 'the energy was not measured', file=file, path=['energy', 'perOperation']
-        )
+    if metric.name in {'energy', 'power'}:
+        return _energy(metric, run, ledger)
+    if metric.name in {'cpu', 'memory'}:
+        return _of_nodes(metric, run, ledger)
     if metric.statistic is not None:
         return _latency(metric, run, operations, ledger)
     seconds = operations.seconds
@@ -83,6 +84,37 @@ def measure(metric: Metric, run: Run, operations: Operations, ledger: Ledger) ->
     if metric.name == 'runtime':
         return ledger.add(seconds, metric.unit, 'runtime', run=run.name)
     return ledger.add(float(operations.rows().sum()) / seconds, metric.unit, 'throughput', run=run.name)
+
+
+def _energy(metric: Metric, run: Run, ledger: Ledger) -> Number:
+    energy, file, why = run.document.get('energy'), f'runs/{run.name}.json', 'the energy was not measured'
+    if metric.name == 'energy':
+        value = None if energy is None else energy['perOperation']
+        return ledger.add(value, metric.unit, 'field', why, file=file, path=['energy', 'perOperation'])
+    seconds = run.document['seconds']
+    power = energy['joules'] / seconds if energy is not None and seconds else None
+    return ledger.add(power, metric.unit, 'field_over', why, file=file, path=['energy', 'joules'], over=['seconds'])
+
+
+def _of_nodes(metric: Metric, run: Run, ledger: Ledger) -> Number:
+    """Processors or memory of all nodes of the store together."""
+    key = 'cpuSeconds' if metric.name == 'cpu' else 'memoryBytes'
+    seconds, file = run.document['seconds'], f'runs/{run.name}.json'
+    parts: list[Number] = []
+    for index, node in enumerate(run.document['nodes']):
+        if node['role'] != 'store':
+            continue
+        given: Json = {'file': file, 'path': ['nodes', index, key]}
+        if node[key] is None or not seconds:
+            parts = []
+            break
+        if metric.name == 'cpu':
+            parts.append(ledger.add(node[key] / seconds, metric.unit, 'field_over', over=['seconds'], **given))
+        else:
+            parts.append(ledger.add(node[key], metric.unit, 'field', **given))
+    total = sum(part.value or 0.0 for part in parts) if parts else None
+    of = ledger.set([part.id for part in parts])
+    return ledger.add(total, metric.unit, 'sum', 'it was not measured for each node of the store', of=of)
 
 
 def _latency(metric: Metric, run: Run, operations: Operations, ledger: Ledger) -> Number:

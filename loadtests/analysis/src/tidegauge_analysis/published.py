@@ -2,17 +2,38 @@
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from tidegauge_analysis.archive import Archive, ArchiveError, Json, Run, analysed
+from tidegauge_analysis.archive import Archive, ArchiveError, Json
+from tidegauge_analysis.cells import label_of
+from tidegauge_analysis.claim_runs import Observation, all_observations, conditions, matches, unit_of
 from tidegauge_analysis.document import Combination, Estimate, PublishedRow
+from tidegauge_analysis.effects import difference_of_means, ratio_of_means
 from tidegauge_analysis.families import Scope
 from tidegauge_analysis.metrics import Metric, parse_metric
-from tidegauge_analysis.numbers import Ledger, missing, no_estimate
-from tidegauge_analysis.summaries import sample_of
+from tidegauge_analysis.numbers import missing, no_estimate
+from tidegauge_analysis.summaries import Sample, sample_of
 
-MILLISECONDS = {'s': 1000.0, 'ms': 1.0, 'us': 0.001, 'µs': 0.001}
-OWN_COLUMNS = ('metric', 'value', 'unit', 'flag')
+UNITS = (
+    {'h': 3_600_000.0, 'min': 60_000.0, 's': 1000.0, 'ms': 1.0, 'us': 0.001, 'µs': 0.001},
+    {'W': 1.0, 'kJ/h': 1000 / 3600},
+    {'': 1.0, '%': 0.01},
+)
+"""Units that can be converted into each other, each with its size in one of them."""
+
+RATIO, DIFFERENCE = ' / ', ' - '
+"""Between two levels of a factor in a published number."""
+
+RATIO_OR_DIFFERENCE = {
+    RATIO: (ratio_of_means, 'ratio_of_means'),
+    DIFFERENCE: (difference_of_means, 'mean_difference'),
+}
+OWN_COLUMNS = ('metric', 'statistic', 'value', 'unit', 'flag', 'note')
+SHOWN = ('ok', 'derived')
+"""Flags of numbers that are in the report. Others stay in the file."""
+
+NO_RUN = 'there is no run with these levels'
 MOST_ROWS = 10_000
 
 
@@ -29,7 +50,7 @@ def find_published(archive: Archive) -> dict[str, list[Json]]:
             continue
         with path.open(encoding='utf-8', newline='') as lines:
             reader = csv.DictReader(lines)
-            absent = [column for column in OWN_COLUMNS[:2] if column not in (reader.fieldnames or [])]
+            absent = [column for column in ('metric', 'value') if column not in (reader.fieldnames or [])]
             if absent:
                 raise ArchiveError(f'{path}: the column {absent[0]} is missing')
             rows = list(reader)[:MOST_ROWS]
@@ -49,16 +70,70 @@ def metrics_of(published: dict[str, list[Json]]) -> list[Metric]:
 
 
 def published_rows(scope: Scope, published: dict[str, list[Json]]) -> list[PublishedRow]:
-    """Put each published number beside the mean of our runs with the same levels."""
-    runs = analysed(scope.archive.runs)
-    return [
-        _row(scope.ledger, file, index, row, runs, scope)
-        for file, rows in published.items()
-        for index, row in enumerate(rows)
-    ]
+    """Put each published number beside ours. Damaged and missing numbers are left out."""
+    found = []
+    for file, rows in published.items():
+        shown = [
+            _row(scope, file, index, row)
+            for index, row in enumerate(rows)
+            if (row.get('flag') or 'ok').split()[0] in SHOWN
+        ]
+        found += [
+            _from_published(scope, row, shown) if row.statistic == 'greatest from published' else row for row in shown
+        ]
+    return found
 
 
-def _row(ledger: Ledger, file: str, index: int, row: Json, runs: Sequence[Run], scope: Scope) -> PublishedRow:  # noqa: PLR0913, PLR0917
+def _from_published(scope: Scope, row: PublishedRow, rows: Sequence[PublishedRow]) -> PublishedRow:
+    """The greatest distance of our means from the other published numbers of this metric."""
+    distances = []
+    for other in rows:
+        scale = scale_between(other.unit, other.ours.value.unit)
+        is_one = other.metric == row.metric and matches(other.factors, row.factors)
+        is_one = is_one and not other.statistic.startswith('greatest')
+        if is_one and scale and other.published.value is not None and other.ours.value.value is not None:
+            distance = abs(other.ours.value.value - other.published.value * scale)
+            inputs: Json = {'first': other.ours.value.id, 'second': other.published.id, 'scale': scale}
+            distances.append(scope.ledger.add(distance, other.ours.value.unit, 'scaled_distance', **inputs))
+    unit = unit_of(row.metric)
+    if not distances:
+        return replace(row, ours=no_estimate(unit, NO_RUN), ratio=missing('', NO_RUN), note=NO_RUN)
+    greatest = sample_of(distances, unit, scope.ledger).maximum()
+    none = missing(unit, 'the greatest of several has no interval')
+    ratio = missing('', 'the units cannot be compared')
+    scale = scale_between(row.unit, unit)
+    if row.published.value and greatest.value is not None and scale:
+        inputs = {'first': greatest.id, 'second': row.published.id, 'scale': scale}
+        ratio = scope.ledger.add(greatest.value / (row.published.value * scale), '', 'scaled_ratio', **inputs)
+    return replace(row, ours=Estimate(greatest, none, none, 0.95), ratio=ratio, note=row.note.split(';')[0])
+
+
+def scale_between(published: str, ours: str) -> float | None:
+    """Factor from the published unit to ours, or None where they measure different things."""
+    if published == ours:
+        return 1.0
+    for units in UNITS:
+        if published in units and ours in units:
+            return units[published] / units[ours]
+    return None
+
+
+def is_ratio_of(factors: Combination, first: Combination, second: Combination) -> bool:
+    """Whether a published number is the ratio of these two groups, and has their other levels."""
+    pairs = {name: level for name, level in factors.items() if RATIO in str(level)}
+    rest = {name: level for name, level in factors.items() if name not in pairs}
+    return (
+        bool(pairs)
+        and matches(first, rest)
+        and all(_same_pair(str(level), first.get(name), second.get(name)) for name, level in pairs.items())
+    )
+
+
+def _same_pair(named: str, first: object, second: object) -> bool:
+    return [part.strip().lower() for part in named.split(RATIO)] == [str(first).lower(), str(second).lower()]
+
+
+def _row(scope: Scope, file: str, index: int, row: Json) -> PublishedRow:
     factors: Combination = {
         name: level
         for name, level in row.items()
@@ -69,51 +144,101 @@ def _row(ledger: Ledger, file: str, index: int, row: Json, runs: Sequence[Run], 
         value: float | None = float(row['value'])
     except (TypeError, ValueError):
         value = None
-    number = ledger.add(value, unit, 'cell', 'the publication has no number', file=file, row=index, column='value')
-    ours, note = _ours(factors, row['metric'], runs, scope)
-    scale = _scale(unit, ours.value.unit)
+    number = scope.ledger.add(
+        value, unit, 'cell', 'the publication has no number', file=file, row=index, column='value'
+    )
+    ours, note = _ours(scope, factors, row['metric'], row.get('statistic') or '')
+    scale = scale_between(unit, ours.value.unit)
     ratio = missing('', note or f'{unit} and {ours.value.unit} cannot be compared')
     if number.value and ours.value.value is not None and scale is not None:
         inputs: Json = {'first': ours.value.id, 'second': number.id, 'scale': scale}
-        ratio = ledger.add(ours.value.value / (number.value * scale), '', 'scaled_ratio', **inputs)
-        note = note or _position(number.value * scale, ours)
+        ratio = scope.ledger.add(ours.value.value / (number.value * scale), '', 'scaled_ratio', **inputs)
+        note = '; '.join(part for part in (note, _position(number.value * scale, ours)) if part)
     return PublishedRow(
         source=row['source'],
         factors=factors,
         metric=row['metric'],
+        statistic=row.get('statistic') or '',
         unit=unit,
         published=number,
         flag=row.get('flag') or '',
         ours=ours,
         ratio=ratio,
-        note=note or ratio.reason or '',
+        note='; '.join(part for part in (row.get('note') or '', note or ratio.reason or '') if part),
     )
 
 
-def _ours(factors: Combination, name: str, runs: Sequence[Run], scope: Scope) -> tuple[Estimate, str]:
+def _ours(scope: Scope, factors: Combination, metric: str, statistic: str) -> tuple[Estimate, str]:
+    """Our estimate, or the reason why there is none."""
     try:
-        metric = parse_metric(name)
-    except ValueError as error:
-        return no_estimate('', str(error)), str(error)
-    same = [run for run in runs if all(_equal(run.factors.get(key), level) for key, level in factors.items())]
-    if not same:
-        reason = 'there is no run with these levels'
-        return no_estimate(metric.unit, reason), reason
-    sample = sample_of([scope.measured.value(run, metric.name) for run in same], metric.unit, scope.ledger)
-    return sample.mean(), '' if sample.numbers else 'our runs have no value of this metric'
+        unit = unit_of(metric)
+    except ValueError:
+        reason = f'this experiment does not measure {metric}'
+        return no_estimate('', reason), reason
+    pair = next((name for name, level in factors.items() if RATIO in str(level) or DIFFERENCE in str(level)), None)
+    where = {name: level for name, level in factors.items() if name != pair}
+    there = [one for one in all_observations(scope, metric, {*factors}) if matches(one.factors, where)]
+    if not there:
+        return no_estimate(unit, NO_RUN), NO_RUN
+    if pair is None:
+        note = _extreme(factors, all_observations(scope, metric, {*factors}), statistic)
+        return _sample(scope, there, unit).mean(), note
+    return _of_two_levels(scope, _between(scope, there, pair, str(factors[pair]), unit), unit, statistic)
 
 
-def _equal(ours: object, published: object) -> bool:
-    return str(ours).lower() == str(published).lower()
+def _of_two_levels(scope: Scope, found: list[Estimate], unit: str, statistic: str) -> tuple[Estimate, str]:
+    if not found:
+        return no_estimate(unit, NO_RUN), NO_RUN
+    if statistic == 'greatest':
+        values = sample_of([estimate.value for estimate in found], unit, scope.ledger)
+        none = missing(unit, 'the greatest of several has no interval')
+        return Estimate(values.maximum(), none, none, 0.95), ''
+    if len(found) > 1:
+        reason = 'these runs differ in other factors too, which the published number does not name'
+        return no_estimate(unit, reason), reason
+    return found[0], ''
 
 
-def _scale(published: str, ours: str) -> float | None:
-    """Factor from the published unit to ours, or None where they measure different things."""
-    if published == ours:
-        return 1.0
-    if published in MILLISECONDS and ours in MILLISECONDS:
-        return MILLISECONDS[published] / MILLISECONDS[ours]
-    return None
+def _between(scope: Scope, there: Sequence[Observation], factor: str, named: str, unit: str) -> list[Estimate]:
+    """Ratio or difference of the two levels, for each combination of the other factors."""
+    sign = RATIO if RATIO in named else DIFFERENCE
+    levels = [part.strip() for part in named.split(sign)]
+    found = []
+    for condition in conditions(scope, there, [factor]):
+        first, second = samples = [
+            _sample(scope, [one for one in condition.observations if matches(one.factors, {factor: level})], unit)
+            for level in levels
+        ]
+        if min(len(sample.values) for sample in samples) < 2:
+            continue
+        if sign == DIFFERENCE and sum(first.values) / len(first.values) < sum(second.values) / len(second.values):
+            first, second = second, first
+        names: Json = {'first': first.name, 'second': second.name}
+        make, formula = RATIO_OR_DIFFERENCE[sign]
+        try:
+            interval = make(first.values, second.values, 0.95)
+        except ValueError:
+            continue
+        found.append(scope.ledger.estimate(interval, '' if sign == RATIO else unit, formula, 0.95, **names))
+    return found
+
+
+def _extreme(factors: Combination, every: Sequence[Observation], statistic: str) -> str:
+    """Which group is the lowest or the highest here, where the published number is that of its workload."""
+    if statistic not in {'lowest', 'highest'}:
+        return ''
+    names = [name for name in factors if name != 'workload']
+    means: dict[str, list[float]] = {}
+    for one in every:
+        if matches(one.factors, {name: level for name, level in factors.items() if name == 'workload'}):
+            label = label_of(one.factors, [name for name in names if name in one.factors])
+            means.setdefault(label, []).append(one.number.value or 0.0)
+    choose = min if statistic == 'lowest' else max
+    return f'the {statistic} here is {choose(means, key=lambda label: sum(means[label]) / len(means[label]))}'
+
+
+def _sample(scope: Scope, observations: Sequence[Observation], unit: str) -> Sample:
+    return sample_of([one.number for one in observations], unit, scope.ledger)
 
 
 def _position(value: float, ours: Estimate) -> str:

@@ -26,6 +26,7 @@ from statistics import NormalDist, fmean, median
 from string import ascii_letters
 
 NORMAL = NormalDist()
+DISTANCES = ('difference', 'scaled_distance')
 INTEGRALS = ('tukey', 'games_howell', 'omega_squared', 'minimum_detectable', 'shapiro_p')  # 6 digits agree, else 9
 ANOVA, WELCH = 'ANOVA with Tukey-Kramer', "Welch's ANOVA with Games-Howell"
 RANKS = 'Kruskal-Wallis with Dunn, adjusted by Holm'
@@ -177,6 +178,15 @@ def geometric_ratio(first, second, confidence=0.95, side=0):
     return math.exp(mean([math.log(a / b) for a, b in zip(first, second)], confidence, side))
 
 def pooled(x, y): return sqrt(((len(x) - 1) * variance(x) + (len(y) - 1) * variance(y)) / (len(x) + len(y) - 2))
+
+def power_slope(groups, levels, confidence=0.95, side=0):  # least squares of logarithms
+    x = [math.log(level) for group, level in zip(groups, levels) for _ in group]
+    y = [math.log(v) for group in groups for v in group]
+    a, b, df = fmean(x), fmean(y), len(x) - 2
+    squares = fsum((v - a) ** 2 for v in x)
+    slope = fsum((v - a) * (w - b) for v, w in zip(x, y)) / squares
+    rest = fsum((w - b - slope * (v - a)) ** 2 for v, w in zip(x, y))
+    return slope + side * (side and t_quantile((1 + confidence) / 2, df) * sqrt(rest / df / squares))
 
 def hedges_g(first, second):
     df = len(first) + len(second) - 2
@@ -490,6 +500,7 @@ FORMULAS = {
         runtime, histogram, timeline, field, write_amplification, cell, planned, deployment_seconds,
         mean, quartile, lag_one, effective_size, mser, mean_difference, ratio_of_means, geometric_ratio, hedges_g,
         minimum_detectable, further_runs, kruskal_h, dunn_p, holm, omega_squared, levene_p, tie_correction, split_plot,
+        power_slope,
     )
 } | {
     'throughput': lambda run: count([run]) / runtime(run),
@@ -509,6 +520,7 @@ FORMULAS = {
     'sum': lambda of: fsum(of),
     'difference': lambda first, second: first - second,
     'scaled_ratio': lambda first, second, scale: first / (second * scale),
+    'scaled_distance': lambda first, second, scale: abs(first - second * scale),
     'mean_p': lambda of: 2 * t_sf(abs(fmean(of)) / sqrt(variance(of) / len(of)), len(of) - 1),
     'median': lambda of, **bound: order_statistic(sorted(of), 0.5, len(of), **bound) if bound else median(of),
     'sd': lambda of: sqrt(variance(of)),
@@ -547,7 +559,7 @@ def agree(entry, found):
     expected, found = (value if isinstance(value, list) else [value] for value in (entry['value'], found))
     digits = 1e-6 if entry['formula'] in INTEGRALS else 1e-9
     # A difference of nearly equal numbers has only the digits that they leave.
-    scale = max(map(abs, map(resolve, entry['inputs'].values()))) if entry['formula'] == 'difference' else 1
+    scale = max(map(abs, map(resolve, entry['inputs'].values()))) if entry['formula'] in DISTANCES else 1
     return len(expected) == len(found) and all(
         a == b or None not in (a, b) and math.isclose(a, b, rel_tol=digits, abs_tol=digits / 100 * max(1, scale))
         for a, b in zip(expected, found)

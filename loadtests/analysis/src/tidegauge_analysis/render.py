@@ -70,8 +70,8 @@ class Report:
         study, analysis = self.analysis['study'], self.analysis
         sections = [
             self._comparisons(), self._drivers(), self._series(), self._latencies(), self._curves(),
-            self._resources(), self._validity(), self._published(), self._methods(), self._environment(),
-            self._recompute(),
+            self._resources(), self._validity(), self._published(), self._claims(), self._methods(),
+            self._environment(), self._recompute(),
         ]  # fmt: skip
         return Page(
             title=study['title'],
@@ -282,6 +282,23 @@ class Report:
     def _published(self) -> Section | None:
         tables = _tables(self.tables.published())
         return Section('published', 'Published numbers', [Block(tables=tables)]) if tables else None
+
+    def _claims(self) -> Section | None:
+        table = self.tables.claims()
+        if table is None:
+            return None
+        counts: dict[str, int] = {}
+        for claim in self.analysis['claims']:
+            counts[claim['verdict']] = counts.get(claim['verdict'], 0) + 1
+        shown = ', '.join(f'{count} {name}' for name, count in counts.items())
+        text = (
+            f'Of {len(self.analysis["claims"])} claims: {shown}. A claim agrees when each of its comparisons '
+            'shows it, and disagrees when at least one shows the contrary. '
+            '"No significant difference" in the original is absence of evidence; here it needs evidence of equivalence.'
+        )
+        parts = self.tables.claim_parts()
+        folded = [Block(tables=[parts], folded=f'{len(parts.rows)} comparisons of the claims')] if parts else []
+        return Section('claims', 'Claims of the study', [Block(text=[text], tables=[table]), *folded])
 
     def _methods(self) -> Section:
         return Section('methods', 'Methods', [Block(text=[one['text'] for one in self.analysis['methods']])])

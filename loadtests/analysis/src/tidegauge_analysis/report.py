@@ -12,6 +12,7 @@ from pathlib import Path
 from tidegauge_analysis import recompute
 from tidegauge_analysis.archive import Archive, ArchiveError, Json, Run, Status, read_archive
 from tidegauge_analysis.cells import label_of, measure_all, varying
+from tidegauge_analysis.claims import claim_results, metrics_of_claims
 from tidegauge_analysis.curves import curves
 from tidegauge_analysis.document import (
     Analysis,
@@ -52,13 +53,15 @@ def analyse(results: Path) -> tuple[Analysis, Ledger]:
     except ValueError as error:
         raise ArchiveError(f'{results / "plan.json"}: {error}') from error
     published = find_published(archive)
-    scope = Scope(archive, measure_all(archive, _with_throughput(metrics, metrics_of(published)), ledger), ledger)
+    more = [*metrics_of(published), *metrics_of_claims(archive.study)]
+    scope = Scope(archive, measure_all(archive, _with_throughput(metrics, more), ledger), ledger)
     found = families(scope, metrics)
     with_invalid = any(run.status is Status.INVALID for run in archive.runs)
     every = families(scope, metrics, with_invalid=True) if with_invalid else []
     differences = driver_differences(scope, metrics)
     checks = run_checks(archive, ledger)
     counts = _counts(archive, ledger)
+    beside = published_rows(scope, published)
     analysis = Analysis(
         study=_facts(archive, scope),
         runs=counts,
@@ -75,7 +78,8 @@ def analyse(results: Path) -> tuple[Analysis, Ledger]:
         rules=rule_summaries(checks),
         validity=checks,
         sensitivity=sensitivity(archive, found, every),
-        published=published_rows(scope, published),
+        published=beside,
+        claims=claim_results(scope, beside),
         loads=_loads(archive, ledger),
         time=_time(archive, ledger),
         methods=methods(archive, found, differences),

@@ -233,8 +233,41 @@ class Tables:
             ],
             self.analysis['published'],
             lambda r: [
-                r['source'], combination(r['factors']), r['metric'], r['published'], r['ours'], r['ratio'],
-                '; '.join(part for part in (r['note'], r['flag']) if part),
+                r['source'], combination(r['factors']), ', '.join(p for p in (r['metric'], r['statistic']) if p),
+                r['published'], r['ours'], r['ratio'], '; '.join(part for part in (r['note'], r['flag']) if part),
+            ],
+        )  # fmt: skip
+
+    def claims(self) -> Table | None:
+        """Each claim with its verdict."""
+        return self._optional(
+            'claims', 'Claims of the study and their verdicts',
+            [
+                'Claim', Column('Check', text=TEXT), Column('Verdict', text=TEXT), Column('Here', text=TEXT),
+                Column('Known reason', text=TEXT), 'Further runs',
+            ],
+            self.analysis['claims'],
+            lambda c: [
+                c['text'] if c['source'] is None else f'{c["text"]} ({c["source"]})', c['check'] or NONE, c['verdict'],
+                ' '.join(part for part in (plain(c['sentence']['text'], self.numbers), c['reason']) if part),
+                c['because'] or '', c['further_runs'],
+            ],
+        )  # fmt: skip
+
+    def claim_parts(self) -> Table | None:
+        """Each comparison of each claim."""
+        rows = [(claim, part) for claim in self.analysis['claims'] for part in claim['parts']]
+        return self._optional(
+            'claim-parts', 'Comparisons of the claims',
+            [
+                'Claim', Column('Condition', text=TEXT), Column('Comparison', text=TEXT), Column('Verdict', text=TEXT),
+                'First mean', 'Second mean', 'Result', Column('Published', text=TEXT), Column('Remark', text=TEXT),
+            ],
+            rows,
+            lambda row: [
+                row[0]['id'], row[1]['condition'], row[1]['compared'], row[1]['verdict'], row[1]['first'],
+                row[1]['second'], row[1]['result'], plain(row[1]['published']['text'], self.numbers),
+                '; '.join(part for part in (row[1]['measure'], row[1]['note']) if part),
             ],
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ import type { AnalysisFile } from './study-file.ts';
 import type { Mistake } from './yaml-file.ts';
 
 /** Metrics that are not latencies. */
-const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy'];
+const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy', 'cpu', 'memory', 'power'];
 const STATISTIC = /^(mean|median|sd|min|max|p\d{2,4})$/;
 
 interface Content extends Pick<Study, 'hard' | 'easy' | 'fixed'> {
@@ -62,6 +62,11 @@ export function partAnalysis(
 function operationsOf(workloads: readonly StudyWorkload[]): readonly string[] {
   const done = OPERATION_TYPES.filter((type) => workloads.some(({ mix }) => (mix[type] ?? 0) > 0));
   return done.map((type) => OPERATION_NAMES[type]);
+}
+
+/** What is wrong with a metric of a claim, or null: those of all operations, and the time of a load. */
+export function claimMetricProblem(name: string): string | null {
+  return name === 'load' ? null : metricProblem(name, Object.values(OPERATION_NAMES));
 }
 
 function metricProblem(name: string, operations: readonly string[]): string | null {

@@ -6,7 +6,7 @@ import type { StudyInput } from './study-input.ts';
 
 /** The files of published numbers. Their texts are read, and their columns are checked. */
 export function publishedOf(input: StudyInput): readonly Published[] {
-  const known = [...FACTORS.keys(), 'metric', 'value', 'unit', 'flag'];
+  const known = [...FACTORS.keys(), 'metric', 'statistic', 'value', 'unit', 'flag', 'note'];
   const names = new Set<string>();
   const published = input.file.published ?? [];
   for (const [index, { file }] of published.entries()) {

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { PlaceName, Study, StudyPart } from '../model.ts';
 import { analysisOf, partAnalysis } from './analysis.ts';
+import { claimsOf } from './claims.ts';
 import { repeatOf } from './counts.ts';
 import { networksOf } from './networks.ts';
 import { impossible } from './possible.ts';
@@ -86,6 +87,7 @@ function studyOf(input: StudyInput, levels: StudyLevels): Study | null {
   const state = stateOf(input, levels, workloads);
   const analysis = analysisOf(file.analyse ?? {}, { hard, easy, fixed, workloads: [...workloads.values()] });
   mistakes.push(...analysis.mistakes);
+  const claims = claimsOf(input, levels);
   if (mistakes.length > 0) return null;
   return {
     name: file.study,
@@ -107,6 +109,7 @@ function studyOf(input: StudyInput, levels: StudyLevels): Study | null {
     analyse: analysis.plan,
     figures: file.figures ?? FIGURES,
     published,
+    ...(claims.length === 0 ? {} : { claims }),
     ...(Object.keys(input.files).length === 0 ? {} : { files: input.files }),
   };
 }

@@ -11,16 +11,24 @@ export const SCHEMA_FILE: string = fileURLToPath(
   new URL('../../../studies/study.schema.json', import.meta.url),
 );
 
-let compiled: ValidateFunction | null = null;
+/** The JSON Schema of files of claims. */
+export const CLAIMS_SCHEMA_FILE: string = fileURLToPath(
+  new URL('../../../studies/claims.schema.json', import.meta.url),
+);
 
-/** What the schema refuses in the data of an experiment file. Levels are checked elsewhere. */
-export function schemaMistakes(data: unknown): Mistake[] {
-  compiled ??= new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true }).compile(
-    JSON.parse(readFileSync(SCHEMA_FILE, 'utf8')),
-  );
-  if (compiled(data)) return [];
+const compiled = new Map<string, ValidateFunction>();
+
+/** What the schema refuses in the data of an experiment file, or of another one. Levels are checked elsewhere. */
+export function schemaMistakes(data: unknown, schemaFile: string = SCHEMA_FILE): Mistake[] {
+  let validate = compiled.get(schemaFile);
+  if (validate === undefined) {
+    const ajv = new Ajv2020({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true });
+    validate = ajv.compile(JSON.parse(readFileSync(schemaFile, 'utf8')));
+    compiled.set(schemaFile, validate);
+  }
+  if (validate(data)) return [];
   // `if` only repeats that the part below it is wrong.
-  return (compiled.errors ?? [])
+  return (validate.errors ?? [])
     .filter(({ keyword }) => keyword !== 'if' && keyword !== 'propertyNames')
     .map((error) => explain(error, data));
 }

@@ -24,6 +24,7 @@ export interface StudyFile {
   readonly analyse?: AnalysisFile;
   readonly figures?: readonly string[];
   readonly published?: readonly Published[];
+  readonly claims?: OneOrMore<string>;
   readonly quick?: Partial<Counts>;
 }
 

@@ -15,6 +15,8 @@ export interface Mistake {
   readonly message: string;
   /** The mistake is the key itself, not its value. */
   readonly atKey?: boolean;
+  /** Characters of a text on one line before the mistake. */
+  readonly after?: number;
 }
 
 /** The data of a YAML file, with the position of each key. */
@@ -79,7 +81,7 @@ export class YamlFile {
   }
 
   /** Where the deepest part of a path that exists begins. */
-  #offset({ path, atKey = false }: Mistake): number {
+  #offset({ path, atKey = false, after = 0 }: Mistake): number {
     let node: unknown = this.#document.contents;
     let found = startOf(node) ?? 0;
     for (const [depth, part] of path.entries()) {
@@ -95,7 +97,8 @@ export class YamlFile {
         found = startOf(node) ?? found;
       }
     }
-    return found;
+    const isQuoted = isScalar(node) && (node.type === 'QUOTE_SINGLE' || node.type === 'QUOTE_DOUBLE');
+    return after === 0 ? found : found + after + (isQuoted ? 1 : 0);
   }
 }
 
