@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tidegauge_analysis.archive import Run, analysed
+from tidegauge_analysis.archive import Run
 from tidegauge_analysis.cells import by_levels, label_of, varying
 from tidegauge_analysis.document import Curve, CurvePoint, Estimate, Sentence
 from tidegauge_analysis.families import Scope
@@ -16,20 +16,21 @@ REACHED = 0.98
 
 def curves(scope: Scope, metrics: Sequence[Metric]) -> list[Curve]:
     """Draw each latency metric over the achieved throughput, where the target rate or the number of threads varies."""
-    levels = varying(scope.archive.study)
     found: list[Curve] = []
-    for by in ('target', 'threads'):
-        if by not in levels:
-            continue
-        rest = [name for name in levels if name != by]
-        for runs in by_levels(analysed(scope.archive.runs), rest, levels):
-            found.extend(_curve(scope, metric, by, rest, runs) for metric in metrics if metric.is_latency)
+    for part in scope.parts():
+        levels = varying(part.study)
+        for by in ('target', 'threads'):
+            if by not in levels:
+                continue
+            rest = [name for name in levels if name != by]
+            for runs in by_levels(part.analysed(), rest, levels):
+                found.extend(_curve(part, metric, by, rest, runs) for metric in metrics if metric.is_latency)
     return found
 
 
 def _curve(scope: Scope, metric: Metric, by: str, rest: list[str], runs: list[Run]) -> Curve:
     factors = {name: runs[0].factors[name] for name in rest if name in runs[0].factors}
-    label = label_of(factors, factors) or 'all runs'
+    label, name = label_of(factors, factors) or 'all runs', scope.part_name
     loads: dict[float, list[Run]] = {}
     for run in runs:
         loads.setdefault(float(run.factors[by]), []).append(run)
@@ -38,7 +39,7 @@ def _curve(scope: Scope, metric: Metric, by: str, rest: list[str], runs: list[Ru
     points = [_point(scope, metric, load, by, loads[load]) for load in order]
     overload, text = _overload(points, by, _limit(scope), float(scope.analyse['margin']))
     return Curve(
-        id=anchor('curve', by, metric.name.replace('.', ' '), label),
+        id=anchor('curve', *([name] if name else []), by, metric.name.replace('.', ' '), label),
         label=label,
         factors=factors,
         by=by,
@@ -47,6 +48,7 @@ def _curve(scope: Scope, metric: Metric, by: str, rest: list[str], runs: list[Ru
         points=points,
         overload=overload,
         sentence=Sentence(f'{metric.title}, {label}: {text}'),
+        part=name,
     )
 
 

@@ -277,6 +277,8 @@ class Family:
     """The convention, or why there are no letters. For printing under each figure."""
     over_deployments: OverDeployments
     notes: list[str]
+    part: str | None = None
+    """Part of the study; None in a study without parts."""
 
 
 @dataclass(frozen=True)
@@ -429,6 +431,7 @@ class Curve:
     """Index of the first overloaded point."""
     sentence: Sentence
     """Names the overload point, or reports that there is none."""
+    part: str | None = None
 
 
 @dataclass(frozen=True)

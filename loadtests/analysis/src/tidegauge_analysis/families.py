@@ -36,6 +36,7 @@ from tidegauge_analysis.effects import (
 from tidegauge_analysis.metrics import Metric
 from tidegauge_analysis.numbers import Ledger, anchor, missing, no_estimate
 from tidegauge_analysis.pairs import Comparison
+from tidegauge_analysis.parts import Part, parts_of
 from tidegauge_analysis.series import effective_size, lag_one
 from tidegauge_analysis.summaries import Sample, sample_of
 from tidegauge_analysis.verdict import Decision, decide, further_runs
@@ -53,35 +54,56 @@ class Scope:
     archive: Archive
     measured: Measured
     ledger: Ledger
+    part: Part | None = None
+    """Limits the families to a part of the study."""
+
+    @property
+    def study(self) -> Json:
+        """The study, or the part of it."""
+        return self.archive.study if self.part is None else self.part.study
 
     @property
     def analyse(self) -> Json:
-        """The part `analyse` of the study."""
-        plan: Json = self.archive.study['analyse']
+        """The key `analyse` of the study."""
+        plan: Json = self.study['analyse']
         return plan
+
+    def parts(self) -> list['Scope']:
+        """A scope for each part of the study."""
+        return [replace(self, part=part) for part in parts_of(self.archive)]
+
+    def analysed(self, *, with_invalid: bool = False) -> list[Run]:
+        """The runs of the part that are analysed."""
+        runs = analysed(self.archive.runs, with_invalid=with_invalid)
+        return [run for run in runs if self.part is None or self.part.has(run)]
+
+    @property
+    def part_name(self) -> str | None:
+        """The name of the part; None in a study without parts."""
+        return None if self.part is None else self.part.name
 
     @property
     def groups(self) -> list[str]:
         """Factors that form groups; without one, every factor that varies and is not analysed apart."""
         named = [name for name in self.analyse['groups'] if name not in self.analyse['per']]
-        return named or [name for name in varying(self.archive.study) if name not in self.analyse['per']]
+        return named or [name for name in varying(self.study) if name not in self.analyse['per']]
 
     @property
     def per(self) -> list[str]:
         """Factors whose levels are analysed apart, with those that would be pooled without notice."""
-        rest = [name for name in varying(self.archive.study) if name not in self.analyse['per']]
+        rest = [name for name in varying(self.study) if name not in self.analyse['per']]
         return [*self.analyse['per'], *(name for name in rest if name not in self.groups)]
 
 
 def families(scope: Scope, metrics: Sequence[Metric], *, with_invalid: bool = False) -> list[Family]:
     """Analyse each metric under each combination of the factors that are analysed apart."""
-    levels = {name: [level] for name, level in scope.archive.study['fixed'].items()} | varying(scope.archive.study)
-    runs = analysed(scope.archive.runs, with_invalid=with_invalid)
     found: list[Family] = []
-    for part in by_levels(runs, scope.per, levels):
-        per = {name: part[0].factors[name] for name in scope.per if name in part[0].factors}
-        together = [_family(scope, metric, per, by_levels(part, scope.groups, levels)) for metric in metrics]
-        found.extend(_adjusted(together, scope.ledger))
+    for part in scope.parts():
+        levels = {name: [level] for name, level in part.study['fixed'].items()} | varying(part.study)
+        for runs in by_levels(part.analysed(with_invalid=with_invalid), part.per, levels):
+            per = {name: runs[0].factors[name] for name in part.per if name in runs[0].factors}
+            together = [_family(part, metric, per, by_levels(runs, part.groups, levels)) for metric in metrics]
+            found.extend(_adjusted(together, scope.ledger))
     return found
 
 
@@ -144,9 +166,11 @@ def _family(scope: Scope, metric: Metric, per: Combination, parts: list[list[Run
                 'Runs depend on their neighbours, and are too few to be averaged in blocks: intervals are too narrow.'
             )
     test, why, comparisons, letters = _test(gathered, metric, alpha, ledger)
-    title = f'{metric.title} ({label_of(per, per)})' if per else metric.title
+    name = scope.part_name
+    where = ', '.join(filter(None, [f'part {name}' if name else '', label_of(per, per)]))
+    title = f'{metric.title} ({where})' if where else metric.title
     return Family(
-        id=anchor('family', metric.name.replace('.', ' '), label_of(per, per)),
+        id=anchor('family', *([name] if name else []), metric.name.replace('.', ' '), label_of(per, per)),
         metric=metric.name,
         title=title,
         unit=metric.unit,
@@ -161,13 +185,14 @@ def _family(scope: Scope, metric: Metric, per: Combination, parts: list[list[Run
         over_deployments=over_deployments(
             {group.label: group.runs for group in of_runs},
             {run.name: scope.measured.value(run, metric.name) for group in of_runs for run in group.runs},
-            scope.archive.study,
+            scope.study,
             scope.groups,
             metric.unit,
             None if test is None else test.p,
             ledger,
         ),
         notes=notes,
+        part=name,
     )
 
 

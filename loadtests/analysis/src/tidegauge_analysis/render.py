@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from tidegauge_analysis import load_plots, plots
+from tidegauge_analysis import load_plots, plots, sweep_plots
 from tidegauge_analysis.figures import Drawing, write_drawings
 from tidegauge_analysis.page import Block, Page, Section, numbers_of, to_html
 from tidegauge_analysis.present import LOW_P, Json, combination, level_of, numbers_in, show
 from tidegauge_analysis.report_tables import Tables, title_of
 from tidegauge_analysis.tables import Cell, Column, Table, write_tables
 
-FIGURES = ('bars', 'boxes', 'drivers', 'series', 'histograms', 'timelines', 'curves', 'resources')
+FIGURES = ('bars', 'boxes', 'drivers', 'series', 'histograms', 'timelines', 'curves', 'sweeps', 'resources')
 """Kinds of figures that an experiment file can name; without any, all are drawn."""
 
 MOST_ROWS = 30
@@ -69,8 +69,8 @@ class Report:
         """The whole page."""
         study, analysis = self.analysis['study'], self.analysis
         sections = [
-            self._comparisons(), self._drivers(), self._series(), self._latencies(), self._curves(),
-            self._resources(), self._validity(), self._published(), self._claims(), self._methods(),
+            self._comparisons(), self._drivers(), self._series(), self._latencies(), self._sweeps(),
+            self._curves(), self._resources(), self._validity(), self._published(), self._claims(), self._methods(),
             self._environment(), self._recompute(),
         ]  # fmt: skip
         return Page(
@@ -200,10 +200,17 @@ class Report:
         given = self.analysis['curves']
         if not given:
             return None
-        figures = self._draw('curves', load_plots.curves, given, 'curves')
+        figures = sweep_plots.curve_figures(given, 'curves', self.stamp) if 'curves' in self.wanted else []
         items = [curve['sentence']['text'] for curve in given]
         block = Block(items=items, figures=figures, tables=[self.tables.curve(curve) for curve in given])
         return Section('curves', 'Latency and throughput under load', [block])
+
+    def _sweeps(self) -> Section | None:
+        figures = sweep_plots.sweeps(self.analysis['families'], 'sweep', self.stamp)
+        if not figures or 'sweeps' not in self.wanted:
+            return None
+        text = 'Means with their intervals over the levels of the factor that varies. The comparisons have the values.'
+        return Section('sweeps', 'Sweeps of one factor', [Block(text=[text], figures=figures)])
 
     def _resources(self) -> Section | None:
         nodes, efficiency = self.tables.nodes(), self.tables.efficiency()
