@@ -1,5 +1,5 @@
-import { type History, runsIn } from './archive/history.ts';
-import { parseRunName } from './archive/run-names.ts';
+import { type History, remainingRuns, runsIn } from './archive/history.ts';
+import type { Overhead } from './archive/overhead.ts';
 import { combinationText } from './combination-text.ts';
 import type { DeploymentPlan, Plan, RunDocument, SeriesPlan } from './model.ts';
 import { showSeconds } from './plan-text.ts';
@@ -37,45 +37,34 @@ export class Progress {
       const { seconds, runs } = this.#costs.get(key) ?? { seconds: 0, runs: 0 };
       this.#costs.set(key, { seconds: seconds + took, runs: runs + 1 });
     }
-    const { run, trial, attempt, driver, valid, warmup, done, seconds } = document;
+    const { trial, attempt, driver, valid, warmup, done, seconds } = document;
     const notes = [
       ...(warmup ? ['warm-up'] : []),
       ...(attempt > 1 ? [`attempt ${attempt}`] : []),
       ...(valid ? [] : [`not valid: ${reasonOf(document)}`]),
     ];
     const rate = seconds > 0 ? `, ${Math.round(done / seconds)} operations/s` : '';
-    const left = showDuration(this.#secondsLeft(series, run));
-    const share = Math.floor(100 * this.#share(series, run));
+    const left = showDuration(this.#secondsLeft());
+    const share = Math.floor(100 * this.#share());
     return `${String(share).padStart(3)} %  ${combinationText(series.easy)} ${driver} trial ${trial}/${series.trials}: ${showDuration(seconds)}${rate}${notes.map((note) => `, ${note}`).join('')}; about ${left} left`;
   }
 
-  #share(current: SeriesPlan, run: string): number {
+  #share(): number {
     let remaining = 0;
     for (const { series } of this.#plan.deployments)
-      for (const each of series) remaining += this.#remaining(each, current, run);
+      for (const each of series) remaining += remainingRuns(this.#plan, this.#history, each);
     const planned = countOf(this.#plan.deployments);
     return (planned - remaining) / planned;
   }
 
-  #secondsLeft(current: SeriesPlan, run: string): number {
+  #secondsLeft(): number {
     let left = 0;
     for (const deployment of this.#plan.deployments) {
       for (const series of deployment.series) {
-        left += this.#remaining(series, current, run) * this.#cost(deployment, series);
+        left += remainingRuns(this.#plan, this.#history, series) * this.#cost(deployment, series);
       }
     }
     return left;
-  }
-
-  /** Runs that the series still needs. */
-  #remaining(series: SeriesPlan, current: SeriesPlan, run: string): number {
-    if (this.#history.completeAttempt(series.id) !== null) return 0;
-    if (series.id !== current.id) return runsIn(series);
-    const attempt = parseRunName(run)?.seriesAttempt;
-    const ended = [...this.#history.runs.values()].filter(
-      (each) => each.series === series.id && each.seriesAttempt === attempt && each.run.endsWith('-1'),
-    );
-    return Math.max(0, runsIn(series) - ended.length);
   }
 
   /** Seconds of a run of a series: measured for the most similar series of which a run is known. */
@@ -86,6 +75,13 @@ export class Progress {
     }
     return this.#expected;
   }
+}
+
+/** One line for the user. null: no run has ended. */
+export function overheadText({ betweenMedian, betweenMost, share }: Overhead): string | null {
+  if (betweenMedian === null || betweenMost === null) return null;
+  const shareText = share === null ? '' : `, ${(share * 100).toFixed(1)} % of the measured time`;
+  return `overhead between the runs of a series: median ${showDuration(betweenMedian)}, most ${showDuration(betweenMost)}${shareText}`;
 }
 
 /** `34 ms`, `7.1 s`, `12 min`, `3 h 20 min`. */

@@ -15,7 +15,7 @@ import type {
   Place,
   SeriesPlan,
 } from './model.ts';
-import { Progress, showDuration } from './progress.ts';
+import { overheadText, Progress } from './progress.ts';
 
 /** How long the servers of a deployment may take to stop. */
 const STOP_MS = 180_000;
@@ -319,12 +319,7 @@ export function outcomeText({ planned, done, failed, invalid, overhead }: StudyO
     const more = invalid.length > MOST_SHOWN ? ', …' : '';
     lines.push(`${invalid.length} runs were invalid at each attempt, see the report: ${shown}${more}`);
   }
-  const { betweenMedian, betweenMost, share } = overhead;
-  if (betweenMedian !== null && betweenMost !== null) {
-    const shareText = share === null ? '' : `, ${(share * 100).toFixed(1)} % of the measured time`;
-    lines.push(
-      `overhead between the runs of a series: median ${showDuration(betweenMedian)}, most ${showDuration(betweenMost)}${shareText}`,
-    );
-  }
+  const overheadLine = overheadText(overhead);
+  if (overheadLine !== null) lines.push(overheadLine);
   return lines.join('\n');
 }

@@ -61,11 +61,13 @@ test('the status of a directory: running, stopped with a failure, complete', asy
     stopped,
     /^small: A small study\n2 of 4 runs are done; 1 of 2 deployments are complete\nstate: stopped\n/,
   );
-  assert.match(stopped, /\nabout \S+ m?s left, without/);
+  assert.match(stopped, /\nabout \S+ m?s left, at the mean time of a run with starts of servers and loads/);
   assert.match(stopped, /\nfailed: d2 attempt 1 \(store=sqlite2\): no port is free\n/);
   await perform(directory, plan);
+  const complete = await statusText(directory);
+  assert.match(complete, /\n4 of 4 runs are done; 2 of 2 deployments are complete\nstate: complete\n/);
   assert.match(
-    await statusText(directory),
-    /\n4 of 4 runs are done; 2 of 2 deployments are complete\nstate: complete\n/,
+    complete,
+    /\noverhead between the runs of a series: median \S+ m?s, most \S+ m?s, \S+ % of the measured time$/,
   );
 });

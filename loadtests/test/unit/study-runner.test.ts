@@ -101,7 +101,12 @@ test('an invalid run is kept, and repeated at the end of its series', async () =
   const openSeries = smallSeries(({ run, attempt }) =>
     run.startsWith('d1s1-1-2-raw') ? attempt > 2 : !run.startsWith('d1s2-1-1-app'),
   );
-  const outcome = await runIn(directory, plan, { openSeries });
+  const lines: string[] = [];
+  const outcome = await runIn(directory, plan, { openSeries, say: (line) => void lines.push(line) });
+  // 5 of 12 are done until the last repetition.
+  const shares = lines.flatMap((line) => /^ *(\d+) %/.exec(line)?.[1] ?? []);
+  assert.deepEqual(shares.slice(5, 8), ['41', '41', '50']);
+  assert.equal(shares.at(-1), '100');
   const repeated = runsStarted(directory).filter((run) => !run.endsWith('-1'));
   assert.deepEqual(repeated, ['d1s1-1-2-raw-2', 'd1s1-1-2-raw-3', 'd1s2-1-1-app-2', 'd1s2-1-1-app-3']);
   assert.deepEqual(runsStarted(directory).slice(6, 8), ['d1s1-1-2-raw-2', 'd1s1-1-2-raw-3']);

@@ -113,6 +113,22 @@ export function countRuns(plan: Plan, history: History): Counts {
   return { planned, done, invalid };
 }
 
+/**
+ * Runs that a series still needs. Runs of the attempt that is open count as done. An invalid run does not, until its
+ * repetitions are used up.
+ */
+export function remainingRuns({ study }: Plan, history: History, series: SeriesPlan): number {
+  if (history.completeAttempt(series.id) !== null) return 0;
+  const open = history.openAttempt(series.id);
+  let done = 0;
+  for (const { run, valid, seriesAttempt, series: id } of history.runs.values()) {
+    if (id !== series.id || seriesAttempt !== open) continue;
+    const name = parseRunName(run);
+    if (name !== null && (valid || name.trial <= series.warmup || name.attempt > study.requeue)) done += 1;
+  }
+  return Math.max(0, runsIn(series) - done);
+}
+
 /** Planned runs of a series. */
 export function runsIn({ trials, drivers }: SeriesPlan): number {
   return trials * drivers.length;

@@ -1,13 +1,16 @@
 import { median } from '../../results/statistics.ts';
 import type { JournalEntry } from '../model.ts';
 
-/** What the engine itself took, in seconds. The journal has all of it. */
+/**
+ * What the engine itself took, in seconds. The journal has all of it. The overhead of a run is the time from the end of
+ * the run before it, in the same series, to its own end, without the measured operations and without loading: starting
+ * the measurement, writing the operations, verifying records, and archiving.
+ */
 export interface Overhead {
   readonly runs: number;
-  /** Between the ends of measured operations and the next start of them in one series, without the loading of tables. */
   readonly betweenMedian: number | null;
   readonly betweenMost: number | null;
-  /** The same, in total, divided by the time of the measured operations. */
+  /** The sum for all runs, divided by the time of the measured operations. */
   readonly share: number | null;
 }
 

@@ -1,10 +1,11 @@
 import { lockDirectory } from '@tidegauge/service';
 import { ConfigError } from '@tidegauge/service/program';
-import { countRuns, History } from '../archive/history.ts';
+import { countRuns, History, remainingRuns } from '../archive/history.ts';
 import { overheadOf } from '../archive/overhead.ts';
 import { LOCK, readEntries, readPlan } from '../archive/results.ts';
 import { combinationText } from '../combination-text.ts';
-import { showDuration } from '../progress.ts';
+import type { JournalEntry } from '../model.ts';
+import { overheadText, showDuration } from '../progress.ts';
 
 /** What a results directory contains, as text. Another process may be writing it. */
 export async function statusText(directory: string): Promise<string> {
@@ -21,18 +22,15 @@ export async function statusText(directory: string): Promise<string> {
   ];
   const state = complete.length === deployments.length ? 'complete' : running ? 'running' : 'stopped';
   lines.push(`state: ${state}`);
-  const times: number[] = [];
-  let started = 0;
-  for (const entry of entries) {
-    if (entry.event === 'trial-loaded' || entry.event === 'opened') started = Date.parse(entry.time);
-    if (entry.event === 'run-ended') {
-      times.push((Date.parse(entry.time) - started) / 1000);
-      started = Date.parse(entry.time);
-    }
-  }
-  if (state !== 'complete' && times.length > 0) {
-    const mean = times.reduce((sum, each) => sum + each, 0) / times.length;
-    lines.push(`about ${showDuration(mean * (planned - done))} left, without starts of servers and loads`);
+  const { runs, seconds } = timeOf(entries);
+  if (state !== 'complete' && runs > 0) {
+    const remaining = deployments
+      .flatMap(({ series }) => series)
+      .reduce((sum, each) => sum + remainingRuns(plan, history, each), 0);
+    const left = (seconds / runs) * remaining;
+    lines.push(
+      `about ${showDuration(left)} left, at the mean time of a run with starts of servers and loads`,
+    );
   }
   const voids = entries.filter(({ event }) => event === 'series-void').length;
   if (voids > 0) lines.push(`series that were interrupted and repeated: ${voids}`);
@@ -46,11 +44,25 @@ export async function statusText(directory: string): Promise<string> {
     );
   }
   if (invalid.length > 0) lines.push(`runs that were invalid at each attempt: ${invalid.length}`);
-  const { betweenMedian, betweenMost } = overheadOf(entries);
-  if (betweenMedian !== null && betweenMost !== null) {
-    lines.push(`overhead of a run: median ${showDuration(betweenMedian)}, most ${showDuration(betweenMost)}`);
-  }
+  const overhead = overheadText(overheadOf(entries));
+  if (overhead !== null) lines.push(overhead);
   return lines.join('\n');
+}
+
+/** Runs that ended, and the seconds until then in all sessions, with starts of servers and loads. */
+function timeOf(entries: readonly JournalEntry[]): { readonly runs: number; readonly seconds: number } {
+  let runs = 0;
+  let milliseconds = 0;
+  let counted = 0;
+  for (const { event, time } of entries) {
+    const now = Date.parse(time);
+    if (event === 'opened') counted = now;
+    if (event !== 'run-ended') continue;
+    runs += 1;
+    milliseconds += now - counted;
+    counted = now;
+  }
+  return { runs, seconds: milliseconds / 1000 };
 }
 
 /** Whether another process has the directory open. */

@@ -79,6 +79,7 @@ export class Monitor {
   #before: Reading | null = null;
   #stored: number | null = null;
   #roundTrip: number | null = null;
+  #after: Promise<Measured> | null = null;
 
   /** @param own ids of the client's processes on this machine */
   constructor(deployment: Deployment, own: () => readonly number[]) {
@@ -98,16 +99,34 @@ export class Monitor {
     this.#timer.unref();
   }
 
-  /** Call it right after the run. */
-  async stop(): Promise<Measured> {
+  /** Call it right after the run. When it resolves, other work may use the deployment; no write may be running. */
+  async stop(): Promise<void> {
     clearInterval(this.#timer ?? undefined);
     const before = this.#before;
     if (before === null) throw new TypeError('the monitor was not started');
     this.#sample();
     const after = await this.#read();
+    const roundTrip = await orNull(this.#deployment.roundTripMs());
+    // A server may take long to write its memory to the disk, so the result is awaited later.
+    this.#after = orNull(this.#deployment.storedBytes()).then((stored) =>
+      this.#compare(before, after, roundTrip, stored),
+    );
+    this.#after.catch(() => {});
+  }
+
+  /** The result, after `stop`. */
+  async measured(): Promise<Measured> {
+    if (this.#after === null) throw new TypeError('the monitor was not stopped');
+    return this.#after;
+  }
+
+  #compare(
+    before: Reading,
+    after: Reading,
+    roundTripAfter: number | null,
+    storedAfter: number | null,
+  ): Measured {
     const seconds = (after.time - before.time) / 1000;
-    const roundTripAfter = await orNull(this.#deployment.roundTripMs());
-    const storedAfter = await orNull(this.#deployment.storedBytes());
     const pairs = after.nodes.map((reading, index) => [before.nodes[index]!, reading] as const);
     const slow = throttledShare(pairs, before.throttling, after.throttling, seconds);
     return {

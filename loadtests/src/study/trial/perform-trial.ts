@@ -82,7 +82,7 @@ export async function performTrial(
   } catch (error) {
     failed(error);
   }
-  const measured = await monitor.stop();
+  await monitor.stop();
   let csv: Performed['csv'] = null;
   let damaged: number | null = null;
   let damagedNote: string | null = null;
@@ -98,6 +98,7 @@ export async function performTrial(
       failed(error);
     }
   }
+  const measured = await monitor.measured();
   return {
     started: run?.started ?? null,
     seconds: run?.seconds ?? 0,

@@ -7,7 +7,7 @@ import { BATCHES_AT_ONCE } from '../../loading/load.ts';
 import { dropTable, loadRaw, loadThroughApi } from '../../loading/load-records.ts';
 import type { Connections, OpenRequest } from './connections.ts';
 import type { OperationSet, TrialObserver, TrialRun } from './operation-set.ts';
-import { SampledWrites, type Verification } from './sampled-writes.ts';
+import { CHECKS_AT_ONCE, SampledWrites, type Verification } from './sampled-writes.ts';
 
 /** Records that are read after a restore. */
 const RESTORE_SAMPLE = 20;
@@ -75,7 +75,18 @@ export class RecordSet implements OperationSet {
   }
 
   async verify(): Promise<Verification> {
-    const target = await this.#target();
+    const { api } = this.#connections;
+    if (api === null) return this.#verifyFrom(await this.#target());
+    // The client of the runs has a connection for each thread only.
+    const client = new HttpClient(CHECKS_AT_ONCE, api.token);
+    try {
+      return await this.#verifyFrom(appTarget(api.url, client, this.#request.table));
+    } finally {
+      client.close();
+    }
+  }
+
+  #verifyFrom(target: RecordTarget): Promise<Verification> {
     return this.#writes.verify((key) => target.read(key, null));
   }
 
