@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import {
   assignment,
   boolean,
@@ -6,11 +7,14 @@ import {
   defineConfig,
   EXIT,
   integer,
+  outputFile,
   repeated,
   run,
   text,
 } from '@tidegauge/service/program';
-import { runYcsb, type YcsbPhase } from '../src/drivers/run-ycsb.ts';
+import { runYcsb, type YcsbPhase, type YcsbResult } from '../src/drivers/run-ycsb.ts';
+import { machine, provenance } from '../src/results/machine.ts';
+import { REPEAT_SETTINGS, runRepeatedly } from '../src/results/repeat.ts';
 
 const settings = defineConfig({
   properties: {
@@ -29,6 +33,12 @@ const settings = defineConfig({
   apiToken: { kind: text(), secret: true, help: 'The bearer token of the API.' },
 });
 
+const runSettings = defineConfig({
+  ...settings,
+  json: { kind: outputFile(), help: 'Write all figures to this file as JSON.' },
+  ...REPEAT_SETTINGS,
+});
+
 export const program = {
   name: 'npm run ycsb',
   summary: "Runs YCSB's own client (site.ycsb.Client 0.17.0) through the HTTP API of Tidegauge.",
@@ -36,25 +46,34 @@ export const program = {
   examples: [
     'npm run ycsb -- load -P packages/workload/workloads/workloada',
     'npm run ycsb -- run -P packages/workload/workloads/workloada -p operationcount=5000 -threads 8',
+    'npm run ycsb -- run -P packages/workload/workloads/workloada --repeat 5 --report ycsb.html',
   ],
   commands: {
-    load: phaseCommand('load', 'Insert the records of the workload.'),
-    run: phaseCommand('run', 'Run the operations of the workload.'),
+    load: defineCommand({
+      name: 'load',
+      summary: 'Insert the records of the workload.',
+      settings,
+      run: (config) => runPhase('load', config, null),
+    }),
+    run: defineCommand({
+      name: 'run',
+      summary: 'Run the operations of the workload.',
+      details: 'Repetitions of a workload that inserts records fail, because the records exist already.',
+      settings: runSettings,
+      run: (config, signal) =>
+        runRepeatedly('npm run ycsb', config, signal, (json) => runPhase('run', config, json)),
+    }),
   },
 };
 
-function phaseCommand(phase: YcsbPhase, summary: string) {
-  return defineCommand({
-    name: phase,
-    summary,
-    settings,
-    run: (config) => runPhase(phase, config),
-  });
-}
-
-async function runPhase(phase: YcsbPhase, config: Config<typeof settings>): Promise<number> {
+/** Resolves to the exit code. `json` receives the figures if there are any. */
+async function runPhase(
+  phase: YcsbPhase,
+  config: Config<typeof settings>,
+  json: string | null,
+): Promise<number> {
   const { apiToken } = config;
-  const { exitCode, operations } = await runYcsb({
+  const { exitCode, throughput, operations } = await runYcsb({
     phase,
     args: ycsbArguments(config),
     ...(apiToken === null ? {} : { token: apiToken }),
@@ -63,7 +82,13 @@ async function runPhase(phase: YcsbPhase, config: Config<typeof settings>): Prom
   // YCSB itself ends with 0 even when operations failed.
   const returns = Object.values(operations).flatMap((operation) => Object.keys(operation.returns));
   const succeeded = returns.length > 0 && returns.every((name) => name === 'OK');
+  if (json !== null && returns.length > 0) writeFigures(json, { throughput, operations });
   return exitCode === EXIT.OK && succeeded ? EXIT.OK : EXIT.FAILED;
+}
+
+function writeFigures(json: string, figures: Pick<YcsbResult, 'throughput' | 'operations'>): void {
+  const document = { ...provenance(), machine: machine(), ...figures };
+  writeFileSync(json, `${JSON.stringify(document, null, 2)}\n`);
 }
 
 function ycsbArguments(config: Config<typeof settings>): string[] {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -80,6 +80,20 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
 
   const program = (args: readonly string[]) =>
     runProgram(NODE, ['loadtests/bench/ycsb.ts', ...args], { cwd: ROOT, accept: 'any' });
+
+  test('--repeat runs the operations several times, and the report has the figures of each run', async () => {
+    await client('load', 'c');
+    const [html, json] = [join(directory, 'ycsb.html'), join(directory, 'ycsb.json')];
+    const args = argsFor('c', { operationcount: 50 });
+    const ended = await program(['run', ...args, '--repeat', '2', '--report', html, '--json', json]);
+    assert.equal(ended.code, 0, ended.stderr);
+    const runs = JSON.parse(await readFile(json, 'utf8')) as { operations: { READ: { count: number } } }[];
+    assert.deepEqual(
+      runs.map(({ operations }) => operations.READ.count),
+      [50, 50],
+    );
+    assert.match(await readFile(html, 'utf8'), /operations\.READ\.figures\.AverageLatency\(us\)/);
+  });
 
   test('failed operations are reported and counted, and the program ends with 1', async () => {
     const ended = await program(['run', ...argsFor('c', { table: 'nowhere', operationcount: 20 })]);
