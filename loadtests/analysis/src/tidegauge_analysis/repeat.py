@@ -31,13 +31,13 @@ MOST_PANELS = 8
 ENOUGH_FOR_LAG = 10
 _UNITS = (
     (r'(PerSecond|[Tt]hroughput)$', '/s'),
-    (r'(Micros|MicrosPerMessage|MicrosPerRead|\(us\))$', 'µs'),
+    (r'(Micros|MicrosPerMessage|MicrosPerRead|\(us\))$|\.(latency|intended)\.(?!count$)\w+$', 'µs'),
     (r'(Ms|millis)$', 'ms'),
     (r'([sS]econds)$', 's'),
     (r'MiB$', 'MiB'),
     (r'[bB]ytes$', 'bytes'),
 )
-_MAIN = re.compile(r'([Tt]hroughput|PerSecond|p50|p99|mean|AverageLatency|99thPercentile)')
+_MAIN = re.compile(r'^(?!.*\.intended\.).*([Tt]hroughput|PerSecond|p50|p99(?!9)|mean|AverageLatency|99thPercentile)')
 
 
 def leaves(value: object, path: str = '') -> Iterator[tuple[str, float]]:
