@@ -147,6 +147,7 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
                 'other hardware',
                 d.Number(None, None, 'runs', 'the claim is decided'),
                 d.Sentence(f'cassandra > hbase: ratio {{{first.groups[0].mean.value.id}}}.'),
+                'cassandra > hbase: ratio 1.2.',
                 [
                     d.ClaimPart(
                         'workload a',

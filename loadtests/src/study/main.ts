@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   boolean,
+  bytes,
   type CommandGroup,
   ConfigError,
   defineCommand,
@@ -17,6 +18,7 @@ import { differences, environmentOf } from './archive/environment.ts';
 import { verifyManifest } from './archive/manifest.ts';
 import { readEntries, readPlan } from './archive/results.ts';
 import { runAnalysis } from './commands/analysis.ts';
+import { recordVerdicts } from './commands/claims.ts';
 import { comparisonText } from './commands/comparison-text.ts';
 import { defaultDirectory, isSameDirectory } from './commands/directories.ts';
 import { earlierRuns } from './commands/earlier-runs.ts';
@@ -128,6 +130,44 @@ export const program: CommandGroup = {
       summary: 'Analyses results, complete or not, and writes report/ in their directory.',
       settings: { directory },
       run: ({ directory }) => reportResults(directory, say),
+    }),
+    claims: defineCommand({
+      name: 'claims',
+      summary: 'Records the verdicts of results on the claims of their studies, and writes docs/studies.md.',
+      settings: {
+        results: {
+          kind: repeated(text('a results directory')),
+          positional: true,
+          help: 'Results directories with reports. None: only the page is written again.',
+        },
+      },
+      async run({ results }) {
+        recordVerdicts(results ?? []);
+        return EXIT.OK;
+      },
+    }),
+    sizing: defineCommand({
+      name: 'sizing',
+      summary: 'Prints how many boards rates and a retention need, from results in which nodes vary.',
+      settings: {
+        directory: { ...directory, help: 'A results directory with a report.' },
+        rate: {
+          kind: repeated(integer(1, 10_000_000)),
+          help: 'Operations per second. Default: 10, 100, 1,000 and 10,000.',
+        },
+        retentionDays: { kind: integer(1, 36_500), default: '365', help: 'Days that records are kept.' },
+        disk: {
+          kind: bytes(2 ** 20, 2 ** 50),
+          default: '32GB',
+          help: 'Disk of each board; half of it holds data.',
+        },
+      },
+      run: ({ directory, rate, retentionDays, disk }) =>
+        runAnalysis('sizing', [
+          directory,
+          ...(rate ?? []).flatMap((each) => ['--rate', String(each)]),
+          ...['--retention-days', String(retentionDays), '--disk-bytes', String(disk)],
+        ]),
     }),
     compare: defineCommand({
       name: 'compare',

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { CLAIMS_PAGE, claimsPage, verdictsOf } from '@tidegauge/loadtests/study/commands/claims';
 import { ClaimSyntaxError, parseClaimCheck } from '@tidegauge/loadtests/study/file/claim-language';
 import { readClaims } from '@tidegauge/loadtests/study/file/claims';
 import type { Level } from '@tidegauge/loadtests/study/model';
@@ -152,4 +155,46 @@ test('each check in the table of docs/experiments.md is valid', () => {
   const checks = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, check]) => check!);
   assert.equal(checks.length, 10);
   for (const check of checks) parse(check);
+});
+
+test('docs/studies.md has all claims with the verdicts that are recorded', () => {
+  assert.equal(readFileSync(CLAIMS_PAGE, 'utf8'), claimsPage(), 'run npm run study -- claims');
+});
+
+test('the verdicts of results have their numbers, sizes, date and machine', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tidegauge-claims-'));
+  try {
+    writeFileSync(join(directory, 'study.yml'), 'study: x\nclaims: claims/s1.yml\n');
+    assert.throws(
+      () => verdictsOf(directory),
+      /report.analysis\.json: it cannot be read.*make the report first/,
+    );
+    const opened = {
+      time: '2026-11-22T20:00:00.000Z',
+      event: 'opened',
+      plan: 'a',
+      environment: {},
+      differs: [],
+    };
+    writeFileSync(join(directory, 'journal.jsonl'), `${JSON.stringify(opened)}\n`);
+    const analysis = {
+      study: { name: 's1-replication', quick: true },
+      runs: { partial: false },
+      environment: { place: 'boards', cpu: 'Cortex-A72', cores: 4, memoryBytes: 4e9 },
+      claims: [
+        { id: 'load', verdict: 'agrees', reason: 'store citus is absent', shown: 'ratio 0.5 (0.4 to 0.6).' },
+      ],
+    };
+    mkdirSync(join(directory, 'report'));
+    writeFileSync(join(directory, 'report', 'analysis.json'), JSON.stringify(analysis));
+    assert.deepEqual(verdictsOf(directory), {
+      ...{ claims: 's1', study: 's1-replication', size: 'quick', isPartial: false, date: '2026-11-22' },
+      ...{ place: 'boards', machine: 'Cortex-A72, 4 processors, 4 GB' },
+      verdicts: { load: { verdict: 'agrees', found: 'ratio 0.5 (0.4 to 0.6). store citus is absent' } },
+    });
+    writeFileSync(join(directory, 'study.yml'), 'study: x\n');
+    assert.throws(() => verdictsOf(directory), /its study names no claims/);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });

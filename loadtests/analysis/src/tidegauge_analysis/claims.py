@@ -27,6 +27,7 @@ from tidegauge_analysis.effects import Interval, ratio_of_means
 from tidegauge_analysis.families import POWER, Scope
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import missing, no_estimate
+from tidegauge_analysis.present import plain as plain_text
 from tidegauge_analysis.published import is_ratio_of, scale_between
 from tidegauge_analysis.summaries import Sample
 from tidegauge_analysis.verdict import Decision, decide, further_runs
@@ -49,7 +50,9 @@ def metrics_of_claims(study: Json) -> list[Metric]:
 
 def claim_results(scope: Scope, published: Sequence[PublishedRow]) -> list[ClaimResult]:
     """Judge each claim of the study."""
-    return [_result(scope, claim, published) for claim in scope.archive.study.get('claims', [])]
+    found = [_result(scope, claim, published) for claim in scope.archive.study.get('claims', [])]
+    entries = {entry['id']: entry for entry in scope.ledger.entries} if found else {}
+    return [replace(one, shown=plain_text(one.sentence.text, entries)) for one in found]
 
 
 def power_slope(levels: Sequence[float], groups: Sequence[Sequence[float]], confidence: float) -> Interval:
@@ -72,7 +75,13 @@ def _result(scope: Scope, claim: Json, published: Sequence[PublishedRow]) -> Cla
     plain = {name: claim[name] for name in ('id', 'text', 'source', 'check', 'because')}
     if claim['parsed'] is None:
         return ClaimResult(
-            **plain, verdict=NOT_RUN, reason=claim['notRun'], further_runs=none, sentence=Sentence(''), parts=[]
+            **plain,
+            verdict=NOT_RUN,
+            reason=claim['notRun'],
+            further_runs=none,
+            sentence=Sentence(''),
+            shown='',
+            parts=[],
         )
     judge = _Judge(scope, claim['parsed'], published)
     parts = judge.parts()
@@ -94,6 +103,7 @@ def _result(scope: Scope, claim: Json, published: Sequence[PublishedRow]) -> Cla
         reason='; '.join(absent),
         further_runs=most if verdict == UNDECIDED else none,
         sentence=_sentence(verdict, parts),
+        shown='',
         parts=parts,
     )
 

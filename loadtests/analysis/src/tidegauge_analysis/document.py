@@ -588,6 +588,8 @@ class ClaimResult:
     """Of each group, that would decide an undecided claim."""
     sentence: Sentence
     """The result in numbers."""
+    shown: str
+    """The sentence with its numbers as text, for pages outside the report."""
     parts: list[ClaimPart]
 
 

@@ -24,6 +24,11 @@ class Ledger:
         self._known: dict[str, Number | NumberList] = {}
         self._entries: list[Json] = []
 
+    @property
+    def entries(self) -> Sequence[Json]:
+        """What `numbers.json` has of each number."""
+        return self._entries
+
     def set(self, names: Iterable[str | None]) -> str:
         """Name a list of runs or of numbers, for use as an input.
 

@@ -1,0 +1,66 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from results import Truth, write_results
+from tidegauge_analysis.document import to_json
+from tidegauge_analysis.report import analyse
+from tidegauge_analysis.sizing import main, markdown, need, scalings
+from tidegauge_analysis.usl import Law, fit_scalability
+
+LAW = Law(0.05, 0.002, 1000.0)
+"""A latency of 1 ms with one node gives 1000 operations per second."""
+
+
+@pytest.fixture(scope='module')
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('sizing') / 'results'
+    truth = Truth(
+        hard={'store': ['cassandra'], 'nodes': [1, 2, 3, 4]}, easy={'workload': ['g'], 'driver': ['raw']},
+        latency={'cassandra': 1000.0}, effect=lambda factors: LAW.at(1) / LAW.at(factors['nodes']),
+        metrics=['throughput'], groups=['nodes'], per=['workload'], trials=6, operations=200, between_trials=0.005,
+        fixed={'threads': 1, 'target': 0, 'records': 1000, 'fields': 10, 'rf': 2},
+    )  # fmt: skip
+    write_results(path, truth)
+    (path / 'report').mkdir()
+    (path / 'report' / 'analysis.json').write_text(json.dumps(to_json(analyse(path)[0])))
+    return path
+
+
+def test_boards_for_a_rate_and_a_retention_are_those_of_the_law(results: Path) -> None:
+    analysis = json.loads((results / 'report' / 'analysis.json').read_text())
+    (scaling,) = scalings(analysis)
+    assert sorted(scaling.throughput) == [1, 2, 3, 4]
+    assert scaling.factors == {'workload': 'g', 'rf': 2}
+    assert scaling.bytes_per_record == pytest.approx(2100)
+    sizes = sorted(scaling.throughput)
+    fit = fit_scalability(sizes, [scaling.throughput[size] for size in sizes])
+    assert fit.law.at(4) == pytest.approx(LAW.at(4), rel=0.03)
+    small = need(fit, scaling, 100, 1)
+    # Two copies need two boards, whatever the rate; 18 GB need two disks with 16 GB for data.
+    assert (small.for_rate, small.for_retention, small.is_extrapolated) == (2, 2, False)
+    large = need(fit, scaling, LAW.at(6) * 0.9, 1)
+    assert large.is_extrapolated
+    assert large.boards is not None
+    assert large.boards >= 5
+    assert need(fit, scaling, 1e6, 1).boards is None
+
+
+def test_the_tables_mark_extrapolations(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(results), '--rate', '1000', '--rate', '1e6', '--retention-days', '1']) == 0
+    text = capsys.readouterr().out
+    assert '| workload g, rf 2 | 1, 2, 3, 4 |' in text
+    assert 'not reached' in text
+    assert 'an extrapolation by the law' in text
+    assert main([str(results / 'nowhere')]) == 1
+    assert 'Make the report first' in capsys.readouterr().err
+
+
+def test_too_few_numbers_of_nodes_give_a_reason(results: Path) -> None:
+    analysis = json.loads((results / 'report' / 'analysis.json').read_text())
+    for family in analysis['families']:
+        family['groups'] = family['groups'][:3]
+    text = markdown(analysis, [100], 1, 32e9)
+    assert text.startswith('No combination has 4 numbers of nodes')
+    assert 'the law needs 4 sizes' in text
