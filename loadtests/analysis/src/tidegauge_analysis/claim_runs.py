@@ -14,6 +14,9 @@ from tidegauge_analysis.summaries import Sample, sample_of
 LOAD = 'load'
 """The metric of a claim that is the time of a load."""
 
+NOT_OF_LOADS = ('workload', 'threads', 'target', 'operations', 'consistency', 'distribution')
+"""Factors that a load does not depend on: they are no conditions for its time."""
+
 FEWEST_DEPLOYMENTS = 3
 """With as many deployments of each group, deployments are the observations when hard factors are compared."""
 
@@ -71,17 +74,21 @@ def compared_by(check: Json) -> list[str]:
     return list(dict.fromkeys([*names, *([test['factor']] if 'factor' in test else [])]))
 
 
-def conditions(scope: Scope, observations: Iterable[Observation], compared: Sequence[str]) -> list[Condition]:
+def conditions(
+    scope: Scope, observations: Iterable[Observation], compared: Sequence[str], ignored: Sequence[str] = ()
+) -> list[Condition]:
     """Divide observations by the levels of all factors that vary, without those that are compared.
 
     A factor that has one level in each compared group, such as a consistency level that one store alone has, is no
     condition.
+
+    :param ignored: factors that have no effect
     """
     observations = list(observations)
     names = [
         name
         for name in varying(scope.archive.study)
-        if name not in compared and not _is_nested(observations, name, compared)
+        if name not in {*compared, *ignored} and not _is_nested(observations, name, compared)
     ]
     found: dict[tuple[Level, ...], list[Observation]] = {}
     for one in observations:

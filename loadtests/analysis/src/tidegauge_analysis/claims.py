@@ -12,6 +12,7 @@ from tidegauge_analysis.archive import Json
 from tidegauge_analysis.cells import label_of, varying
 from tidegauge_analysis.claim_runs import (
     LOAD,
+    NOT_OF_LOADS,
     Condition,
     Observation,
     compared_by,
@@ -111,8 +112,9 @@ def _result(scope: Scope, claim: Json, published: Sequence[PublishedRow]) -> Cla
 def _sentence(verdict: str, parts: Sequence[ClaimPart]) -> Sentence:
     if not parts:
         return Sentence('')
-    counts = {name: sum(part.verdict == name for part in parts) for name in (AGREES, DISAGREES, UNDECIDED)}
-    shown = ', '.join(f'{count} {name}' for name, count in counts.items() if count)
+    words = {AGREES: 'agree', DISAGREES: 'disagree', UNDECIDED: 'undecided'}
+    counts = {name: sum(part.verdict == name for part in parts) for name in words}
+    shown = ', '.join(f'{words[name]} {count}' for name, count in counts.items() if count)
     example = next(part for part in parts if part.verdict == verdict)
     text = f'{example.compared}{f" ({example.condition})" if example.condition else ""}: '
     value, low, high = example.result.value, example.result.low, example.result.high
@@ -123,7 +125,7 @@ def _sentence(verdict: str, parts: Sequence[ClaimPart]) -> Sentence:
         text += f' ({{{low.id}}} to {{{high.id}}})' if low.id and high.id else ', without an interval'
     if example.note:
         text += f'; {example.note}'
-    return Sentence(f'{shown} of {len(parts)}. {text}.' if len(parts) > 1 else f'{text}.')
+    return Sentence(f'Of {len(parts)} comparisons: {shown}. {text}.' if len(parts) > 1 else f'{text}.')
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ class _Judge:
         self.compared = compared_by(check)
         self.alpha = float(scope.analyse['alpha'])
         self.margin = float(scope.analyse['margin'])
-        self.conditions = conditions(scope, observations_of(scope, check), self.compared)
+        ignored = NOT_OF_LOADS if check['metric'] == LOAD else ()
+        self.conditions = conditions(scope, observations_of(scope, check), self.compared, ignored)
 
     def parts(self) -> list[ClaimPart]:
         """All comparisons that can be made."""
