@@ -1,7 +1,8 @@
 #!/bin/sh
 # usage: node-exporter.sh [OPTION...]: runs the node exporter and adds the network statistics of the board. In its own
 # network namespace the exporter sees the interfaces of the container only. The counters of the board are in the board's
-# /sys. This script copies them to a file, under the names of the collector netdev, and the exporter reads the file.
+# /sys. This script copies them to a file every NETWORK_INTERVAL seconds (default 5), under the names of the collector
+# netdev, and the exporter reads the file.
 set -eu
 
 folder=/run/network
@@ -27,7 +28,7 @@ watch() {
   while :; do
     counters /host/sys/class/net >"$folder/network.new"
     mv "$folder/network.new" "$folder/network.prom"
-    sleep 5
+    sleep "${NETWORK_INTERVAL:-5}"
   done
 }
 

@@ -374,8 +374,8 @@ export interface MonitoredNode {
   pids(): readonly number[];
   /** Directory of its control group on this machine, or null. */
   readonly cgroup: string | null;
-  /** Base URL of a node exporter, or null. */
-  readonly exporter: string | null;
+  /** Reads its node exporter: the metrics in Prometheus' text format. null: there is none. */
+  readonly exporter: (() => Promise<string>) | null;
   /** Whether it is another machine. Without an exporter, nothing of it can be measured. */
   readonly isRemote?: boolean;
 }

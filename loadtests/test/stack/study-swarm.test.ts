@@ -10,16 +10,17 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { runProgram, startProcess, waitUntil } from '@tidegauge/process';
 import { prepare } from '@tidegauge/stacks/stack-deployment';
 import { HttpClient } from '../../src/drivers/http-client.ts';
-import type { RunDocument, Study } from '../../src/study/model.ts';
+import type { Deployment, RunDocument, Study } from '../../src/study/model.ts';
 import { swarmPlace } from '../../src/study/places/swarm.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/study/main.ts', import.meta.url));
+const DRIVER = fileURLToPath(new URL('../../src/study/trial/driver.ts', import.meta.url));
 const STACK = 'tidegauge-study';
 const RUN_MS = 600_000;
 const STUDY = {
   study: 'on-swarm',
   hard: { store: ['postgres'] },
-  easy: { workload: ['a'], driver: ['app'] },
+  easy: { workload: ['a'], driver: ['raw', 'app'] },
   fixed: { records: 200, operations: 300 },
   repeat: { deployments: 1, trials: 2, warmup: 0 },
   valid: { foreignCpu: null, clockStep: null, swap: null, throttled: null },
@@ -34,7 +35,8 @@ after(() => lab?.stop());
 const [manager, worker] = (lab?.boards ?? []) as [Board, Board];
 const places = [
   { board: manager, roles: ['broker'], images: ['tidegauge'] },
-  { board: worker, roles: ['postgres'], images: ['postgres'] },
+  // It has a node exporter, and the manager has none.
+  { board: worker, roles: ['postgres'], images: ['postgres', 'monitoring'] },
 ] as const;
 let env: Readonly<Record<string, string>> = {};
 
@@ -42,7 +44,8 @@ let env: Readonly<Record<string, string>> = {};
 before(async () => {
   if (lab === null) return;
   await lab.swarm();
-  env = { ...(await prepare('postgres', places, {})), ...manager.env };
+  const images = await prepare('postgres', places, {});
+  env = { ...images, NODE_EXPORTER_IMAGE: images.PROMETHEUS_IMAGE!, ...manager.env };
 });
 
 function fileOf(name: string, changes: object): string {
@@ -76,37 +79,49 @@ async function assertGone(): Promise<void> {
   await waitUntil('the containers to be deleted', isGone, { timeoutMs: 20_000, pollMs: 250 });
 }
 
+/** A driver that is killed here must not continue in its container. */
+async function assertEndsWithItsClient(deployment: Deployment): Promise<void> {
+  const [container] = (
+    await manager.docker(['ps', '--quiet', '--filter', `name=${STACK}_study-client`])
+  ).split('\n');
+  const isThere = async () => (await manager.docker(['top', container!])).includes('driver.ts');
+  const driver = startProcess({ ...deployment.command(DRIVER, []), stdin: 'pipe' });
+  await waitUntil('the driver to start', isThere, { timeoutMs: 20_000 });
+  await driver.kill();
+  await waitUntil('the driver to end', async () => !(await isThere()), { timeoutMs: 20_000 });
+}
+
 test('the secret of a store has the number of its copies as a label', { skip }, async () => {
   const format = '{{index .Spec.Labels "tidegauge.copies"}}';
   const secret = ['secret', 'inspect', '--format', format, 'tidegauge_postgres_store_url'];
   assert.equal(await manager.docker(secret), '1');
 });
 
-test('a study runs on a swarm through the API, and leaves no stack', { skip, timeout: RUN_MS }, async () => {
-  const { code, stderr } = await study('runs');
+test('the drivers raw and app run in a swarm, and leave no stack', { skip, timeout: RUN_MS }, async () => {
+  const hard = { store: ['postgres'], 'url.connections': [3] };
+  const { code, stderr } = await study('runs', { hard });
   assert.equal(code, 0, stderr);
   const paths = globSync(join(folder, 'runs/runs/*.json'));
   const documents = paths.map((path) => JSON.parse(readFileSync(path, 'utf8')) as RunDocument);
-  assert.equal(documents.length, 2);
-  for (const { valid, done, driver, checks, nodes, storedBytes } of documents) {
+  assert.deepEqual(documents.map(({ driver }) => driver).toSorted(), ['app', 'app', 'raw', 'raw']);
+  for (const { valid, done, checks, nodes, storedBytes } of documents) {
     assert.equal(valid, true);
     assert.equal(done, 300);
-    assert.equal(driver, 'app');
     const damaged = checks.find(({ rule }) => rule === 'damaged')!;
     assert.equal(damaged.measured, 0);
     assert.match(damaged.note!, /200 records were checked/);
     for (const rule of ['oomKills', 'swap']) {
       const { note } = checks.find((check) => check.rule === rule)!;
-      assert.match(note!, /^of this machine only: board-2, api cannot be measured from here$/);
+      assert.equal(note, 'board-1 cannot be measured from here');
     }
-    const remote = nodes.filter(({ role }) => role === 'store' || role === 'api');
+    const [database, front, , client] = nodes;
+    assert.deepEqual([database!.node, database!.role, database!.source], ['board-2', 'store', 'prometheus']);
+    assert.ok(database!.cpuSeconds! > 0 && database!.receivedBytes! > 0);
     assert.deepEqual(
-      remote.map(({ node, cpuSeconds, memoryBytes }) => [node, cpuSeconds, memoryBytes]),
-      [
-        ['board-2', null, null],
-        ['api', null, null],
-      ],
+      [front!.node, front!.role, front!.cpuSeconds, front!.memoryBytes],
+      ['board-1', 'api', null, null],
     );
+    assert.ok(client!.role === 'client' && client!.cpuSeconds! > 0);
     assert.equal(storedBytes, null);
   }
   const journal = readFileSync(join(folder, 'runs/journal.jsonl'), 'utf8');
@@ -183,12 +198,14 @@ test('an interrupted study leaves no stack and no table', { skip, timeout: RUN_M
       place.refuses({ store: 'postgres' }, given)!,
       /a study uses this swarm, or one was killed there/,
     );
-    assert.equal(await deployment.storeUrl('study_app', {}), null);
-    const { url, token, authority } = await deployment.api(null);
+    const store = await deployment.storeUrl('study_app', {});
+    assert.match(store!, /^postgres:\/\/tidegauge:/);
+    const { url, token, authority } = await deployment.api(store);
     const client = new HttpClient(1, token, readFileSync(authority!, 'utf8'));
     const { status } = await client.send('GET', `${url}/v1/records/study_app?count=1`);
     client.close();
     assert.ok(status >= 400 && status < 500, `the table is still there: ${status}`);
+    await assertEndsWithItsClient(deployment);
   } finally {
     await place.stop();
   }

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { Combination, Study } from '../../src/study/model.ts';
 import { storeLevels } from '../../src/study/places/factors.ts';
 import { refusalOfSwarm, swarmPlace } from '../../src/study/places/swarm.ts';
 import type { SwarmBoard, SwarmState } from '../../src/study/places/swarm-state.ts';
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const STUDY = {
   fixed: { driver: 'app' },
   easy: { driver: ['app', 'k6'] },
@@ -13,8 +17,8 @@ const STUDY = {
   networks: { wifi: { delayMs: 5, jitterMs: 0, loss: 0, kilobitsPerSecond: null } },
 } as unknown as Study;
 
-function refusal(hard: Combination, easy: Study['easy'] = STUDY.easy): string {
-  return swarmPlace().refuses(hard, { ...STUDY, easy }) ?? '';
+function refusal(hard: Combination): string {
+  return swarmPlace().refuses(hard, STUDY) ?? '';
 }
 
 test('what no swarm can have is refused without a swarm', () => {
@@ -22,13 +26,6 @@ test('what no swarm can have is refused without a swarm', () => {
   assert.match(refusal({ store: 'postgres', rf: 2 }), /one copy/);
   assert.match(refusal({ store: 'postgres', memory: '3GiB' }), /use none, 1GiB, 2GiB, 4GiB, 8GiB/);
   assert.match(refusal({ store: 'postgres', network: 'wifi' }), /the network of a swarm is not changed/);
-  assert.match(refusal({ store: 'postgres' }, { driver: ['raw', 'app'] }), /no driver raw: use driver: app/);
-  const app = { driver: ['app'] };
-  assert.match(refusal({ store: 'cassandra', 'url.compression': 'none' }, app), /compression cannot be set/);
-  assert.match(
-    refusal({ store: 'cassandra' }, { ...app, consistency: ['default', 'ONE'] }),
-    /so read, write cannot be set on a swarm/,
-  );
 });
 
 test('nodes and copies must be those of the swarm, and nothing else may run there', () => {
@@ -42,6 +39,7 @@ test('nodes and copies must be those of the swarm, and nothing else may run ther
     memoryBytes: 2 ** 30,
   });
   const swarm: SwarmState = {
+    here: 'd',
     boards: [board('a', 'cassandra'), board('b', 'cassandra'), board('c', 'postgres'), board('d', 'broker')],
     stacks: [],
     secrets: { tidegauge_cassandra_store_url: { 'tidegauge.copies': '2' } },
@@ -55,8 +53,18 @@ test('nodes and copies must be those of the swarm, and nothing else may run ther
   assert.match(refused({ store: 'cassandra', nodes: 2, rf: 2 }, { secrets: {} }), /copies .* are not known/);
   assert.match(refused({ store: 'mariadb' }), /no ready board has the label tidegauge.mariadb/);
   assert.match(refused({ store: 'postgres' }, { stacks: ['mine'] }), /the stack mine runs in this swarm/);
-  const left = { secrets: { 'tidegauge-study-token': {} } };
-  assert.match(refused({ store: 'postgres' }, left), /docker stack rm tidegauge-study; docker secret rm/);
+  const left = { secrets: { 'tidegauge-study-token': {}, 'tidegauge-study-store-1': {} } };
+  assert.match(
+    refused({ store: 'postgres' }, left),
+    /docker stack rm tidegauge-study; docker secret rm tidegauge-study-token tidegauge-study-store-1$/,
+  );
+  assert.match(refused({ store: 'postgres' }, { here: 'e' }), /board of DOCKER_HOST, which takes no tasks/);
+  assert.match(
+    refused({ store: 'postgres' }, { here: 'c' }),
+    /board of DOCKER_HOST, c, which has the store, and a has not: set DOCKER_HOST to a/,
+  );
+  const alone = { here: 'c', boards: [board('c', 'postgres')] };
+  assert.equal(refused({ store: 'postgres' }, alone), '');
 });
 
 test('a missing engine is reported with what to check', (t) => {
@@ -67,4 +75,22 @@ test('a missing engine is reported with what to check', (t) => {
     else process.env.DOCKER_HOST = before;
   });
   assert.match(refusal({ store: 'postgres' }), /check DOCKER_HOST$|^there is no docker client/);
+});
+
+test('the driver program imports only what its container in a swarm has', () => {
+  // The image of the API has the dependencies of these packages too.
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'services/api/package.json'), 'utf8'));
+  const here = [...Object.keys(manifest.dependencies), '@tidegauge/workload'];
+  const files = new Set([join(ROOT, 'loadtests/src/study/trial/driver.ts')]);
+  // A set iterates over what is added during the iteration.
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    for (const [, name] of text.matchAll(/^(?:import|export) (?!type\b)(?:[^;]*? from )?'([^']+)';/gm)) {
+      if (name!.startsWith('.')) files.add(resolve(dirname(file), name!));
+      else assert.ok(name!.startsWith('node:') || here.includes(name!), `${file} imports ${name}`);
+    }
+  }
+  const outside = [...files].filter((file) => !file.startsWith(join(ROOT, 'loadtests/src/')));
+  assert.deepEqual(outside, []);
+  assert.ok(files.size > 10);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { energyOf } from '@tidegauge/loadtests/study/trial/energy';
-import { parseExporter } from '@tidegauge/loadtests/study/trial/exporter';
+import { readExporter } from '@tidegauge/loadtests/study/trial/exporter';
 import {
   parseBlkio,
   parseDiskstats,
@@ -119,7 +119,7 @@ test('a value that is not known here is reported, and the run stays valid', () =
 test('rules that measure this machine only report it when nodes are other machines', () => {
   const measured = { ...EVIDENCE.measured, unseen: ['pi-2', 'api'], foreignCpu: null };
   const notes = new Map(judge({ ...EVIDENCE, measured }).map(({ rule, note }) => [rule, note]));
-  const only = 'of this machine only: pi-2, api cannot be measured from here';
+  const only = 'pi-2, api cannot be measured from here';
   for (const rule of ['throttled', 'oomKills', 'swap', 'foreignCpu']) assert.equal(notes.get(rule), only);
   assert.equal(notes.get('errors'), undefined);
 });
@@ -166,7 +166,7 @@ test('the counters of this process grow with its work', () => {
   assert.ok(Math.abs(resident / process.memoryUsage().rss - 1) < 0.2);
 });
 
-test('a node exporter is read', () => {
+test('a node exporter is read', async () => {
   const text = `# HELP node_cpu_seconds_total Seconds
 node_cpu_seconds_total{cpu="0",mode="idle"} 100
 node_cpu_seconds_total{cpu="0",mode="user"} 5.5
@@ -181,7 +181,8 @@ node_memory_MemTotal_bytes 1000
 node_memory_MemAvailable_bytes 400
 node_vmstat_oom_kill 2
 `;
-  assert.deepEqual(parseExporter(text), {
+  assert.equal(await readExporter(() => Promise.reject(new Error('no answer'))), null);
+  assert.deepEqual(await readExporter(async () => text), {
     cpuSeconds: 10,
     readBytes: 100,
     writtenBytes: 200,

@@ -1,25 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type ProgramOptions, runProgram, waitUntil } from '@tidegauge/process';
+import { runProgram, waitUntil } from '@tidegauge/process';
 import type { Closers } from '../../targets/closers.ts';
+import { docker, listed, ROOT, script } from './swarm-docker.ts';
 import type { SwarmBoard } from './swarm-state.ts';
 
 /** The stack of a study, and the secret with the token of its API. A swarm has at most one of each. */
 export const STACK = 'tidegauge-study';
 export const TOKEN_SECRET = 'tidegauge-study-token';
+/** The service with the drivers. */
+export const CLIENT = 'study-client';
+const EXPORTER = 'node-exporter';
+const STORE_SECRET = 'tidegauge-study-store';
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const DEPLOY_MS = 300_000;
 /** Nodes of Cassandra join one after the other, which takes minutes for each on small boards. */
 const START_MS = 1_800_000;
 /** Less than the runner allows for the end of a deployment. A store has 60 s to stop. */
 const STOP_MS = 110_000;
+const UPDATE_MS = 180_000;
 const POLL_MS = 500;
 
-/** The services that a study of records does not use do not run. The API has a fixed board, and a separate token. */
-function overrideFor(board: SwarmBoard): string {
+/**
+ * The services that a study of records does not use do not run. The API has a separate token, and is on the board of the
+ * client. Boards with the image of the node exporter run one. The study does not wait for others, and measures nothing there.
+ */
+function overrideFor({ board, storeSecret }: StackOptions): string {
+  const url = { source: storeSecret, target: 'store_url', uid: '1000', gid: '1000', mode: 0o400 };
+  const store = storeSecret === null ? '' : `\n      - ${JSON.stringify(url)}`;
   return `version: '3.8'
 services:
   mosquitto: { deploy: { replicas: 0 } }
@@ -30,9 +38,80 @@ services:
     secrets:
       - { source: study_token, target: study_token, uid: '1000', gid: '1000', mode: 0400 }
     deploy: { placement: { constraints: [node.id == ${board.id}] } }
+  ${CLIENT}:
+    # It has Node and the database drivers.
+    image: \${TIDEGAUGE_REGISTRY}tidegauge-api:\${TIDEGAUGE_VERSION}
+    user: '1000:1000'
+    init: true
+    read_only: true
+    cap_drop: [ALL]
+    entrypoint: [node, -e, 'setInterval(() => {}, 1e9)']
+    command: []
+    environment: { NODE_EXTRA_CA_CERTS: /run/secrets/ca }
+    secrets:
+      - { source: tidegauge_ca, target: ca, uid: '1000', gid: '1000', mode: 0400 }${store}
+    volumes:
+      # Not in memory, because a driver keeps the operations of a long run in a file.
+      - { type: volume, target: /tmp }
+    networks: [store]
+    healthcheck: { disable: true }
+    logging: { driver: json-file, options: { max-size: 1m, max-file: '1' } }
+    deploy:
+      endpoint_mode: dnsrr
+      placement: { constraints: [node.id == ${board.id}] }
+      resources: { limits: { memory: 384M }, reservations: { memory: 64M } }
+  ${EXPORTER}:
+    image: \${NODE_EXPORTER_IMAGE}
+    # It identifies the board.
+    hostname: '{{.Node.Hostname}}'
+    user: '65534:65534'
+    init: true
+    read_only: true
+    cap_drop: [ALL]
+    entrypoint: [sh, /etc/tidegauge/node-exporter.sh]
+    command:
+      - --path.procfs=/host/proc
+      - --path.sysfs=/host/sys
+      - --collector.disable-defaults
+      - --collector.cpu
+      - --collector.diskstats
+      - --collector.hwmon
+      - --collector.meminfo
+      - --collector.textfile
+      - --collector.uname
+      - --collector.vmstat
+      - --web.listen-address=:9100
+    environment: { GOMAXPROCS: '1', NETWORK_INTERVAL: '1' }
+    configs:
+      - { source: study_node_exporter, target: /etc/tidegauge/node-exporter.sh }
+    volumes:
+      - { type: tmpfs, target: /run/network, tmpfs: { size: 1048576 } }
+      - { type: bind, source: /, target: /host, read_only: true, bind: { propagation: rslave } }
+    networks: [store]
+    healthcheck: { disable: true }
+    logging: { driver: json-file, options: { max-size: 1m, max-file: '1' } }
+    deploy:
+      mode: global
+      endpoint_mode: dnsrr
+      resources: { limits: { memory: 48M }, reservations: { memory: 16M } }
+      # A board without the image does not look for it again and again.
+      restart_policy: { condition: on-failure, max_attempts: 3 }
+configs:
+  study_node_exporter: { file: ${JSON.stringify(join(ROOT, 'stacks/monitoring/node-exporter.sh'))} }
 secrets:
   study_token: { external: true, name: ${TOKEN_SECRET} }
 `;
+}
+
+export interface StackOptions {
+  /** A file of stacks/, without its ending. */
+  readonly stack: string;
+  /** A file of stacks/profiles, without its ending. */
+  readonly profile: string;
+  /** Where the API and the client run. */
+  readonly board: SwarmBoard;
+  /** The secret with the STORE URL. null: the stack has none, because the URL contains no password. */
+  readonly storeSecret: string | null;
 }
 
 /** What `closers` removes again, when the stack of a study has been started. */
@@ -46,32 +125,65 @@ export interface StudyStack {
 /**
  * Deploys the stack of a study in the swarm of DOCKER_HOST, and waits until all its tasks run and are healthy.
  *
- * @param stack a file of stacks/, without its ending
- * @param board where the API runs
  * @param closers remove the stack and its secret, whatever happens
  * @param folder for the override of the stack
  * @throws {Error} when the swarm is not prepared, with what to do; or when the tasks do not start in half an hour
  */
 export async function startStudyStack(
-  { stack, profile, board }: { readonly stack: string; readonly profile: string; readonly board: SwarmBoard },
+  options: StackOptions,
   closers: Closers,
   folder: string,
   signal: AbortSignal,
 ): Promise<StudyStack> {
   const override = join(folder, 'override.yml');
-  writeFileSync(override, overrideFor(board));
+  writeFileSync(override, overrideFor(options));
   const token = randomBytes(24).toString('hex');
   // Only one study can make it, so it is the lock of the stack's name too.
   await docker(['secret', 'create', TOKEN_SECRET, '-'], { input: token });
-  closers.add(async () => void (await docker(['secret', 'rm', TOKEN_SECRET])));
+  closers.add(removeSecrets);
   const authority = (await script('secrets', ['--ca'])).trim();
   signal.throwIfAborted();
   closers.add(removeStack);
-  const options = ['--resolve-image', 'never', '-c', override];
-  const deploy = [stack, '--profile', profile, '--name', STACK, '--', ...options];
-  await script('deploy', deploy);
+  const { stack, profile } = options;
+  const own = ['--resolve-image', 'never', '-c', override];
+  await script('deploy', [stack, '--profile', profile, '--name', STACK, '--', ...own]);
   await settled(signal);
   return { token, authority: `${authority}\n` };
+}
+
+/** The environment of a service of the stack, as lines `NAME=value`. */
+export async function environmentOf(service: string): Promise<readonly string[]> {
+  const format = '{{range .Spec.TaskTemplate.ContainerSpec.Env}}{{println .}}{{end}}';
+  return listed(['service', 'inspect', '--format', format, `${STACK}_${service}`]);
+}
+
+/**
+ * Gives the API of a study other STORE URLs. Each is a secret, because a URL can contain a password. They are removed with
+ * the stack.
+ */
+export class ApiStore {
+  #url: string;
+  #secrets = 0;
+
+  /** @param url what the API uses now */
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Restarts the API with a URL, unless it uses that. */
+  async use(url: string): Promise<void> {
+    if (url === this.#url) return;
+    const former = this.#secrets === 0 ? [] : ['--secret-rm', `${STORE_SECRET}-${this.#secrets}`];
+    this.#secrets += 1;
+    const secret = `${STORE_SECRET}-${this.#secrets}`;
+    await docker(['secret', 'create', secret, '-'], { input: url });
+    const added = ['--secret-add', `source=${secret},target=study_store,uid=1000,gid=1000,mode=0400`];
+    const variables = ['--env-rm', 'STORE', '--env-add', 'STORE_FILE=/run/secrets/study_store'];
+    const fast = ['--update-monitor', '1s', '--update-delay', '0s', '--no-resolve-image', '--quiet'];
+    const update = ['service', 'update', '--detach=false', ...fast, ...former, ...added, ...variables];
+    await docker([...update, `${STACK}_api`], { timeoutMs: UPDATE_MS });
+    this.#url = url;
+  }
 }
 
 /** The tag of a service's image, without a digest. */
@@ -93,7 +205,9 @@ async function settled(signal: AbortSignal): Promise<void> {
       '--format',
       '{{.Name}} {{.Replicas}}',
     ]);
-    const late = services.filter((line) => !/ (\d+)\/\1( |$)/.test(line));
+    const late = services.filter(
+      (line) => !line.startsWith(`${STACK}_${EXPORTER} `) && !/ (\d+)\/\1( |$)/.test(line),
+    );
     waiting = late.join(', ');
     return services.length > 0 && late.length === 0;
   };
@@ -136,28 +250,19 @@ async function removeStack(): Promise<void> {
   });
 }
 
+/** Removes the secrets of a study. Its stack must be gone. */
+async function removeSecrets(): Promise<void> {
+  await docker([
+    'secret',
+    'rm',
+    ...(await listed(['secret', 'ls', '--quiet', '--filter', `name=${STACK}-`])),
+  ]);
+}
+
 async function existing(tasks: readonly string[]): Promise<string[]> {
   if (tasks.length === 0) return [];
   const args = ['inspect', '--type', 'task', '--format', '{{.ID}}', ...tasks];
   // It prints those that exist, and fails if one does not.
   const { stdout } = await runProgram('docker', args, { accept: 'any' });
   return stdout.split('\n').filter(Boolean);
-}
-
-async function listed(args: readonly string[]): Promise<string[]> {
-  return (await docker(args)).split('\n').filter(Boolean);
-}
-
-function docker(args: readonly string[], options: ProgramOptions = {}): Promise<string> {
-  return run('docker', args, { what: `docker ${args[0]} ${args[1]}`, ...options });
-}
-
-/** A script of stacks/bin, which takes the variables of this process. */
-function script(name: string, args: readonly string[]): Promise<string> {
-  const path = join('stacks/bin', name);
-  return run(join(ROOT, path), args, { what: path, timeoutMs: DEPLOY_MS });
-}
-
-async function run(program: string, args: readonly string[], options: ProgramOptions = {}): Promise<string> {
-  return (await runProgram(program, args, options)).stdout;
 }

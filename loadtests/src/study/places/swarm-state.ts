@@ -16,6 +16,8 @@ export interface SwarmBoard {
 
 /** What a manager reports about its swarm. */
 export interface SwarmState {
+  /** The id of the board whose engine answers. */
+  readonly here: string;
   /** Boards that are ready, by name. */
   readonly boards: readonly SwarmBoard[];
   /** Names of the stacks of Tidegauge that run, also those with another name. */
@@ -56,9 +58,14 @@ interface SecretDocument {
  * @throws {Error} when Docker does not answer, or is not a manager of a swarm; the message explains what to do
  */
 export function readSwarm(): SwarmState {
-  const info = docker(['info', '--format', '{{.Swarm.LocalNodeState}} {{.Swarm.ControlAvailable}}']);
-  if (info !== 'active true') {
-    const is = info.startsWith('active') ? 'is not a manager of its swarm' : 'is not in a swarm';
+  const format = '{{.Swarm.LocalNodeState}} {{.Swarm.ControlAvailable}} {{.Swarm.NodeID}}';
+  const [state, isManager, here] = docker(['info', '--format', format]).split(' ') as [
+    string,
+    string,
+    string,
+  ];
+  if (state !== 'active' || isManager !== 'true') {
+    const is = state === 'active' ? 'is not a manager of its swarm' : 'is not in a swarm';
     throw new Error(
       `the Docker engine of DOCKER_HOST ${is}: set DOCKER_HOST to a manager, such as ssh://pi@BOARD`,
     );
@@ -68,6 +75,7 @@ export function readSwarm(): SwarmState {
     Spec.TaskTemplate.ContainerSpec?.Secrets?.some(({ SecretName }) => SecretName.startsWith('tidegauge_')),
   );
   return {
+    here,
     boards: inspected<NodeDocument>('node')
       .filter(({ Spec, Status }) => Spec.Availability === 'active' && Status.State === 'ready')
       .map(boardOf)

@@ -1,26 +1,27 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory, waitUntil } from '@tidegauge/process';
-import { NODE_FLAGS } from '../../../../scripts/setup.js';
 import { HttpClient } from '../../drivers/http-client.ts';
 import { dropTable } from '../../loading/load-records.ts';
 import type { Closers } from '../../targets/closers.ts';
-import { seriesOf } from '../combinations.ts';
 import type { Combination, Deployment, Place, Study } from '../model.ts';
-import { type StoreLevels, storeLevels, urlOptions } from './factors.ts';
+import { checkOptions, type StoreLevels, storeLevels, urlOptions, withOptions } from './factors.ts';
 import { definePlace, throwRefusal } from './place.ts';
 import { PROFILES, STACKS, type StackEntry, versionIn } from './stacks.ts';
-import { imageTag, STACK, startStudyStack, TOKEN_SECRET } from './swarm-stack.ts';
+import { openStudyClient, type StudyClient } from './swarm-client.ts';
+import { SwarmExporters } from './swarm-exporters.ts';
+import { ApiStore, CLIENT, environmentOf, imageTag, STACK, startStudyStack } from './swarm-stack.ts';
 import { readSwarm, type SwarmBoard, type SwarmState } from './swarm-state.ts';
 
 const API_PORT = 8080;
 const API_READY_MS = 120_000;
-/** Tables of the drivers that a swarm can have. */
-const TABLES: readonly string[] = ['study_app', 'study_k6'];
+/** Tables of the drivers. */
+const TABLES: readonly string[] = ['study_raw', 'study_app', 'study_k6'];
 
 /**
  * The swarm of the docker client of this machine (DOCKER_HOST). The user has prepared its boards, images and secrets.
- * Each deployment is a stack, which is removed at its end. The drivers run on this machine and use the API only.
+ * Each deployment is a stack, which is removed at its end. The drivers `raw` and `app` run in a container of it, on the
+ * board of the API, so both have the same way to the store. k6 runs on this machine.
  */
 export function swarmPlace(): Place {
   let first: SwarmState | null = null;
@@ -38,7 +39,7 @@ export function swarmPlace(): Place {
       const swarm = readSwarm();
       const levels = storeLevels(hard, study);
       throwRefusal(refusalOf(hard, study) ?? refusalOfSwarm(levels, swarm));
-      return startDeployment(levels, swarm, closers, signal);
+      return startDeployment(levels, hard, study, swarm, closers, signal);
     },
   });
 }
@@ -56,27 +57,18 @@ function refusalOf(hard: Combination, study: Study): string | null {
     return `memory selects a profile of stacks/profiles: use none, ${sizes.join(', ')}`;
   }
   if (network !== null) return 'the network of a swarm is not changed: use the level none';
-  for (const { easy, drivers } of seriesOf(study, hard)) {
-    if (drivers.includes('raw')) {
-      return 'the store is reachable inside of the swarm only, so there is no driver raw: use driver: app or k6';
-    }
-    const options = urlOptions(store, hard, easy, study);
-    // It is compared with the copies of the stack.
-    options.delete('rf');
-    if (options.size === 0) continue;
-    const names = [...options.keys()].join(', ');
-    return `a stack has its STORE URL in a secret, so ${names} cannot be set on a swarm`;
-  }
   return null;
 }
 
 /** Why a swarm cannot deploy these levels now, or null. Nothing is changed. */
-export function refusalOfSwarm(levels: StoreLevels, { boards, stacks, secrets }: SwarmState): string | null {
-  if (stacks.includes(STACK) || Object.hasOwn(secrets, TOKEN_SECRET)) {
-    return (
-      'a study uses this swarm, or one was killed there. If none runs, remove what is left: ' +
-      `docker stack rm ${STACK}; docker secret rm ${TOKEN_SECRET}`
-    );
+export function refusalOfSwarm(
+  levels: StoreLevels,
+  { here, boards, stacks, secrets }: SwarmState,
+): string | null {
+  const left = Object.keys(secrets).filter((name) => name.startsWith(`${STACK}-`));
+  if (stacks.includes(STACK) || left.length > 0) {
+    const remove = left.length === 0 ? '' : `; docker secret rm ${left.join(' ')}`;
+    return `a study uses this swarm, or one was killed there. If none runs, remove what is left: docker stack rm ${STACK}${remove}`;
   }
   if (stacks.length > 0) {
     return `the stack ${stacks.join(', ')} runs in this swarm and uses the same data and ports: choose another swarm, or remove it with docker stack rm`;
@@ -92,8 +84,16 @@ export function refusalOfSwarm(levels: StoreLevels, { boards, stacks, secrets }:
     const are = count === 1 ? 'ready board has' : 'ready boards have';
     return `${count} ${are} the label ${label}, and nodes is ${nodes}: set nodes to ${count}, or change the labels`;
   }
+  const front = boards.find(({ id }) => id === here);
+  if (front === undefined) {
+    return 'the drivers run on the board of DOCKER_HOST, which takes no tasks: docker node update --availability active BOARD, or set DOCKER_HOST to another manager';
+  }
+  const free = boards.find((board) => !Object.hasOwn(board.labels, label));
+  if (free !== undefined && Object.hasOwn(front.labels, label)) {
+    return `the drivers run on the board of DOCKER_HOST, ${front.name}, which has the store, and ${free.name} has not: set DOCKER_HOST to ${free.name}, after docker node promote ${free.name} if it is not a manager`;
+  }
   if (!entry.isReplicated) return null;
-  const secret = `tidegauge_${entry.stack}_store_url`;
+  const secret = secretOf(entry);
   const copies = secrets[secret]?.['tidegauge.copies'];
   if (copies === undefined) {
     return `the copies of ${store} are not known: create the secret ${secret} again, with stacks/bin/secrets ${entry.stack} --copies`;
@@ -104,47 +104,71 @@ export function refusalOfSwarm(levels: StoreLevels, { boards, stacks, secrets }:
 
 async function startDeployment(
   { store, memory }: StoreLevels,
+  hard: Combination,
+  study: Study,
   swarm: SwarmState,
   closers: Closers,
   signal: AbortSignal,
 ): Promise<Deployment> {
   const entry = STACKS[store]!;
+  const optionsOf = async (easy: Combination): Promise<ReadonlyMap<string, string>> => {
+    const options = urlOptions(store, hard, easy, study);
+    // The URL of the stack has it.
+    options.delete('rf');
+    await checkOptions(store, options);
+    return options;
+  };
+  await optionsOf({});
   const stores = boardsOf(entry, swarm.boards);
-  // The API is on another board than the store where there is one, and on the same one in each deployment.
-  const front = swarm.boards.find((board) => !stores.includes(board)) ?? stores[0]!;
+  const front = swarm.boards.find(({ id }) => id === swarm.here)!;
   const folder = temporaryDirectory('study');
   closers.add(async () => folder.remove());
   const profile = memory === null ? '1gb' : profileOf(memory)!;
-  const stack = { stack: entry.stack, profile, board: front };
+  const secret = secretOf(entry);
+  const storeSecret = Object.hasOwn(swarm.secrets, secret) ? secret : null;
+  const stack = { stack: entry.stack, profile, board: front, storeSecret };
   const { token, authority } = await startStudyStack(stack, closers, folder.path, signal);
   const url = `https://${front.address}:${API_PORT}`;
   const client = new HttpClient(1, token, authority);
   closers.add(async () => client.close());
   await apiReady(url, client, signal);
+  const drivers = await openStudyClient(`${STACK}_${CLIENT}`);
+  const stackUrl = await storeUrlOf(storeSecret, drivers);
+  const apiStore = new ApiStore(stackUrl);
+  const exporters = new SwarmExporters(drivers);
+  const others = stores.includes(front) ? [] : [front];
+  const measured = await exporters.ready(
+    [...stores, ...others].map(({ name }) => name),
+    signal,
+  );
   closers.add(async () => {
     for (const table of TABLES) await dropTable(url, client, table);
   });
   const certificate = join(folder.path, 'authority.pem');
   writeFileSync(certificate, authority);
   let closing: Promise<void> | null = null;
-  const remote = (role: 'store' | 'api') => (board: SwarmBoard) => ({
-    name: role === 'api' ? 'api' : board.name,
-    role,
-    pids: () => [],
-    cgroup: null,
-    exporter: null,
-    isRemote: true,
-  });
+  const remote =
+    (role: 'store' | 'api') =>
+    ({ name }: SwarmBoard) => ({
+      name,
+      role,
+      pids: () => [],
+      cgroup: null,
+      exporter: measured.has(name) ? () => exporters.read(name) : null,
+      isRemote: true,
+    });
   return {
     versions: { [store]: await versionOf(entry) },
-    // It is a secret of the swarm.
-    storeUrl: async () => null,
-    api: async () => ({ url, token, authority: certificate }),
-    command: (program, args) => ({
-      command: 'env',
-      args: [`NODE_EXTRA_CA_CERTS=${certificate}`, process.execPath, ...NODE_FLAGS, program, ...args],
-    }),
-    nodes: () => [...stores.map(remote('store')), remote('api')(front)],
+    // The stack gives Tidegauge's user one database, which the tables of all drivers share.
+    storeUrl: async (_database, easy) => withOptions(stackUrl, await optionsOf(easy)),
+    async api(storeUrl) {
+      await apiStore.use(storeUrl!);
+      await apiReady(url, client, signal);
+      return { url, token, authority: certificate };
+    },
+    command: drivers.command,
+    scratch: drivers.scratch,
+    nodes: () => [...stores.map(remote('store')), ...others.map(remote('api'))],
     storedBytes: async () => null,
     roundTripMs: async () => null,
     snapshots: null,
@@ -172,10 +196,23 @@ async function apiReady(url: string, client: HttpClient, signal: AbortSignal): P
   await waitUntil(() => `the API at ${url}, last: ${last}`, look, { timeoutMs: API_READY_MS, pollMs: 500 });
 }
 
+/** The STORE URL of the stack. A stack without a secret has it in a variable of the API. */
+async function storeUrlOf(secret: string | null, drivers: StudyClient): Promise<string> {
+  if (secret !== null) return (await drivers.read('/run/secrets/store_url')).trim();
+  const variable = (await environmentOf('api')).find((line) => line.startsWith('STORE='));
+  if (variable === undefined) throw new Error('the API of the stack has no STORE URL');
+  return variable.slice('STORE='.length);
+}
+
 async function versionOf(entry: StackEntry): Promise<string> {
   const tag = await imageTag(entry.service(0));
   const version = versionIn(tag);
   return version === 'unknown' ? tag : version;
+}
+
+/** The secret of a stack with its STORE URL. */
+function secretOf({ stack }: StackEntry): string {
+  return `tidegauge_${stack}_store_url`;
 }
 
 /** The name of the label of the store's boards. */

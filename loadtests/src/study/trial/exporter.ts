@@ -1,8 +1,5 @@
 import type { Counters } from './proc.ts';
 
-const TIMEOUT_MS = 5000;
-const MAX_BYTES = 16 * 2 ** 20;
-
 /** What a node exporter reports of its machine. */
 export interface ExporterReading extends Counters {
   readonly memoryBytes: number | null;
@@ -13,25 +10,17 @@ export interface ExporterReading extends Counters {
   readonly joules: number | null;
 }
 
-/**
- * Reads a node exporter. null: it does not answer within five seconds.
- * @param url base URL, such as http://10.0.0.1:9100
- */
-export async function readExporter(url: string): Promise<ExporterReading | null> {
+/** Reads a node exporter. null: it does not answer. */
+export async function readExporter(read: () => Promise<string>): Promise<ExporterReading | null> {
   try {
-    const response = await fetch(new URL('metrics', `${url.replace(/\/$/, '')}/`), {
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    if (!response.ok) return null;
-    const text = await response.text();
-    return text.length > MAX_BYTES ? null : parseExporter(text);
+    return parseExporter(await read());
   } catch {
     return null;
   }
 }
 
 /** Prometheus' text format, with the metrics of node exporter 1. */
-export function parseExporter(text: string): ExporterReading {
+function parseExporter(text: string): ExporterReading {
   const samples = samplesOf(text);
   const sum = (name: string, where: (labels: string) => boolean = () => true): number | null => {
     const found = samples.get(name)?.filter(({ labels }) => where(labels));
@@ -55,7 +44,8 @@ export function parseExporter(text: string): ExporterReading {
     writtenBytes: sum('node_disk_written_bytes_total', isDisk),
     receivedBytes: sum('node_network_receive_bytes_total', isNetwork),
     sentBytes: sum('node_network_transmit_bytes_total', isNetwork),
-    memoryBytes: total === null || available === null ? null : total - available,
+    // In a simulated board, the total is that of the board, and the rest is that of the machine.
+    memoryBytes: total === null || available === null || available > total ? null : total - available,
     cores: processors.size === 0 ? null : processors.size,
     oomKills: sum('node_vmstat_oom_kill'),
     swapBytes: pagesIn === null || pagesOut === null ? null : (pagesIn + pagesOut) * 4096,

@@ -27,8 +27,7 @@ export interface Evidence {
 export function judge(evidence: Evidence): readonly Check[] {
   const { limits, planned, started, done, measured, failure } = evidence;
   const { unseen } = measured;
-  const missing =
-    unseen.length === 0 ? MISSING : `of this machine only: ${unseen.join(', ')} cannot be measured from here`;
+  const missing = unseen.length === 0 ? MISSING : `${unseen.join(', ')} cannot be measured from here`;
   const slow = [measured.throttledNote, unseen.length === 0 ? null : missing].filter(Boolean).join('; ');
   return [
     driverCheck(failure),
