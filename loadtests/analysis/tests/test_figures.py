@@ -26,7 +26,7 @@ def added() -> list[Json]:
 DRAWN: dict[str, Callable[[], Drawing | None]] = {
     'bars': lambda: plots.bars(ANALYSIS['families'][:2], 'bars', STAMP),
     'one-run': lambda: plots.bars(ANALYSIS['families'][-1:], 'one-run', STAMP),
-    'boxes': lambda: plots.boxes(ANALYSIS['families'][:1], 'boxes', STAMP),
+    'boxes': lambda: plots.boxes(ANALYSIS['families'][:1], 'boxes', STAMP, ['three-sigma', 'tukey']),
     'drivers': lambda: plots.drivers(added(), 'drivers', STAMP),
     'series': lambda: plots.trial_series(ANALYSIS['series'], 'series', STAMP),
     'histograms': lambda: load_plots.histograms(reads(), 'histograms', STAMP),
@@ -37,8 +37,8 @@ DRAWN: dict[str, Callable[[], Drawing | None]] = {
 }
 WORDS = {
     'bars': ['cassandra, raw', 'workload c', 'throughput (ops/s), higher is better'],
-    'one-run': ['postgres, raw', 'runtime (s), lower is better'],
-    'boxes': ['hbase, app', 'Dots: beyond 3 sd'],
+    'one-run': ['postgres, raw', 'running time (s), lower is better'],
+    'boxes': ['hbase, app', 'Dots: beyond 3 sd from the mean'],
     'drivers': ['cassandra, a', 'raw', 'app', 'app \N{MINUS SIGN} raw (ms), paired'],
     'series': ['no steady state', 'flat', 'trial'],
     'histograms': ['postgres, a, raw'],
@@ -100,6 +100,28 @@ def test_the_inline_figure_takes_its_colours_from_the_page() -> None:
     assert 'var(' not in drawing.svg
 
 
+def box(rule: str, values: list[float]) -> tuple[list[float], list[float]]:
+    """The five lines of a box from the bottom to the top, and its dots."""
+    drawn = plots.BOXES[rule][0]({'values': [{'value': {'value': value}} for value in values]})
+    return [float(drawn[key]) for key in ('whislo', 'q1', 'med', 'q3', 'whishi')], list(drawn['fliers'])
+
+
+def test_boxes_follow_the_rule_that_the_study_names() -> None:
+    # The mean is 14.5 and the standard deviation is 30.2: no value is beyond three of them.
+    values = [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 100]
+    assert box('tukey', values) == ([1, 3.25, 5.5, 7.75, 9], [100])
+    assert box('three-sigma', values) == ([1, 3.25, 5.5, 7.75, 100], [])
+    # The mean is 10.5 and the standard deviation is 2.3: one value is beyond three of them, at the upper line.
+    values = [10.0] * 9 + [9.0, 11.0] * 5 + [20.0]
+    assert box('three-sigma', values) == ([9, 9.75, 10, 11, 20], [20])
+    family = ANALYSIS['families'][0]
+    both, one = (plots.boxes([family], 'boxes', '', rules) for rules in (['three-sigma', 'tukey'], ['three-sigma']))
+    assert both is not None
+    assert one is not None
+    assert 'IQR' in both.svg
+    assert 'IQR' not in one.svg
+
+
 def test_ids_of_two_figures_differ() -> None:
     def ids(name: str) -> set[str]:
         return set(re.findall(r'\bid="([^"]+)"', draw(name).inline))
@@ -111,7 +133,7 @@ def test_nothing_is_drawn_without_values() -> None:
     family = ANALYSIS['families'][0]
     empty = {**family, 'groups': [{**group, 'values': []} for group in family['groups']]}
     assert plots.bars([empty], 'empty', '') is None
-    assert plots.boxes([empty], 'empty', '') is None
+    assert plots.boxes([empty], 'empty', '', ['tukey']) is None
     assert plots.drivers([], 'empty', '') is None
     assert plots.trial_series([], 'empty', '') is None
     assert load_plots.histograms([], 'empty', '') is None

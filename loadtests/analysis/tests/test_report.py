@@ -255,7 +255,7 @@ def test_only_the_complete_attempt_of_a_series_counts(tmp_path: Path) -> None:
     assert status['d1s1-2-2-raw-1'] == 'analysed'
     assert status['d2s1-1-2-app-1'] == 'unfinished'
     assert document['runs']['partial']
-    assert document['runs']['missing'] == ['Series d2s1: 12 runs are missing']
+    assert document['runs']['missing'] == ['sqlite, block 1: 12 runs are missing']
     assert 'Series d1s1 was repeated whole: the runner was stopped' in document['notes']
     assert 'Partial results: planned runs are missing.' in document['notes']
     write_analysis(writer.path)

@@ -121,7 +121,15 @@ export interface AnalysisPlan {
   readonly alpha: number;
   /** Relative margin within which two groups count as equivalent, such as 0.05. */
   readonly margin: number;
+  /** Rule of the box plots. Default: a panel for each rule. */
+  readonly boxes?: BoxRule;
 }
+
+/**
+ * `tukey`: whiskers to the last run within 1.5 interquartile ranges, dots beyond them. `three-sigma`: whiskers to the
+ * extremes, dots beyond three standard deviations from the mean.
+ */
+export type BoxRule = 'tukey' | 'three-sigma';
 
 /** Published numbers: a CSV file with a column for each factor, `metric`, `value`, `unit` and `flag`. */
 export interface Published {

@@ -78,7 +78,7 @@ valid: { errors: 5, foreignCpu: null, swap: 1MiB, clockStep: 50ms }
 requeue: { most: 1 }
 energy: { model: board, idleWatts: 1, busyWatts: 4, uncertainty: 0.1, source: a paper }
 networks: { slow: { delay: 20ms, jitter: 500ms, loss: 0.01, rate: 10Mbit } }
-analyse: { metrics: [throughput, read.p999], groups: [store, memory], per: workload, alpha: 0.01, margin: 0.1 }
+analyse: { metrics: [throughput, read.p999], groups: [store, memory], per: workload, alpha: 0.01, margin: 0.1, boxes: three-sigma }
 figures: [bars]
 published: [{ file: published.csv, source: A paper }]
 `);
@@ -105,7 +105,7 @@ published: [{ file: published.csv, source: A paper }]
   });
   assert.deepEqual(study.analyse, {
     ...{ metrics: ['throughput', 'read.p999'], groups: ['store', 'memory'], per: ['workload'] },
-    ...{ alpha: 0.01, margin: 0.1 },
+    ...{ alpha: 0.01, margin: 0.1, boxes: 'three-sigma' },
   });
   assert.deepEqual(study.figures, ['bars']);
   assert.deepEqual(Object.keys(study.files ?? {}), ['mine.properties', 'published.csv']);

@@ -80,14 +80,14 @@ def _overload(points: Sequence[CurvePoint], by: str, limit: float, margin: float
         if by == 'target' and point.load > 0 and achieved.value < limit * point.load:
             return index, (
                 f'overloaded from a target of {point.load:g} operations per second, of which {{{achieved.id}}} were '
-                f'achieved, less than {limit:.0%}.'
+                f'achieved, less than {limit * 100:g} %.'
             )
         before = points[index - 1].latency.value.value if index else None
         rises = before is not None and latency.value is not None and latency.value > before * (1 + margin)
         if by == 'threads' and index and achieved.value < best * (1 + margin) and rises:
             return index, (
-                f'overloaded from {point.load:g} threads: throughput is {{{achieved.id}}}, no more than {margin:.0%} '
-                f'above that of fewer threads, and latency rises to {{{latency.id}}}.'
+                f'overloaded from {point.load:g} threads: throughput is {{{achieved.id}}}, no more than '
+                f'{margin * 100:g} % above that of fewer threads, and latency rises to {{{latency.id}}}.'
             )
         best = max(best, achieved.value)
     what = 'the target was reached at each rate' if by == 'target' else 'more threads gave more throughput throughout'

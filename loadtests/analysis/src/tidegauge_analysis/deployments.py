@@ -119,7 +119,7 @@ class _Rows:
         )
 
     def _squares(self, term: str, df: float, squares: float) -> tuple[Number, Number, Number]:
-        square = f'{self.unit}²'
+        square = f'({self.unit})²' if '/' in self.unit else f'{self.unit}²'
         return (
             self._add(df, '', term, 'df'),
             self._add(squares, square, term, 'ss'),

@@ -54,7 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the report. `{n17}` is to be replaced by the number with that id and its unit."""
+    """A sentence of the report. `{n17}` is to be replaced by the number with that id and its unit, `{n17!}` without."""
 
     text: str
 
@@ -84,6 +84,8 @@ class StudyFacts:
     alpha: float
     margin: float
     figures: list[str]
+    boxes: str | None = None
+    """Rule of the box plots: `tukey` or `three-sigma`; None: both."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,7 @@ class FamilyTest:
 
     method: str
     reason: str
+    """Why this method, as in a sentence. Has placeholders as `Sentence`."""
     statistic_name: str
     """`F` or `H`."""
     statistic: Number

@@ -13,7 +13,7 @@ from tidegauge_analysis.document import Combination, DriverDifference, Estimate,
 from tidegauge_analysis.effects import Interval, mean, paired_difference
 from tidegauge_analysis.families import Scope
 from tidegauge_analysis.metrics import Metric
-from tidegauge_analysis.numbers import anchor, missing, no_estimate
+from tidegauge_analysis.numbers import anchor, interval_in_words, missing, no_estimate
 from tidegauge_analysis.summaries import Sample, sample_of
 
 COMPARED = (('app', 'raw'), ('k6', 'raw'), ('k6', 'app'))
@@ -151,7 +151,7 @@ def _over_deployments(pairs: _Pairs, sample: Sample) -> Estimate:
 
 
 def _sentence(found: DriverDifference) -> Sentence:
-    start = f'{found.metric}, {found.label}: {found.first} against {found.second}'
+    start = f'{found.label}, {found.first} against {found.second}'
     value, low, high = found.difference.value, found.difference.low, found.difference.high
     if value.id is None:
         return Sentence(f'{start}: no result, because {value.reason}.')
@@ -160,8 +160,7 @@ def _sentence(found: DriverDifference) -> Sentence:
         return Sentence(f'{start}: a difference of {{{value.id}}}{ratio}, without an interval, because {low.reason}.')
     shown = 'not shown to differ from zero' if _includes_zero(low, high) else 'shown to differ from zero'
     return Sentence(
-        f'{start}: a difference of {{{value.id}}} ({{{low.id}}} to {{{high.id}}}){ratio}, {shown} '
-        f'by {found.n} pairs of runs.'
+        f'{start}: a difference of {interval_in_words(value, low, high)}{ratio}, {shown} by {found.n} pairs of runs.'
     )
 
 

@@ -34,7 +34,7 @@ from tidegauge_analysis.effects import (
     ratio_of_means,
 )
 from tidegauge_analysis.metrics import Metric
-from tidegauge_analysis.numbers import Ledger, anchor, missing, no_estimate
+from tidegauge_analysis.numbers import Ledger, anchor, interval_in_words, missing, no_estimate
 from tidegauge_analysis.pairs import Comparison
 from tidegauge_analysis.parts import Part, parts_of
 from tidegauge_analysis.series import effective_size, lag_one
@@ -302,9 +302,15 @@ def _document(report: comparing.Report, values: dict[str, list[float]], sets: li
         )
         omega = Estimate(value, low, high, 0.95)
     which: list[Json] = [{}, {}] if ranks else [{'which': 1}, {'which': 2}]
+    numbers = Assumptions(
+        ledger.add(checks.shapiro_p, '', 'shapiro_p', groups=sets),
+        ledger.add(checks.brown_forsythe_p, '', 'levene_p', 'the groups do not vary', groups=sets),
+        ledger.add(checks.tie_correction, '', 'tie_correction', groups=sets),
+        ledger.add(checks.skewness, '', 'skewness', groups=sets),
+    )
     return FamilyTest(
         method=str(report.method),
-        reason=report.reason,
+        reason=_reason(report, numbers),
         statistic_name='H' if ranks else 'F',
         statistic=ledger.add(report.statistic, '', f'{name}_{"h" if ranks else "f"}', groups=sets),
         df_between=ledger.add(df[0], '', f'{name}_df', groups=sets, **which[0]),
@@ -312,13 +318,19 @@ def _document(report: comparing.Report, values: dict[str, list[float]], sets: li
         p=ledger.add(report.p, '', f'{name}_p', groups=sets),
         p_holm=missing('', 'a single metric has a test'),
         omega_squared=omega,
-        checks=Assumptions(
-            ledger.add(checks.shapiro_p, '', 'shapiro_p', groups=sets),
-            ledger.add(checks.brown_forsythe_p, '', 'levene_p', 'the groups do not vary', groups=sets),
-            ledger.add(checks.tie_correction, '', 'tie_correction', groups=sets),
-            ledger.add(checks.skewness, '', 'skewness', groups=sets),
-        ),
+        checks=numbers,
     )
+
+
+def _reason(report: comparing.Report, checks: Assumptions) -> str:
+    """The reason for the choice of the method, with the numbers that it rests on."""
+    if report.method is Method.RANKS and report.checks.tie_correction < comparing.HEAVY_TIES:
+        return f'there are few distinct values (tie correction {{{checks.tie_correction.id}}})'
+    if report.method is Method.RANKS:
+        return f'residuals are strongly skewed (skewness {{{checks.skewness.id}}})'
+    found = f'(Brown-Forsythe p = {{{checks.brown_forsythe_p.id}}})' if checks.brown_forsythe_p.id else ''
+    equal = report.method is Method.ANOVA
+    return f'{"there is no evidence of unequal variances" if equal else "variances are unequal"} {found}'.rstrip()
 
 
 def _letters_note(letters: _Letters, test: FamilyTest | None, groups: list[RunGroup], alpha: float) -> str:
@@ -457,11 +469,11 @@ def _sentence(pair: Pair, margin: float, why: str | None) -> Sentence:
     start = f'{pair.first} against {pair.second}: '
     if why is not None or pair.difference.low.id is None:
         return Sentence(f'{start}no verdict, because {why or pair.difference.low.reason}.')
-    difference = f'{shown(pair.difference.value)} ({shown(pair.difference.low)} to {shown(pair.difference.high)})'
+    difference = interval_in_words(pair.difference.value, pair.difference.low, pair.difference.high)
     if pair.verdict == Decision.DIFFERENT:
         return Sentence(f'{start}different, by {difference}.')
     if pair.verdict == Decision.EQUIVALENT:
-        return Sentence(f'{start}equivalent within a margin of {margin:.0%}; the difference is {difference}.')
+        return Sentence(f'{start}equivalent within a margin of {margin * 100:g} %; the difference is {difference}.')
     more = pair.further_runs
     rest = f'{shown(more)} of each group would decide' if more.id else f'{more.reason}'
     return Sentence(f'{start}undecided, the difference is {difference}. Further runs: {rest}.')

@@ -10,7 +10,13 @@ from tidegauge_analysis.archive import OPERATIONS, Json, Operations, Run
 from tidegauge_analysis.document import Number
 from tidegauge_analysis.numbers import Ledger, missing
 
-STATISTICS = {'mean': 'mean', 'sd': 'standard deviation', 'min': 'minimum', 'max': 'maximum', 'median': 'median'}
+STATISTICS = {
+    'mean': 'mean',
+    'median': 'median',
+    'min': 'smallest',
+    'max': 'largest',
+    'sd': 'standard deviation of the',
+}
 SPELLED = {'rmw': 'read-modify-write', 'readmodifywrite': 'read-modify-write'}
 
 
@@ -58,16 +64,25 @@ def parse_metric(name: str) -> Metric:
         )
     if statistic not in STATISTICS and _share(statistic) is None:
         raise ValueError(f'{name} is not a metric: its statistic is one of {", ".join(STATISTICS)}, p50, p99 or p999')
-    what = 'Latency' if every else f'{operation.capitalize()} latency'
-    of = STATISTICS.get(statistic, f'{statistic[1:]}th percentile' if len(statistic) < 4 else '99.9th percentile')
+    what = STATISTICS.get(statistic) or f'{_percent(statistic)}th percentile of the'
+    title = f'{what} latency' if every else f'{what} {operation} latency'
     return Metric(
         name,
-        f'{what}, {of}',
+        title[0].upper() + title[1:],
         'ms',
         higher_is_better=False,
         operation=None if every else operation.upper(),
         statistic=statistic,
     )
+
+
+def in_words(name: str) -> str:
+    """A metric in the words of a sentence: `mean read latency` for `read.mean`; another name as it is."""
+    try:
+        title = parse_metric(name).title
+    except ValueError:
+        return name
+    return title[0].lower() + title[1:]
 
 
 def measure(metric: Metric, run: Run, operations: Operations, ledger: Ledger) -> Number:
@@ -136,6 +151,12 @@ def _latency(metric: Metric, run: Run, operations: Operations, ledger: Ledger) -
     if statistic == 'min':
         return ledger.add(float(values.min()), 'ms', 'latency_minimum', **inputs)
     return ledger.add(float(values.max()), 'ms', 'latency_maximum', **inputs)
+
+
+def _percent(statistic: str) -> str:
+    """Turn `p99` into 99 and `p999` into 99.9."""
+    digits = statistic[1:]
+    return f'{digits[:2]}.{digits[2:]}' if len(digits) > 2 else digits
 
 
 def _share(statistic: str) -> float | None:

@@ -98,6 +98,11 @@ def no_estimate(unit: str, reason: str, confidence: float = 0.95) -> Estimate:
     return Estimate(none, none, none, confidence)
 
 
+def interval_in_words(value: Number, low: Number, high: Number) -> str:
+    """Placeholders of a value with its bounds, whose unit is that of the value: `3.2 ms (2.9 to 3.5)`."""
+    return f'{{{value.id}}} ({{{low.id}!}} to {{{high.id}!}})' if low.id and high.id else f'{{{value.id}}}'
+
+
 def anchor(*parts: str) -> str:
     """Make an id that is usable as an anchor and as a file name."""
     return re.sub(r'[^a-z0-9]+', '-', ' '.join(parts).lower()).strip('-')

@@ -25,6 +25,7 @@ from tidegauge_analysis.figures import (
     style,
     tint_of,
 )
+from tidegauge_analysis.metrics import in_words, parse_metric
 from tidegauge_analysis.present import Json, combination, decimals_of, show, show_estimate
 
 ROW = 0.27
@@ -61,7 +62,8 @@ def _levels(groups: Sequence[Json], name: str) -> list[object]:
 
 def axis_label(metric: str, unit: str, note: str = '') -> str:
     """The label of an axis: what, in which unit, and a remark."""
-    what = f'{metric} ({unit})' if unit else metric
+    name = in_words(metric)
+    what = f'{name} ({unit})' if unit else name
     return f'{what}, {note}' if note else what
 
 
@@ -80,7 +82,7 @@ def bars(families: Sequence[Json], name: str, stamp: str) -> Drawing | None:
         first = families[0]
         better = 'higher is better' if first['higher_is_better'] else 'lower is better'
         axes[-1][0].set_xlabel(axis_label(first['metric'], first['unit'], better))
-        title = f'{first["metric"]} of all groups' if len(families) > 1 else _family_title(first)
+        title = f'{parse_metric(first["metric"]).title} of all groups' if len(families) > 1 else _family_title(first)
         description = '; '.join(
             f'{_prefix(family, several=len(families) > 1)}{group["label"]}: {show_estimate(group["mean"])}'
             + (f', letter {group["letters"]}' if group['letters'] else '')
@@ -129,16 +131,15 @@ def _bars(axis: Axes, family: Json, *, several: bool) -> None:
         axis.set_title(combination(family['per']))
 
 
-def boxes(families: Sequence[Json], name: str, stamp: str) -> Drawing | None:
-    """Box plots of the first family: whiskers to the extremes, and those of Tukey. None: no group has three runs."""
+def boxes(families: Sequence[Json], name: str, stamp: str, rules: Sequence[str]) -> Drawing | None:
+    """Box plots of the first family, with a panel for each of the rules of `BOXES`. None: no group has three runs."""
     family = families[0]
     groups = [group for group in family['groups'] if len(_values(group)) >= 3]
     if not groups:
         return None
     with style():
-        figure, axes = canvas(1.0 + len(groups) * ROW, 1, 2, sharey=True, sharex=True)
-        rules = ('Whiskers: extremes.\nDots: beyond 3 sd', 'Whiskers: 1.5 IQR (Tukey).\nDots: beyond them')
-        for axis, rule, title in zip(axes[0], (_box_to_extremes, _box_of_tukey), rules, strict=True):
+        figure, axes = canvas(1.0 + len(groups) * ROW, 1, len(rules), sharey=True, sharex=True)
+        for axis, (rule, title) in zip(axes[0], (BOXES[rule] for rule in rules), strict=True):
             drawn = axis.bxp(
                 [rule(group) for group in groups], orientation='horizontal', positions=list(range(len(groups))),
                 widths=0.6, patch_artist=True, medianprops={'color': INK, 'linewidth': 1.6},
@@ -179,6 +180,13 @@ def _box_of_tukey(group: Json) -> Json:
     inside = values[(values >= low - reach) & (values <= high + reach)]
     far = values[(values < low - reach) | (values > high + reach)]
     return {'q1': low, 'med': middle, 'q3': high, 'whislo': inside.min(), 'whishi': inside.max(), 'fliers': far}
+
+
+BOXES = {
+    'three-sigma': (_box_to_extremes, 'Whiskers: extremes.\nDots: beyond 3 sd from the mean'),
+    'tukey': (_box_of_tukey, 'Whiskers: 1.5 IQR (Tukey).\nDots: beyond them'),
+}
+"""Rules of box plots, with their words."""
 
 
 def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | None:
@@ -224,7 +232,7 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
             f'{row["first"]} {show_estimate(row["first_mean"])}, difference {show_estimate(row["difference"])}'
             for row in rows
         )
-        title = f'{rows[0]["metric"]}: {rows[0]["second"]} beside {rows[0]["first"]}'
+        title = f'{in_words(rows[0]["metric"])}: {rows[0]["second"]} beside {rows[0]["first"]}'
         return finish(figure, name, title, f'Means with 95 % intervals. {description}.', stamp)
 
 
@@ -266,11 +274,11 @@ def trial_series(series: Sequence[Json], name: str, stamp: str) -> Drawing | Non
         warm = Patch(color=SHADE, label='warm-up of the experiment file')
         figure.legend(handles=[warm, invalid], loc='outside lower right', ncols=2, handlelength=1.2)
         description = '; '.join(
-            f'{one["label"]}, {one["deployment"]}: {one["shape"] or "not classified"}, '
+            f'{one["label"]}, block {one["block"]}: {one["shape"] or "not classified"}, '
             f'{len(one["trials"])} trials, {one["fixed_warmup"]} of them warm-up'
             for one in drawn
         )
-        return finish(figure, name, f'{drawn[0]["metric"]} by trial', f'{description}.', stamp)
+        return finish(figure, name, f'{in_words(drawn[0]["metric"])} by trial', f'{description}.', stamp)
 
 
 def values_by_run(
@@ -321,7 +329,7 @@ def _trials(axis: Axes, one: Json) -> None:
     cut = _value(one['mser_warmup'])
     if cut is not None and cut > 0:
         axis.axvline(cut + 0.5, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
-    axis.set_title(wrap(f'{one["label"]} · {one["deployment"]}', 40), fontsize=7.5)
+    axis.set_title(wrap(f'{one["label"]} · block {one["block"]}', 40), fontsize=7.5)
     axis.text(
         0.99, 0.04, one['shape'] or 'not classified', transform=axis.transAxes, ha='right', fontsize=7.5,
         style='italic', color=MUTED,

@@ -15,7 +15,7 @@ LOW_P = 0.001
 """Smaller p values are shown as below this bound."""
 
 _SCALES = ((1e12, 'T'), (1e9, 'G'), (1e6, 'M'), (1e3, 'k'))
-_PLACEHOLDER = re.compile(r'\{(n\d+)\}')
+_PLACEHOLDER = re.compile(r'\{(n\d+!?)\}')
 _P_FORMULAS = ('_p', 'holm')
 
 
@@ -94,13 +94,19 @@ def show_estimate(estimate: Json, *, with_unit: bool = True) -> str:
 
 
 def fill(text: str, numbers: dict[str, Json]) -> list[str | Json]:
-    """Divide a sentence into text and the numbers that its placeholders name.
+    """Divide a sentence into text and the numbers that its placeholders name. `{n17!}` leaves out the unit.
 
     :raises KeyError: a placeholder names a number that does not exist
     """
-    return [
-        numbers[part] if index % 2 else part for index, part in enumerate(_PLACEHOLDER.split(text)) if part or index % 2
-    ]
+    found: list[str | Json] = []
+    for index, part in enumerate(_PLACEHOLDER.split(text)):
+        if index % 2:
+            number = numbers[part.removesuffix('!')]
+            bare = part.endswith('!') and not number['unit'].startswith('bytes')
+            found.append({**number, 'unit': ''} if bare else number)
+        elif part:
+            found.append(part)
+    return found
 
 
 def plain(text: str, numbers: dict[str, Json]) -> str:

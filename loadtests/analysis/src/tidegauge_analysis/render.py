@@ -1,12 +1,14 @@
 """Writes the report of an experiment: one HTML page, figures and tables, from `analysis.json` and `numbers.json`."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from tidegauge_analysis import load_plots, plots, sweep_plots
 from tidegauge_analysis.figures import Drawing, write_drawings
+from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.page import Block, Page, Section, numbers_of, to_html
 from tidegauge_analysis.present import LOW_P, Json, combination, level_of, numbers_in, show
 from tidegauge_analysis.report_tables import Tables, title_of
@@ -95,7 +97,7 @@ class Report:
         versions = sorted({f'{name} {v}' for found in self.analysis['versions'].values() for name, v in found.items()})
         return [
             *((name, ', '.join(map(level_of, levels))) for name, levels in factors.items() if len(levels) > 1),
-            ('Runs', f'{show(runs["analysed"]["value"])} analysed of {show(runs["planned"]["value"])} planned'),
+            ('Runs', _run_counts(runs)),
             ('Repetitions', f'{_count(study["deployments"], "deployment")}, {_count(study["trials"], "trial")}'),
             *([('Servers', ', '.join(versions))] if versions else []),
             ('Plan', study['plan_hash'][:12]),
@@ -123,18 +125,27 @@ class Report:
 
     def _comparisons(self) -> Section | None:
         blocks = []
-        for family in self.analysis['families']:
+        there = [family for family in self.analysis['families'] if any(group['n'] for group in family['groups'])]
+        absent = [title_of(family) for family in self.analysis['families'] if family not in there]
+        for family in there:
             figures = [
                 *self._draw('bars', plots.bars, [family], f'{family["id"]}-bars'),
-                *self._draw('boxes', plots.boxes, [family], f'{family["id"]}-boxes'),
+                *self._draw('boxes', self._boxes, [family], f'{family["id"]}-boxes'),
             ]
             beside = _tables(self.tables.groups(family), self.tables.deployments(family), self.tables.strata(family))
             text = [self._test(family), *_over_deployments(family)]
             blocks.append(Block(title_of(family), family['id'], text, family['notes'], figures=figures, tables=beside))
             pairs = self.tables.pairs(family)
             if pairs is not None:
-                blocks.append(Block(tables=[pairs], folded=f'{len(pairs.rows)} pairs with verdicts'))
+                title = f'{_count(len(pairs.rows), "pair")} of groups, with verdicts'
+                blocks.append(Block(tables=[pairs], folded=title))
+        if absent:
+            blocks.append(Block(text=[f'No run has a value of: {"; ".join(absent)}.']))
         return Section('comparisons', 'Comparisons', blocks) if blocks else None
+
+    def _boxes(self, families: list[Json], name: str, stamp: str) -> Drawing | None:
+        rule = self.analysis['study'].get('boxes')
+        return plots.boxes(families, name, stamp, [rule] if rule else list(plots.BOXES))
 
     def _test(self, family: Json) -> str:
         test = family['test']
@@ -142,20 +153,25 @@ class Report:
             return f'No test: {family["no_test"]}'
         degrees = ', '.join(_ref(test[key]) for key in ('df_between', 'df_within') if test[key]['id'])
         omega = test['omega_squared']['value']
+        adjusted = f'; adjusted for all metrics, p {_p(test["p_holm"])}' if test['p_holm']['id'] else ''
         return (
-            f'{test["method"]}, because {test["reason"].rstrip(".")}: {test["statistic_name"]}({degrees}) = '
-            f'{_ref(test["statistic"])}, p {_p(test["p"])}, adjusted for all metrics p {_p(test["p_holm"])}'
-            + (f', omega squared {_ref(omega)}.' if omega['id'] else '.')
+            f'{test["method"]}, because {test["reason"].rstrip(".")}. {test["statistic_name"]}({degrees}) = '
+            f'{_ref(test["statistic"])}, p {_p(test["p"])}{adjusted}.'
+            + (f' Omega squared is {_ref(omega)}.' if omega['id'] else '')
+            + f' Residuals: Shapiro-Wilk p {_p(test["checks"]["shapiro_p"])}, '
+            f'skewness {_ref(test["checks"]["skewness"])}.'
         )
 
     def _drivers(self) -> Section | None:
         blocks = []
         for metric in dict.fromkeys(row['metric'] for row in self.analysis['drivers']):
-            rows = [row for row in self.analysis['drivers'] if row['metric'] == metric]
+            rows = [row for row in self.analysis['drivers'] if row['metric'] == metric and row['n']]
+            if not rows:
+                continue
             name = f'drivers-{metric.replace(".", "-")}'
             blocks.append(
                 Block(
-                    metric,
+                    _capital(in_words(metric)),
                     name,
                     items=[row['sentence']['text'] for row in rows],
                     figures=self._draw('drivers', plots.drivers, rows, name),
@@ -321,11 +337,11 @@ class Report:
             *([('Tables', state)] if state else []),
             *(('Left out', f'{combination(one["where"])}: {one["because"]}') for one in study['exclude']),
         ]
-        servers: dict[str, list[str]] = {}
-        for deployment, versions in self.analysis['versions'].items():
-            servers.setdefault(', '.join(f'{n} {v}' for n, v in versions.items()) or '\N{EN DASH}', []).append(
-                deployment
-            )
+        servers = Counter(
+            ', '.join(f'{name} {version}' for name, version in versions.items()) or '\N{EN DASH}'
+            for versions in self.analysis['versions'].values()
+        )
+        used = [(versions, _count(number, 'deployment')) for versions, number in servers.items()]
         loads = self.tables.loads()
         took = (
             f'The runs took {_ref(time["runs"])}, the loads {_ref(time["loads"])}, and the deployments '
@@ -336,7 +352,7 @@ class Report:
             'Environment',
             [
                 Block('Machine', 'machine', facts=facts),
-                Block('Servers', 'servers', facts=[(name, ', '.join(used)) for name, used in servers.items()]),
+                Block('Servers', 'servers', facts=used),
                 Block('Fixed levels', 'fixed', facts=fixed),
                 Block('Plan', 'plan', facts=plan),
                 Block('Time', 'time', text=[took]),
@@ -357,6 +373,16 @@ class Report:
             table = self.tables.table('files', 'Files that the numbers rest on', columns, rows)
             blocks.append(Block(tables=[table], folded=f'{len(files)} files with their checksums'))
         return Section('recompute', 'How to recompute', blocks)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _run_counts(runs: Json) -> str:
+    parts = [('analysed', 'analysed'), ('warmup', 'warm-up'), ('invalid', 'invalid')]
+    shown = ', '.join(f'{show(runs[key]["value"])} {label}' for key, label in parts)
+    return f'{shown}; {show(runs["planned"]["value"])} planned'
 
 
 def _ref(number: Json) -> str:

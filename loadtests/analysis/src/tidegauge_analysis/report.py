@@ -68,7 +68,7 @@ def analyse(results: Path) -> tuple[Analysis, Ledger]:
         run_rows=[_run_row(run) for run in archive.runs],
         environment=archive.environment,
         versions=archive.versions,
-        summary=summary(found, differences, counts),
+        summary=summary(found, differences, counts, _limits(archive)),
         families=found,
         drivers=differences,
         series=trial_series(scope, metrics),
@@ -158,7 +158,21 @@ def _facts(archive: Archive, scope: Scope) -> StudyFacts:
         alpha=plan['alpha'],
         margin=plan['margin'],
         figures=study['figures'],
+        boxes=plan.get('boxes'),
     )
+
+
+def _limits(archive: Archive) -> list[str]:
+    """How far the results hold."""
+    found = []
+    count = archive.study['repeat']['deployments']
+    if count == 1:
+        found.append('Limit: each combination was deployed once. The differences hold for these deployments.')
+    elif count == 2:
+        found.append('Limit: each combination was deployed twice. The variation between deployments is poorly known.')
+    if archive.environment.get('place') == 'lab':
+        found.append('Limit: the stores and the load generator shared one machine.')
+    return found
 
 
 def _counts(archive: Archive, ledger: Ledger) -> RunCounts:
@@ -166,6 +180,7 @@ def _counts(archive: Archive, ledger: Ledger) -> RunCounts:
         names = [run.name for run in archive.runs if run.status in wanted]
         return ledger.add(len(names), 'runs', 'count', of=ledger.set(names))
 
+    names = [name for name in varying(archive.study) if name != 'driver']
     return RunCounts(
         planned=ledger.add(archive.planned, 'runs', 'planned'),
         done=of(Status.ANALYSED, Status.WARM_UP, Status.INVALID),
@@ -175,7 +190,10 @@ def _counts(archive: Archive, ledger: Ledger) -> RunCounts:
         superseded=of(Status.SUPERSEDED),
         unfinished=of(Status.UNFINISHED),
         partial=archive.partial,
-        missing=[f'Series {series.id}: {count} runs are missing' for series, count in archive.missing],
+        missing=[
+            f'{label_of(series.factors, names) or "all runs"}, block {series.block}: {count} runs are missing'
+            for series, count in archive.missing
+        ],
         repeated=of(Status.REPEATED),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.present import Json, combination, level_of, plain, show
 from tidegauge_analysis.tables import Cell, Column, Table
 
@@ -91,11 +92,11 @@ class Tables:
 
     def drivers(self, metric: str) -> Table:
         """The raw store beside the application."""
-        rows = [row for row in self.analysis['drivers'] if row['metric'] == metric]
+        rows = [row for row in self.analysis['drivers'] if row['metric'] == metric and row['n']]
         several = any(row['over_deployments']['value']['value'] is not None for row in rows)
         return self.table(
             f'drivers-{metric.replace(".", "-")}',
-            f'{metric}: what the application adds to the store, in pairs of runs of the same trial',
+            f'{in_words(metric)}: what the application adds to the store, in pairs of runs of the same trial',
             [
                 'Group', Column('Compared', text=TEXT), 'Pairs', 'First mean', 'Second mean', 'Difference',
                 'Ratio', Column('p', p=True), *(['Over deployments'] if several else []),
@@ -119,7 +120,7 @@ class Tables:
             ],
             self.analysis['series'],
             lambda s: [
-                f'{s["label"]}, {s["deployment"]}', s['metric'], s['shape'] or NONE, s['shape_reason'],
+                f'{s["label"]}, block {s["block"]}', in_words(s['metric']), s['shape'] or NONE, s['shape_reason'],
                 str(s['fixed_warmup']), s['mser_warmup'], s['lag_one'], s['effective_size'],
             ],
         )  # fmt: skip
@@ -154,7 +155,7 @@ class Tables:
         return self.table(
             curve['id'],
             f'{curve["label"]}: latency and throughput under load',
-            [Column(by), 'Achieved', curve['latency_metric'], Column('Overload', text=TEXT)],
+            [Column(by), 'Achieved', in_words(curve['latency_metric']), Column('Overload', text=TEXT)],
             rows,
             plain(curve['sentence']['text'], self.numbers),
         )
@@ -233,7 +234,7 @@ class Tables:
             ],
             self.analysis['published'],
             lambda r: [
-                r['source'], combination(r['factors']), ', '.join(p for p in (r['metric'], r['statistic']) if p),
+                r['source'], combination(r['factors']), ', '.join(p for p in (in_words(r['metric']), r['statistic']) if p),
                 r['published'], r['ours'], r['ratio'], '; '.join(part for part in (r['note'], r['flag']) if part),
             ],
         )  # fmt: skip
@@ -273,12 +274,14 @@ class Tables:
 
     def loads(self) -> Table | None:
         """How the tables were loaded."""
+        blocks = {row['series']: str(row['block']) for row in self.analysis['series']}
         return self._optional(
             'loads', 'Loads',
             ['Group', Column('Driver', text=TEXT), 'Loaded', 'Restored', 'Records', 'Time', 'Rate'],
             self.analysis['loads'],
             lambda r: [
-                f'{r["label"]} ({r["series"]})', r['driver'], str(r['loaded']), str(r['restored']), r['records'],
+                f'{r["label"]}, block {blocks.get(r["series"], NONE)}', r['driver'], str(r['loaded']),
+                str(r['restored']), r['records'],
                 r['seconds'], r['rate'],
             ],
         )  # fmt: skip

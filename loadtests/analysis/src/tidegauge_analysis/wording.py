@@ -5,26 +5,37 @@ from collections.abc import Sequence
 
 from tidegauge_analysis.archive import Archive
 from tidegauge_analysis.document import DriverDifference, Family, Number, RunCounts, Sentence
+from tidegauge_analysis.metrics import in_words
+from tidegauge_analysis.numbers import interval_in_words
+
+MOST_LEADERS = 4
+"""Families of the first metric that the summary names."""
+
+VERDICTS = {
+    'different': 'shown to differ',
+    'equivalent': 'equivalent within the margin',
+    'undecided': 'undecided',
+    'none': 'without a verdict, because they have too few runs',
+}
 
 
-def summary(families: Sequence[Family], drivers: Sequence[DriverDifference], runs: RunCounts) -> list[Sentence]:
-    """Answer in a few sentences, with intervals."""
+def summary(
+    families: Sequence[Family], drivers: Sequence[DriverDifference], runs: RunCounts, limits: Sequence[str]
+) -> list[Sentence]:
+    """Answer in a few sentences, with intervals: what the application adds, which group is best, and the limits."""
     found = []
     if runs.partial:
         found.append(Sentence(f'These results are partial: {_shown(runs.done)} of {_shown(runs.planned)} were done.'))
-    for family in [family for family in families if family.metric == families[0].metric][:4]:
-        found.extend(_leader(family))
     found.extend(_overhead(drivers))
+    for family in [family for family in families if family.metric == families[0].metric][:MOST_LEADERS]:
+        found.extend(_leader(family))
     verdicts = Counter(pair.verdict for family in families for pair in family.pairs)
     if verdicts.total() > 1:
-        found.append(
-            Sentence(
-                f'Of {verdicts.total()} comparisons of two groups, {verdicts["different"]} are different, '
-                f'{verdicts["equivalent"]} are equivalent within the margin, {verdicts["undecided"]} are undecided and '
-                f'{verdicts["none"]} have too few runs for a verdict.'
-            )
-        )
-    if not found:
+        parts = ', '.join(f'{verdicts[word]} {text}' for word, text in VERDICTS.items() if verdicts[word])
+        found.append(Sentence(f'Of all {verdicts.total()} pairs of groups, over all metrics: {parts}.'))
+    if found:
+        found.extend(Sentence(limit) for limit in limits)
+    else:
         found.append(Sentence('There is no result yet: no valid run has been analysed.'))
     return found
 
@@ -38,27 +49,19 @@ def _leader(family: Family) -> list[Sentence]:
     if not there:
         return []
     best, *rest = sorted(there, key=lambda group: group.mean.value.value or 0.0, reverse=family.higher_is_better)
-    text = (
-        f'{family.title}: {best.label} has the best mean, {_interval(best.mean.value, best.mean.low, best.mean.high)}'
-    )
+    own = interval_in_words(best.mean.value, best.mean.low, best.mean.high)
     if not rest:
-        return [
-            Sentence(f'{family.title}: {best.label} has {_interval(best.mean.value, best.mean.low, best.mean.high)}.')
-        ]
+        return [Sentence(f'{family.title}: {best.label} has {own}.')]
     second = rest[0]
     pair = next((pair for pair in family.pairs if {pair.first, pair.second} == {best.label, second.label}), None)
+    other = interval_in_words(second.mean.value, second.mean.low, second.mean.high)
+    both = f'{best.label} has {own} and {second.label} {other}'
     verdict = {
-        'different': 'they differ',
-        'equivalent': 'they are equivalent within the margin',
-        'undecided': 'a difference is neither shown nor excluded',
-    }.get(pair.verdict if pair else 'none', 'there are too few runs for a verdict')
-    other = _interval(second.mean.value, second.mean.low, second.mean.high)
-    return [Sentence(f'{text}; {second.label} is next with {other}; {verdict}.')]
-
-
-def _interval(value: Number, low: Number, high: Number) -> str:
-    bounds = f' ({_shown(low)} to {_shown(high)})' if low.id and high.id else ''
-    return f'{_shown(value)}{bounds}'
+        'different': f'{best.label} is better',
+        'equivalent': f'{best.label} and {second.label} are equivalent within the margin',
+        'undecided': f'not decided between {best.label} and {second.label}',
+    }.get(pair.verdict if pair else 'none', 'too few runs for a verdict')
+    return [Sentence(f'{family.title}: {verdict}; {both}.')]
 
 
 def _overhead(drivers: Sequence[DriverDifference]) -> list[Sentence]:
@@ -72,20 +75,18 @@ def _overhead(drivers: Sequence[DriverDifference]) -> list[Sentence]:
     first = [each for each in of_app if each.metric == of_app[0].metric]
     ordered = sorted(first, key=lambda each: each.difference.value.value or 0.0)
     least, most = ordered[0], ordered[-1]
+    start = f'The application adds to the {in_words(least.metric)} of the raw database'
     if least is most:
-        text = f'The application adds {_added(least)}, to {least.metric} of the raw database'
-        return [Sentence(f'{text} ({least.label}).' if least.factors else f'{text}.')]
-    return [
-        Sentence(
-            f'The application adds from {_added(least)} ({least.label}), to {_added(most)} ({most.label}), '
-            f'to {least.metric} of the raw database.'
-        )
-    ]
+        place = f' ({least.label})' if least.factors else ''
+        return [Sentence(f'{start}{place}: {_added(least)}.')]
+    return [Sentence(f'{start}: least for {least.label}, {_added(least)}; most for {most.label}, {_added(most)}.')]
 
 
 def _added(each: DriverDifference) -> str:
-    ratio = f', a factor of {_shown(each.ratio.value)}'
-    return f'{_interval(each.difference.value, each.difference.low, each.difference.high)}{ratio}'
+    value, low, high = each.difference.value, each.difference.low, each.difference.high
+    unsure = low.value is not None and high.value is not None and low.value <= 0 <= high.value
+    found = f'{interval_in_words(value, low, high)}, {_shown(each.ratio.value)} times the raw latency'
+    return f'{found}, not shown to differ from zero' if unsure else found
 
 
 def methods(archive: Archive, families: Sequence[Family], drivers: Sequence[DriverDifference]) -> list[Sentence]:
@@ -97,10 +98,10 @@ def methods(archive: Archive, families: Sequence[Family], drivers: Sequence[Driv
     states = ', '.join(f'{workload}: {state}' for workload, state in study['state'].items())
     found = [
         f'Factors that need a new deployment, with their numbers of levels: {hard}. Factors that change within a '
-        f'deployment: {easy}. Each combination of the former was deployed {_times(repeat["deployments"])}, each set of '
-        f'combinations being a block; the order within a block is random, from seed {study["seed"]}. A series on one '
-        f'deployment has {repeat["trials"]} trials, of which the first {repeat["warmup"]} are warm-up: they are in the '
-        f'archive, and are not analysed. ' + (f'The table before a trial, by workload: {states}.' if states else ''),
+        f'deployment: {easy}. Each combination of the former was deployed {_times(repeat["deployments"])}, in blocks '
+        f'that each have all combinations; the order within a block is random, from seed {study["seed"]}. A series on '
+        f'one deployment has {repeat["trials"]} trials, of which {_first(repeat["warmup"])} warm-up: archived, and not '
+        f'analysed. ' + (f'The table before a trial, by workload: {states}.' if states else ''),
         (
             'Each operation is in the archive with its start, latency, outcome and thread. Throughput is the number of '
             'successful operations divided by the time from the start of the first operation to the end of the last '
@@ -110,9 +111,8 @@ def methods(archive: Archive, families: Sequence[Family], drivers: Sequence[Driv
         (
             'Quantiles are computed from the merged operations of all runs of a group; percentiles are never averaged. '
             'Their intervals are those of order statistics for the effective number of operations, by batch means, '
-            'because operations that follow each other are not independent. A metric such as read.p99 in a comparison '
-            'is '
-            'the quantile of each run, and the runs are the observations.'
+            'because operations that follow each other are not independent. In a comparison, a metric such as the 99th '
+            'percentile is the quantile of each run, and the runs are the observations.'
         ),
         (
             "Intervals of means are Student's at 95 %. Intervals of medians are those of order statistics. Where the "
@@ -122,7 +122,7 @@ def methods(archive: Archive, families: Sequence[Family], drivers: Sequence[Driv
         _choice(families, analyse),
         (
             f'A pair is equivalent when two one-sided Welch tests at {analyse["alpha"]:g} put the difference within '
-            f'{analyse["margin"]:.0%} of the second mean; otherwise it is different when its adjusted p is below '
+            f'{analyse["margin"] * 100:g} % of the second mean; otherwise it is different when its adjusted p is below '
             f'{analyse["alpha"]:g}; otherwise it is undecided, and the number of further runs that would decide with '
             '80 % power is given, if means and spread stay as they are. The margin is that of the experiment file.'
         ),
@@ -143,6 +143,10 @@ def methods(archive: Archive, families: Sequence[Family], drivers: Sequence[Driv
         'numbers.json, and recompute.py computes it again from the archive.'
     )
     return [Sentence(text.strip()) for text in found]
+
+
+def _first(count: int) -> str:
+    return {0: 'none are', 1: 'the first one is'}.get(count, f'the first {count} are')
 
 
 def _times(count: int) -> str:

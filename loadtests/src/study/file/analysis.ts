@@ -44,7 +44,9 @@ export function analysisOf(
   }
   if (groups.length === 0)
     mistakes.push({ path: ['analyse', 'groups'], message: 'name at least one factor' });
-  return { plan: { metrics, per, groups, alpha: file.alpha ?? 0.05, margin: file.margin ?? 0.05 }, mistakes };
+  const boxes = file.boxes === undefined ? {} : { boxes: file.boxes };
+  const { alpha = 0.05, margin = 0.05 } = file;
+  return { plan: { metrics, per, groups, alpha, margin, ...boxes }, mistakes };
 }
 
 /** How a part is analysed: the factors of `analyse` as far as the part varies them, else the defaults for the part. */

@@ -1,4 +1,4 @@
-import type { Combination, Level, PlaceName, Published, Study, TableState } from '../model.ts';
+import type { BoxRule, Combination, Level, PlaceName, Published, Study, TableState } from '../model.ts';
 
 /** A value, or a list of values. */
 export type OneOrMore<T> = T | readonly T[];
@@ -46,6 +46,7 @@ export interface AnalysisFile {
   readonly groups?: OneOrMore<string>;
   readonly alpha?: number;
   readonly margin?: number;
+  readonly boxes?: BoxRule;
 }
 
 /** Sizes that a quick run changes. */
