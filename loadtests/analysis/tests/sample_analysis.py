@@ -417,10 +417,10 @@ def _resources(sample: Sample, store: str) -> d.Resources:
         def about(value: float, unit: str) -> d.Estimate:
             return sample.estimate(value, value * 0.95, value * 1.05, unit)
 
-        disk = sample.none('bytes/s', 'the node is on another machine') if role == 'client' else about(2.4e6, 'bytes/s')
+        disk = sample.none('bytes', 'the node is on another machine') if role == 'client' else about(2.4e6, 'bytes')
         return d.NodeRow(
-            node, role, about(cpu, 'cpus'), about(memory, 'bytes'), disk, disk, about(8e5, 'bytes/s'),
-            about(3e6, 'bytes/s'), 'proc',
+            node, role, about(cpu, 'cpus'), about(memory, 'bytes'), disk, disk, about(8e5, 'bytes'),
+            about(3e6, 'bytes'), 'proc',
         )  # fmt: skip
 
     nodes = [row(f'{store}-1', 'store', 0.8, 9e8), row('api', 'api', 0.4, 1.2e8), row('client', 'client', 0.3, 1e8)]

@@ -45,7 +45,7 @@ WORDS = {
     'timelines': ['99th percentile', 'seconds from the start of the run'],
     'curves': ['overload', 'target throughput (ops/s)', 'postgres'],
     'processors': ['processors in use', 'memory (MB)'],
-    'disks': ['written (MB/s)', 'not known'],
+    'disks': ['written (MB per run)', 'not known'],
 }
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from sample_analysis import Sample
 from tidegauge_analysis.document import to_json
+from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.present import combination, fill, numbers_in, plain, show, show_estimate, show_p
 
 
@@ -58,3 +59,24 @@ def test_all_numbers_of_a_document_are_found_once() -> None:
     sample = Sample()
     document = {'a': [to_json(sample.estimate(1, 0, 2, ''))], 'b': to_json(sample.numbers([1, 2], '', 'histogram'))}
     assert sorted(number['id'] for number in numbers_in(document)) == ['n1', 'n2', 'n3', 'n4']
+
+
+def test_a_placeholder_can_leave_out_the_unit() -> None:
+    numbers = {'n1': {'id': 'n1', 'value': 1.5, 'unit': 'ms'}, 'n2': {'id': 'n2', 'value': 2048, 'unit': 'bytes'}}
+    assert plain('{n1} or {n1!}', numbers) == '1.5\N{NO-BREAK SPACE}ms or 1.5'
+    assert plain('{n2!}', numbers) == plain('{n2}', numbers)
+
+
+@pytest.mark.parametrize(
+    ('name', 'words'),
+    [
+        ('throughput', 'throughput'),
+        ('read.mean', 'mean read latency'),
+        ('all.p999', '99.9th percentile of the latency'),
+        ('rmw.p99', '99th percentile of the read-modify-write latency'),
+        ('update.sd', 'standard deviation of the update latency'),
+        ('beauty', 'beauty'),
+    ],
+)
+def test_metrics_have_words(name: str, words: str) -> None:
+    assert in_words(name) == words

@@ -161,7 +161,7 @@ def test_sentences_refer_to_numbers_that_exist(complete: Path) -> None:
     text = (complete / 'report' / 'analysis.json').read_text()
     numbers = json.loads((complete / 'report' / 'numbers.json').read_text())
     known = {entry['id'] for entry in numbers['numbers']}
-    used = {part.split('}')[0] for part in text.split('{n')[1:]}
+    used = {part.split('}')[0].removesuffix('!') for part in text.split('{n')[1:]}
     assert used
     assert {f'n{name}' for name in used} <= known
     assert '{None}' not in text

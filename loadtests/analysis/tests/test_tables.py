@@ -71,3 +71,7 @@ def test_a_cell_names_its_numbers_and_the_reason_for_a_missing_value() -> None:
 def test_tables_are_written_in_three_formats(tmp_path: Path) -> None:
     write_tables([TABLE], tmp_path / 'tables')
     assert sorted(file.name for file in (tmp_path / 'tables').iterdir()) == ['example.csv', 'example.md', 'example.tex']
+
+
+def test_signs_of_the_report_are_commands_of_latex() -> None:
+    assert escape_latex('p ≥ 0.05, 2 × 3 ms², …') == r'p $\geq$ 0.05, 2 $\times$ 3 ms\textsuperscript{2}, \ldots{}'

@@ -166,9 +166,9 @@ _QUANTITIES: dict[str, tuple[str, tuple[tuple[str, float, str], ...]]] = {
     'disk-network': (
         'Disk and network',
         (
-            ('written', 1e6, 'written (MB/s)'),
-            ('received', 1e6, 'received (MB/s)'),
-            ('sent', 1e6, 'sent (MB/s)'),
+            ('written', 1e6, 'written (MB per run)'),
+            ('received', 1e6, 'received (MB per run)'),
+            ('sent', 1e6, 'sent (MB per run)'),
         ),
     ),
 }
@@ -179,7 +179,8 @@ def resources(given: Sequence[Json], name: str, stamp: str) -> list[Drawing]:
     rows = [(group, node) for group in given for node in group['nodes']]
     found = []
     for suffix, (title, quantities) in _QUANTITIES.items():
-        known = [q for q in quantities if any(node[q[0]]['value']['value'] is not None for _, node in rows)]
+        # A quantity that is zero or not known for all nodes has no panel; it is in the table.
+        known = [q for q in quantities if any(node[q[0]]['value']['value'] for _, node in rows)]
         if not known:
             continue
         with style():

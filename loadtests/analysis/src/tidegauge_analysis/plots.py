@@ -25,8 +25,8 @@ from tidegauge_analysis.figures import (
     style,
     tint_of,
 )
-from tidegauge_analysis.metrics import in_words, parse_metric
-from tidegauge_analysis.present import Json, combination, decimals_of, show, show_estimate
+from tidegauge_analysis.metrics import in_words
+from tidegauge_analysis.present import Json, capital, combination, decimals_of, show, show_estimate
 
 ROW = 0.27
 """Height of a group, in inches."""
@@ -82,7 +82,7 @@ def bars(families: Sequence[Json], name: str, stamp: str) -> Drawing | None:
         first = families[0]
         better = 'higher is better' if first['higher_is_better'] else 'lower is better'
         axes[-1][0].set_xlabel(axis_label(first['metric'], first['unit'], better))
-        title = f'{parse_metric(first["metric"]).title} of all groups' if len(families) > 1 else _family_title(first)
+        title = f'{capital(in_words(first["metric"]))} of all groups' if len(families) > 1 else _family_title(first)
         description = '; '.join(
             f'{_prefix(family, several=len(families) > 1)}{group["label"]}: {show_estimate(group["mean"])}'
             + (f', letter {group["letters"]}' if group['letters'] else '')
@@ -212,7 +212,7 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
                 fontsize=7.5,
             )  # fmt: skip
         right.axvline(0, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
-        left.set_yticks(range(len(rows)), [wrap(row['label'], 18) for row in rows])
+        left.set_yticks(range(len(rows)), [wrap(row['label'], 24) for row in rows])
         left.set_ylim(len(rows) - 0.45, -0.65)
         if not rows[0]['higher_is_better']:
             left.set_xlim(left=0)
@@ -232,7 +232,7 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
             f'{row["first"]} {show_estimate(row["first_mean"])}, difference {show_estimate(row["difference"])}'
             for row in rows
         )
-        title = f'{in_words(rows[0]["metric"])}: {rows[0]["second"]} beside {rows[0]["first"]}'
+        title = f'{capital(in_words(rows[0]["metric"]))}: {rows[0]["second"]} beside {rows[0]["first"]}'
         return finish(figure, name, title, f'Means with 95 % intervals. {description}.', stamp)
 
 
@@ -257,6 +257,7 @@ def _interval(axis: Axes, estimate: Json, at: float, colour: str, marker: str) -
 def trial_series(series: Sequence[Json], name: str, stamp: str) -> Drawing | None:
     """The trials of each series in order, with warm-up shaded and the class of the series. For one metric."""
     drawn = [one for one in series if any(_value(trial['value']) is not None for trial in one['trials'])]
+    drawn.sort(key=lambda one: (one['label'], one['block']))
     if not drawn:
         return None
     rows = math.ceil(len(drawn) / 2)
@@ -278,7 +279,7 @@ def trial_series(series: Sequence[Json], name: str, stamp: str) -> Drawing | Non
             f'{len(one["trials"])} trials, {one["fixed_warmup"]} of them warm-up'
             for one in drawn
         )
-        return finish(figure, name, f'{in_words(drawn[0]["metric"])} by trial', f'{description}.', stamp)
+        return finish(figure, name, f'{capital(in_words(drawn[0]["metric"]))} by trial', f'{description}.', stamp)
 
 
 def values_by_run(

@@ -93,6 +93,11 @@ def show_estimate(estimate: Json, *, with_unit: bool = True) -> str:
     return f'{text}\N{NO-BREAK SPACE}{unit}' if with_unit and unit and not unit.startswith('bytes') else text
 
 
+def capital(text: str) -> str:
+    """The text with a capital letter at its start."""
+    return text[:1].upper() + text[1:]
+
+
 def fill(text: str, numbers: dict[str, Json]) -> list[str | Json]:
     """Divide a sentence into text and the numbers that its placeholders name. `{n17!}` leaves out the unit.
 

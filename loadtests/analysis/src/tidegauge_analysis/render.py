@@ -10,7 +10,7 @@ from tidegauge_analysis import load_plots, plots, sweep_plots
 from tidegauge_analysis.figures import Drawing, write_drawings
 from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.page import Block, Page, Section, numbers_of, to_html
-from tidegauge_analysis.present import LOW_P, Json, combination, level_of, numbers_in, show
+from tidegauge_analysis.present import LOW_P, Json, capital, combination, level_of, numbers_in, show
 from tidegauge_analysis.report_tables import Tables, title_of
 from tidegauge_analysis.tables import Cell, Column, Table, write_tables
 
@@ -171,7 +171,7 @@ class Report:
             name = f'drivers-{metric.replace(".", "-")}'
             blocks.append(
                 Block(
-                    _capital(in_words(metric)),
+                    capital(in_words(metric)),
                     name,
                     items=[row['sentence']['text'] for row in rows],
                     figures=self._draw('drivers', plots.drivers, rows, name),
@@ -373,10 +373,6 @@ class Report:
             table = self.tables.table('files', 'Files that the numbers rest on', columns, rows)
             blocks.append(Block(tables=[table], folded=f'{len(files)} files with their checksums'))
         return Section('recompute', 'How to recompute', blocks)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _run_counts(runs: Json) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tidegauge_analysis.metrics import in_words
-from tidegauge_analysis.present import Json, combination, level_of, plain, show
+from tidegauge_analysis.present import Json, capital, combination, level_of, plain, show
 from tidegauge_analysis.tables import Cell, Column, Table
 
 TEXT = True
@@ -96,7 +96,7 @@ class Tables:
         several = any(row['over_deployments']['value']['value'] is not None for row in rows)
         return self.table(
             f'drivers-{metric.replace(".", "-")}',
-            f'{in_words(metric)}: what the application adds to the store, in pairs of runs of the same trial',
+            f'{capital(in_words(metric))}: what the application adds to the store, in pairs of runs of the same trial',
             [
                 'Group', Column('Compared', text=TEXT), 'Pairs', 'First mean', 'Second mean', 'Difference',
                 'Ratio', Column('p', p=True), *(['Over deployments'] if several else []),

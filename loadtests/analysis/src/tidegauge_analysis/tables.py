@@ -38,6 +38,12 @@ _LATEX = {
     '\N{GREEK SMALL LETTER OMEGA}': r'$\omega$',
     '\N{GREEK SMALL LETTER MU}': r'$\mu$',
     '\N{SUPERSCRIPT TWO}': r'\textsuperscript{2}',
+    '\N{SUPERSCRIPT THREE}': r'\textsuperscript{3}',
+    '\N{GREATER-THAN OR EQUAL TO}': r'$\geq$',
+    '\N{LESS-THAN OR EQUAL TO}': r'$\leq$',
+    '\N{MULTIPLICATION SIGN}': r'$\times$',
+    '\N{HORIZONTAL ELLIPSIS}': r'\ldots{}',
+    '\N{MICRO SIGN}': r'$\mu$',
     '\n': ' ',
 }
 
