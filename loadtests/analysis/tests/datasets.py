@@ -131,3 +131,60 @@ TOOTH_GROWTH = {
     ('OJ', '1'): [19.7, 23.3, 23.6, 26.4, 20, 25.2, 25.8, 21.2, 14.5, 27.3],
     ('OJ', '2'): [25.5, 26.4, 22.4, 24.5, 24.8, 30.9, 26.4, 27.3, 29.4, 23],
 }
+
+# R's airquality: ozone in New York by month, from May to September 1973. Days without a value are left out.
+AIR_QUALITY = {
+    '5': [41, 36, 12, 18, 28, 23, 19, 8, 7, 16, 11, 14, 18, 14, 34, 6, 30, 11, 1, 11, 4, 32, 23, 45, 115, 37],
+    '6': [29, 71, 39, 23, 21, 37, 20, 12, 13],
+    '7': [135, 49, 32, 64, 40, 77, 97, 97, 85, 10, 27, 7, 48, 35, 61, 79, 63, 16, 80, 108, 20, 52, 82, 50, 64, 59],
+    '8': [39, 9, 16, 78, 35, 66, 122, 89, 110, 44, 28, 65, 22, 59, 23, 31, 44, 21, 9, 45, 168, 73, 76, 118, 84, 85],
+    '9': [
+        96, 78, 73, 91, 47, 32, 20, 23, 21, 24, 44, 21, 28, 9, 13, 46, 18, 13, 24, 16, 13, 23, 36, 7, 14, 30, 14, 18,
+        20,
+    ],
+}  # fmt: skip
+
+# Relief of stress by three treatments: rows 4 to 29, as statsmodels tests rstatix' and R's functions with them.
+STRESS_REDUCTION = {
+    'medical': [1, 2, 2, 2, 3, 2, 3, 1, 3],
+    'mental': [4, 4, 5, 3, 4, 4, 4],
+    'physical': [4, 4, 3, 5, 4, 1, 1, 2, 3, 3],
+}
+
+# Jan and Shieh 2019, Journal of Statistical Computation and Simulation: the example, as statsmodels tests with it.
+JAN_SHIEH = {
+    '1': [112.488, 103.738, 86.344, 101.708, 95.108, 105.931, 95.815, 91.864, 102.479, 102.644],
+    '2': [
+        100.421, 101.966, 99.636, 105.983, 88.377, 102.618, 105.486, 98.662, 94.137, 98.626, 89.367, 106.204,
+    ],
+    '3': [
+        84.846, 100.488, 119.763, 103.736, 93.141, 108.254, 99.51, 89.005, 108.2, 82.209, 100.104, 103.706, 107.067,
+    ],
+    '4': [
+        100.825, 100.255, 103.363, 93.23, 95.325, 100.288, 94.75, 107.129, 98.246, 96.365, 99.74, 106.049, 92.691,
+        93.111, 98.243,
+    ],
+}  # fmt: skip
+
+
+def pi_digits() -> list[int]:
+    """NIST StRD PiDigits: the first 5,000 digits of pi, as its file has them."""
+    one = 10**5020
+
+    def arctan_of_inverse(x: int) -> int:
+        term, total, k = one // x, 0, 1
+        while term:
+            total += term // k if k % 4 == 1 else -(term // k)
+            term, k = term // (x * x), k + 2
+        return total
+
+    # Machin's formula; the last digits are rounded.
+    value = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239)) // 10**21
+    digits = []
+    while value:
+        value, digit = divmod(value, 10)
+        digits.append(digit)
+    digits.reverse()
+    # Digit 957 is 8, and is 3 in the file on which the certified values rest.
+    digits[956] = 3
+    return digits

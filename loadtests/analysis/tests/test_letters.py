@@ -2,6 +2,8 @@ import itertools
 import random
 
 import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from datasets import CHICKWTS, INSECT_SPRAYS, PLANT_GROWTH
 from tidegauge_analysis.groups import GroupsLike, check
@@ -38,6 +40,20 @@ def test_chickwts_as_multcomp_letters_4() -> None:
         'linseed': 'bc',
         'horsebean': 'c',
     }
+
+
+def test_chickwts_by_wilcoxon_as_the_r_package_cld() -> None:
+    """The vignette of cld: pairwise.wilcox.test(exact = FALSE), adjusted by Holm. Its letters have another order."""
+    between = list(itertools.combinations(CHICKWTS, 2))
+    raw = [stats.mannwhitneyu(CHICKWTS[one], CHICKWTS[two], method='asymptotic').pvalue for one, two in between]
+    rejected, *_ = multipletests(raw, alpha=0.05, method='holm')
+    different = {frozenset(pair) for pair, reject in zip(between, rejected, strict=True) if reject}
+    letters = compact_letters(sorted(CHICKWTS), different)
+    published = {
+        'casein': 'a', 'horsebean': 'b', 'linseed': 'bc', 'meatmeal': 'ac', 'soybean': 'c', 'sunflower': 'a',
+    }  # fmt: skip
+    for one, two in between:
+        assert bool(set(letters[one]) & set(letters[two])) == bool(set(published[one]) & set(published[two]))
 
 
 def test_plant_growth_ascending_as_emmeans() -> None:

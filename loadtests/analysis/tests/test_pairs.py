@@ -1,7 +1,7 @@
 import pytest
 from scipy import stats
 
-from datasets import CHICKWTS, INSECT_SPRAYS, PLANT_GROWTH, POOH, TOOTH_GROWTH, WARPBREAKS
+from datasets import CHICKWTS, INSECT_SPRAYS, PLANT_GROWTH, POOH, STRESS_REDUCTION, TOOTH_GROWTH, WARPBREAKS
 from tidegauge_analysis.anova import two_way
 from tidegauge_analysis.groups import check
 from tidegauge_analysis.pairs import Comparison, dunn, dunn_unadjusted, games_howell, tukey_kramer
@@ -112,6 +112,19 @@ def test_games_howell_against_spss() -> None:
     assert find(pairs, '0', '1')[1:] == near(-16.5492749527311, 33.0492749527311, 0.558733632413559)
     assert find(pairs, '0', '2')[1:] == near(-63.6702454316458, 52.6702454316458, 0.941147750599221)
     assert find(pairs, '1', '2')[1:] == near(-74.3174374251372, 46.8174374251372, 0.682983914946841)
+
+
+def test_stress_reduction_at_99_percent_in_r() -> None:
+    # statsmodels' tests: rstatix' Games-Howell, whose p has three digits, and R's TukeyHSD. Both are second - first.
+    pairs = games_howell(STRESS_REDUCTION, 0.99)
+    assert find(pairs, 'mental', 'medical')[:3] == near(1.8888888888888888, 0.7123347940930316, 3.0654429836847461)
+    assert find(pairs, 'physical', 'medical')[:3] == near(0.8888888888888888, -0.8105797509636128, 2.5883575287413905)
+    assert find(pairs, 'physical', 'mental')[:3] == near(-1, -2.6647460755237473, 0.6647460755237473)
+    assert [pair.p for pair in pairs] == pytest.approx([0.000196, 0.206, 0.127], rel=3e-3)
+    pairs = tukey_kramer(STRESS_REDUCTION, 0.99)
+    assert find(pairs, 'mental', 'medical') == near(1.8888888888888889, 0.2658549, 3.511923, 0.002837638)
+    assert find(pairs, 'physical', 'medical') == near(0.888888888888889, -0.5908785, 2.368656, 0.150456)
+    assert find(pairs, 'physical', 'mental') == near(-1, -2.587133, 0.5871331, 0.1266072)
 
 
 def test_games_howell_of_unequal_sizes_against_spss() -> None:

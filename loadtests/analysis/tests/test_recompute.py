@@ -1,12 +1,13 @@
 """The distributions of recompute.py against published values and against scipy."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from datasets import INSECT_SPRAYS, PLANT_GROWTH, POOH
+from datasets import AIR_QUALITY, INSECT_SPRAYS, JAN_SHIEH, PLANT_GROWTH, POOH
 from tidegauge_analysis import recompute as again
 from tidegauge_analysis.compare import compare
 from tidegauge_analysis.verdict import Decision, decide
@@ -15,16 +16,24 @@ GROUPS = [list(map(float, values)) for values in INSECT_SPRAYS.values()]
 
 
 def test_the_studentized_range_is_that_of_r() -> None:
-    published = [0.4889159, 0.7835628, 0.9126407, 0.9632574, 0.9833586, 0.9918510, 0.9957141]
-    assert [1 - again.range_sf(q, 2, 5) for q in range(1, 8)] == pytest.approx(published, abs=6e-8)
-    # For two groups it is Student's, exactly; R's own quantiles (6.079637 for two degrees) have fewer digits.
-    for df, t in {2: 4.302653, 5: 2.570582, 10: 2.228139, 50: 2.008559}.items():
-        assert again.range_quantile(0.95, 2, df) == pytest.approx(math.sqrt(2) * t, abs=1e-6)
+    published = [
+        0, 0.4889159, 0.7835628, 0.9126407, 0.9632574, 0.9833586, 0.9918510, 0.9957141, 0.9976011, 0.9985838, 0.9991249,
+    ]  # fmt: skip
+    assert [1 - again.range_sf(q, 2, 5) for q in range(11)] == pytest.approx(published, abs=6e-8)
+    published = [
+        4.500659, 3.926503, 3.635351, 3.460456, 3.344084, 3.261182, 3.199173, 3.151064, 3.112663,
+    ]  # fmt: skip
+    assert [again.range_quantile(0.95, 2, df) for df in range(3, 12)] == pytest.approx(published, abs=2e-5)
+    # For two groups it is Student's. R's quantiles have four digits, and that for two degrees of freedom has three.
+    assert again.range_quantile(0.95, 2, 2) == pytest.approx(math.sqrt(2) * 4.302653, abs=1e-6)
+    assert again.range_quantile(0.95, 2, 2) == pytest.approx(6.079637, rel=1e-3)
 
 
 def test_quantiles_of_student_are_those_of_r() -> None:
-    published = {1: 12.706205, 2: 4.302653, 5: 2.570582, 10: 2.228139, 50: 2.008559, 1000: 1.962339}
-    assert {df: round(again.t_quantile(0.975, df), 6) for df in published} == published
+    published = [12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157, 2.228139]
+    assert [round(again.t_quantile(0.975, df), 6) for df in range(1, 11)] == published
+    published = [2.085963, 2.008559, 1.983972, 1.962339]
+    assert [round(again.t_quantile(0.975, df), 6) for df in (20, 50, 100, 1000)] == published
     assert again.t_quantile(0.05, 7) == -again.t_quantile(0.95, 7)
 
 
@@ -69,6 +78,33 @@ def test_tests_of_published_data() -> None:
     pooh = [list(map(float, values)) for values in POOH.values()]
     ranked = [again.dunn_p(pooh, *pair) for pair in ((0, 1), (0, 2), (1, 2))]
     assert ranked == pytest.approx([4.892694e-4, 0.6302980448, 2.0113532e-3], rel=1e-6)
+
+
+def test_kruskal_of_airquality() -> None:
+    h = again.kruskal_h([list(map(float, values)) for values in AIR_QUALITY.values()])
+    assert h == pytest.approx(29.267, abs=5e-4)
+    assert again.chi2_sf(h, 4) == pytest.approx(6.901e-06, rel=1e-4)
+
+
+def test_shapiro_and_wilk_of_insect_sprays_in_r() -> None:
+    assert again.shapiro(GROUPS[3]) == pytest.approx(0.002713, abs=5e-7)
+    assert again.shapiro([value for group in GROUPS for value in group]) == pytest.approx(0.0002525, abs=5e-8)
+
+
+@pytest.mark.parametrize(
+    ('test', 'f', 'df', 'p'),
+    [(again.one_way, 0.0926, 46, 0.0083), (again.welch_anova, 0.1102, 22.6536, 0.0110)],
+    ids=['equal variances', 'Welch'],
+)
+def test_equivalence_of_jan_and_shieh(
+    test: Callable[[list[list[float]]], tuple[float, ...]], f: float, df: float, p: float
+) -> None:
+    """Jan and Shieh 2019: F lies in the lower tail of the noncentral F at the margin, 0.5 by Wellek's definition."""
+    groups = list(JAN_SHIEH.values())
+    statistic, between, within, *_ = test(groups)
+    assert (statistic, between, within) == (pytest.approx(f, abs=6e-5), 3, pytest.approx(df, abs=6e-5))
+    shift = 0.5**2 * sum(map(len, groups)) / len(groups)
+    assert again.noncentral_f_cdf(statistic, between, within, shift) == pytest.approx(p, abs=6e-5)
 
 
 def test_kruskal_of_hollander_and_wolfe() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from datasets import MAVRO, MICHELSON
+from datasets import MAVRO, MICHELSON, pi_digits
 from tidegauge_analysis.series import Shape, classify, effective_size, lag_one, mser
 
 
@@ -27,6 +27,14 @@ def test_lag_one_of_nist_mavro() -> None:
     assert np.mean(MAVRO) == pytest.approx(2.001856, rel=1e-9)
     assert np.std(MAVRO, ddof=1) == pytest.approx(0.000429123454003053, rel=1e-7)
     assert lag_one(MAVRO) == pytest.approx(0.937989183438248, rel=1e-7)
+
+
+def test_lag_one_of_nist_pi_digits() -> None:
+    digits = pi_digits()
+    assert (len(digits), digits[:6]) == (5000, [3, 1, 4, 1, 5, 9])
+    assert np.mean(digits) == pytest.approx(4.5348, rel=1e-12)
+    assert np.std(digits, ddof=1) == pytest.approx(2.86733906028871, rel=1e-12)
+    assert lag_one(digits) == pytest.approx(-0.00355099287237972, rel=1e-7)
 
 
 def test_lag_one_of_nist_num_acc() -> None:

@@ -74,4 +74,7 @@ def test_tables_are_written_in_three_formats(tmp_path: Path) -> None:
 
 
 def test_signs_of_the_report_are_commands_of_latex() -> None:
-    assert escape_latex('p ≥ 0.05, 2 × 3 ms², …') == r'p $\geq$ 0.05, 2 $\times$ 3 ms\textsuperscript{2}, \ldots{}'
+    assert (
+        escape_latex('p ≥ 0.05, 2 \N{MULTIPLICATION SIGN} 3 ms², …')
+        == r'p $\geq$ 0.05, 2 $\times$ 3 ms\textsuperscript{2}, \ldots{}'
+    )
