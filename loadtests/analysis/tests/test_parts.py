@@ -61,8 +61,8 @@ def test_each_part_is_analysed_on_its_own(document: Json) -> None:
         ('consistency', {}, [{'level': 'ONE'}, {'level': 'QUORUM'}, {'level': 'ALL'}]),
     ]
     assert [family['title'] for family in families][1:] == [
-        'Read latency, mean (part threads, app)',
-        'Read latency, mean (part consistency)',
+        'Mean read latency (part threads, app)',
+        'Mean read latency (part consistency)',
     ]
     assert len({family['id'] for family in document['families']}) == len(document['families'])
     assert all(group['n'] == 6 for family in families for group in family['groups'])
@@ -98,7 +98,7 @@ def test_a_sweep_has_a_figure_for_each_metric(document: Json) -> None:
     roots = [ET.fromstring(drawing.svg) for drawing in drawings]  # noqa: S314 - made by us
     texts = [{''.join(text.itertext()).strip() for text in root.iter(f'{SVG}text')} for root in roots]
     assert texts[0] >= {'threads', 'driver raw', 'driver app', 'QUICK RESULTS'}
-    assert texts[3] >= {'level', 'ONE', 'QUORUM', 'ALL', 'read.mean (ms)'}
+    assert texts[3] >= {'level', 'ONE', 'QUORUM', 'ALL', 'mean read latency (ms)'}
 
 
 def test_categories_are_no_sweep_without_a_part(document: Json) -> None:

@@ -234,7 +234,8 @@ class Tables:
             ],
             self.analysis['published'],
             lambda r: [
-                r['source'], combination(r['factors']), ', '.join(p for p in (in_words(r['metric']), r['statistic']) if p),
+                r['source'], combination(r['factors']),
+                ', '.join(part for part in (in_words(r['metric']), r['statistic']) if part),
                 r['published'], r['ours'], r['ratio'], '; '.join(part for part in (r['note'], r['flag']) if part),
             ],
         )  # fmt: skip
