@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Exit, exitText, startProcess } from '@tidegauge/process';
+import { type Exit, exitText, startProcess, temporaryDirectory } from '@tidegauge/process';
 import type { Plan } from '../operations/plan.ts';
 import { mistake } from '../profiles/settings.ts';
 import type { K6Summary } from '../results/summary.ts';
@@ -35,9 +34,9 @@ export interface K6Options {
  * @throws {Error} when k6 ends without figures
  */
 export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> {
-  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-k6-'));
-  const summary = join(folder, 'summary.json');
-  const planFile = join(folder, 'plan.json');
+  const folder = temporaryDirectory('k6');
+  const summary = join(folder.path, 'summary.json');
+  const planFile = join(folder.path, 'plan.json');
   // The plan can contain a password.
   writeFileSync(planFile, JSON.stringify(plan), { mode: 0o600 });
   try {
@@ -50,7 +49,7 @@ export async function runK6(plan: Plan, options: K6Options): Promise<K6Summary> 
       throw new Error(`k6 failed: ${exitText(exit)}`);
     return JSON.parse(readFileSync(summary, 'utf8')) as K6Summary;
   } finally {
-    rmSync(folder, { recursive: true });
+    folder.remove();
   }
 }
 

@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { STORE_SERVERS, type StoreServer, type StoreServerOptions } from '@tidegauge/lab/stores';
+import { temporaryDirectory } from '@tidegauge/process';
 import { checkpointSqlite, sqliteCopies } from './sqlite-copies.ts';
 
 /** Stores in the process of their client, by name. Each gets an empty folder. */
@@ -47,13 +47,13 @@ export async function startStorePlaces(
   nodes = 1,
 ): Promise<StoreServer> {
   if (isEmbedded(name)) {
-    const folder = mkdtempSync(join(tmpdir(), `tidegauge-bench-${name}-`));
+    const folder = temporaryDirectory(`bench-${name}`);
     return {
-      ...EMBEDDED[name]!(folder),
+      ...EMBEDDED[name]!(folder.path),
       nodes: [],
       endpoints: [],
-      directories: [folder],
-      stop: async () => rmSync(folder, { recursive: true, force: true }),
+      directories: [folder.path],
+      stop: async () => folder.remove(),
     };
   }
   if (!Object.hasOwn(STORE_SERVERS, name)) {

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import type { StoreServer } from '@tidegauge/lab/stores';
+import { startOrSkip } from '@tidegauge/lab/unavailable';
 import {
   type Combination,
   type Deployment,
@@ -98,8 +100,11 @@ function countsOf(rows: readonly Row[]): Record<string, number> {
   return counts;
 }
 
-async function deploy(t: TestContext, store: string): Promise<Deployment & { readonly pids: number[] }> {
-  const places = await startStorePlaces(store);
+async function deploy(
+  t: TestContext,
+  store: 'sqlite' | StoreServer,
+): Promise<Deployment & { readonly pids: number[] }> {
+  const places = store === 'sqlite' ? await startStorePlaces(store) : store;
   const urls = new Map<string, Promise<string>>();
   const apis = new Map<string, ReturnType<typeof startApiProcess>>();
   const pids: number[] = [];
@@ -181,7 +186,9 @@ function measuredBy(document: RunDocument, rule: string) {
 
 for (const store of ['sqlite', 'postgres']) {
   test(`on ${store}, the file of a run agrees with its document and with the table`, async (t) => {
-    const deployment = await deploy(t, store);
+    const started = await startOrSkip(store, () => startStorePlaces(store));
+    if ('skip' in started) return t.skip(started.skip);
+    const deployment = await deploy(t, started.server);
     const series = await open(t, deployment, seriesOf({ workload: 'd' }, 'reload'));
     for (const trial of [1, 2]) {
       const loads = await series.load(trial);

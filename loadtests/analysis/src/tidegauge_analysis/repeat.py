@@ -31,11 +31,12 @@ MOST_PANELS = 8
 ENOUGH_FOR_LAG = 10
 _UNITS = (
     (r'(PerSecond|[Tt]hroughput)$', '/s'),
-    (r'(Micros|MicrosPerMessage|MicrosPerRead|\(us\))$|\.(latency|intended)\.(?!count$)\w+$', 'µs'),
+    (r'(Micros|MicrosPerMessage|MicrosPerRead|\(us\))$', 'µs'),
     (r'(Ms|millis)$', 'ms'),
     (r'([sS]econds)$', 's'),
     (r'MiB$', 'MiB'),
     (r'[bB]ytes$', 'bytes'),
+    (r'\.(latency|intended)\.(?!count$)\w+$', 'µs'),
 )
 _MAIN = re.compile(r'^(?!.*\.intended\.).*([Tt]hroughput|PerSecond|p50|p99(?!9)|mean|AverageLatency|99thPercentile)')
 
