@@ -150,11 +150,23 @@ async function startProxy(
     const link = { delayMs, jitterMs, kilobitsPerSecond: null };
     await toxiproxy.addLink(`0.0.0.0:${listen}`, `${address}:${port}`, link);
     if (port === ECHO_PORT) continue;
-    const rule = ['-A', 'PREROUTING', '!', '-i', 'lo', '-p', 'tcp', '--dport', String(port)];
-    const redirect = ['-j', 'REDIRECT', '--to-ports', String(listen)];
-    const iptables = ['iptables', '--wait', '10', '--table', 'nat', ...rule, ...redirect];
-    await runProgram('nsenter', [...networkOf(pid), ...iptables]);
+    const outside = ['!', '-i', 'lo', '-p', 'tcp', '--dport', String(port)];
+    await iptables(pid, 'nat', 'PREROUTING', outside, ['REDIRECT', '--to-ports', String(listen)]);
+    // Connections that are older than the proxy are direct: their clients must connect again.
+    await iptables(pid, 'filter', 'INPUT', outside, ['REJECT', '--reject-with', 'tcp-reset']);
   }
+}
+
+/** Adds a rule for packets in the network of a process. */
+async function iptables(
+  pid: number,
+  table: string,
+  chain: string,
+  packets: readonly string[],
+  target: readonly string[],
+): Promise<void> {
+  const rule = ['--wait', '10', '--table', table, '-A', chain, ...packets, '-j', ...target];
+  await runProgram('nsenter', [...networkOf(pid), 'iptables', ...rule]);
 }
 
 /** Arguments of nsenter, before a program. */
