@@ -370,6 +370,8 @@ export interface Faults {
 
 export interface ApiEndpoint {
   readonly url: string;
+  /** Its URL for programs that `Deployment.command` runs. Default: `url`. */
+  readonly near?: string;
   readonly token: string | null;
   /** File with the certificate of its authority (PEM), for k6. Default: the authorities of this machine. */
   readonly authority?: string;

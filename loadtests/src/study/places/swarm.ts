@@ -14,6 +14,8 @@ import { ApiStore, CLIENT, environmentOf, imageTag, STACK, startStudyStack } fro
 import { readSwarm, type SwarmBoard, type SwarmState } from './swarm-state.ts';
 
 const API_PORT = 8080;
+/** In the network of the store: a published port of the same board would add a proxy of Docker. */
+const API_NEAR = `https://tasks.api:${API_PORT}`;
 const API_READY_MS = 120_000;
 /** Tables of the drivers. */
 const TABLES: readonly string[] = ['study_raw', 'study_app', 'study_k6'];
@@ -164,7 +166,7 @@ async function startDeployment(
     async api(storeUrl) {
       await apiStore.use(storeUrl!);
       await apiReady(url, client, signal);
-      return { url, token, authority: certificate };
+      return { url, near: API_NEAR, token, authority: certificate };
     },
     command: drivers.command,
     scratch: drivers.scratch,

@@ -81,10 +81,17 @@ export class SeriesTable {
     this.#process = new DriverProcess(deployment);
     const { name: table, settings } = this;
     await this.#process.request(
-      { command: 'open', settings, table, seed: study.seed, store: this.#store, api: this.#api },
+      { command: 'open', settings, table, seed: study.seed, store: this.#store, api: this.#nearApi() },
       OPEN_MS,
       signal,
     );
+  }
+
+  /** How the driver program reaches the API. */
+  #nearApi(): { readonly url: string; readonly token: string | null } | null {
+    if (this.#api === null) return null;
+    const { url, near = url, token } = this.#api;
+    return { url: near, token };
   }
 
   /** Prepares the table for a trial. null: it is reused as it is. */
