@@ -198,3 +198,26 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
     rmSync(directory, { recursive: true });
   }
 });
+
+test('published numbers have known flags, and a value where they count', () => {
+  const folder = fileURLToPath(new URL('../../studies/published/', import.meta.url));
+  for (const name of readdirSync(folder)) {
+    const [header, ...rows] = readFileSync(folder + name, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => cellsOf(line));
+    for (const row of rows) {
+      assert.equal(row.length, header!.length, `${name}: ${row}`);
+      const of = (column: string) => row[header!.indexOf(column)]!;
+      assert.match(of('flag'), /^(ok|derived|prose|lost|garbled)$/, `${name}: ${row}`);
+      const counts = of('flag') === 'ok' || of('flag') === 'derived';
+      if (counts) assert.ok(Number(of('value')) > 0, `${name}: ${row}`);
+      if (of('flag') === 'lost') assert.equal(of('value'), '', `${name}: ${row}`);
+    }
+  }
+});
+
+/** The cells of a line of a CSV file. */
+function cellsOf(line: string): readonly string[] {
+  return [...`,${line}`.matchAll(/,(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain!);
+}
