@@ -258,6 +258,8 @@ export interface RunDocument {
   /** Bytes of the store on its disks, all nodes together. null: not known here. */
   readonly storedBytes: { readonly before: number; readonly after: number } | null;
   readonly energy: Energy | null;
+  /** What the failure of a node did. Absent: nothing failed by plan. */
+  readonly fault?: FaultRecord;
   readonly csv: { readonly rows: number; readonly sha256: string };
 }
 
@@ -286,6 +288,23 @@ export interface NodeUsage {
   readonly sentBytes: number | null;
   /** Where the figures come from. */
   readonly source: 'proc' | 'cgroup' | 'prometheus';
+}
+
+/** The failure of a node during a run. Times count from the zero of `start_us`, in seconds. */
+export interface FaultRecord {
+  readonly node: string;
+  readonly killedSeconds: number;
+  /** The node serves again. It can be after the end of the run. */
+  readonly restartedSeconds: number;
+  /** Successful operations per second before the failure. */
+  readonly rateBefore: number;
+  /** To the first second with 90 % of that rate. 0: the rate was never lower. null: it stayed lower. */
+  readonly recoverySeconds: number | null;
+  /** Share of the operations after the failure that failed. null: there were none. */
+  readonly failedShare: number | null;
+  /** Records that were read after the restart, and those that lack an acknowledged write. null: not checked. */
+  readonly checked: number | null;
+  readonly lost: number | null;
 }
 
 export interface Energy {

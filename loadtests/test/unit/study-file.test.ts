@@ -37,7 +37,14 @@ test('a file needs a name and a store only; everything else has a default', asyn
   assert.deepEqual(study.easy, { workload: ['a'], driver: ['raw', 'app'] });
   assert.deepEqual(study.fixed, {
     ...{ nodes: 1, rf: 1, memory: 'none', network: 'none', threads: 1, target: 0, records: 10_000 },
-    ...{ operations: 10_000, fields: 10, length: 100, consistency: 'default', distribution: 'default' },
+    ...{
+      operations: 10_000,
+      fields: 10,
+      length: 100,
+      consistency: 'default',
+      fault: 'none',
+      distribution: 'default',
+    },
   });
   assert.deepEqual(study.repeat, { deployments: 3, trials: 10, warmup: 1 });
   assert.deepEqual(study.state, { a: 'reuse' });
@@ -366,6 +373,16 @@ test('combinations of several parts are run once, and all others are left out', 
     new Set(deployments.flatMap(({ series }) => series.map(({ id }) => id))).size,
     3 * cells.length,
   );
+});
+
+test('a node is killed only where there is one to kill', async () => {
+  const text = (store: string, driver = 'raw'): string =>
+    `study: x\nhard: { store: ${store} }\neasy: { fault: [none, kill-node], driver: ${driver} }\n`;
+  assert.deepEqual((await read(text('postgres'), { on: 'lab' })).easy.fault, ['none', 'kill-node']);
+  const [embedded] = await problems(text('sqlite'));
+  assert.match(embedded!, /easy.fault\[2\]: store: sqlite with fault: kill-node is not possible/);
+  assert.match((await problems(text('postgres'), { on: 'swarm' }))[0]!, /a swarm has no node to kill/);
+  assert.match((await problems(text('postgres', 'k6')))[0]!, /k6 does not report/);
 });
 
 test('an exclusion can hold in some places only', async () => {

@@ -17,6 +17,7 @@ import {
   processMemory,
 } from '@tidegauge/loadtests/study/trial/proc';
 import { Recorder } from '@tidegauge/loadtests/study/trial/recorder';
+import { RecoveryMeter } from '@tidegauge/loadtests/study/trial/recovery';
 import { SampledWrites } from '@tidegauge/loadtests/study/trial/sampled-writes';
 import { parseThrottled } from '@tidegauge/loadtests/study/trial/throttling';
 import { type Evidence, judge } from '@tidegauge/loadtests/study/trial/validity';
@@ -272,6 +273,55 @@ const WORKLOAD = parseWorkload('recordcount=10\nfieldcount=2\nfieldlength=8', { 
 async function verified(writes: SampledWrites, stored: (key: string) => Values) {
   return writes.verify(async (key) => ({ outcome: 'OK', values: () => stored(key) }));
 }
+
+test('each written record is watched where a node fails, up to a limit', async () => {
+  const writes = new SampledWrites(WORKLOAD, 5, 2);
+  const keys = ['user-first', 'user-second', 'user-third'];
+  writes.writing('update', keys[0]!, { field0: 'acknowledged' })!('OK');
+  writes.writing('update', keys[1]!, { field0: 'unknown' })!('TIMEOUT');
+  assert.equal(writes.writing('update', keys[2]!, { field0: 'beyond' }), null);
+  const recordOf = initialRecords(WORKLOAD, 5);
+  const loaded = new Map(
+    Array.from({ length: 10 }, (_, number) => [recordOf(number).key, recordOf(number).values]),
+  );
+  const after = (field0: string) =>
+    verified(writes, (key) => loaded.get(key) ?? { field0: key === keys[0] ? field0 : 'loaded before' });
+  assert.equal((await after('acknowledged')).damaged, 0);
+  const { checked, damaged, example } = await after('loaded before');
+  assert.deepEqual([checked, damaged], [loaded.size + 2, 1]);
+  assert.match(example!, /^user-first: field0/);
+});
+
+/** Rows of one operation each `stepMs`, with a latency of 1 ms. */
+const rowsOf = (fromMs: number, toMs: number, stepMs: number, status = 'OK'): string => {
+  let text = '';
+  for (let at = fromMs; at < toMs; at += stepMs) text += `${at * 1000},READ,1000,${status},0,0\n`;
+  return text;
+};
+
+test('recovery is the time to the first second with the rate before', () => {
+  const meter = new RecoveryMeter(5);
+  meter.add(rowsOf(0, 4999, 10));
+  meter.add(rowsOf(5000, 8000, 10, 'TIMEOUT'));
+  meter.add(rowsOf(8000, 12_000, 10));
+  const { rateBefore, recoverySeconds, failedShare } = meter.result();
+  assert.ok(Math.abs(rateBefore - 100) < 1);
+  assert.equal(recoverySeconds, 3);
+  assert.ok(Math.abs(failedShare! - 3 / 7) < 0.01);
+});
+
+test('a store that stays fast has recovered at once, and one that stays slow has not', () => {
+  const fast = new RecoveryMeter(2);
+  fast.add(rowsOf(0, 6000, 10));
+  assert.deepEqual([fast.result().recoverySeconds, fast.result().failedShare], [0, 0]);
+  const slow = new RecoveryMeter(2);
+  slow.add(rowsOf(0, 2000, 10));
+  slow.add(rowsOf(2000, 9000, 20));
+  assert.equal(slow.result().recoverySeconds, null);
+  const ended = new RecoveryMeter(3);
+  ended.add(rowsOf(0, 2000, 10));
+  assert.deepEqual([ended.result().recoverySeconds, ended.result().failedShare], [0, null]);
+});
 
 test('a lost write is found, and overlapping writes may end in any order', async () => {
   const recordOf = initialRecords(WORKLOAD, 5);

@@ -93,6 +93,11 @@ const FACTOR_LIST: readonly Factor[] = [
     parse: (level) => String(level),
   },
   {
+    ...choice('fault', [NONE, 'kill-node'], 'What fails during a run.'),
+    help: 'What fails during a run. kill-node: at half of the operations, one node of the store is killed for ten seconds.',
+    default: NONE,
+  },
+  {
     ...choice('distribution', [UNSET, ...REQUEST_DISTRIBUTIONS], 'How keys are chosen.'),
     help: 'How operations choose their keys, such as zipfian. default: as in the workload.',
     default: UNSET,

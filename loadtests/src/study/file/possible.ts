@@ -51,10 +51,12 @@ export async function impossible(study: Study, on: PlaceName | null): Promise<re
   return [...found.values()];
 }
 
-/** Levels of all factors of each series that is planned, without the driver. */
+/** Levels of all factors of each series that is planned. The driver is there where it is k6. */
 function* plannedLevels(study: Study): Generator<Combination> {
   for (const hard of hardCombinations(study)) {
-    for (const { easy } of seriesOf(study, hard)) yield allLevels(study, hard, easy);
+    for (const { easy, drivers } of seriesOf(study, hard)) {
+      yield allLevels(study, hard, easy, drivers.includes('k6') ? { driver: 'k6' } : {});
+    }
   }
 }
 
@@ -89,6 +91,15 @@ const runningStore: Rule = ({ store, nodes, memory, network }, { isUrl }) => {
   return refuse({ store: store!, network: network! }, 'network', `${RUNS} keeps its network`);
 };
 const RUNS = 'a store that runs already';
+
+const nodeFailure: Rule = ({ store, fault, driver }, { scheme, isUrl }, on) => {
+  if (fault !== 'kill-node') return null;
+  if (driver === 'k6') return refuse({ driver, fault }, 'fault', 'k6 does not report half of its operations');
+  const isEmbedded = scheme === 'sqlite' || scheme === 'json';
+  if (!isUrl && !isEmbedded && on !== 'swarm') return null;
+  const why = isUrl ? RUNS : isEmbedded ? `${scheme} runs in the process of its client` : 'a swarm';
+  return refuse({ store: store!, fault }, 'fault', `${why}${isEmbedded ? ', and' : ''} has no node to kill`);
+};
 
 const nodeCount: Rule = ({ store, nodes }, { scheme, isUrl }, on) => {
   if (isUrl) return null;
@@ -152,7 +163,7 @@ const consistency: Rule = (levels, { scheme, options, capabilities: { consistenc
   return null;
 };
 
-const RULES: readonly Rule[] = [runningStore, nodeCount, copies, urlOptions, consistency];
+const RULES: readonly Rule[] = [runningStore, nodeFailure, nodeCount, copies, urlOptions, consistency];
 
 function refuse(levels: Combination, factor: string, what: string): Impossible {
   const causes = Object.entries(levels).map(([name, level]) => `${name}: ${level}`);

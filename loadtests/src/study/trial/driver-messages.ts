@@ -29,6 +29,8 @@ export type DriverRequest =
       readonly deadlineMs: number;
       /** For operations that do not fit into memory. */
       readonly spill: string;
+      /** Reports when this number of operations has ended, with a line `NOTICE`. */
+      readonly noticeAt?: number;
     }
   /** Reads the next operations of the last run. */
   | { readonly command: 'rows' }
@@ -55,6 +57,8 @@ export interface DriverResults {
 export interface RunResult {
   /** ISO 8601. */
   readonly started: string;
+  /** The zero of `start_us`, in milliseconds since 1970 of the monotonic clock. */
+  readonly originMs: number;
   readonly seconds: number;
   /** Operations that were started, and that succeeded. */
   readonly startedOperations: number;
@@ -67,6 +71,9 @@ export interface RunResult {
   /** null: not known. */
   readonly memoryBytes: number | null;
 }
+
+/** The line of a driver program that has done as many operations as `noticeAt`. */
+export const NOTICE = '{"notice":true}';
 
 export type DriverAnswer =
   | { readonly ok: true; readonly result: unknown }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { exitText, type RunningProcess, startProcess } from '@tidegauge/process';
 import type { Deployment } from '../model.ts';
-import type { DriverAnswer, DriverRequest, DriverResults } from './driver-messages.ts';
+import { type DriverAnswer, type DriverRequest, type DriverResults, NOTICE } from './driver-messages.ts';
 
 const PROGRAM = fileURLToPath(new URL('driver.ts', import.meta.url));
 const STOP_MS = 5000;
@@ -17,6 +17,7 @@ export class DriverProcess {
   #line = '';
   #errors = '';
   #answered: ((answer: DriverAnswer) => void) | null = null;
+  #noticed: (() => void) | null = null;
 
   /** Starts it where it reaches the store of the deployment. */
   constructor(deployment: Pick<Deployment, 'command'>) {
@@ -44,6 +45,7 @@ export class DriverProcess {
   /**
    * Sends a request and resolves to its result.
    *
+   * @param onNotice called when the run has done the operations of `noticeAt`
    * @throws {DriverDied} when the program has ended, and after `timeoutMs`: the program is then killed
    * @throws {Error} when the request failed; `code` is that of a system error
    */
@@ -51,10 +53,12 @@ export class DriverProcess {
     message: Extract<DriverRequest, { readonly command: C }>,
     timeoutMs: number,
     signal?: AbortSignal,
+    onNotice?: () => void,
   ): Promise<DriverResults[C]> {
     if (!this.running) throw new DriverDied(await this.#reason());
     const { promise, resolve, reject } = Promise.withResolvers<DriverAnswer>();
     this.#answered = resolve;
+    this.#noticed = onNotice ?? null;
     const late = setTimeout(() => {
       const seconds = Math.round(timeoutMs / 1000);
       reject(new DriverDied(`the driver did not complete ${message.command} within ${seconds} s`));
@@ -76,6 +80,7 @@ export class DriverProcess {
       clearTimeout(late);
       signal?.removeEventListener('abort', stop);
       this.#answered = null;
+      this.#noticed = null;
     }
   }
 
@@ -97,6 +102,7 @@ export class DriverProcess {
     for (let end = this.#line.indexOf('\n'); end !== -1; end = this.#line.indexOf('\n')) {
       const line = this.#line.slice(0, end);
       this.#line = this.#line.slice(end + 1);
+      if (line === NOTICE) this.#noticed?.();
       const answer = answerOf(line);
       if (answer !== null) this.#answered?.(answer);
     }

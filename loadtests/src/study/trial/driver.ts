@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { maskUrls } from '@tidegauge/text';
 import { Connections, type OpenRequest } from './connections.ts';
-import type { DriverAnswer, DriverRequest, DriverResults, RunResult } from './driver-messages.ts';
+import {
+  type DriverAnswer,
+  type DriverRequest,
+  type DriverResults,
+  NOTICE,
+  type RunResult,
+} from './driver-messages.ts';
 import type { OperationSet } from './operation-set.ts';
 import { RecordSet } from './record-set.ts';
 import { Recorder } from './recorder.ts';
@@ -60,12 +66,18 @@ class DriverProgram {
     seed,
     deadlineMs,
     spill,
+    noticeAt,
   }: Extract<DriverRequest, { readonly command: 'run' }>): Promise<RunResult> {
     // Opening the store is no part of the run.
     if (this.#connections.api === null) await this.#connections.store();
     this.#recorder?.close();
     globalThis.gc?.();
-    const recorder = new Recorder(spill);
+    const recorder = new Recorder(
+      spill,
+      noticeAt === undefined
+        ? {}
+        : { notice: { at: noticeAt, give: () => void process.stdout.write(`${NOTICE}\n`) } },
+    );
     this.#recorder = recorder;
     this.#lines = recorder.lines();
     const started = new Date().toISOString();
@@ -75,6 +87,7 @@ class DriverProgram {
     const { user, system } = process.cpuUsage(before);
     return {
       started,
+      originMs: performance.timeOrigin + recorder.origin,
       ...recorder.totals(),
       startedOperations: observed.started,
       done: observed.done,

@@ -61,6 +61,7 @@ export async function runK6Trial(
     const rows = await readK6Rows(samples, recorder, started.getTime() * 1000);
     const run = {
       started: started.toISOString(),
+      originMs: started.getTime(),
       ...recorder.totals(),
       startedOperations: rows.started,
       done: rows.done,

@@ -15,11 +15,12 @@ import type {
 } from '../model.ts';
 import { energyOf } from './energy.ts';
 import { type Measured, Monitor } from './monitor.ts';
+import { NodeFailure } from './node-failure.ts';
 import { type Performed, performTrial, spillOf } from './perform-trial.ts';
 import { writeRunFile } from './run-file.ts';
 import { SeriesTable } from './series-table.ts';
 import { trialSeed, trialSettings } from './trial-workload.ts';
-import { judge } from './validity.ts';
+import { duringFault, judge } from './validity.ts';
 
 /**
  * Opens a series: starts its driver programs and the API. Nothing is loaded yet.
@@ -92,9 +93,10 @@ class Series implements OpenSeries {
     const started = new Date().toISOString();
     const seed = trialSeed(this.#study, this.#series, trial);
     const monitor = new Monitor(this.#deployment, () => this.#clients());
+    const nodeFailure = table.settings.killsNode ? new NodeFailure(this.#deployment, trial) : null;
     let performed: Performed;
     try {
-      performed = await performTrial(table, { seed, csvPath, monitor, signal });
+      performed = await performTrial(table, { seed, csvPath, monitor, signal, nodeFailure });
     } finally {
       monitor.cancel();
       // A driver program that was killed leaves it.
@@ -122,7 +124,7 @@ class Series implements OpenSeries {
     const profile = this.#study.networks[String(factors.network)] ?? null;
     const checks = judge({
       ...performed,
-      limits: this.#study.valid,
+      limits: factors.fault === 'kill-node' ? duringFault(this.#study.valid) : this.#study.valid,
       planned: operations,
       started: performed.startedOperations,
       rate,
@@ -152,6 +154,7 @@ class Series implements OpenSeries {
       nodes,
       storedBytes: measured.storedBytes,
       energy: this.#energy(nodes, measured, done),
+      ...(performed.fault === null ? {} : { fault: performed.fault }),
       csv,
     };
   }

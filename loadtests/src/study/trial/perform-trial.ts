@@ -1,8 +1,10 @@
-import type { NodeUsage, RunDocument } from '../model.ts';
+import type { FaultRecord, NodeUsage, RunDocument } from '../model.ts';
 import type { RunResult } from './driver-messages.ts';
 import type { DriverProcess } from './driver-process.ts';
 import { runK6Trial } from './k6-trial.ts';
 import type { Measured, Monitor } from './monitor.ts';
+import type { NodeFailure } from './node-failure.ts';
+import { RecoveryMeter } from './recovery.ts';
 import { writeRunFile } from './run-file.ts';
 import type { SeriesTable } from './series-table.ts';
 
@@ -30,6 +32,8 @@ export interface Performed {
   readonly client: NodeUsage | null;
   /** null: there is no complete file. */
   readonly csv: RunDocument['csv'] | null;
+  /** null: nothing failed by plan, or the run ended before. */
+  readonly fault: FaultRecord | null;
 }
 
 export interface PerformOptions {
@@ -37,6 +41,8 @@ export interface PerformOptions {
   readonly csvPath: string;
   readonly monitor: Monitor;
   readonly signal: AbortSignal;
+  /** null: no node is killed. */
+  readonly nodeFailure: NodeFailure | null;
 }
 
 /** The file for operations that do not fit into the memory of the driver. */
@@ -50,7 +56,7 @@ export function spillOf(csvPath: string): string {
  */
 export async function performTrial(
   table: SeriesTable,
-  { seed, csvPath, monitor, signal }: PerformOptions,
+  { seed, csvPath, monitor, signal, nodeFailure }: PerformOptions,
 ): Promise<Performed> {
   if (!table.isReady) throw new TypeError(`the table ${table.name} is not loaded: call load before run`);
   const { operations, rate } = table.settings;
@@ -73,16 +79,25 @@ export async function performTrial(
       write = trial.write;
     } else {
       run = await table.program.request(
-        { command: 'run', seed, deadlineMs, spill: table.spillFor(spill) },
+        {
+          ...{ command: 'run', seed, deadlineMs, spill: table.spillFor(spill) },
+          ...(nodeFailure === null ? {} : { noticeAt: Math.ceil(operations / 2) }),
+        },
         deadlineMs + GRACE_MS,
         signal,
+        () => nodeFailure?.begin(),
       );
-      write = () => writeRunFile(csvPath, rowsOf(table.program, signal));
+      write = () => writeRunFile(csvPath, metered(rowsOf(table.program, signal), meter));
     }
   } catch (error) {
     failed(error);
   }
   await monitor.stop();
+  await nodeFailure?.settled();
+  const times = run === null ? null : (nodeFailure?.times(run.originMs) ?? null);
+  const meter = times === null ? null : new RecoveryMeter(times.killed);
+  let checked: number | null = null;
+  let lost: number | null = null;
   let csv: Performed['csv'] = null;
   let damaged: number | null = null;
   let damagedNote: string | null = null;
@@ -92,6 +107,7 @@ export async function performTrial(
       const replay = table.driver === 'k6' ? { replay: seed } : {};
       const sample = await table.program.request({ command: 'verify', ...replay }, GRACE_MS, signal);
       damaged = run.damaged + sample.damaged;
+      ({ checked, damaged: lost } = sample);
       damagedNote = `${sample.checked} records were checked after the run`;
       if (sample.example !== null) damagedNote += `; ${sample.example}`;
     } catch (error) {
@@ -111,7 +127,26 @@ export async function performTrial(
     measured: run === null ? { ...measured, foreignCpu: null } : measured,
     client: run === null ? null : clientOf(run),
     csv,
+    fault:
+      times === null || csv === null
+        ? null
+        : {
+            node: nodeFailure!.node,
+            killedSeconds: times.killed,
+            restartedSeconds: times.restarted,
+            ...meter!.result(),
+            checked,
+            lost,
+          },
   };
+}
+
+/** Passes rows on, and shows them to a meter. */
+async function* metered(rows: AsyncIterable<string>, meter: RecoveryMeter | null): AsyncGenerator<string> {
+  for await (const text of rows) {
+    meter?.add(text);
+    yield text;
+  }
 }
 
 /** The operations of the last run. The driver can be on another machine, so they are not in a file of this one. */

@@ -11,6 +11,8 @@ import { CHECKS_AT_ONCE, SampledWrites, type Verification } from './sampled-writ
 
 /** Records that are read after a restore. */
 const RESTORE_SAMPLE = 20;
+/** Written records that are watched where a node fails, in addition to the sample. */
+const MOST_TOUCHED = 5000;
 
 /** The operations of YCSB on a table of records. */
 export class RecordSet implements OperationSet {
@@ -23,7 +25,11 @@ export class RecordSet implements OperationSet {
     this.#request = request;
     this.#workload = request.settings.workload.records;
     this.#connections = connections;
-    this.#writes = new SampledWrites(this.#workload, request.seed);
+    this.#writes = new SampledWrites(
+      this.#workload,
+      request.seed,
+      request.settings.killsNode ? MOST_TOUCHED : 0,
+    );
   }
 
   async load(): Promise<number> {

@@ -22,6 +22,13 @@ const MEMORY_BYTES = 64 * 2 ** 20;
 const MAX_WORD = 2 ** 32 - 1;
 const LINES = 4096;
 
+export interface RecorderOptions {
+  /** Memory for rows, in bytes. */
+  readonly memoryBytes?: number;
+  /** `give` is called when this number of whole operations has ended. */
+  readonly notice?: { readonly at: number; readonly give: () => void };
+}
+
 export interface RecorderTotals {
   readonly rows: number;
   /** Operations that are not a part of another one, by their outcome. */
@@ -38,6 +45,8 @@ export interface RecorderTotals {
  */
 export class Recorder implements TrialObserver {
   readonly #spillPath: string;
+  readonly #notice: RecorderOptions['notice'] | null;
+  #whole = 0;
   readonly #memoryBlocks: number;
   /** The zero of `start_us`, a time of `performance.now()`. */
   readonly origin: number;
@@ -53,8 +62,9 @@ export class Recorder implements TrialObserver {
   readonly #outcomes = new Uint32Array(OUTCOMES.length);
 
   /** @param spillPath a file for blocks that do not fit into memory; it is removed by `close` */
-  constructor(spillPath: string, { memoryBytes = MEMORY_BYTES }: { readonly memoryBytes?: number } = {}) {
+  constructor(spillPath: string, { memoryBytes = MEMORY_BYTES, notice }: RecorderOptions = {}) {
     this.#spillPath = spillPath;
+    this.#notice = notice ?? null;
     this.#memoryBlocks = Math.max(1, Math.floor(memoryBytes / BLOCK_BYTES));
     this.origin = performance.now();
   }
@@ -82,7 +92,11 @@ export class Recorder implements TrialObserver {
     this.#rows += 1;
     if (start < this.#first) this.#first = start;
     if (start + latency > this.#last) this.#last = start + latency;
-    if (!isPart) this.#outcomes[status]! += 1;
+    if (!isPart) {
+      this.#outcomes[status]! += 1;
+      this.#whole += 1;
+      if (this.#whole === this.#notice?.at) this.#notice.give();
+    }
     if (this.#used === block.length) this.#next();
   }
 

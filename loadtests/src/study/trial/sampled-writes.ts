@@ -1,4 +1,4 @@
-import { fieldNames, initialRecords, type RecordWorkload, type Values } from '@tidegauge/workload';
+import { initialRecords, type RecordWorkload, type Values } from '@tidegauge/workload';
 import type { RecordRead } from '../../drivers/record-target.ts';
 import type { Outcome } from '../../operations/outcome.ts';
 
@@ -10,7 +10,8 @@ export const CHECKS_AT_ONCE = 8;
 const MAX_POSSIBLE = 100_000;
 
 interface Write {
-  readonly value: string;
+  /** null: any value. The record was not watched when the value was written. */
+  readonly value: string | null;
   readonly begun: number;
   /** Infinity: the outcome is unknown, so the write may take effect later. */
   ended: number;
@@ -40,10 +41,17 @@ export class SampledWrites {
   readonly #inserted = new Set<string>();
   readonly #fields = new Map<string, Map<string, Write[]>>();
 
-  /** @param seed of the load */
-  constructor(workload: RecordWorkload, seed: number) {
+  readonly #mostTouched: number;
+  #touched = 0;
+
+  /**
+   * @param seed of the load
+   * @param mostTouched records outside the sample that are watched too, from their first write on
+   */
+  constructor(workload: RecordWorkload, seed: number, mostTouched = 0) {
     this.#workload = workload;
     this.#seed = seed;
+    this.#mostTouched = mostTouched;
     this.restart();
   }
 
@@ -52,6 +60,7 @@ export class SampledWrites {
     this.#loaded.clear();
     this.#inserted.clear();
     this.#fields.clear();
+    this.#touched = 0;
     const { insertStart, insertCount } = this.#workload;
     const recordOf = initialRecords(this.#workload, this.#seed);
     const count = Math.min(SAMPLE, insertCount);
@@ -66,11 +75,12 @@ export class SampledWrites {
   /** Call it before a write. The returned function receives the outcome. null: the record is not in the sample. */
   writing(type: 'insert' | 'update', key: string, values: Values): ((outcome: Outcome) => void) | null {
     if (type === 'insert') return this.#inserting(key, values);
-    const fields = this.#fields.get(key);
-    if (fields === undefined) return null;
+    const fields = this.#fields.get(key) ?? this.#touch(key);
+    if (fields === null) return null;
     const writes = writesOf(values, performance.now(), Number.POSITIVE_INFINITY);
     for (const [field, [write]] of writes) {
-      const possible = fields.get(field)!;
+      const possible = fields.get(field) ?? [unknownWrite()];
+      fields.set(field, possible);
       if (possible.length >= MAX_POSSIBLE) possible.shift();
       possible.push(write!);
     }
@@ -111,24 +121,38 @@ export class SampledWrites {
     return { checked, damaged, example };
   }
 
+  /** Starts to watch a record. null: enough records are watched. */
+  #touch(key: string): Map<string, Write[]> | null {
+    if (this.#touched >= this.#mostTouched) return null;
+    this.#touched += 1;
+    const fields = new Map<string, Write[]>();
+    this.#fields.set(key, fields);
+    return fields;
+  }
+
   #inserting(key: string, values: Values): ((outcome: Outcome) => void) | null {
-    if (this.#inserted.size >= SAMPLE) return null;
+    const most = Math.max(SAMPLE, this.#mostTouched);
+    if (this.#inserted.size >= most) return null;
     const begun = performance.now();
     return (outcome) => {
-      if (outcome !== 'OK' || this.#inserted.size >= SAMPLE) return;
+      if (outcome !== 'OK' || this.#inserted.size >= most) return;
       this.#inserted.add(key);
       this.#fields.set(key, writesOf(values, begun, performance.now()));
     };
   }
 
   #problemOf(found: Values, fields: ReadonlyMap<string, readonly Write[]>): string | null {
-    for (const field of fieldNames(this.#workload)) {
-      const possible = fields.get(field)!;
-      if (possible.some(({ value }) => value === found[field])) continue;
+    for (const [field, possible] of fields) {
+      if (possible.some(({ value }) => value === null || value === found[field])) continue;
       return `${field} has a value that no write could have left`;
     }
     return null;
   }
+}
+
+/** What a record had before it was watched. */
+function unknownWrite(): Write {
+  return { value: null, begun: Number.NEGATIVE_INFINITY, ended: Number.NEGATIVE_INFINITY };
 }
 
 function writesOf(values: Values, begun: number, ended: number): Map<string, Write[]> {

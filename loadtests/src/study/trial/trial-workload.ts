@@ -9,6 +9,8 @@ export interface TrialSettings {
   readonly operations: number;
   /** Operations per second over all threads. null: as fast as the store answers. */
   readonly rate: number | null;
+  /** Whether a node of the store is killed during each run. */
+  readonly killsNode: boolean;
 }
 
 /**
@@ -23,6 +25,7 @@ export function trialSettings(hard: Combination, series: SeriesPlan, study: Stud
     threads: numberOf(levels, 'threads', 1),
     operations: numberOf(levels, 'operations'),
     rate: target > 0 ? target : null,
+    killsNode: levels.fault === 'kill-node',
   };
 }
 

@@ -23,6 +23,11 @@ export interface Evidence {
   readonly profile: NetworkProfile | null;
 }
 
+/** The limits of a run in which a node is killed: failed operations and lost writes are its results. */
+export function duringFault(limits: ValidityLimits): ValidityLimits {
+  return { ...limits, dropped: null, errors: null, damaged: null, target: null };
+}
+
 /** One check for each rule. A run is valid when all are ok. */
 export function judge(evidence: Evidence): readonly Check[] {
   const { limits, planned, started, done, measured, failure } = evidence;
