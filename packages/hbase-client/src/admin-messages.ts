@@ -57,6 +57,16 @@ interface EncodedRegion {
   readonly value: Buffer;
 }
 
+/** `table` is absent where only the name counts. */
+export interface SnapshotMessage {
+  readonly name: string;
+  readonly table?: string;
+}
+
+interface OfSnapshot {
+  readonly snapshot: SnapshotMessage;
+}
+
 interface OfTable {
   readonly tableName: TableNameMessage;
 }
@@ -130,6 +140,13 @@ export const MASTER_METHODS = {
     { readonly options: readonly number[] },
     { readonly clusterStatus: { readonly serversName: readonly ServerName[] } }
   >('GetClusterStatus'),
+  snapshot: method<OfSnapshot, object>('Snapshot'),
+  isSnapshotDone: method<OfSnapshot, { readonly done: boolean }>('IsSnapshotDone'),
+  restoreSnapshot: procedure<OfSnapshot>('RestoreSnapshot'),
+  deleteSnapshot: method<OfSnapshot, object>('DeleteSnapshot'),
+  completedSnapshots: method<object, { readonly snapshots: readonly SnapshotMessage[] }>(
+    'GetCompletedSnapshots',
+  ),
   procedureResult: method<ProcedureStarted, ProcedureResult>('getProcedureResult', 'GetProcedureResult'),
 } as const;
 

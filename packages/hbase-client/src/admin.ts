@@ -14,6 +14,7 @@ import {
   type RegionLocation,
   splitRegion,
 } from './admin-regions.ts';
+import { snapshotOf, takeSnapshot } from './admin-snapshots.ts';
 import { type Bytes, toBytes } from './cells.ts';
 import type { Cluster } from './cluster.ts';
 import type { Method } from './codec.ts';
@@ -221,6 +222,46 @@ export class Admin {
   /** Writes the memory of a table's regions to files. @throws {HBaseError} TABLE_NOT_FOUND */
   flush(table: string, options?: CallTimeout): Promise<void> {
     return flushTable(this.#cluster, table, this.#deadline(options));
+  }
+
+  /**
+   * Makes a snapshot of a table: writes its memory to files, and keeps the files that it has. Rows that are written
+   * meanwhile may be in it.
+   *
+   * @throws {HBaseError} TABLE_NOT_FOUND, or REJECTED when a snapshot has this name
+   */
+  snapshot(name: string, table: string, options?: CallTimeout): Promise<void> {
+    return takeSnapshot(this.#cluster, snapshotOf(name, table), this.#deadline(options));
+  }
+
+  /**
+   * Gives a disabled table the rows, regions and families of a snapshot. If the table does not exist, it is created, and
+   * is enabled.
+   *
+   * @throws {HBaseError} TABLE_ENABLED, or REJECTED when there is no snapshot of this name
+   */
+  async restoreSnapshot(name: string, table: string, options?: CallTimeout): Promise<void> {
+    const request = { snapshot: snapshotOf(name, table) };
+    const deadline = this.#deadline(options);
+    // The master's own refusal looks like a fault that a retry may overcome.
+    if ((await this.hasTable(table, options)) && (await isEnabled(this.#cluster, table, deadline))) {
+      throw new HBaseError('TABLE_ENABLED', `table ${table} is enabled`, { hint: 'disable the table first' });
+    }
+    const what = `restore snapshot ${name} as table ${table}`;
+    await this.#carryOut(what, MASTER_METHODS.restoreSnapshot, request, deadline);
+    this.#cluster.locations.forgetTable(shortTableName(table));
+  }
+
+  /** @throws {HBaseError} REJECTED when there is no snapshot of this name */
+  async dropSnapshot(name: string, options?: CallTimeout): Promise<void> {
+    const request = { snapshot: { name } };
+    await this.#cluster.callMaster(MASTER_METHODS.deleteSnapshot, request, this.#deadline(options), true);
+  }
+
+  /** Names of complete snapshots. */
+  async snapshots(options?: CallTimeout): Promise<string[]> {
+    const { snapshots } = await this.#ask(MASTER_METHODS.completedSnapshots, {}, this.#deadline(options));
+    return snapshots.map(({ name }) => name);
   }
 
   async #describe(table: string, deadline: Deadline): Promise<TableMessage> {

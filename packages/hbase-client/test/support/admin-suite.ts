@@ -176,6 +176,43 @@ export function describeAdmin(name: string, port: () => number): void {
       assert.ok(!(await client.admin.namespaces()).includes('plants'));
     });
 
+    test('a snapshot gives a table its former rows and regions, also after it was dropped', async () => {
+      const { admin } = client;
+      const table = await tableOf('kept', ['m']);
+      const put = (row: string, value: string) => table.put(row, [{ family: FAMILY, qualifier: 'q', value }]);
+      const rows = async (): Promise<string[]> => {
+        const found: string[] = [];
+        for await (const row of table.scan()) found.push(`${row.key} ${row.value(FAMILY, 'q')}`);
+        return found;
+      };
+      await put('a', '1');
+      await put('z', '2');
+      await admin.snapshot('kept-1', 'kept');
+      assert.deepEqual(await admin.snapshots(), ['kept-1']);
+      await put('a', 'changed');
+      await put('n', 'new');
+      assert.equal((await rows()).length, 3);
+      await rejection(admin.restoreSnapshot('kept-1', 'kept'), 'TABLE_ENABLED');
+      await admin.disableTable('kept');
+      await admin.restoreSnapshot('kept-1', 'kept');
+      await admin.enableTable('kept');
+      assert.deepEqual(await rows(), ['a 1', 'z 2']);
+
+      await admin.disableTable('kept');
+      await admin.dropTable('kept');
+      await admin.restoreSnapshot('kept-1', 'kept');
+      assert.deepEqual(await rows(), ['a 1', 'z 2']);
+      assert.equal((await admin.regions('kept')).length, 2);
+
+      assert.match((await rejection(admin.snapshot('kept-1', 'kept'), 'REJECTED')).message, /SnapshotExists/);
+      await rejection(admin.snapshot('none', 'missing'), 'REJECTED');
+      await admin.dropSnapshot('kept-1');
+      assert.deepEqual(await admin.snapshots(), []);
+      await rejection(admin.dropSnapshot('kept-1'), 'REJECTED');
+      await rejection(admin.restoreSnapshot('kept-1', 'other'), 'REJECTED');
+      assert.throws(() => admin.snapshot('a b', 'kept'), /letters, digits/);
+    });
+
     test('regions split at a given key or in the middle of the flushed data, and merge', async () => {
       await tableOf('nothing');
       const [nothing] = await client.admin.regions('nothing');
