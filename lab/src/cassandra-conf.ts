@@ -105,7 +105,13 @@ const OPENS = [
   ],
 ];
 
-/** The JVM arguments that Cassandra 5.0 needs on Java 17, from its file jvm17-server.options. */
+/** Arguments of every JVM with Cassandra 5.0 on Java 17, from its files jvm17-server.options and jvm17-clients.options. */
+export const JAVA_17: readonly string[] = [
+  ...EXPORTS.flatMap((name) => ['--add-exports', `${name}=ALL-UNNAMED`]),
+  ...OPENS.flatMap((name) => ['--add-opens', `${name}=ALL-UNNAMED`]),
+];
+
+/** The JVM arguments of a server. */
 export function jvmOptions({
   folder,
   jars,
@@ -144,8 +150,7 @@ export function jvmOptions({
       '-XX:+ExitOnOutOfMemoryError',
     ],
     `-javaagent:${join(jars, 'jamm-0.4.0.jar')}`,
-    ...EXPORTS.flatMap((name) => ['--add-exports', `${name}=ALL-UNNAMED`]),
-    ...OPENS.flatMap((name) => ['--add-opens', `${name}=ALL-UNNAMED`]),
+    ...JAVA_17,
     ...Object.entries(system).map(([name, value]) => `-D${name}=${value}`),
     ...['-cp', `${jars}/*`],
   ];

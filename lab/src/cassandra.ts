@@ -4,9 +4,10 @@ import { mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from 'node:fs/pr
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
+import { freePorts, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
 import { CACHE } from './build-once.ts';
 import { jvmOptions, yaml } from './cassandra-conf.ts';
+import { type NodeAdmin, openAdmin } from './cassandra-nodetool.ts';
 import { runCql } from './cql.ts';
 import { findProgram } from './debian.ts';
 import { runInstaller } from './installer.ts';
@@ -41,12 +42,16 @@ export interface CassandraOptions {
 
 export interface CassandraNode {
   readonly host: string;
+  /** Its data, logs and configuration. */
+  readonly folder: string;
   readonly pid: number;
   readonly running: boolean;
   /** Kills it without a shutdown, as a power failure would. */
   kill(): Promise<void>;
   /** Kills it if it runs, and starts it again with its data. */
   restart(): Promise<void>;
+  /** Runs nodetool for this node. Resolves to its output. Rejects when nodetool fails. */
+  nodetool(...command: string[]): Promise<string>;
   log(): string;
 }
 
@@ -82,29 +87,33 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
   const jars = await cassandraJars();
   const hosts = Array.from({ length: count }, (_, index) => `127.0.0.${index + 1}`);
   const [port, storagePort] = [await commonPort(hosts), await commonPort(hosts)];
+  const adminPorts = await freePorts(count);
   const password = randomBytes(18).toString('base64url');
   const directory = temporaryDirectory('cassandra');
   let login = { user: 'cassandra', password: 'cassandra' };
 
   const nodes = hosts.map((host, index) => {
     const folder = join(directory.path, `node-${index + 1}`);
-    return new Node(host, async () => {
+    const adminOptions = { folder, java, jars, port: adminPorts[index]!, password };
+    return new Node(host, folder, async () => {
       await mkdir(folder, { recursive: true });
+      const admin = await openAdmin(adminOptions);
       const announced = options.isProxied ? proxyHost(host) : null;
       const isDirect = await takesDirectWrites(folder);
       const conf = { folder, host, announced, port, storagePort, index, commitlog, isDirect, identity };
       await writeFile(join(folder, 'cassandra.yaml'), yaml(conf));
       await writeFile(join(folder, 'logback.xml'), LOGBACK);
       const java17 = jvmOptions({ folder, jars, count, heapMegabytes });
-      return launchServer(
+      const running = await launchServer(
         inGroup(groups[index] ?? null, {
           name: `cassandra on ${host}:${port}`,
           command: java,
-          args: [...java17, ...jvm, 'org.apache.cassandra.service.CassandraDaemon'],
+          args: [...java17, ...admin.jvm, ...jvm, 'org.apache.cassandra.service.CassandraDaemon'],
           ready: () => answers({ host, port, ...login }),
           readyMs: READY_MS,
         }),
       );
+      return { running, admin };
     });
   });
   const query = (statement: string): Promise<void> => {
@@ -160,14 +169,25 @@ async function startTogether(nodes: readonly Node[], folder: string): Promise<vo
   }
 }
 
+interface Launched {
+  readonly running: ServerProcess;
+  readonly admin: NodeAdmin;
+}
+
 class Node implements CassandraNode {
   readonly host: string;
-  readonly #launch: () => Promise<ServerProcess>;
-  #process: ServerProcess | null = null;
+  readonly folder: string;
+  readonly #launch: () => Promise<Launched>;
+  #launched: Launched | null = null;
 
-  constructor(host: string, launch: () => Promise<ServerProcess>) {
+  constructor(host: string, folder: string, launch: () => Promise<Launched>) {
     this.host = host;
+    this.folder = folder;
     this.#launch = launch;
+  }
+
+  get #process(): ServerProcess | null {
+    return this.#launched?.running ?? null;
   }
 
   get pid(): number {
@@ -176,6 +196,11 @@ class Node implements CassandraNode {
 
   get running(): boolean {
     return this.#process?.running === true;
+  }
+
+  async nodetool(...command: string[]): Promise<string> {
+    if (this.#launched === null) throw new TypeError('the node was not started');
+    return this.#launched.admin.nodetool(...command);
   }
 
   log(): string {
@@ -190,7 +215,7 @@ class Node implements CassandraNode {
     await this.kill();
     for (const deadline = Date.now() + READY_MS; ; ) {
       try {
-        this.#process = await this.#launch();
+        this.#launched = await this.#launch();
         return;
       } catch (error) {
         // On a busy machine the other nodes may start later than this node waits for them.

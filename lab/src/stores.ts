@@ -1,4 +1,5 @@
 import type { DatabaseCopies } from './database-copies.ts';
+import { diskUsage } from './disk-usage.ts';
 import type { HbaseProcess } from './hbase-process.ts';
 import { makeNodeGroup, type NodeGroup } from './node-group.ts';
 
@@ -16,7 +17,7 @@ export interface StoreServer {
   readonly endpoints: readonly string[];
   /** Writes data in memory to the data folders. null: the server has no cheap command for it. */
   readonly flush: (() => Promise<void>) | null;
-  /** Copies databases on the server. null: not supported. */
+  /** Copies loaded data on the server. null: not supported. */
   readonly copies: DatabaseCopies | null;
   stop(): Promise<void>;
 }
@@ -96,6 +97,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
     start: (_nodes, { memory } = {}) =>
       withGroups(1, memory, async (groups) => {
         const { startMariadb } = await import('./mariadb.ts');
+        const { mariadbCopies } = await import('./mariadb-copies.ts');
         const group = groups[0] ?? null;
         const server = await startMariadb({ group, bufferPool: shareOf(memory, 96) });
         return {
@@ -108,7 +110,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
           directories: [server.directory],
           versions: async () => ({ mariadb: firstWord(await server.query('select version()')) }),
           flush: null,
-          copies: null,
+          copies: mariadbCopies(server),
           stop: () => server.stop(),
         };
       }),
@@ -120,6 +122,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
     start: (nodes, { memory, ...options } = {}) =>
       withGroups(nodes, memory, async (groups) => {
         const { CASSANDRA_VERSION, startCassandra } = await import('./cassandra.ts');
+        const { cassandraCopies } = await import('./cassandra-copies.ts');
         const heapMegabytes = shareOf(memory, nodes === 1 ? 430 : 400);
         const server = await startCassandra({ nodes, heapMegabytes, groups, ...options });
         const copies = nodes > 1 ? `?rf=${nodes}` : '';
@@ -133,7 +136,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
           directories: [server.directory],
           versions: async () => ({ cassandra: CASSANDRA_VERSION }),
           flush: null,
-          copies: null,
+          copies: cassandraCopies(server),
           stop: () => server.stop(),
         };
       }),
@@ -145,12 +148,12 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
     start: (nodes, { memory } = {}) =>
       withGroups(nodes, memory, async (groups) => {
         const heapMegabytes = shareOf(memory, 256);
+        const { hbaseCopies } = await import('./hbase-copies.ts');
         const common = {
           // Clients find its servers in ZooKeeper, by addresses that the servers use among each other too.
           endpoints: [],
           versions: async () => ({ hbase: '2.6.1' }),
           flush: null,
-          copies: null,
         };
         if (nodes === 1) {
           const group = groups[0] ?? null;
@@ -161,6 +164,8 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
             create: async (place) => server.url(place),
             nodes: [nodeOf('hbase', server, group)],
             directories: [server.directory],
+            // The archive has the files that only snapshots need.
+            copies: hbaseCopies(server.port, () => diskUsage(`${server.directory}/data/archive`)),
             stop: () => server.stop(),
           };
         }
@@ -178,6 +183,8 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
             ...others.map((part) => ({ ...nodeOf(nameOf(part), part, null), fault: null })),
           ],
           directories: [server.directory],
+          // Blocks of HDFS do not show whose they are.
+          copies: hbaseCopies(server.port, async () => null),
           stop: () => server.stop(),
         };
       }),
@@ -189,6 +196,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
     start: (_nodes, { memory } = {}) =>
       withGroups(1, memory, async (groups) => {
         const { startMongodb } = await import('./mongodb.ts');
+        const { mongodbCopies } = await import('./mongodb-copies.ts');
         const group = groups[0] ?? null;
         const server = await startMongodb({ group, cacheMegabytes: shareOf(memory, 256) });
         const { control } = server;
@@ -201,7 +209,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
           directories: control === null ? [] : [control.directory],
           versions: () => server.versions(),
           flush: null,
-          copies: null,
+          copies: mongodbCopies(server),
           stop: () => server.stop(),
         };
       }),

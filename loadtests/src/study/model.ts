@@ -409,10 +409,12 @@ export interface MonitoredNode {
   readonly isRemote?: boolean;
 }
 
+/** Only a complete copy is ever restored. */
 export interface Snapshots {
   has(key: string): Promise<boolean>;
-  save(key: string, database: string): Promise<void>;
-  restore(key: string, database: string): Promise<void>;
+  save(key: string, database: string, table: string): Promise<void>;
+  /** The table may have been dropped since. */
+  restore(key: string, database: string, table: string): Promise<void>;
 }
 
 /**

@@ -1,10 +1,11 @@
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { STORE_SERVERS, type StoreServer, type StoreServerOptions } from '@tidegauge/lab/stores';
 import { temporaryDirectory } from '@tidegauge/process';
+import { jsonCopies } from './json-copies.ts';
 import { checkpointSqlite, sqliteCopies } from './sqlite-copies.ts';
 
-/** Stores in the process of their client, by name. Each gets an empty folder. */
+/** Stores in the process of their client, by name. Each gets an empty folder, in one that is removed at the end. */
 const EMBEDDED: Readonly<
   Record<string, (folder: string) => Pick<StoreServer, 'create' | 'versions' | 'flush' | 'copies'>>
 > = {
@@ -20,12 +21,15 @@ const EMBEDDED: Readonly<
       copies: sqliteCopies(folder, fileOf),
     };
   },
-  json: (folder) => ({
-    create: async (place) => `json:${join(folder, place)}`,
-    versions: async () => ({}),
-    flush: null,
-    copies: null,
-  }),
+  json(folder) {
+    const folderOf = (place: string): string => join(folder, place);
+    return {
+      create: async (place) => `json:${folderOf(place)}`,
+      versions: async () => ({}),
+      flush: null,
+      copies: jsonCopies(`${folder}-copies`, folderOf),
+    };
+  },
 };
 
 /** Stores that are available on this machine without a URL. */
@@ -47,13 +51,15 @@ export async function startStorePlaces(
   nodes = 1,
 ): Promise<StoreServer> {
   if (isEmbedded(name)) {
-    const folder = temporaryDirectory(`bench-${name}`);
+    const root = temporaryDirectory(`bench-${name}`);
+    const folder = join(root.path, 'data');
+    mkdirSync(folder);
     return {
-      ...EMBEDDED[name]!(folder.path),
+      ...EMBEDDED[name]!(folder),
       nodes: [],
       endpoints: [],
-      directories: [folder.path],
-      stop: async () => folder.remove(),
+      directories: [folder],
+      stop: async () => root.remove(),
     };
   }
   if (!Object.hasOwn(STORE_SERVERS, name)) {

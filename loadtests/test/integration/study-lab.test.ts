@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,7 +23,7 @@ installOnlyInCi();
 const place = labPlace();
 
 function study(more: Partial<Study> = {}): Study {
-  return { fixed: {}, easy: {}, hard: {}, networks: {}, ...more } as Study;
+  return { fixed: {}, easy: {}, hard: {}, networks: {}, state: {}, ...more } as Study;
 }
 
 async function fill(store: Store): Promise<void> {
@@ -55,42 +56,78 @@ async function exercise(deployment: Deployment, store: string): Promise<void> {
   const { command, args } = deployment.command('program.ts', ['--flag']);
   assert.equal(command, process.execPath);
   assert.deepEqual(args.slice(-2), ['program.ts', '--flag']);
-  assert.deepEqual(Object.keys(deployment.versions), [store]);
+  const servers = store === 'mongodb' ? ['mongodb', 'ferretdb'] : [store];
+  const names = Object.keys(deployment.versions);
+  assert.ok(names.length === 1 && servers.includes(names[0]!), names.join());
   for (const node of deployment.nodes()) {
     assert.ok(node.pids().length > 0, node.name);
     for (const pid of node.pids()) assert.ok(existsSync(`/proc/${pid}`), node.name);
   }
 }
 
-/** A restored database has the records of its snapshot, although the API was connected all the time. */
+/** A digest of all records of the table. */
+async function digestOf(url: string): Promise<string> {
+  const records = await using(url, (store) => store.records.scan(TABLE, '', 2 * ROWS, null));
+  const lines = records.map(({ key, fields }) => JSON.stringify([key, Object.entries(fields).toSorted()]));
+  return createHash('sha256').update(lines.toSorted().join('\n')).digest('hex');
+}
+
+/** As workload D and others leave it. */
+async function change({ records }: Store): Promise<void> {
+  await records.update(TABLE, 'user7', { field0: 'changed' });
+  await records.delete(TABLE, 'user8');
+  for (let key = ROWS; key < ROWS + 50; key += 1) {
+    await records.insert(TABLE, `user${key}`, { field0: 'new', field1: 'new' });
+  }
+}
+
+/** A restored table is equal to a loaded one, although the API was connected all the time. */
 async function exerciseSnapshots(deployment: Deployment): Promise<void> {
-  const { snapshots } = deployment;
+  const snapshots = deployment.snapshots!;
   const url = (await deployment.storeUrl('study_app', {}))!;
   const { url: api } = await deployment.api(url);
+  const loaded = await digestOf(url);
   const bytes = (await deployment.storedBytes())!;
-  assert.equal(await snapshots!.has('a key'), false);
-  await assert.rejects(snapshots!.restore('a key', 'study_app'), /no snapshot a key/);
-  await snapshots!.save('a key', 'study_app');
-  assert.equal(await snapshots!.has('a key'), true);
+  const restore = (): Promise<void> => snapshots.restore('a key', 'study_app', TABLE);
+  assert.equal(await snapshots.has('a key'), false);
+  await assert.rejects(restore(), /no snapshot a key/);
+  await snapshots.save('a key', 'study_app', TABLE);
+  assert.equal(await snapshots.has('a key'), true);
   // The copy is not data of the experiment.
   assert.ok((await deployment.storedBytes())! < bytes * 1.5);
-  await using(url, async ({ records }) => {
-    await records.update(TABLE, 'user7', { field0: 'changed' });
-    await records.insert(TABLE, 'user999', { field0: 'new', field1: 'new' });
-  });
-  await snapshots!.restore('a key', 'study_app');
-  await using(url, async ({ records }) => {
-    assert.equal((await records.read(TABLE, 'user7', null))?.field0, 'value 7');
-    assert.equal(await records.read(TABLE, 'user999', null), null);
-  });
+
+  await using(url, change);
+  assert.notEqual(await digestOf(url), loaded);
+  await restore();
+  assert.equal(await digestOf(url), loaded);
   for (const deadline = Date.now() + 10_000; ; await delay(100)) {
     const response = await fetch(`${api}/v1/records/${TABLE}/user7`);
-    if (response.status === 200) {
-      assert.match(await response.text(), /value 7/);
-      break;
-    }
-    assert.ok(Date.now() < deadline, await response.text());
+    const text = await response.text();
+    if (response.status === 200 && /value 7/.test(text)) break;
+    assert.ok(Date.now() < deadline, text);
   }
+  await using(url, async ({ records }) => {
+    await change({ records } as Store);
+    await records.dropTable(TABLE);
+  });
+  await restore();
+  assert.equal(await digestOf(url), loaded);
+
+  // A save that fails leaves no copy, not even the former one. The next save replaces what is left of it.
+  await assert.rejects(snapshots.save('a key', 'study_none', TABLE));
+  assert.equal(await snapshots.has('a key'), false);
+  await assert.rejects(restore(), /no snapshot a key/);
+  await using(url, change);
+  const changed = await digestOf(url);
+  await snapshots.save('a key', 'study_app', TABLE);
+  // The restored table is one that Tidegauge made, so it can be dropped and loaded again.
+  await using(url, async (store) => {
+    await store.records.dropTable(TABLE);
+    await fill(store);
+  });
+  assert.equal(await digestOf(url), loaded);
+  await restore();
+  assert.equal(await digestOf(url), changed);
 }
 
 async function deploy(t: TestContext, hard: Combination, given = study()): Promise<Deployment> {
@@ -152,14 +189,22 @@ async function exerciseFaults({ faults, storeUrl, nodes }: Deployment): Promise<
   }
 }
 
-test('PostgreSQL serves a database for each driver, with snapshots, and survives a kill', async (t) => {
-  const deployment = await deployOrSkip(t, { store: 'postgres' });
-  if (deployment === null) return;
-  await exercise(deployment, 'postgres');
-  await exerciseFaults(deployment);
+test('JSON files are copied as files', async (t) => {
+  const deployment = await deploy(t, { store: 'json' });
+  await using((await deployment.storeUrl('study_app', {}))!, fill);
   await exerciseSnapshots(deployment);
-  await assertStops(deployment);
 });
+
+for (const store of ['postgres', 'mariadb', 'mongodb', 'hbase']) {
+  test(`${store} serves a database for each driver, with snapshots`, async (t) => {
+    const deployment = await deployOrSkip(t, { store });
+    if (deployment === null) return;
+    await exercise(deployment, store);
+    if (store === 'postgres') await exerciseFaults(deployment);
+    await exerciseSnapshots(deployment);
+    await assertStops(deployment);
+  });
+}
 
 test('a memory limit applies to the server and its caches', {
   skip: memoryLimitRefusal() ?? false,
@@ -184,6 +229,7 @@ test('Cassandra has consistency levels and options of its URL', async (t) => {
   const deployment = await deployOrSkip(t, { store: 'cassandra', nodes: 1, memory });
   if (deployment === null) return;
   await exercise(deployment, 'cassandra');
+  await exerciseSnapshots(deployment);
   const url = (await deployment.storeUrl('study_raw', { consistency: 'ONE', 'url.compression': 'none' }))!;
   assert.match(url, /\/study_raw\?compression=none&read=ONE&write=ONE$/);
   await using(url, fill);
@@ -243,6 +289,12 @@ test('a combination that the lab cannot deploy is refused before anything starts
   assert.match(refusal({ store: 'cassandra', memory: '64MiB' })!, /768MiB or more/);
   assert.match(refusal({ store: 'postgres', network: 'wifi' })!, /no network profile wifi/);
   assert.match(refusal({ store: 'postgres://u:p@127.0.0.1/db', nodes: 2 })!, /nodes cannot be set/);
+  const restored = study({ state: { a: 'restore', d: 'reload' } });
+  assert.equal(place.refuses({ store: 'hbase' }, restored), null);
+  assert.match(
+    place.refuses({ store: 'postgres://u:p@127.0.0.1/db' }, restored)!,
+    /write state: { a: reload }/,
+  );
   await assert.rejects(deploy(t, { store: 'sqlite', 'url.colour': 'blue' }), /sqlite has no option colour/);
 });
 

@@ -12,7 +12,7 @@ import { boardsPlace } from '../../src/study/places/boards.ts';
 const PROGRAM = fileURLToPath(new URL('reach-program.ts', import.meta.url));
 const DELAY_MS = 20;
 const WIFI = { delayMs: DELAY_MS, jitterMs: 2, loss: 0.001, kilobitsPerSecond: 20_000 };
-const STUDY = { fixed: {}, easy: {}, hard: {}, networks: { wifi: WIFI } } as unknown as Study;
+const STUDY = { fixed: {}, easy: {}, hard: {}, state: {}, networks: { wifi: WIFI } } as unknown as Study;
 
 const started = await startOrSkip('docker', installDocker);
 const skip = 'skip' in started ? started.skip : false;

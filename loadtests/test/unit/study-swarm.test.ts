@@ -14,6 +14,7 @@ const STUDY = {
   easy: { driver: ['app', 'k6'] },
   hard: {},
   exclude: [],
+  state: {},
   networks: { wifi: { delayMs: 5, jitterMs: 0, loss: 0, kilobitsPerSecond: null } },
 } as unknown as Study;
 
@@ -26,6 +27,11 @@ test('what no swarm can have is refused without a swarm', () => {
   assert.match(refusal({ store: 'postgres', rf: 2 }), /one copy/);
   assert.match(refusal({ store: 'postgres', memory: '3GiB' }), /use none, 1GiB, 2GiB, 4GiB, 8GiB/);
   assert.match(refusal({ store: 'postgres', network: 'wifi' }), /the network of a swarm is not changed/);
+  const restored = { ...STUDY, state: { a: 'restore', d: 'reload' } } as const;
+  assert.equal(
+    swarmPlace().refuses({ store: 'postgres' }, restored),
+    'a stack on a swarm cannot restore loaded data: write state: { a: reload }',
+  );
 });
 
 test('nodes and copies must be those of the swarm, and nothing else may run there', () => {

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { diskUsage } from '@tidegauge/lab/disk-usage';
 import { type Board, startBoards } from '@tidegauge/lab/docker/boards';
 import type { NodeFault } from '@tidegauge/lab/stores';
 import { temporaryDirectory } from '@tidegauge/process';
@@ -12,9 +13,8 @@ import { BoardStack } from './board-stack.ts';
 import { inNetworkOf, readInContainer } from './container-network.ts';
 import { checkOptions, storeLevels, urlOptions, withOptions } from './factors.ts';
 import { faultsOf } from './faults.ts';
-import { definePlace, throwRefusal } from './place.ts';
+import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
 import { profileFor, STACKS, stackFor } from './stacks.ts';
-import { diskUsage } from './stored-bytes.ts';
 
 /** Memory of a board when the study does not set it. */
 const BOARD_MEMORY = 2 ** 30;
@@ -42,7 +42,7 @@ function refusalOf(hard: Combination, study: Study): string | null {
   if (rf !== null && rf > nodes) return `rf ${rf} needs ${rf} nodes, and there are ${nodes}`;
   if (memory !== null && profileFor(memory) === null)
     return `a board needs 1GiB or more, not ${memory} bytes`;
-  return null;
+  return restoreRefusal(study, 'a stack on boards');
 }
 
 async function startStack(

@@ -1,3 +1,4 @@
+import { diskUsage } from '@tidegauge/lab/disk-usage';
 import { memoryLimitRefusal } from '@tidegauge/lab/node-group';
 import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
@@ -8,10 +9,9 @@ import { withPassword } from '../levels.ts';
 import type { ApiEndpoint, Combination, Deployment, MonitoredNode, Place, Study } from '../model.ts';
 import { checkOptions, type StoreLevels, schemeOf, storeLevels, urlOptions, withOptions } from './factors.ts';
 import { faultsOf } from './faults.ts';
-import { definePlace, throwRefusal } from './place.ts';
+import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
 import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
-import { diskUsage } from './stored-bytes.ts';
 
 const REPLICATED: readonly string[] = ['cassandra'];
 
@@ -19,18 +19,18 @@ const REPLICATED: readonly string[] = ['cassandra'];
 export function labPlace(): Place {
   return definePlace({
     name: 'lab',
-    refusalOf: (hard, study) => refusalOf(storeLevels(hard, study)),
+    refusalOf: (hard, study) => refusalOf(storeLevels(hard, study), study),
     async start(hard, study, closers, signal) {
       const levels = storeLevels(hard, study);
-      throwRefusal(refusalOf(levels));
+      throwRefusal(refusalOf(levels, study));
       return startLab(levels, hard, study, closers, signal);
     },
   });
 }
 
-function refusalOf(levels: StoreLevels): string | null {
+function refusalOf(levels: StoreLevels, study: Study): string | null {
   const { store, isUrl, nodes, rf, memory, network } = levels;
-  if (isUrl) return refusalOfUrl(levels);
+  if (isUrl) return refusalOfUrl(levels, study);
   if (!STORES.includes(store)) return `there is no store ${store} in the lab: there are ${STORES.join(', ')}`;
   const most = isEmbedded(store) ? 1 : STORE_SERVERS[store]!.maxNodes;
   if (nodes > most)
@@ -52,13 +52,13 @@ function refusalOf(levels: StoreLevels): string | null {
 }
 
 /** The server of a STORE URL runs elsewhere, or already: the place cannot change it. */
-function refusalOfUrl({ nodes, memory, network }: StoreLevels): string | null {
+function refusalOfUrl({ nodes, memory, network }: StoreLevels, study: Study): string | null {
   const changed = [
     ...(nodes === 1 ? [] : ['nodes']),
     ...(memory === null ? [] : ['memory']),
     ...(network === null ? [] : ['network']),
   ];
-  if (changed.length === 0) return null;
+  if (changed.length === 0) return restoreRefusal(study, 'a server of a STORE URL');
   return `the server of a STORE URL runs already, so ${changed.join(', ')} cannot be set: name a store of the lab`;
 }
 
@@ -123,8 +123,10 @@ async function startLab(
     async storedBytes() {
       if (server === null || server.directories.length === 0) return null;
       await server.flush?.();
+      const copied = server.copies === null ? 0 : await server.copies.bytes();
+      if (copied === null) return null;
       const sizes = await Promise.all(server.directories.map((directory) => diskUsage(directory)));
-      return sizes.reduce((sum, size) => sum + size, 0) - ((await server.copies?.bytes()) ?? 0);
+      return sizes.reduce((sum, size) => sum + size, 0) - copied;
     },
     roundTripMs: async () => proxies?.roundTripMs() ?? null,
     snapshots: server?.copies ? copiesAsSnapshots(server.copies) : null,

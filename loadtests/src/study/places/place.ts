@@ -51,3 +51,11 @@ export function definePlace({ name, refusalOf, facts, start }: PlaceParts): Plac
 export function throwRefusal(refusal: string | null): void {
   if (refusal !== null) throw new Error(refusal);
 }
+
+/** Why a place whose loaded data cannot be copied does not take the study. null: the study restores none. */
+export function restoreRefusal(study: Study, place: string): string | null {
+  const restored = Object.keys(study.state).filter((workload) => study.state[workload] === 'restore');
+  if (restored.length === 0) return null;
+  const states = restored.map((workload) => `${workload}: reload`).join(', ');
+  return `${place} cannot restore loaded data: write state: { ${states} }`;
+}

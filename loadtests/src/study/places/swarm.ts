@@ -6,7 +6,7 @@ import { dropTable } from '../../loading/load-records.ts';
 import type { Closers } from '../../targets/closers.ts';
 import type { Combination, Deployment, Place, Study } from '../model.ts';
 import { checkOptions, type StoreLevels, storeLevels, urlOptions, withOptions } from './factors.ts';
-import { definePlace, throwRefusal } from './place.ts';
+import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
 import { PROFILES, STACKS, type StackEntry, versionIn } from './stacks.ts';
 import { openStudyClient, type StudyClient } from './swarm-client.ts';
 import { SwarmExporters } from './swarm-exporters.ts';
@@ -59,7 +59,7 @@ function refusalOf(hard: Combination, study: Study): string | null {
     return `memory selects a profile of stacks/profiles: use none, ${sizes.join(', ')}`;
   }
   if (network !== null) return 'the network of a swarm is not changed: use the level none';
-  return null;
+  return restoreRefusal(study, 'a stack on a swarm');
 }
 
 /** Why a swarm cannot deploy these levels now, or null. Nothing is changed. */

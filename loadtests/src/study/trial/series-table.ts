@@ -119,7 +119,7 @@ export class SeriesTable {
     if (snapshots !== null && (await snapshots.has(key))) {
       await this.program.request({ command: 'disconnect' }, BASE_MS, signal);
       const begun = performance.now();
-      await snapshots.restore(key, this.name);
+      await snapshots.restore(key, this.name, this.name);
       const seconds = (performance.now() - begun) / 1000;
       await this.program.request({ command: 'restored' }, BASE_MS, signal);
       return document('restored', seconds);
@@ -127,7 +127,7 @@ export class SeriesTable {
     const { seconds } = await this.program.request({ command: 'load' }, timeout, signal);
     if (snapshots !== null) {
       await this.program.request({ command: 'disconnect' }, BASE_MS, signal);
-      await snapshots.save(key, this.name);
+      await snapshots.save(key, this.name, this.name);
     }
     return document('loaded', seconds);
   }
