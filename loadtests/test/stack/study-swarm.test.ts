@@ -191,7 +191,10 @@ test('an interrupted study leaves no stack and no table', { skip, timeout: RUN_M
 
   Object.assign(process.env, env);
   const place = swarmPlace();
-  const given = { fixed: {}, easy: { driver: ['app'] }, exclude: [], networks: {} } as unknown as Study;
+  const given = {
+    ...{ fixed: {}, hard: { store: ['postgres'] }, easy: { driver: ['app'] } },
+    ...{ exclude: [], networks: {}, state: {} },
+  } as unknown as Study;
   const deployment = await place.deploy({ store: 'postgres' }, given, AbortSignal.timeout(RUN_MS / 2));
   try {
     assert.match(
