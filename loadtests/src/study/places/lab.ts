@@ -31,6 +31,9 @@ export function labPlace(): Place {
 function refusalOf(levels: StoreLevels, study: Study): string | null {
   const { store, isUrl, nodes, rf, memory, network } = levels;
   if (isUrl) return refusalOfUrl(levels, study);
+  if (store === 'citus') {
+    return 'the lab does not start Citus: name a coordinator that runs by its STORE URL, such as citus://user@host/database';
+  }
   if (!STORES.includes(store)) return `there is no store ${store} in the lab: there are ${STORES.join(', ')}`;
   const most = isEmbedded(store) ? 1 : STORE_SERVERS[store]!.maxNodes;
   if (nodes > most)

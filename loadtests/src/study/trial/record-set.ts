@@ -40,7 +40,7 @@ export class RecordSet implements OperationSet {
 
   async checkRestored(): Promise<void> {
     const { table, seed } = this.#request;
-    const { insertStart, insertCount } = this.#workload;
+    const { recordCount, insertStart, insertCount } = this.#workload;
     const recordOf = initialRecords(this.#workload, seed);
     const { records } = await this.#connections.store();
     for (let index = 0; index < RESTORE_SAMPLE; index += 1) {
@@ -50,6 +50,13 @@ export class RecordSet implements OperationSet {
       const isRight =
         found !== null && Object.entries(values).every(([field, value]) => found[field] === value);
       if (!isRight) throw new Error(`the restored table ${table} does not have the record ${key} as loaded`);
+    }
+    // The number of the first insert of a run.
+    const { key: inserted } = recordOf(Math.max(recordCount, insertStart + insertCount));
+    if ((await records.read(table, inserted, null)) !== null) {
+      throw new Error(
+        `the restored table ${table} has the record ${inserted}, which was inserted after the load`,
+      );
     }
     this.#writes.restart();
   }
