@@ -192,6 +192,32 @@ def test_means_and_differences_are_those_of_the_truth(tmp_path: Path) -> None:
         assert found['ratio']['value']['value'] == pytest.approx(ratio, rel=0.02)
 
 
+def test_what_the_method_contributes_is_apart_from_the_application(tmp_path: Path) -> None:
+    truth = Truth(
+        hard={'store': ['postgres']},
+        easy={'driver': ['raw', 'app', 'raw-connect', 'published']},
+        trials=6,
+        metrics=['all.mean', 'scan.mean'],
+        per=['driver'],
+    )
+    results = write_results(tmp_path / 'results', truth)
+    document = analysis_of(results)
+    compared = [(each['metric'], each['first'], each['second']) for each in document['drivers']]
+    # No run scans.
+    assert compared == [
+        ('all.mean', 'app', 'raw'),
+        ('all.mean', 'raw-connect', 'raw'),
+        ('all.mean', 'published', 'raw'),
+        ('all.mean', 'published', 'raw-connect'),
+    ]
+    differences = [each['difference']['value']['value'] for each in document['drivers']]
+    assert differences == [pytest.approx(value, abs=0.05) for value in (0.5, 0.5, 0.5, 0.0)]
+    assert main([str(results)]) == 0
+    tables = results / 'report' / 'tables'
+    assert 'published' not in (tables / 'drivers-all-mean.csv').read_text()
+    assert len((tables / 'contributions.csv').read_text().splitlines()) == 4
+
+
 def test_intervals_cover_the_truth_as_often_as_they_claim(tmp_path: Path) -> None:
     covered = 0
     for seed in range(60):

@@ -10,7 +10,7 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends requests to one API over connections that stay open. It costs a third of the processor time of fetch. It trusts
+ * Sends requests to one API, by default over connections that stay open. It costs a third of the processor time of fetch. It trusts
  * the certificate authorities that Node.js trusts, with those of NODE_EXTRA_CA_CERTS.
  */
 export class HttpClient {
@@ -18,9 +18,16 @@ export class HttpClient {
   readonly #httpsAgent: HttpsAgent;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param authority the only authority that is trusted (PEM). Default: those that Node.js trusts */
-  constructor(connections: number, token: string | null, authority?: string) {
-    const options = { keepAlive: true, maxSockets: connections };
+  /**
+   * @param authority the only authority that is trusted (PEM). Default: those that Node.js trusts
+   * @param keepAlive false: each request opens a connection and closes it
+   */
+  constructor(
+    connections: number,
+    token: string | null,
+    { authority, keepAlive = true }: { readonly authority?: string; readonly keepAlive?: boolean } = {},
+  ) {
+    const options = { keepAlive, maxSockets: connections };
     this.#agent = new Agent(options);
     this.#httpsAgent = new HttpsAgent(authority === undefined ? options : { ...options, ca: authority });
     this.#headers = token === null ? {} : { Authorization: `Bearer ${token}` };

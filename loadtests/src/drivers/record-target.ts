@@ -38,18 +38,19 @@ export function rawTarget({ records }: Store, table: string): RecordTarget {
         const values = await records.read(table, key, fields);
         return { outcome: values === null ? 'NOT_FOUND' : 'OK', values: () => values! };
       } catch (error) {
-        return { outcome: failed(error), values: () => ({}) };
+        return { outcome: outcomeOfError(error), values: () => ({}) };
       }
     },
-    scan: (key, count, fields) => records.scan(table, key, count, fields).then(() => 'OK', failed),
+    scan: (key, count, fields) => records.scan(table, key, count, fields).then(() => 'OK', outcomeOfError),
     insert: (key, values) =>
-      records.insert(table, key, values).then((done) => (done ? 'OK' : 'EXISTS'), failed),
+      records.insert(table, key, values).then((done) => (done ? 'OK' : 'EXISTS'), outcomeOfError),
     update: (key, values) =>
-      records.update(table, key, values).then((done) => (done ? 'OK' : 'NOT_FOUND'), failed),
+      records.update(table, key, values).then((done) => (done ? 'OK' : 'NOT_FOUND'), outcomeOfError),
   };
 }
 
-function failed(error: unknown): Outcome {
+/** The outcome of an error of a store. */
+export function outcomeOfError(error: unknown): Outcome {
   return error instanceof StoreError ? OUTCOMES[error.code] : 'ERROR';
 }
 

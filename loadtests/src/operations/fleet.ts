@@ -1,8 +1,8 @@
 /** The devices and readings of the profiles `devices` and `queries`. Node and k6 compute each from its number. */
 
-const YEARS = 35;
-const FIRST_YEAR = 1990;
-const CITIES = [
+export const YEARS = 35;
+export const FIRST_YEAR = 1990;
+export const CITIES = [
   'Faro',
   'Porto',
   'Aveiro',
@@ -21,6 +21,13 @@ export const METRIC = 'temperature';
 const START_MS = 1_767_225_600_000;
 const STEP_MS = 60_000;
 
+interface FleetDevice {
+  readonly site: string;
+  readonly city: string;
+  readonly kind: string;
+  readonly year: number;
+}
+
 /** The name of a device. All names start with `fleet/`, so a run does not touch devices of other programs. */
 export function deviceName(number: number): string {
   return `fleet/d${number}`;
@@ -31,9 +38,14 @@ export function deviceYear(number: number): number {
   return FIRST_YEAR + (number % YEARS);
 }
 
-export function deviceDocument(number: number): object {
-  const city = CITIES[number % CITIES.length];
-  return { site: `site-${number % 100}`, city, kind: KINDS[number % KINDS.length], year: deviceYear(number) };
+export function deviceDocument(number: number): FleetDevice {
+  const city = CITIES[number % CITIES.length]!;
+  return {
+    site: `site-${number % 100}`,
+    city,
+    kind: KINDS[number % KINDS.length]!,
+    year: deviceYear(number),
+  };
 }
 
 /** The time of a device's reading `index`, ISO 8601. */

@@ -1,3 +1,4 @@
+import { YEARS } from '../operations/fleet.ts';
 import { allLevels, type StudyWorkload, schemeOf, workloadOf } from './levels.ts';
 import type {
   Combination,
@@ -60,7 +61,19 @@ const OTHER: Rates = {
 };
 
 /** Seconds that a driver adds to each operation. */
-const DRIVER_SECONDS: Readonly<Record<Driver, number>> = { raw: 0, app: 0.001, k6: 0.0015 };
+const DRIVER_SECONDS: Readonly<Record<Driver, number>> = {
+  raw: 0,
+  app: 0.001,
+  k6: 0.0015,
+  'raw-connect': 0.02,
+  'app-connect': 0.002,
+  published: 0.05,
+};
+/** Seconds that each device adds to an operation on all devices of a year. */
+const DEVICE_READ_SECONDS = 10e-6;
+const DEVICE_WRITE_SECONDS = 50e-6;
+/** Bytes of a device in the register. */
+const DEVICE_BYTES = 150;
 /** Threads beyond this number do not raise the rate of two cores. */
 const USEFUL_THREADS = 4;
 /** Between trials: starting, checking and archiving a run. */
@@ -139,7 +152,7 @@ function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, kn
   }
   const rows = 1 + (ROWS_PER_READ_MODIFY_WRITE - 1) * (mix.readModifyWrite ?? 0);
   const inserted = (mix.insert ?? 0) * operations * (state === 'reuse' ? trials : 1);
-  const record = Number(levels.fields) * Number(levels.length);
+  const record = workload.set === 'devices' ? DEVICE_BYTES : Number(levels.fields) * Number(levels.length);
   const copies = Number(levels.rf) * (state === 'restore' ? 2 : 1);
   return {
     seconds,
@@ -150,15 +163,18 @@ function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, kn
 }
 
 function typicalRate(
-  { threads, target }: Combination,
+  { threads, target, records }: Combination,
   { mix }: StudyWorkload,
   driver: Driver,
   { reads, writes }: Rates,
 ): number {
   const { read = 0, scan = 0, update = 0, insert = 0, readModifyWrite = 0 } = mix;
-  const readShare = read + scan + readModifyWrite;
-  const writeShare = update + insert + readModifyWrite;
-  const seconds = readShare / reads + writeShare / writes + DRIVER_SECONDS[driver];
+  const { selectOne = 0, selectSome = 0, updateSome = 0 } = mix;
+  const readShare = read + scan + readModifyWrite + selectOne + selectSome;
+  const writeShare = update + insert + readModifyWrite + updateSome;
+  const devices = Number(records) / YEARS;
+  const some = devices * (selectSome * DEVICE_READ_SECONDS + updateSome * DEVICE_WRITE_SECONDS);
+  const seconds = readShare / reads + writeShare / writes + some + DRIVER_SECONDS[driver];
   const possible = Math.min(Number(threads), USEFUL_THREADS) / seconds;
   return Number(target) > 0 ? Math.min(possible, Number(target)) : possible;
 }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseUrl } from '@tidegauge/storage';
 import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
-import { isStoreUrl, isWorkloadLetter, UNSET } from './file/factors.ts';
+import type { DeviceOperationType } from '../operations/plan.ts';
+import { DEVICE_WORKLOADS, isStoreUrl, isWorkloadLetter, UNSET } from './file/factors.ts';
 import type { Combination, Driver, Level, Study } from './model.ts';
 import type { OperationType } from './operation-names.ts';
 
@@ -43,12 +44,25 @@ export function withPassword(url: string, env: Readonly<Record<string, string | 
 }
 
 /** What the trials of a series do. Plain data: it goes to the driver program. */
-export interface StudyWorkload {
-  /** The set of operations that does it. */
-  readonly set: 'records';
+export type StudyWorkload = RecordsWorkload | DevicesWorkload;
+
+interface Mixed {
   /** Shares of the operations; they add up to 1. */
   readonly mix: Readonly<Partial<Record<OperationType, number>>>;
+}
+
+/** Operations of YCSB on a table of records. */
+export interface RecordsWorkload extends Mixed {
+  readonly set: 'records';
   readonly records: RecordWorkload;
+}
+
+/** One operation on the register of devices. */
+export interface DevicesWorkload extends Mixed {
+  readonly set: 'devices';
+  readonly operation: DeviceOperationType;
+  /** Devices in the register. */
+  readonly devices: number;
 }
 
 /**
@@ -64,6 +78,10 @@ export function workloadOf(
   levels: Combination,
   overrides: Readonly<Record<string, string>> = {},
 ): StudyWorkload {
+  const operation = DEVICE_WORKLOADS[String(levels.workload)];
+  if (operation !== undefined) {
+    return { set: 'devices', mix: { [operation]: 1 }, operation, devices: Number(levels.records) };
+  }
   const records = recordWorkloadOf(study, levels, overrides);
   return { set: 'records', mix: records.mix, records };
 }

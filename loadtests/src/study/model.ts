@@ -1,13 +1,14 @@
 /** The types that the parts of the experiment engine share. Files on disk have these shapes, in JSON. */
 
+import type { Driver } from './drivers.ts';
+
+export type { Driver } from './drivers.ts';
+
 /** One value of a factor, such as `cassandra` or 3. */
 export type Level = string | number | boolean;
 
 /** A level of each factor, by the factor's name. */
 export type Combination = Readonly<Record<string, Level>>;
-
-/** How the operations reach the store: directly (`raw`), through the API from Node (`app`), or through it from k6. */
-export type Driver = 'raw' | 'app' | 'k6';
 
 /** What happens to the loaded table before each trial of a series. */
 export type TableState = 'reload' | 'restore' | 'reuse';

@@ -1,7 +1,8 @@
 import type { MeasuredOperation } from '../drivers/record-driver.ts';
+import type { DeviceOperationType } from '../operations/plan.ts';
 
 /** Types of operations of all workloads. */
-export type OperationType = MeasuredOperation;
+export type OperationType = MeasuredOperation | DeviceOperationType;
 
 /**
  * Names of operations in metrics. The archive has them in capital letters, as YCSB prints them. The order is that of
@@ -13,6 +14,9 @@ export const OPERATION_NAMES: Readonly<Record<OperationType, string>> = {
   insert: 'insert',
   scan: 'scan',
   readModifyWrite: 'read-modify-write',
+  selectOne: 'select-one',
+  selectSome: 'select-some',
+  updateSome: 'update-some',
 };
 
 export const OPERATION_TYPES = Object.keys(OPERATION_NAMES) as readonly OperationType[];

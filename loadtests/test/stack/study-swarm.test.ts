@@ -204,7 +204,7 @@ test('an interrupted study leaves no stack and no table', { skip, timeout: RUN_M
     const store = await deployment.storeUrl('study_app', {});
     assert.match(store!, /^postgres:\/\/tidegauge:/);
     const { url, token, authority } = await deployment.api(store);
-    const client = new HttpClient(1, token, readFileSync(authority!, 'utf8'));
+    const client = new HttpClient(1, token, { authority: readFileSync(authority!, 'utf8') });
     const { status } = await client.send('GET', `${url}/v1/records/study_app?count=1`);
     client.close();
     assert.ok(status >= 400 && status < 500, `the table is still there: ${status}`);

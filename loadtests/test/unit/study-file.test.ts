@@ -195,6 +195,39 @@ ${extra}`;
   assert.equal(study.exclude.length, 6);
 });
 
+test('a driver that cannot do a workload is refused', async () => {
+  const lines = await problems(`
+study: x
+hard: { store: [sqlite, mariadb] }
+easy: { workload: [a, select-one], driver: [raw, k6, raw-connect, published], threads: [1, 4] }
+`);
+  const has = (pattern: RegExp) =>
+    assert.ok(
+      lines.some((line) => pattern.test(line)),
+      `${pattern} in\n${lines.join('\n')}`,
+    );
+  has(/workload: a with driver: raw-connect is not possible: this driver works on devices only\./);
+  has(/workload: a with driver: published .*: this driver works on devices only/);
+  has(/workload: select-one with driver: k6 .*: this driver works on records only/);
+  has(/store: sqlite with driver: published .*: the published study had only mariadb, mongodb, json/);
+  has(/driver: published with threads: 4 .*: the published study did one operation at a time/);
+  assert.equal(lines.length, 5);
+});
+
+test('operations on devices are metrics', async () => {
+  const file = (metric: string) => `
+study: x
+hard: { store: sqlite }
+easy: { workload: [select-one, update-some] }
+analyse: { metrics: [${metric}] }
+`;
+  const { state, analyse } = await read(file('update-some.p99'));
+  assert.deepEqual(state, { 'select-one': 'reuse', 'update-some': 'reuse' });
+  assert.deepEqual(analyse.metrics, ['update-some.p99']);
+  const [problem] = await problems(file('select-some.mean'));
+  assert.match(problem!, /no workload of the study does select-some/);
+});
+
 test('limits of the lab apply in the lab only', async () => {
   const text = 'study: x\nhard: {store: cassandra, nodes: 5}\neasy: {}\n';
   assert.match((await problems(text, { on: 'lab' })).join(), /cassandra has at most 3 nodes in the lab/);

@@ -17,6 +17,7 @@ test('a level that a factor does not take is refused with the reason', () => {
   assert.throws(() => parse('store', 'postgers'), /there is no store postgers: did you mean postgres\?/);
   assert.throws(() => parse('store', 'postgers://u@h/d'), /no store postgers:: did you mean postgres\?/);
   assert.throws(() => parse('workload', 'h'), /there is no workload h/);
+  assert.throws(() => parse('workload', 'select-on'), /no workload select-on: did you mean select-one\?/);
   assert.throws(() => parse('driver', 'row'), /there is no row: did you mean raw\?/);
   assert.throws(() => parse('threads', 1.5), /not a whole number/);
   assert.throws(() => parse('memory', '1GB'), /not a number with a unit/);
@@ -38,6 +39,7 @@ test('levels make a workload', () => {
   const defaults = Object.fromEntries([...FACTORS.values()].map((factor) => [factor.name, factor.default!]));
   const levels = allLevels({ fixed: defaults }, { workload: 'd' }, { records: 500, length: 20 });
   const workload = workloadOf({}, levels);
+  assert.ok(workload.set === 'records');
   const { records } = workload;
   assert.equal(records.recordCount, 500);
   assert.equal(records.operationCount, 10_000);
@@ -47,7 +49,16 @@ test('levels make a workload', () => {
   assert.ok(!growsTable(workloadOf({}, { ...levels, workload: 'f' })));
   const files = { 'mine.properties': 'readproportion=1\nupdateproportion=0\nfieldcount=3' };
   const own = workloadOf({ files }, { ...levels, workload: 'mine.properties', distribution: 'uniform' });
+  assert.ok(own.set === 'records');
   assert.equal(own.mix.read, 1);
   assert.equal(own.records.fieldCount, 10);
   assert.equal(own.records.requestDistribution, 'uniform');
+  const devices = workloadOf({}, { ...levels, workload: 'update-some' });
+  assert.deepEqual(devices, {
+    set: 'devices',
+    mix: { updateSome: 1 },
+    operation: 'updateSome',
+    devices: 500,
+  });
+  assert.ok(!growsTable(devices));
 });

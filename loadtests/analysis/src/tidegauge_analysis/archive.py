@@ -19,7 +19,11 @@ Json = dict[str, Any]
 COLUMNS = ('start_us', 'operation', 'latency_us', 'status', 'thread', 'part')
 """Of the CSV file of a run. Times are whole microseconds."""
 
-OPERATIONS = ('READ', 'UPDATE', 'INSERT', 'SCAN', 'READ-MODIFY-WRITE')
+OPERATIONS = (
+    'READ', 'UPDATE', 'INSERT', 'SCAN', 'READ-MODIFY-WRITE',
+    'SELECT-ONE', 'SELECT-SOME', 'UPDATE-SOME',
+)  # fmt: skip
+"""Of YCSB, and on devices."""
 
 NEEDED = (
     'run',

@@ -392,7 +392,7 @@ class Latencies:
     factors: Combination
     """All factors with several levels, the driver included."""
     operation: str
-    """READ, UPDATE, INSERT, SCAN or READ-MODIFY-WRITE."""
+    """One of `OPERATIONS`, such as READ."""
     runs: list[str]
     operations: Number
     """Successful operations."""

@@ -1,4 +1,4 @@
-"""The application on top of the raw database: runs of the same trial with different drivers, in pairs."""
+"""Runs of the same trial with different drivers, in pairs: what the application adds, and what the method adds."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,11 @@ from tidegauge_analysis.metrics import Metric
 from tidegauge_analysis.numbers import anchor, interval_in_words, missing, no_estimate
 from tidegauge_analysis.summaries import Sample, sample_of
 
-COMPARED = (('app', 'raw'), ('k6', 'raw'), ('k6', 'app'))
+APPLICATION = (('app', 'raw'), ('k6', 'raw'), ('k6', 'app'))
+"""What the application adds."""
+
+METHODS = (('raw-connect', 'raw'), ('app-connect', 'app'), ('published', 'raw'), ('published', 'raw-connect'))
+"""What a connection for each operation adds, and the rest of the method of a published study."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,19 @@ def driver_differences(scope: Scope, metrics: Sequence[Metric]) -> list[DriverDi
     found: list[DriverDifference] = []
     for cell in by_levels(analysed(scope.archive.runs), list(levels), levels):
         factors = {name: cell[0].factors[name] for name in levels if name in cell[0].factors}
-        for first, second in COMPARED:
+        for first, second in (*APPLICATION, *METHODS):
             together = _pairs_of(cell, first, second)
-            if together:
-                found.extend(_difference(scope, metric, factors, (first, second), together) for metric in metrics)
+            found.extend(
+                _difference(scope, metric, factors, (first, second), together)
+                for metric in metrics
+                if _is_measured(scope, metric, together)
+            )
     return found
+
+
+def _is_measured(scope: Scope, metric: Metric, together: Sequence[tuple[Run, Run]]) -> bool:
+    """Whether any run has the metric: a workload does not have all operations."""
+    return any(scope.measured.value(run, metric.name).value is not None for pair in together for run in pair)
 
 
 def _pairs_of(runs: Sequence[Run], first: str, second: str) -> list[tuple[Run, Run]]:

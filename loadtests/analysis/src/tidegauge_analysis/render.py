@@ -2,11 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tidegauge_analysis import load_plots, plots, sweep_plots
+from tidegauge_analysis.drivers import APPLICATION, METHODS
 from tidegauge_analysis.figures import Drawing, write_drawings
 from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.page import Block, Page, Section, numbers_of, to_html
@@ -71,9 +72,9 @@ class Report:
         """The whole page."""
         study, analysis = self.analysis['study'], self.analysis
         sections = [
-            self._comparisons(), self._drivers(), self._series(), self._latencies(), self._sweeps(),
-            self._curves(), self._resources(), self._validity(), self._published(), self._claims(), self._methods(),
-            self._environment(), self._recompute(),
+            self._comparisons(), self._drivers(), self._contributions(), self._series(), self._latencies(),
+            self._sweeps(), self._curves(), self._resources(), self._validity(), self._published(), self._claims(),
+            self._methods(), self._environment(), self._recompute(),
         ]  # fmt: skip
         return Page(
             title=study['title'],
@@ -163,22 +164,38 @@ class Report:
         )
 
     def _drivers(self) -> Section | None:
+        chosen = self._differences(APPLICATION)
         blocks = []
-        for metric in dict.fromkeys(row['metric'] for row in self.analysis['drivers']):
-            rows = [row for row in self.analysis['drivers'] if row['metric'] == metric and row['n']]
-            if not rows:
-                continue
-            name = f'drivers-{metric.replace(".", "-")}'
+        for metric in dict.fromkeys(row['metric'] for row in chosen):
+            rows = [row for row in chosen if row['metric'] == metric]
+            name, title = f'drivers-{metric.replace(".", "-")}', capital(in_words(metric))
             blocks.append(
                 Block(
-                    capital(in_words(metric)),
+                    title,
                     name,
                     items=[row['sentence']['text'] for row in rows],
                     figures=self._draw('drivers', plots.drivers, rows, name),
-                    tables=[self.tables.drivers(metric)],
+                    tables=[self.tables.drivers(rows, name, f'{title}: what the application adds to the store')],
                 )
             )
         return Section('drivers', 'The raw store beside the application', blocks) if blocks else None
+
+    def _contributions(self) -> Section | None:
+        rows = self._differences(METHODS)
+        if not rows:
+            return None
+        table = self.tables.drivers(rows, 'contributions', 'What the method alone contributes')
+        blocks = [Block(tables=[table])]
+        for metric, first, second in dict.fromkeys((row['metric'], row['first'], row['second']) for row in rows):
+            same = [row for row in rows if (row['metric'], row['first'], row['second']) == (metric, first, second)]
+            name = f'contributions-{metric.replace(".", "-")}-{first}-{second}'
+            figures = self._draw('drivers', plots.drivers, same, name)
+            title = f'{capital(in_words(metric))}: {first} beside {second}'
+            blocks.append(Block(title, name, items=[row['sentence']['text'] for row in same], figures=figures))
+        return Section('contributions', 'What the method alone contributed', blocks)
+
+    def _differences(self, compared: Sequence[tuple[str, str]]) -> list[Json]:
+        return [row for row in self.analysis['drivers'] if row['n'] and (row['first'], row['second']) in compared]
 
     def _series(self) -> Section | None:
         table = self.tables.series()

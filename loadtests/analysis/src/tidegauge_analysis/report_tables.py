@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tidegauge_analysis.metrics import in_words
-from tidegauge_analysis.present import Json, capital, combination, level_of, plain, show
+from tidegauge_analysis.present import Json, combination, level_of, plain, show
 from tidegauge_analysis.tables import Cell, Column, Table
 
 TEXT = True
@@ -90,20 +90,22 @@ class Tables:
             [[g['label'], str(g['n']), g['mean']] for g in over['groups']],
         )
 
-    def drivers(self, metric: str) -> Table:
-        """The raw store beside the application."""
-        rows = [row for row in self.analysis['drivers'] if row['metric'] == metric and row['n']]
+    def drivers(self, rows: Sequence[Json], name: str, what: str) -> Table:
+        """Paired differences between drivers. Rows of several metrics have the metric too."""
+        metrics = {row['metric'] for row in rows}
         several = any(row['over_deployments']['value']['value'] is not None for row in rows)
         return self.table(
-            f'drivers-{metric.replace(".", "-")}',
-            f'{capital(in_words(metric))}: what the application adds to the store, in pairs of runs of the same trial',
+            name,
+            f'{what}, in pairs of runs of the same trial',
             [
-                'Group', Column('Compared', text=TEXT), 'Pairs', 'First mean', 'Second mean', 'Difference',
-                'Ratio', Column('p', p=True), *(['Over deployments'] if several else []),
+                'Group', *([Column('Metric', text=TEXT)] if len(metrics) > 1 else []), Column('Compared', text=TEXT),
+                'Pairs', 'First mean', 'Second mean', 'Difference', 'Ratio', Column('p', p=True),
+                *(['Over deployments'] if several else []),
             ],
             [
                 [
-                    r['label'], f'{r["first"]} {MINUS} {r["second"]}', str(r['n']), r['first_mean'], r['second_mean'],
+                    r['label'], *([in_words(r['metric'])] if len(metrics) > 1 else []),
+                    f'{r["first"]} {MINUS} {r["second"]}', str(r['n']), r['first_mean'], r['second_mean'],
                     r['difference'], r['ratio'], r['p'], *([r['over_deployments']] if several else []),
                 ]
                 for r in rows

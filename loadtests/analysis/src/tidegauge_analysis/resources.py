@@ -102,6 +102,8 @@ def _amplification(run: Run, counts: dict[str, int], ledger: Ledger) -> Number:
     written = [node['writtenBytes'] for node in run.document['nodes'] if node['role'] == 'store']
     if not written or any(value is None for value in written):
         return missing('', 'the bytes that the store wrote were not measured')
+    if counts['UPDATE-SOME'] > 0:
+        return missing('', 'the bytes that an update of devices writes are not known')
     length, fields = run.factors.get('length', 100), run.factors.get('fields', 10)
     if not isinstance(length, int | float) or not isinstance(fields, int | float):
         return missing('', 'the size of a record is not known')

@@ -1,4 +1,7 @@
-import type { Driver, SeriesPlan } from '../model.ts';
+import { DRIVERS, type Driver } from '../drivers.ts';
+import type { SeriesPlan } from '../model.ts';
+
+const NAME = new RegExp(`^(.+)-(\\d+)-(\\d+)-(${DRIVERS.join('|')})-(\\d+)$`);
 
 /** Which run of a plan a run is, and which try. */
 export interface RunIdentity {
@@ -16,7 +19,7 @@ export function runName({ series, seriesAttempt, trial, driver, attempt }: RunId
 
 /** The parts of a name, or null when no run has such a name. */
 export function parseRunName(name: string): RunIdentity | null {
-  const match = /^(.+)-(\d+)-(\d+)-(raw|app|k6)-(\d+)$/.exec(name);
+  const match = NAME.exec(name);
   if (match === null) return null;
   const [, series, seriesAttempt, trial, driver, attempt] = match;
   return {

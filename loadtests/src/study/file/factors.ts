@@ -2,7 +2,9 @@ import { bytes, integer, type Kind, oneOf } from '@tidegauge/service/program';
 import { parseUrl, STORE_SCHEMES } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
 import { REQUEST_DISTRIBUTIONS } from '@tidegauge/workload';
+import type { DeviceOperationType } from '../../operations/plan.ts';
 import { STORES } from '../../targets/store-places.ts';
+import { DRIVERS } from '../drivers.ts';
 import type { Level } from '../model.ts';
 
 /** `hard`: each level needs a new deployment. `easy`: levels change within a deployment. */
@@ -35,6 +37,15 @@ export const STORE_NAMES: readonly string[] = [...STORES, 'citus'];
 const MAX_COUNT = 2 ** 31 - 1;
 const MEBIBYTE = 2 ** 20;
 const WORKLOAD_LETTER = /^[a-gi]$/i;
+
+/** Workloads of one operation on the register of devices. */
+export const DEVICE_WORKLOADS: Readonly<Record<string, DeviceOperationType>> = {
+  'select-one': 'selectOne',
+  'select-some': 'selectSome',
+  'update-some': 'updateSome',
+};
+const DEVICE_WORKLOAD_NAMES = Object.keys(DEVICE_WORKLOADS);
+
 const MEMORY = bytes(16 * MEBIBYTE, 2 ** 40);
 
 const FACTOR_LIST: readonly Factor[] = [
@@ -67,20 +78,27 @@ const FACTOR_LIST: readonly Factor[] = [
   {
     name: 'workload',
     section: 'easy',
-    takes: 'a letter from a to g, or i, or a YCSB property file beside the experiment file',
+    takes: `a letter from a to g, or i, one of ${DEVICE_WORKLOAD_NAMES.join(', ')}, or a YCSB property file beside the experiment file`,
     default: 'a',
-    help: 'A YCSB workload by its letter (a to g, or i), or a property file beside the experiment file.',
+    help: 'A YCSB workload by its letter (a to g, or i), an operation on devices (select-one, select-some, update-some), or a property file beside the experiment file.',
     parse: parseWorkloadName,
   },
   {
-    ...choice('driver', ['raw', 'app', 'k6'], 'How operations reach the store.'),
-    help: 'raw: directly. app: through the API. k6: through the API, from k6. The default is raw and app.',
+    ...choice('driver', DRIVERS, 'How operations reach the store.'),
+    help: 'raw: directly. app: through the API. k6: through the API, from k6. Also raw-connect, app-connect and published: see Operations on devices. The default is raw and app.',
     // The levels are `raw` and `app`: see readStudy.
     default: null,
   },
   whole('threads', 'easy', 1, 10_000, 1, 'Operations at the same time.'),
   whole('target', 'easy', 0, 1_000_000, 0, 'Operations started per second, over all threads. 0: no target.'),
-  whole('records', 'easy', 1, MAX_COUNT, 10_000, 'Records in the table when a run starts.'),
+  whole(
+    'records',
+    'easy',
+    1,
+    MAX_COUNT,
+    10_000,
+    'Records in the table, or devices in the register, when a run starts.',
+  ),
   whole('operations', 'easy', 1, 1_000_000_000, 10_000, 'Operations of one run.'),
   whole('fields', 'easy', 1, 1000, 10, 'Fields of each record.'),
   whole('length', 'easy', 1, 1_048_576, 100, 'Length of each field, in bytes.'),
@@ -156,9 +174,14 @@ export function showSize(size: number): string {
   return `${size / each}${unit}`;
 }
 
-/** Whether a level of the factor `workload` is a letter. Otherwise it is the name of a property file. */
+/** Whether a level of the factor `workload` is the letter of a YCSB workload. */
 export function isWorkloadLetter(level: string): boolean {
   return WORKLOAD_LETTER.test(level);
+}
+
+/** Whether a level of the factor `workload` is the name of a property file. */
+export function isWorkloadFile(level: string): boolean {
+  return !isWorkloadLetter(level) && !Object.hasOwn(DEVICE_WORKLOADS, level);
 }
 
 /** Whether a level of the factor `store` is a STORE URL. Otherwise it is the name of a store. */
@@ -213,9 +236,9 @@ function parseStore(level: Level): Level {
 function parseWorkloadName(level: Level): Level {
   if (typeof level !== 'string' || level === '') return fail('it is not a name');
   if (isWorkloadLetter(level)) return level.toLowerCase();
-  return level.includes('.') || level.includes('/')
-    ? level
-    : fail(`there is no workload ${level}: a property file has a dot in its name`);
+  if (level.includes('.') || level.includes('/') || DEVICE_WORKLOAD_NAMES.includes(level)) return level;
+  const near = didYouMean(level, DEVICE_WORKLOAD_NAMES) || ': a property file has a dot in its name';
+  return fail(`there is no workload ${level}${near}`);
 }
 
 function fail(problem: string): never {

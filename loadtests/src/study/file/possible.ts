@@ -2,9 +2,10 @@ import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { type Capabilities, createStore, optionsOf, type StoreError } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
 import { hardCombinations, seriesOf } from '../combinations.ts';
+import { PUBLISHED_STORES } from '../drivers.ts';
 import { allLevels, consistencyOptions, schemeOf } from '../levels.ts';
 import type { Combination, Level, PlaceName, Study } from '../model.ts';
-import { isStoreUrl, NONE, UNSET, urlOption } from './factors.ts';
+import { DEVICE_WORKLOADS, isStoreUrl, NONE, UNSET, urlOption } from './factors.ts';
 
 /** Levels that cannot be combined. */
 export interface Impossible {
@@ -51,11 +52,11 @@ export async function impossible(study: Study, on: PlaceName | null): Promise<re
   return [...found.values()];
 }
 
-/** Levels of all factors of each series that is planned. The driver is there where it is k6. */
+/** Levels of all factors of each run that is planned. */
 function* plannedLevels(study: Study): Generator<Combination> {
   for (const hard of hardCombinations(study)) {
     for (const { easy, drivers } of seriesOf(study, hard)) {
-      yield allLevels(study, hard, easy, drivers.includes('k6') ? { driver: 'k6' } : {});
+      for (const driver of drivers) yield allLevels(study, hard, easy, { driver });
     }
   }
 }
@@ -163,7 +164,33 @@ const consistency: Rule = (levels, { scheme, options, capabilities: { consistenc
   return null;
 };
 
-const RULES: readonly Rule[] = [runningStore, nodeFailure, nodeCount, copies, urlOptions, consistency];
+/** Drivers that do operations on devices only. */
+const DEVICE_DRIVERS: readonly Level[] = ['raw-connect', 'app-connect', 'published'];
+
+const drivers: Rule = ({ store, workload, driver, threads }, { scheme }) => {
+  const isOnDevices = Object.hasOwn(DEVICE_WORKLOADS, String(workload));
+  if (isOnDevices ? driver === 'k6' : DEVICE_DRIVERS.includes(driver!)) {
+    const what = isOnDevices ? 'records' : 'devices';
+    return refuse({ workload: workload!, driver: driver! }, 'driver', `this driver works on ${what} only`);
+  }
+  if (driver !== 'published') return null;
+  if (!PUBLISHED_STORES.includes(scheme)) {
+    const known = PUBLISHED_STORES.join(', ');
+    return refuse({ store: store!, driver }, 'driver', `the published study had only ${known}`);
+  }
+  if (threads === 1) return null;
+  return refuse({ driver, threads: threads! }, 'threads', 'the published study did one operation at a time');
+};
+
+const RULES: readonly Rule[] = [
+  runningStore,
+  nodeFailure,
+  nodeCount,
+  copies,
+  urlOptions,
+  consistency,
+  drivers,
+];
 
 function refuse(levels: Combination, factor: string, what: string): Impossible {
   const causes = Object.entries(levels).map(([name, level]) => `${name}: ${level}`);

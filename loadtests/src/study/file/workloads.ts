@@ -4,7 +4,7 @@ import { refuseUnknown } from '../../profiles/records-profile.ts';
 import { type Design, hardCombinations, seriesOf } from '../combinations.ts';
 import { allLevels, growsTable, type StudyWorkload, workloadOf } from '../levels.ts';
 import type { TableState } from '../model.ts';
-import { isWorkloadLetter } from './factors.ts';
+import { isWorkloadFile, isWorkloadLetter } from './factors.ts';
 import { isObject, type StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
 import type { Path } from './yaml-file.ts';
@@ -13,7 +13,7 @@ import type { Path } from './yaml-file.ts';
 export function readWorkloadFiles(input: StudyInput, levels: StudyLevels): void {
   for (const level of levels.of('workload')) {
     const name = String(level);
-    if (isWorkloadLetter(name)) continue;
+    if (!isWorkloadFile(name)) continue;
     const path = levels.placeOf('workload', level);
     const text = input.readFile(path, name);
     const properties = text === null ? null : input.parsed(path, () => parseProperties(text, name));
@@ -58,7 +58,8 @@ export function workloadsOf(
       checked.add(key);
       const made = input.parsed(levels.placeOf('workload', workload!), () => {
         const result = workloadOf(input, all);
-        for (const property of result.records.ignored) refuseUnknown(String(workload), property);
+        if (result.set === 'records')
+          for (const property of result.records.ignored) refuseUnknown(String(workload), property);
         return result;
       });
       if (made !== null && !found.has(String(workload))) found.set(String(workload), made);

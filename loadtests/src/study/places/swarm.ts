@@ -131,7 +131,7 @@ async function startDeployment(
   const stack = { stack: entry.stack, profile, board: front, storeSecret };
   const { token, authority } = await startStudyStack(stack, closers, folder.path, signal);
   const url = `https://${front.address}:${API_PORT}`;
-  const client = new HttpClient(1, token, authority);
+  const client = new HttpClient(1, token, { authority });
   closers.add(async () => client.close());
   await apiReady(url, client, signal);
   const drivers = await openStudyClient(`${STACK}_${CLIENT}`);

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../operations/outcome.ts';
+import type { Driver } from '../drivers.ts';
 import type { TrialSettings } from './trial-workload.ts';
 
 // The driver program reads one request on each line of its standard input, and answers with one line on its standard
@@ -7,6 +8,7 @@ import type { TrialSettings } from './trial-workload.ts';
 export type DriverRequest =
   | {
       readonly command: 'open';
+      readonly driver: Driver;
       readonly settings: TrialSettings;
       readonly table: string;
       /** Seed of the loaded records. */

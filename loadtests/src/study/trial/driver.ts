@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { maskUrls } from '@tidegauge/text';
 import { Connections, type OpenRequest } from './connections.ts';
+import { DeviceSet } from './device-set.ts';
 import {
   type DriverAnswer,
   type DriverRequest,
@@ -26,7 +27,11 @@ class DriverProgram {
 
   constructor(request: OpenRequest) {
     this.#connections = new Connections(request);
-    this.#set = new RecordSet(request, this.#connections);
+    const { workload } = request.settings;
+    this.#set =
+      workload.set === 'records'
+        ? new RecordSet(request, workload.records, this.#connections)
+        : new DeviceSet(request, workload, this.#connections);
   }
 
   async handle(request: Exclude<DriverRequest, { readonly command: 'open' }>): Promise<unknown> {
@@ -56,9 +61,9 @@ class DriverProgram {
     }
   }
 
-  /** Through an API, an open connection to the store would be a second client during the runs. */
+  /** Where the runs do not use it, an open connection to the store would be a second client. */
   async #leaveStore(): Promise<null> {
-    if (this.#connections.api !== null) await this.#connections.closeStore();
+    if (!this.#connections.keepsStore) await this.#connections.closeStore();
     return null;
   }
 
@@ -69,7 +74,7 @@ class DriverProgram {
     noticeAt,
   }: Extract<DriverRequest, { readonly command: 'run' }>): Promise<RunResult> {
     // Opening the store is no part of the run.
-    if (this.#connections.api === null) await this.#connections.store();
+    if (this.#connections.keepsStore) await this.#connections.store();
     this.#recorder?.close();
     globalThis.gc?.();
     const recorder = new Recorder(

@@ -34,6 +34,7 @@ export async function runK6Trial(
   { seed, csvPath, spill, deadlineMs, signal }: K6TrialOptions,
 ): Promise<{ readonly run: RunResult; readonly write: () => Promise<RunDocument['csv']> }> {
   const { workload, threads, operations, rate } = table.settings;
+  if (workload.set !== 'records') throw new TypeError('k6 does operations on records only');
   const samples = `${csvPath}.k6.csv`;
   const plan: Plan = {
     parts: [

@@ -21,9 +21,9 @@ export class RecordSet implements OperationSet {
   readonly #connections: Connections;
   readonly #writes: SampledWrites;
 
-  constructor(request: OpenRequest, connections: Connections) {
+  constructor(request: OpenRequest, workload: RecordWorkload, connections: Connections) {
     this.#request = request;
-    this.#workload = request.settings.workload.records;
+    this.#workload = workload;
     this.#connections = connections;
     this.#writes = new SampledWrites(
       this.#workload,
@@ -33,7 +33,8 @@ export class RecordSet implements OperationSet {
   }
 
   async load(): Promise<number> {
-    const seconds = this.#connections.hasStore ? await this.#loadStore() : await this.#loadThroughApi();
+    const seconds =
+      this.#connections.storeUrl !== null ? await this.#loadStore() : await this.#loadThroughApi();
     this.#writes.restart();
     return seconds;
   }
@@ -105,7 +106,7 @@ export class RecordSet implements OperationSet {
 
   async drop(): Promise<void> {
     const { table } = this.#request;
-    if (this.#connections.hasStore) await (await this.#connections.store()).records.dropTable(table);
+    if (this.#connections.storeUrl !== null) await (await this.#connections.store()).records.dropTable(table);
     else await dropTable(this.#connections.api!.url, this.#connections.api!.client, table);
   }
 

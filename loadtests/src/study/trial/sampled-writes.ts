@@ -1,21 +1,12 @@
 import { initialRecords, type RecordWorkload, type Values } from '@tidegauge/workload';
 import type { RecordRead } from '../../drivers/record-target.ts';
 import type { Outcome } from '../../operations/outcome.ts';
+import { PossibleValues } from './possible-values.ts';
 
 /** Loaded records that are watched, and as many inserted ones. */
 const SAMPLE = 256;
 /** Records that are read at the same time after a run, so that the next run starts soon. */
 export const CHECKS_AT_ONCE = 8;
-/** Values that are possible for a field at once. More are only possible while more writes than this are unanswered. */
-const MAX_POSSIBLE = 100_000;
-
-interface Write {
-  /** null: any value. The record was not watched when the value was written. */
-  readonly value: string | null;
-  readonly begun: number;
-  /** Infinity: the outcome is unknown, so the write may take effect later. */
-  ended: number;
-}
 
 export interface Verification {
   /** Records that were read. */
@@ -27,9 +18,8 @@ export interface Verification {
 }
 
 /**
- * Remembers what a run writes to a sample of the records, so that the records can be checked after it. A field must have
- * the value of a write after which no other write began and was acknowledged. When writes overlap, each of them is
- * possible. YCSB's `dataintegrity` instead writes the same value again, which some stores detect and skip.
+ * Remembers what a run writes to a sample of the records, so that the records can be checked after it: each field must
+ * have a value that is possible. YCSB's `dataintegrity` instead writes the same value again, which some stores detect and skip.
  *
  * All writes to the table have to pass through one object of this class from its load on.
  */
@@ -39,7 +29,7 @@ export class SampledWrites {
   /** Numbers of the watched records of the load, by key. */
   readonly #loaded = new Map<string, number>();
   readonly #inserted = new Set<string>();
-  readonly #fields = new Map<string, Map<string, Write[]>>();
+  readonly #fields = new Map<string, Map<string, PossibleValues<string>>>();
 
   readonly #mostTouched: number;
   #touched = 0;
@@ -68,7 +58,7 @@ export class SampledWrites {
       const number = insertStart + Math.floor((index * insertCount) / count);
       const { key, values } = recordOf(number);
       this.#loaded.set(key, number);
-      this.#fields.set(key, writesOf(values, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY));
+      this.#fields.set(key, possibleOf(values));
     }
   }
 
@@ -77,24 +67,13 @@ export class SampledWrites {
     if (type === 'insert') return this.#inserting(key, values);
     const fields = this.#fields.get(key) ?? this.#touch(key);
     if (fields === null) return null;
-    const writes = writesOf(values, performance.now(), Number.POSITIVE_INFINITY);
-    for (const [field, [write]] of writes) {
-      const possible = fields.get(field) ?? [unknownWrite()];
+    const writes = Object.entries(values).map(([field, value]) => {
+      const possible = fields.get(field) ?? PossibleValues.unknown<string>();
       fields.set(field, possible);
-      if (possible.length >= MAX_POSSIBLE) possible.shift();
-      possible.push(write!);
-    }
+      return possible.writing(value);
+    });
     return (outcome) => {
-      if (outcome !== 'OK') return;
-      const ended = performance.now();
-      for (const [field, [write]] of writes) {
-        write!.ended = ended;
-        // Writes that were acknowledged before this one began have been replaced.
-        fields.set(
-          field,
-          fields.get(field)!.filter((other) => other.ended >= write!.begun),
-        );
-      }
+      for (const ended of writes) ended(outcome);
     };
   }
 
@@ -122,10 +101,10 @@ export class SampledWrites {
   }
 
   /** Starts to watch a record. null: enough records are watched. */
-  #touch(key: string): Map<string, Write[]> | null {
+  #touch(key: string): Map<string, PossibleValues<string>> | null {
     if (this.#touched >= this.#mostTouched) return null;
     this.#touched += 1;
-    const fields = new Map<string, Write[]>();
+    const fields = new Map<string, PossibleValues<string>>();
     this.#fields.set(key, fields);
     return fields;
   }
@@ -133,28 +112,22 @@ export class SampledWrites {
   #inserting(key: string, values: Values): ((outcome: Outcome) => void) | null {
     const most = Math.max(SAMPLE, this.#mostTouched);
     if (this.#inserted.size >= most) return null;
-    const begun = performance.now();
     return (outcome) => {
       if (outcome !== 'OK' || this.#inserted.size >= most) return;
       this.#inserted.add(key);
-      this.#fields.set(key, writesOf(values, begun, performance.now()));
+      this.#fields.set(key, possibleOf(values));
     };
   }
 
-  #problemOf(found: Values, fields: ReadonlyMap<string, readonly Write[]>): string | null {
+  #problemOf(found: Values, fields: ReadonlyMap<string, PossibleValues<string>>): string | null {
     for (const [field, possible] of fields) {
-      if (possible.some(({ value }) => value === null || value === found[field])) continue;
+      if (possible.has(found[field]!)) continue;
       return `${field} has a value that no write could have left`;
     }
     return null;
   }
 }
 
-/** What a record had before it was watched. */
-function unknownWrite(): Write {
-  return { value: null, begun: Number.NEGATIVE_INFINITY, ended: Number.NEGATIVE_INFINITY };
-}
-
-function writesOf(values: Values, begun: number, ended: number): Map<string, Write[]> {
-  return new Map(Object.entries(values).map(([field, value]) => [field, [{ value, begun, ended }]]));
+function possibleOf(values: Values): Map<string, PossibleValues<string>> {
+  return new Map(Object.entries(values).map(([field, value]) => [field, new PossibleValues(value)]));
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { buildK6 } from '@tidegauge/lab/k6';
+import { usesApi } from '../drivers.ts';
 import type { ApiEndpoint, Deployment, Driver, LoadDocument, SeriesPlan, Study } from '../model.ts';
 import { DriverProcess } from './driver-process.ts';
 import { loadOf, type TrialSettings } from './trial-workload.ts';
@@ -37,8 +38,8 @@ export class SeriesTable {
   constructor(options: TableOptions) {
     this.#options = options;
     this.driver = options.driver;
-    this.name = `study_${options.driver}`;
     this.settings = options.settings;
+    this.name = `study_${options.driver.replace('-', '_')}${suffixOf(options.settings)}`;
   }
 
   /** Whether the table is loaded, and all writes to it have passed through the driver program that runs now. */
@@ -72,16 +73,25 @@ export class SeriesTable {
     // The first build takes minutes, which must not be part of a run.
     if (this.driver === 'k6') await buildK6();
     this.#store = await deployment.storeUrl(this.name, series.easy);
-    if (this.driver === 'raw' && this.#store === null)
-      throw new Error('the driver raw needs a STORE URL, and this place has none: use app or k6');
-    if (this.driver !== 'raw') this.#api = await deployment.api(this.#store);
+    const isThroughApi = usesApi(this.driver);
+    if (!isThroughApi && this.#store === null)
+      throw new Error(`the driver ${this.driver} needs a STORE URL, and this place has none: use app or k6`);
+    if (isThroughApi) this.#api = await deployment.api(this.#store);
     signal.throwIfAborted();
     if (this.#process?.running) return;
     this.#isReady = false;
     this.#process = new DriverProcess(deployment);
-    const { name: table, settings } = this;
+    const { name: table, settings, driver } = this;
     await this.#process.request(
-      { command: 'open', settings, table, seed: study.seed, store: this.#store, api: this.#nearApi() },
+      {
+        command: 'open',
+        driver,
+        settings,
+        table,
+        seed: study.seed,
+        store: this.#store,
+        api: this.#nearApi(),
+      },
       OPEN_MS,
       signal,
     );
@@ -159,4 +169,9 @@ export class SeriesTable {
     };
     return createHash('sha256').update(JSON.stringify(load)).digest('hex');
   }
+}
+
+/** Registers stay until the deployment stops, so each size has its own database. */
+function suffixOf({ workload }: TrialSettings): string {
+  return workload.set === 'devices' ? `_${workload.devices}` : '';
 }

@@ -30,7 +30,9 @@ export function trialSettings(hard: Combination, series: SeriesPlan, study: Stud
 }
 
 /** What is loaded for a workload: the number of records, and all on which the loaded data depend, except their seed. */
-export function loadOf({ records }: StudyWorkload): { readonly records: number; readonly facts: object } {
+export function loadOf(workload: StudyWorkload): { readonly records: number; readonly facts: object } {
+  if (workload.set === 'devices') return { records: workload.devices, facts: { devices: workload.devices } };
+  const { records } = workload;
   const { recordCount, insertStart, insertCount, insertOrder, zeroPadding } = records;
   const { fieldCount, fieldLength, dataIntegrity } = records;
   return {
