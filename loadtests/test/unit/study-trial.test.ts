@@ -42,6 +42,7 @@ const EVIDENCE: Evidence = {
   planned: 1000,
   started: 1000,
   done: 1000,
+  rows: 1000,
   seconds: 10,
   rate: 100,
   damaged: 0,
@@ -67,6 +68,7 @@ const EVIDENCE: Evidence = {
 
 const BROKEN: readonly (readonly [rule: string, change: Partial<Evidence>, measured: number])[] = [
   ['driver', { failure: 'the driver ended early' }, 1],
+  ['recorded', { rows: 0 }, 1000],
   ['dropped', { planned: 1001 }, 1],
   ['errors', { done: 998 }, 2],
   ['damaged', { damaged: 3 }, 3],
@@ -97,13 +99,13 @@ test('each rule finds its own problem, with the measured value', () => {
   }
 });
 
-test('a rule without a limit measures and does not judge, and the driver rule always judges', () => {
+test('a rule without a limit measures and does not judge, and those of the driver and of its file always judge', () => {
   const limits = Object.fromEntries(Object.keys(EVIDENCE.limits).map((name) => [name, null]));
   for (const [rule, change, measured] of BROKEN) {
     const checks = judge({ ...EVIDENCE, ...change, limits: limits as unknown as Evidence['limits'] });
     const check = checks.find((each) => each.rule === rule)!;
     assert.equal(check.measured, measured);
-    assert.equal(check.ok, rule !== 'driver');
+    assert.equal(check.ok, !['driver', 'recorded'].includes(rule));
   }
 });
 

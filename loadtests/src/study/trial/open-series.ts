@@ -127,6 +127,7 @@ class Series implements OpenSeries {
       limits: factors.fault === 'kill-node' ? duringFault(this.#study.valid) : this.#study.valid,
       planned: operations,
       started: performed.startedOperations,
+      rows: csv.rows,
       rate,
       profile,
     });

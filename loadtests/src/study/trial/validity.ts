@@ -14,6 +14,8 @@ export interface Evidence {
   readonly seconds: number;
   /** Operations per second. null: no target. */
   readonly rate: number | null;
+  /** Operations in the file of the run, with the parts of read-modify-writes. */
+  readonly rows: number;
   /** Wrong values: of reads during the run, and of the sample of records after it. */
   readonly damaged: number | null;
   readonly damagedNote: string | null;
@@ -36,6 +38,8 @@ export function judge(evidence: Evidence): readonly Check[] {
   const slow = [measured.throttledNote, unseen.length === 0 ? null : missing].filter(Boolean).join('; ');
   return [
     driverCheck(failure),
+    // The analysis reads the file only: a run that lost operations there has no result.
+    atMost('recorded', Math.max(0, started - evidence.rows), 0, 'operations without a row'),
     atMost('dropped', planned - started, limits.dropped, 'operations'),
     atMost('errors', started - done, limits.errors, 'operations'),
     atMost('damaged', evidence.damaged, limits.damaged, 'values', evidence.damagedNote),
