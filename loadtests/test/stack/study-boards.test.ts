@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { installDocker } from '@tidegauge/lab/docker/install';
 import { startToxiproxy } from '@tidegauge/lab/toxiproxy';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { runProgram } from '@tidegauge/process';
+import { runProgram, waitUntil } from '@tidegauge/process';
 import type { Combination, Deployment, Study } from '../../src/study/model.ts';
 import { boardsPlace } from '../../src/study/places/boards.ts';
 
@@ -85,6 +85,9 @@ test('PostgreSQL on a board has the network of a profile, and its data after the
     await faults!.kill(node!.name);
     assert.deepEqual(node!.pids(), []);
     await faults!.restart(node!.name);
+    // The API connects to the store again at its next requests.
+    const reaches = (): Promise<boolean> => reach(deployment).then(Boolean, () => false);
+    await waitUntil('the API reaches the store', reaches, { timeoutMs: 60_000, pollMs: 500 });
     await assertDelayed(deployment);
   });
 });

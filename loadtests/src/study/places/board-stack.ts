@@ -6,6 +6,7 @@ import { containerPid, readInContainer } from './container-network.ts';
 import type { StoreLevels } from './factors.ts';
 import { profileFor, type StackEntry, versionIn } from './stacks.ts';
 
+const API = 'tidegauge_api';
 const UPDATE_MS = 240_000;
 /** The API restarts until its store serves, which takes minutes on a busy machine. */
 const WAIT_MS = 900_000;
@@ -143,10 +144,9 @@ export class BoardStack {
    * @param name of the secret for the URL, which must not exist
    */
   async setStoreUrl(url: string, name: string): Promise<void> {
-    const service = 'tidegauge_api';
     const format =
       '{{range .Spec.TaskTemplate.ContainerSpec.Secrets}}{{.SecretName}} {{.File.Name}}{{"\\n"}}{{end}}';
-    const secrets = await this.front.docker(['service', 'inspect', '--format', format, service]);
+    const secrets = await this.front.docker(['service', 'inspect', '--format', format, API]);
     const present = /^(\S+) store_url$/m.exec(secrets)?.[1];
     let change = ['--env-add', `STORE=${url}`];
     if (present !== undefined) {
@@ -154,8 +154,17 @@ export class BoardStack {
       const file = `source=${name},target=store_url,uid=1000,gid=1000,mode=0400`;
       change = ['--secret-rm', present, '--secret-add', file];
     }
+    await this.#updateApi(change);
+  }
+
+  /** Starts the API again, which then has new connections to the store. */
+  restartApi(): Promise<void> {
+    return this.#updateApi(['--force']);
+  }
+
+  async #updateApi(change: readonly string[]): Promise<void> {
     const update = ['service', 'update', '--quiet', '--detach=false', '--no-resolve-image'];
-    await this.front.docker([...update, ...change, service], { timeoutMs: UPDATE_MS });
+    await this.front.docker([...update, ...change, API], { timeoutMs: UPDATE_MS });
     await this.frontPid('api');
   }
 }

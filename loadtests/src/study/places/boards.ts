@@ -88,6 +88,8 @@ async function startStack(
         }));
   closers.add(async () => network?.stop());
   for (const board of stores) await network?.shape(board);
+  // A proxy has reset its connections, so its first requests would fail.
+  if (network !== null) await stack.restartApi();
   const url = await stack.storeUrl();
   let ofApi = Promise.resolve(url);
   let updates = 0;
