@@ -158,8 +158,8 @@ export const program: CommandGroup = {
         retentionDays: { kind: integer(1, 36_500), default: '365', help: 'Days that records are kept.' },
         disk: {
           kind: bytes(2 ** 20, 2 ** 50),
-          default: '32GB',
-          help: 'Disk of each board; half of it holds data.',
+          default: '29GiB',
+          help: 'Disk of each board, such as 29GiB for a card of 32 GB. Half of it holds data.',
         },
       },
       run: ({ directory, rate, retentionDays, disk }) =>
