@@ -27,8 +27,11 @@ for (const [path, text] of Object.entries(JSON.parse(Buffer.concat(parts)))) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
-const names = readdirSync('/app/node_modules/@tidegauge').filter((name) => name !== 'workload');
-for (const name of names) symlinkSync('/app/node_modules/@tidegauge/' + name, 'node_modules/@tidegauge/' + name);
+const others = readdirSync('/app/node_modules').filter((name) => !name.startsWith('.') && name !== '@tidegauge');
+const own = readdirSync('/app/node_modules/@tidegauge').filter((name) => name !== 'workload');
+for (const name of [...others, ...own.map((name) => '@tidegauge/' + name)]) {
+  symlinkSync('/app/node_modules/' + name, 'node_modules/' + name);
+}
 symlinkSync('../../packages/workload', 'node_modules/@tidegauge/workload');
 `;
 
