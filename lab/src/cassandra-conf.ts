@@ -10,8 +10,6 @@ export interface NodeConf {
   /** Number of the node in the ring, from 0. */
   readonly index: number;
   readonly commitlog: 'batch' | 'periodic';
-  /** Whether the file system of `folder` takes direct writes. */
-  readonly isDirect: boolean;
   /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
   readonly identity: string | null;
 }
@@ -21,7 +19,7 @@ const TOKENS = ['-9223372036854775808', '-3074457345618258603', '307445734561825
 
 /** The complete cassandra.yaml, because the jar contains none. Caches and pools are sized for a board of 1 GB. */
 export function yaml(conf: NodeConf): string {
-  const { folder, host, announced, port, storagePort, index, commitlog, isDirect, identity } = conf;
+  const { folder, host, announced, port, storagePort, index, commitlog, identity } = conf;
   const lines = [
     'cluster_name: tidegauge-lab',
     'num_tokens: 1',
@@ -48,8 +46,6 @@ export function yaml(conf: NodeConf): string {
     ),
     `commitlog_sync: ${commitlog}`,
     ...(commitlog === 'periodic' ? ['commitlog_sync_period: 10000ms'] : []),
-    // As the stack does: without the page cache, a synced write takes about a sixth less processor time.
-    ...(isDirect ? ['commitlog_disk_access_mode: direct'] : []),
     'commitlog_segment_size: 8MiB',
     'commitlog_total_space: 64MiB',
     ...(identity === null

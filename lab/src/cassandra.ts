@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { constants, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -99,8 +99,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
       await mkdir(folder, { recursive: true });
       const admin = await openAdmin(adminOptions);
       const announced = options.isProxied ? proxyHost(host) : null;
-      const isDirect = await takesDirectWrites(folder);
-      const conf = { folder, host, announced, port, storagePort, index, commitlog, isDirect, identity };
+      const conf = { folder, host, announced, port, storagePort, index, commitlog, identity };
       await writeFile(join(folder, 'cassandra.yaml'), yaml(conf));
       await writeFile(join(folder, 'logback.xml'), LOGBACK);
       const java17 = jvmOptions({ folder, jars, count, heapMegabytes });
@@ -223,20 +222,6 @@ class Node implements CassandraNode {
         if (!alone || Date.now() > deadline) throw error;
       }
     }
-  }
-}
-
-/** Whether files in this folder can be written without the page cache. Some file systems in memory refuse it. */
-async function takesDirectWrites(folder: string): Promise<boolean> {
-  const path = join(folder, 'direct-write');
-  try {
-    const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_DIRECT, 0o600);
-    await file.close();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await rm(path, { force: true });
   }
 }
 

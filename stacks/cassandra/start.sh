@@ -36,15 +36,6 @@ address() {
   echo "$found"
 }
 
-# Whether the file system of the data takes writes without the page cache.
-takes_direct_writes() {
-  probe=$DATA/tmp/direct-write
-  taken=0
-  dd if=/dev/zero "of=$probe" bs=4096 count=1 oflag=direct 2>/dev/null || taken=1
-  rm -f "$probe"
-  return "$taken"
-}
-
 # usage: settings SEEDS ADDRESS_FOR_CLIENTS
 settings() {
   cat <<YAML
@@ -74,8 +65,6 @@ permissions_validity: 60s
 
 commitlog_sync: $CASSANDRA_COMMITLOG_SYNC
 $([ "$CASSANDRA_COMMITLOG_SYNC" != periodic ] || echo 'commitlog_sync_period: 10000ms')
-# Without the page cache, a synced write takes about a sixth less processor time.
-$(! takes_direct_writes || echo 'commitlog_disk_access_mode: direct')
 commitlog_segment_size: 8MiB
 commitlog_total_space: $CASSANDRA_COMMITLOG_SPACE
 # A broken disk ends the node, and Swarm reports it. Otherwise the node would run without answering.

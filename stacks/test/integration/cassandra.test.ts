@@ -22,19 +22,10 @@ interface Board {
   readonly names?: readonly string[];
   readonly addresses?: readonly string[];
   readonly replace?: string;
-  /** Whether its file system takes writes without the page cache. */
-  readonly direct?: boolean;
 }
 
 /** Runs start.sh as on a board, with a `java` that only prints its arguments. */
-function start({
-  role,
-  member = false,
-  names = [],
-  addresses = [OVERLAY, BRIDGE],
-  replace,
-  direct = true,
-}: Board) {
+function start({ role, member = false, names = [], addresses = [OVERLAY, BRIDGE], replace }: Board) {
   const path = mkdtempSync(join(folder.path, 'board-'));
   const [data, run, bin, home] = ['data', 'run', 'bin', 'home'].map((name) => join(path, name)) as [
     string,
@@ -49,7 +40,6 @@ function start({
     getent: `case " ${names.join(' ')} " in *" $2 "*) ;; *) exit 2 ;; esac`,
     java: 'echo "java $*"',
     sleep: 'exit 0',
-    dd: `case "$*" in *oflag=direct*) exit ${direct ? 0 : 1} ;; esac`,
   };
   for (const [name, lines] of Object.entries(programs)) {
     writeFileSync(join(bin, name), `#!/bin/sh\n${lines}\n`);
@@ -133,11 +123,4 @@ test('the heap comes from the profile, the modules from the image, and a file na
   }
   assert.ok(stdout.includes(' -Dcassandra.replace_address_first_boot=10.0.1.7 '));
   assert.ok(!stdout.includes('UseG1GC'), 'the collector is the profile’s');
-});
-
-test('the commit log is written without the page cache where the file system can do that', () => {
-  assert.match(start({ role: 'seed', member: true }).settings, /^commitlog_disk_access_mode: direct$/m);
-  const { settings, status } = start({ role: 'seed', member: true, direct: false });
-  assert.equal(status, 0);
-  assert.doesNotMatch(settings, /disk_access_mode/);
 });
