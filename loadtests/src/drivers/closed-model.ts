@@ -49,7 +49,7 @@ export async function runClosedModel(
   const begun = performance.now();
   await Promise.all(
     Array.from({ length: threads }, async (_, thread) => {
-      const share = Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
+      const share = shareOf(count, threads, thread);
       // As in YCSB, the first operations of the threads are spread over one interval.
       const first = begun + (thread / threads) * interval;
       for (let number = 0; number < share; number += 1) {
@@ -62,6 +62,11 @@ export async function runClosedModel(
     }),
   );
   return { seconds: (performance.now() - begun) / 1000, done, started };
+}
+
+/** Operations of one thread, of `count` in total. The first threads also do the remainder. */
+export function shareOf(count: number, threads: number, thread: number): number {
+  return Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
 }
 
 /** Waits for the intended start. Resolves to it if it is in the past, and to null if the operation is on time. */

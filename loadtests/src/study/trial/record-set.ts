@@ -1,5 +1,5 @@
 import { initialRecords, operations, type RecordWorkload } from '@tidegauge/workload';
-import type { ObservedRun } from '../../drivers/closed-model.ts';
+import { type ObservedRun, shareOf } from '../../drivers/closed-model.ts';
 import { HttpClient } from '../../drivers/http-client.ts';
 import { RecordDriver } from '../../drivers/record-driver.ts';
 import { appTarget, type RecordTarget, rawTarget } from '../../drivers/record-target.ts';
@@ -77,7 +77,7 @@ export class RecordSet implements OperationSet {
     const { threads, operations: count } = this.#request.settings;
     for (let thread = 0; thread < threads; thread += 1) {
       const stream = operations(this.#workload, { seed, thread, threads });
-      const share = Math.floor(count / threads) + (thread < count % threads ? 1 : 0);
+      const share = shareOf(count, threads, thread);
       for (let number = 0; number < share; number += 1) {
         const operation = stream.next();
         const { type, key } = operation;
