@@ -3,14 +3,26 @@ import type { StudyClient } from './swarm-client.ts';
 
 const READY_MS = 30_000;
 const POLL_MS = 1000;
-/** Prints the metrics of all node exporters, as far as they answer. */
+/**
+ * Prints the metrics of all node exporters, as far as they answer within 5 s. An exporter has the counters of the network
+ * in a file that is written once a second: they are waited for, because a whole run can be shorter.
+ */
 const READ = `
 import { resolve4 } from 'node:dns/promises';
+import { setTimeout } from 'node:timers/promises';
 const addresses = await resolve4('tasks.node-exporter').catch(() => []);
+const writtenAt = (text) => /^node_textfile_mtime_seconds.* (.+)$/m.exec(text)?.[1];
 const texts = addresses.map(async (address) => {
+  const signal = AbortSignal.timeout(5000);
+  const read = async () => (await fetch('http://' + address + ':9100/metrics', { signal })).text();
   try {
-    const answer = await fetch('http://' + address + ':9100/metrics', { signal: AbortSignal.timeout(5000) });
-    return await answer.text();
+    const first = await read();
+    let text = first;
+    while (writtenAt(text) === writtenAt(first)) {
+      await setTimeout(100, undefined, { signal });
+      text = await read();
+    }
+    return text;
   } catch {
     return '';
   }
