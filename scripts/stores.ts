@@ -71,6 +71,7 @@ const MEANINGS: Readonly<Record<keyof Capabilities, string>> = {
   ttl: 'the URL can set a ttl, and the database then expires readings',
   consistencyLevels: 'consistency levels that the URL accepts',
   maxReplicationFactor: 'the largest number of copies that the URL can set',
+  groupTables: 'sums by day and by metric over all devices are read from tables, which `rollUp` fills',
 };
 
 /** The page `docs/stores.md`, from the backends themselves. */

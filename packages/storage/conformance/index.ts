@@ -5,6 +5,7 @@ import { devices } from './devices.ts';
 import { lifecycle } from './lifecycle.ts';
 import { readingsAggregate } from './readings-aggregate.ts';
 import { readingsExpire } from './readings-expire.ts';
+import { rangeOfDevices, readingsGroups } from './readings-groups.ts';
 import { readingsLatest } from './readings-latest.ts';
 import { readingsRange } from './readings-range.ts';
 import { readingsWrite } from './readings-write.ts';
@@ -22,6 +23,8 @@ const SUBJECTS = [
   readingsRange,
   readingsLatest,
   readingsAggregate,
+  readingsGroups,
+  rangeOfDevices,
   readingsExpire,
   devices,
   records,

@@ -1,7 +1,8 @@
 import type { Reading } from '@tidegauge/readings';
 import type { Bucket } from './contract.ts';
 
-interface Fold {
+/** Figures of some values, which grow with each value. */
+export interface Fold {
   count: number;
   min: number;
   max: number;
@@ -21,16 +22,37 @@ export async function foldBuckets(readings: AsyncIterable<Reading>, bucket: numb
     if (typeof value !== 'number') continue;
     const start = Math.floor(time / bucket) * bucket;
     const fold = folds.get(start);
-    if (fold === undefined) folds.set(start, { count: 1, min: value, max: value, sum: value, lost: 0 });
-    else add(fold, value);
+    if (fold === undefined) folds.set(start, foldOf(value));
+    else addValue(fold, value);
   }
-  return [...folds]
-    .sort(([a], [b]) => a - b)
-    .map(([time, { count, min, max, sum, lost }]) => {
-      const total = Number.isFinite(sum) ? sum + lost : sum;
-      return { time, count, min, max, mean: total / count, sum: total };
-    });
+  return [...folds].sort(([a], [b]) => a - b).map(([time, fold]) => ({ time, ...figuresOf(fold) }));
 }
+
+export function foldOf(value: number): Fold {
+  return { count: 1, min: value, max: value, sum: value, lost: 0 };
+}
+
+export function addValue(fold: Fold, value: number): void {
+  addSum(fold, value);
+  fold.count += 1;
+  if (value < fold.min) fold.min = value;
+  if (value > fold.max) fold.max = value;
+}
+
+/** Adds the figures of other values. */
+export function addFigures(fold: Fold, { count, min, max, sum }: Omit<Figures, 'mean'>): void {
+  addSum(fold, sum);
+  fold.count += count;
+  if (min < fold.min) fold.min = min;
+  if (max > fold.max) fold.max = max;
+}
+
+export function figuresOf({ count, min, max, sum, lost }: Fold): Figures {
+  const total = Number.isFinite(sum) ? sum + lost : sum;
+  return { count, min, max, mean: total / count, sum: total };
+}
+
+type Figures = Omit<Bucket, 'time'>;
 
 /**
  * Joins the buckets of consecutive parts of one series. Neighbours with the same time are parts of one bucket.
@@ -57,11 +79,8 @@ export function mergeBuckets(parts: readonly Bucket[]): Bucket[] {
   return merged;
 }
 
-function add(fold: Fold, value: number): void {
+function addSum(fold: Fold, value: number): void {
   const sum = fold.sum + value;
   fold.lost += Math.abs(fold.sum) >= Math.abs(value) ? fold.sum - sum + value : value - sum + fold.sum;
   fold.sum = sum;
-  fold.count += 1;
-  if (value < fold.min) fold.min = value;
-  if (value > fold.max) fold.max = value;
 }

@@ -11,6 +11,11 @@ import type {
   DeviceFilter,
   DevicePatch,
   DeviceQuery,
+  DevicesRangeQuery,
+  GroupKey,
+  GroupOrder,
+  GroupQuery,
+  RangeCursor,
   RangeQuery,
   RecordFields,
   YcsbRecord,
@@ -23,6 +28,8 @@ import { StoreError } from './errors.ts';
 
 /** The largest number of buckets of one `aggregate`. */
 export const MAX_BUCKETS = 100_000;
+/** The largest number of groups of one `groups`. */
+export const MAX_GROUPS = 100_000;
 /** The largest number of names in `latest`, devices in a page of `list`, and records in a `scan`. */
 export const MAX_PAGE = 10_000;
 /** The largest number of metrics of a device. A reading that exceeds it is REJECTED. */
@@ -121,16 +128,46 @@ export function checkBatch(
 
 export function checkRange(query: RangeQuery): void {
   checkSeries(query.device, query.metric);
-  demand(query.from === undefined || Number.isSafeInteger(query.from), 'from is microseconds');
-  demand(query.to === undefined || Number.isSafeInteger(query.to), 'to is microseconds');
-  demand(
-    query.order === undefined || query.order === 'asc' || query.order === 'desc',
-    'order is asc or desc',
-  );
-  checkLimit(query.limit);
+  checkPart(query);
+  if (query.after !== undefined) checkCursor(query.after);
+}
+
+export function checkDevicesRange(filter: DeviceFilter, query: DevicesRangeQuery): void {
+  checkFilter(filter);
+  demand(isFilter(filter), 'a filter has at least one field');
+  if (query.metric !== undefined) demandMetric(query.metric);
+  checkPart(query);
   if (query.after === undefined) return;
-  demand(Number.isSafeInteger(query.after.time), 'after.time is microseconds');
-  demand(metricProblem(query.after.metric) === null, 'after.metric is a metric');
+  checkSeries(query.after.device);
+  checkCursor(query.after);
+}
+
+function checkPart({ from, to, order, limit }: Omit<DevicesRangeQuery, 'after'>): void {
+  checkBounds(from, to);
+  demand(order === undefined || order === 'asc' || order === 'desc', 'order is asc or desc');
+  checkLimit(limit);
+}
+
+function checkBounds(from: number | undefined, to: number | undefined): void {
+  demand(from === undefined || Number.isSafeInteger(from), 'from is microseconds');
+  demand(to === undefined || Number.isSafeInteger(to), 'to is microseconds');
+}
+
+function checkCursor({ time, metric }: RangeCursor): void {
+  demand(Number.isSafeInteger(time), 'after.time is microseconds');
+  demand(metricProblem(metric) === null, 'after.metric is a metric');
+}
+
+const GROUP_KEYS: readonly GroupKey[] = ['device', 'day', 'metric'];
+const GROUP_ORDERS: readonly GroupOrder[] = ['key', 'sum', 'mean', 'count'];
+
+export function checkGroups({ by, metric, devices, from, to, order, limit }: GroupQuery): void {
+  demand(GROUP_KEYS.includes(by), 'by is device, day or metric');
+  if (metric !== undefined) demandMetric(metric);
+  if (devices !== undefined) checkFilter(devices);
+  checkBounds(from, to);
+  demand(order === undefined || GROUP_ORDERS.includes(order), 'order is key, sum, mean or count');
+  demand(Number.isInteger(limit) && limit >= 1 && limit <= MAX_GROUPS, `limit is 1 to ${MAX_GROUPS}`);
 }
 
 export function checkLimit(limit: number): void {
@@ -200,6 +237,11 @@ export function checkFilter(filter: DeviceFilter): void {
   demand(year === undefined || Number.isSafeInteger(year), 'year is a whole number');
   for (const text of [site, city, kind])
     demand(text === undefined || typeof text === 'string', 'a filter is text');
+}
+
+/** Whether a filter has a field. Without one, it matches every device. */
+export function isFilter({ year, site, city, kind }: DeviceFilter): boolean {
+  return [year, site, city, kind].some((field) => field !== undefined);
 }
 
 export function checkDeviceQuery(query: DeviceQuery): void {
@@ -309,7 +351,13 @@ export function checkScan(start: string, count: number, fields: readonly string[
 }
 
 function checkSeries(device: string, metric?: string): void {
-  const problem = deviceProblem(device) ?? (metric === undefined ? null : metricProblem(metric));
+  const problem = deviceProblem(device);
+  demand(problem === null, String(problem));
+  if (metric !== undefined) demandMetric(metric);
+}
+
+function demandMetric(metric: string): void {
+  const problem = metricProblem(metric);
   demand(problem === null, String(problem));
 }
 

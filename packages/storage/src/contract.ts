@@ -5,7 +5,7 @@ import type { Device, Reading } from '@tidegauge/readings';
  *
  * docs/adr/0002-store-contract.md describes how each engine answers each call. Rules:
  * - The series of a reading is (device, metric). Its identity is (device, metric, time). There is no range over
- *   all devices.
+ *   all devices by time.
  * - Writes are idempotent: if the outcome is unknown, the caller writes again.
  * - No transaction spans two calls.
  * - A call that fails rejects with a StoreError in bounded time. It never drops or truncates data. The wrapper of
@@ -57,6 +57,8 @@ export interface Capabilities {
   readonly consistencyLevels: readonly string[];
   /** The largest number of copies that the URL can set. 1 if the engine does not replicate. */
   readonly maxReplicationFactor: number;
+  /** `groups` by day and by metric over all devices are read from tables, which `rollUp` fills. */
+  readonly groupTables: boolean;
 }
 
 /**
@@ -112,6 +114,63 @@ export interface Bucket {
   readonly sum: number;
 }
 
+/** What readings are grouped by. Days are UTC. */
+export type GroupKey = 'device' | 'day' | 'metric';
+export type GroupOrder = 'key' | 'sum' | 'mean' | 'count';
+
+/** Numeric readings of many devices in [from, to), grouped. Text values do not count. */
+export interface GroupQuery {
+  readonly by: GroupKey;
+  /** Only this metric. Default: all metrics. */
+  readonly metric?: string;
+  /**
+   * Only registered devices that match. Default, and with a filter without fields: all devices that have readings,
+   * registered or not.
+   */
+  readonly devices?: DeviceFilter;
+  /** Microseconds, inclusive. */
+  readonly from?: number;
+  /** Microseconds, exclusive. */
+  readonly to?: number;
+  /** `key`: ascending (default). Others: the largest first. Groups with equal figures are in the order of keys. */
+  readonly order?: GroupOrder;
+  /** Returns the first `limit` groups, at most `MAX_GROUPS`. */
+  readonly limit: number;
+}
+
+/** One non-empty group. */
+export interface Group {
+  /** A device, a metric, or a day such as 2026-11-23. */
+  readonly key: string;
+  readonly count: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+  /** Engines add in different orders, so the last digits can differ. Infinite beyond the largest double. */
+  readonly sum: number;
+}
+
+export interface Groups {
+  readonly groups: readonly Group[];
+  /** `rows`: computed from the readings. `tables`: read from tables that `rollUp` computed. */
+  readonly source: 'rows' | 'tables';
+  /**
+   * The time until which the tables are known to contain all readings that were written, microseconds. Null with
+   * `rows`, and if `rollUp` has never computed some of the days.
+   */
+  readonly asOf: number | null;
+}
+
+/** A position in a range over devices. */
+export interface DevicesCursor extends RangeCursor {
+  readonly device: string;
+}
+
+/** As `RangeQuery`, for several devices. `order` is that of the readings within a device. */
+export interface DevicesRangeQuery extends Omit<RangeQuery, 'device' | 'after'> {
+  readonly after?: DevicesCursor;
+}
+
 export interface ReadingStore {
   /**
    * Stores a batch of 1 to 100,000 rows, usually at most `maxBatch`. Resolves when the batch is durable as the
@@ -136,6 +195,22 @@ export interface ReadingStore {
   metrics(device: string, limit: number): Promise<string[]>;
   /** Ordered by time. */
   aggregate(query: AggregateQuery): Promise<Bucket[]>;
+  /**
+   * Computes figures of groups of readings. Reads all readings that match, unless tables have the figures
+   * (`Capabilities.groupTables`), so it takes long on a large store. SQL engines need as much memory as their
+   * settings allow. REJECTED: there are too many groups to compute here.
+   */
+  groups(query: GroupQuery): Promise<Groups>;
+  /**
+   * Streams readings of the registered devices that match: by device, ascending by name, and within a device as
+   * `range`. The filter has at least one field.
+   */
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading>;
+  /**
+   * Computes the totals of the whole UTC days in [from, to) (microseconds) from the readings, and replaces those in
+   * the tables of groups. Resolves to the number of (day, metric) pairs. 0 without `groupTables`.
+   */
+  rollUp(from: number, to: number): Promise<number>;
   /**
    * Deletes readings older than `before` (microseconds). Resolves to their number, or null if it is not known.
    */

@@ -27,6 +27,9 @@ export const STORE_OPERATIONS = [
   'readings.latest',
   'readings.metrics',
   'readings.aggregate',
+  'readings.groups',
+  'readings.rangeOfDevices',
+  'readings.rollUp',
   'readings.expire',
   'devices.get',
   'devices.put',
@@ -275,6 +278,22 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
     async aggregate(query) {
       check.checkAggregate(query);
       return gate.pass('readings.aggregate', () => inner.aggregate(query));
+    },
+    async groups(query) {
+      check.checkGroups(query);
+      const { devices, ...all } = query;
+      // A filter without fields matches every device, so it is no filter.
+      const selection = devices === undefined || !check.isFilter(devices) ? all : query;
+      return gate.pass('readings.groups', () => inner.groups(selection));
+    },
+    async *rangeOfDevices(filter, query) {
+      check.checkDevicesRange(filter, query);
+      yield* gate.stream('readings.rangeOfDevices', () => inner.rangeOfDevices(filter, query));
+    },
+    async rollUp(from, to) {
+      check.checkTime(from);
+      check.checkTime(to);
+      return gate.pass('readings.rollUp', () => inner.rollUp(from, to));
     },
     async expire(before) {
       check.checkTime(before);

@@ -20,6 +20,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: true,
   consistencyLevels: Object.freeze([...WRITE_LEVELS]),
   maxReplicationFactor: 9,
+  groupTables: false,
 });
 
 /** Cassandra 5, one keyspace per store. */
@@ -33,8 +34,8 @@ export class CassandraBackend implements Backend {
 
   constructor(config: CassandraConfig, logger: BackendLogger) {
     this.#session = new Session(config, logger);
-    this.readings = new CassandraReadings(this.#session);
     this.devices = new CassandraDevices(this.#session);
+    this.readings = new CassandraReadings(this.#session, this.devices);
     this.records = new CassandraRecords(this.#session);
   }
 

@@ -1,7 +1,20 @@
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
-import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  GroupQuery,
+  Groups,
+  Order,
+  RangeQuery,
+  ReadingStore,
+  WriteResult,
+} from '../contract.ts';
+import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import {
   compareReadings,
   demandFewMetrics,
@@ -29,12 +42,14 @@ const DEVICES_AT_ONCE = 8;
  * of equal identities, the write with the later timestamp wins (see `processTimestamps`).
  */
 export class CassandraReadings implements ReadingStore {
+  readonly #devices: DeviceStore;
   readonly #session: Session;
   readonly #index: SeriesIndex;
   readonly #insert: string;
   readonly #pages: Readonly<Record<Order, string>>;
 
-  constructor(session: Session) {
+  constructor(session: Session, devices: DeviceStore) {
+    this.#devices = devices;
     this.#session = session;
     this.#index = new SeriesIndex(session);
     const table = `"${session.keyspace}".readings`;
@@ -171,6 +186,28 @@ export class CassandraReadings implements ReadingStore {
   aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
     const query = { device, metric, from, to, limit: Number.MAX_SAFE_INTEGER };
     return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
+  }
+
+  groups(query: GroupQuery): Promise<Groups> {
+    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    return foldGroups(query, devices, (part) => this.range(part));
+  }
+
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
+    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async rollUp(): Promise<number> {
+    return 0;
+  }
+
+  /** All devices that have readings. Their names are in memory once. */
+  async *#allDevices(): AsyncGenerator<string> {
+    const seen = new Set<string>();
+    for await (const { device } of this.#index.all()) {
+      if (!seen.has(device)) yield device;
+      seen.add(device);
+    }
   }
 
   /**

@@ -19,6 +19,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: true,
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
+  groupTables: false,
 });
 
 /** HBase 2.4 or later, one namespace per store. */
@@ -32,8 +33,8 @@ export class HbaseBackend implements Backend {
 
   constructor(config: HbaseConfig) {
     this.#session = new Session(config);
-    this.readings = new HbaseReadings(this.#session);
     this.devices = new HbaseDevices(this.#session);
+    this.readings = new HbaseReadings(this.#session, this.devices);
     this.records = new HbaseRecords(this.#session);
   }
 

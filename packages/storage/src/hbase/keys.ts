@@ -52,6 +52,10 @@ export function readKey(key: Buffer): { readonly series: Buffer; readonly metric
   return { series: key.subarray(0, end), metric: key.toString('utf8', name, end - 1) };
 }
 
+export function readDevice(key: Buffer): string {
+  return key.toString('utf8', SALT_BYTES, key.indexOf(0, SALT_BYTES));
+}
+
 /** A bounded cache of the prefixes of series. Usually few series report again and again. */
 export class SeriesPrefixes {
   readonly #devices = new Map<string, Map<string, Buffer>>();

@@ -2,11 +2,23 @@ import { type Bytes, filters, type Put, type Row, type Table } from '@tidegauge/
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
-import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  GroupQuery,
+  Groups,
+  RangeQuery,
+  ReadingStore,
+  WriteResult,
+} from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
 import { forEach } from '../parallel.ts';
-import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
+import { behind, devicePrefix, readDevice, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
 import type { Session } from './session.ts';
 
@@ -26,12 +38,14 @@ interface Series {
  * There is no second table: reads step from one series to the next by key.
  */
 export class HbaseReadings implements ReadingStore {
+  readonly #devices: DeviceStore;
   readonly #session: Session;
   readonly #table: Table;
   readonly #prefixes = new SeriesPrefixes();
   readonly #durability: Pick<Put, 'durability'>;
 
-  constructor(session: Session) {
+  constructor(session: Session, devices: DeviceStore) {
+    this.#devices = devices;
     this.#session = session;
     this.#table = session.table('readings');
     // `sync` is the default of HBase.
@@ -115,6 +129,31 @@ export class HbaseReadings implements ReadingStore {
   aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
     const query = { device, metric, from, to, limit: Number.MAX_SAFE_INTEGER };
     return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
+  }
+
+  groups(query: GroupQuery): Promise<Groups> {
+    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    return foldGroups(query, devices, (part) => this.range(part));
+  }
+
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
+    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async rollUp(): Promise<number> {
+    return 0;
+  }
+
+  /** All devices that have readings, in the order of keys. */
+  async *#allDevices(): AsyncGenerator<string> {
+    for (let start: Buffer = Buffer.alloc(0); ; ) {
+      const range = { start, filter: filters.keyOnly() };
+      const row = await this.#session.run(() => this.#first(range));
+      if (row === null) return;
+      const device = readDevice(row.key);
+      yield device;
+      start = behind(devicePrefix(device));
+    }
   }
 
   /**

@@ -24,6 +24,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: false,
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
+  groupTables: false,
 });
 
 /** A disk with less free space counts as full: one or two batches. */
@@ -41,8 +42,8 @@ export class JsonBackend implements Backend {
   constructor(config: JsonConfig, context: BackendContext) {
     const skipped = new SkippedLines(context.logger);
     this.#layout = layoutOf(config.folder);
-    this.readings = new JsonReadings(this.#layout, config.memoryBytes, skipped);
     this.devices = new JsonDevices(this.#layout, skipped);
+    this.readings = new JsonReadings(this.#layout, config.memoryBytes, skipped, this.devices);
     this.records = new JsonRecords(this.#layout, skipped);
   }
 

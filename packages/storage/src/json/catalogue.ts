@@ -77,6 +77,11 @@ export class Catalogue implements LogOwner {
     return all;
   }
 
+  /** All devices with readings. */
+  allDevices(): string[] {
+    return [...this.#devices.keys()];
+  }
+
   metrics(device: string): string[] {
     return [...(this.#devices.get(device)?.keys() ?? [])];
   }

@@ -1,5 +1,6 @@
 import { type Device, unknownDevice } from '@tidegauge/readings';
 import type { DeviceFilter, DevicePatch, DeviceQuery, DeviceStore } from '../contract.ts';
+import { isMatch } from '../groups.ts';
 import { compareText } from '../merge.ts';
 import { translated } from './errors.ts';
 import { type Documents, KeyedLog } from './keyed-log.ts';
@@ -53,7 +54,7 @@ export class JsonDevices implements DeviceStore {
       await this.#log.change({
         keys: () => this.#index.matching(filter),
         apply: (name, current) => {
-          if (current === null || !matches(current, filter)) return current;
+          if (current === null || !isMatch(current, filter)) return current;
           if (!counted.has(name)) count += 1;
           counted.add(name);
           return patched(current, patch);
@@ -125,7 +126,7 @@ class DeviceIndex implements Documents<DeviceFacts> {
 
   matching(filter: DeviceFilter): string[] {
     const candidates = this.#candidates(filter) ?? this.#devices.keys();
-    return [...candidates].filter((name) => matches(this.#devices.get(name)!, filter));
+    return [...candidates].filter((name) => isMatch(this.#devices.get(name)!, filter));
   }
 
   list(query: DeviceQuery): Device[] {
@@ -134,7 +135,7 @@ class DeviceIndex implements Documents<DeviceFacts> {
     for (const name of this.#ordered(query, after)) {
       if (devices.length === limit) break;
       const facts = this.#devices.get(name)!;
-      if (name !== after && matches(facts, query)) devices.push(toDevice(name, facts));
+      if (name !== after && isMatch(facts, query)) devices.push(toDevice(name, facts));
     }
     return devices;
   }
@@ -176,15 +177,6 @@ class Groups<K> {
   clear(): void {
     this.#groups.clear();
   }
-}
-
-function matches(facts: DeviceFacts, filter: DeviceFilter): boolean {
-  return (
-    (filter.year === undefined || filter.year === facts.year) &&
-    (filter.city === undefined || filter.city === facts.city) &&
-    (filter.site === undefined || filter.site === facts.site) &&
-    (filter.kind === undefined || filter.kind === facts.kind)
-  );
 }
 
 /** Fields that are missing or undefined stay. */

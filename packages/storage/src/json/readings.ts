@@ -1,6 +1,18 @@
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
-import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  GroupQuery,
+  Groups,
+  RangeQuery,
+  ReadingStore,
+  WriteResult,
+} from '../contract.ts';
+import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
 import { forEach } from '../parallel.ts';
 import { Catalogue, type SeriesName } from './catalogue.ts';
@@ -25,6 +37,7 @@ interface Known {
 }
 
 export class JsonReadings implements ReadingStore {
+  readonly #devices: DeviceStore;
   readonly #layout: Layout;
   readonly #days: Days;
   readonly #catalogue: Catalogue;
@@ -33,7 +46,8 @@ export class JsonReadings implements ReadingStore {
    */
   readonly #latest = new Map<string, Known>();
 
-  constructor(layout: Layout, memoryBytes: number, skipped: SkippedLines) {
+  constructor(layout: Layout, memoryBytes: number, skipped: SkippedLines, devices: DeviceStore) {
+    this.#devices = devices;
     this.#layout = layout;
     this.#days = new Days(layout.readings, memoryBytes, skipped);
     this.#catalogue = new Catalogue(layout.folder, skipped);
@@ -139,6 +153,25 @@ export class JsonReadings implements ReadingStore {
   aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
     const limit = Number.MAX_SAFE_INTEGER;
     return foldBuckets(this.range({ device, metric, from, to, order: 'asc', limit }), bucket);
+  }
+
+  groups(query: GroupQuery): Promise<Groups> {
+    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    return foldGroups(query, devices, (part) => this.range(part));
+  }
+
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
+    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async rollUp(): Promise<number> {
+    return 0;
+  }
+
+  /** All devices that have readings. */
+  async *#allDevices(): AsyncGenerator<string> {
+    await translated(this.#layout.folder, () => this.#catalogue.refresh());
+    yield* this.#catalogue.allDevices();
   }
 
   expire(before: number): Promise<number> {

@@ -22,6 +22,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: false,
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
+  groupTables: false,
 });
 
 /** MariaDB with InnoDB. Several processes can share a database. */
@@ -39,8 +40,8 @@ export class MariadbBackend implements Backend {
     this.#config = config;
     this.#db = new Database(config);
     this.#partitions = new Partitions(this.#db, config.partition, logger);
-    this.readings = new MariadbReadings(this.#db, this.#partitions);
     this.devices = new MariadbDevices(this.#db);
+    this.readings = new MariadbReadings(this.#db, this.#partitions, this.devices);
     this.records = new MariadbRecords(this.#db);
   }
 

@@ -1,7 +1,20 @@
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
-import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  GroupQuery,
+  Groups,
+  Order,
+  RangeQuery,
+  ReadingStore,
+  WriteResult,
+} from '../contract.ts';
+import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, rangeOfSeries } from '../merge.ts';
 import { type Rows, sortBatch } from './batch.ts';
 import type { Database } from './database.ts';
@@ -45,11 +58,13 @@ interface SeriesRow {
 
 /** Readings in one table by (series, time), partitioned by time. */
 export class MariadbReadings implements ReadingStore {
+  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #partitions: Partitions;
   readonly #dictionary: SeriesDictionary;
 
-  constructor(db: Database, partitions: Partitions) {
+  constructor(db: Database, partitions: Partitions, devices: DeviceStore) {
+    this.#devices = devices;
     this.#db = db;
     this.#partitions = partitions;
     this.#dictionary = new SeriesDictionary(db);
@@ -116,6 +131,24 @@ export class MariadbReadings implements ReadingStore {
     if (buckets.every(isSummable)) return buckets;
     const all = this.range({ device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER });
     return foldBuckets(all, bucket);
+  }
+
+  groups(query: GroupQuery): Promise<Groups> {
+    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    return foldGroups(query, devices, (part) => this.range(part));
+  }
+
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
+    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async rollUp(): Promise<number> {
+    return 0;
+  }
+
+  async *#allDevices(): AsyncGenerator<string> {
+    const rows = await this.#db.rows('select distinct device from series order by device', []);
+    for (const { device } of rows) yield device as string;
   }
 
   /**

@@ -19,6 +19,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: false,
   consistencyLevels: Object.freeze(['1', 'majority']),
   maxReplicationFactor: 1,
+  groupTables: false,
 });
 
 /** MongoDB, or a compatible server: one server, a replica set, or the routers of a sharded cluster. */
@@ -32,8 +33,8 @@ export class MongodbBackend implements Backend {
 
   constructor(config: MongodbConfig) {
     this.#db = new Database(config);
-    this.readings = new MongodbReadings(this.#db);
     this.devices = new MongodbDevices(this.#db);
+    this.readings = new MongodbReadings(this.#db, this.devices);
     this.records = new MongodbRecords(this.#db);
   }
 

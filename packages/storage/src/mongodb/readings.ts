@@ -1,6 +1,18 @@
 import type { Reading } from '@tidegauge/readings';
 import type { Document } from 'mongodb';
-import type { AggregateQuery, Bucket, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  GroupQuery,
+  Groups,
+  RangeQuery,
+  ReadingStore,
+  WriteResult,
+} from '../contract.ts';
+import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
@@ -36,10 +48,12 @@ interface Identities {
  * FerretDB, and report unchanged documents as modified.
  */
 export class MongodbReadings implements ReadingStore {
+  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #series: SeriesDictionary;
 
-  constructor(db: Database) {
+  constructor(db: Database, devices: DeviceStore) {
+    this.#devices = devices;
     this.#db = db;
     this.#series = new SeriesDictionary(db);
   }
@@ -135,6 +149,23 @@ export class MongodbReadings implements ReadingStore {
       const buckets = await this.#db.readings.aggregate(pipeline(series._id)).toArray();
       return buckets.map(({ _id, ...bucket }) => ({ time: _id, ...bucket }) as unknown as Bucket);
     });
+  }
+
+  groups(query: GroupQuery): Promise<Groups> {
+    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    return foldGroups(query, devices, (part) => this.range(part));
+  }
+
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
+    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async rollUp(): Promise<number> {
+    return 0;
+  }
+
+  async *#allDevices(): AsyncGenerator<string> {
+    yield* await this.#db.run(() => this.#db.series.distinct('d'));
   }
 
   expire(before: number): Promise<number> {

@@ -19,6 +19,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: false,
   consistencyLevels: [],
   maxReplicationFactor: 1,
+  groupTables: false,
 });
 
 function refuse(): never {
@@ -38,6 +39,12 @@ const readings: ReadingStore = {
   latest: refuseAsync,
   metrics: async () => [],
   aggregate: refuseAsync,
+  groups: refuseAsync,
+  // biome-ignore lint/correctness/useYield: it throws before the first reading.
+  async *rangeOfDevices() {
+    refuse();
+  },
+  rollUp: async () => 0,
   expire: refuseAsync,
 };
 

@@ -25,8 +25,8 @@ export class PostgresBackend implements Backend {
     this.capabilities = dialect.capabilities;
     this.#dialect = dialect;
     this.#db = new Database(config, dialect.name, dialect.settings, logger);
-    this.readings = new PostgresReadings(this.#db, dialect);
     this.devices = new PostgresDevices(this.#db);
+    this.readings = new PostgresReadings(this.#db, dialect, this.devices);
     this.records = new PostgresRecords(this.#db, dialect);
   }
 

@@ -38,6 +38,7 @@ export const POSTGRES_CAPABILITIES: Capabilities = Object.freeze({
   ttl: false,
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
+  groupTables: false,
 });
 
 const nothing = async (): Promise<void> => {};

@@ -1,7 +1,20 @@
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
-import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  GroupQuery,
+  Groups,
+  Order,
+  RangeQuery,
+  ReadingStore,
+  WriteResult,
+} from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import { forEach } from '../parallel.ts';
 import type { Database, Result, Row, Value } from './database.ts';
@@ -50,11 +63,13 @@ const AGGREGATE = `
 
 /** Readings by (series, time). Every statement except `LATEST` reads one series, so one shard. */
 export class PostgresReadings implements ReadingStore {
+  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #dialect: Dialect;
   readonly #dictionary: SeriesDictionary;
 
-  constructor(db: Database, dialect: Dialect) {
+  constructor(db: Database, dialect: Dialect, devices: DeviceStore) {
+    this.#devices = devices;
     this.#db = db;
     this.#dialect = dialect;
     this.#dictionary = new SeriesDictionary(db);
@@ -148,6 +163,24 @@ export class PostgresReadings implements ReadingStore {
       // PostgreSQL refuses a sum beyond the largest double. The contract requires infinity.
       return foldBuckets(this.range({ device, metric, from, to, limit: Number.MAX_SAFE_INTEGER }), bucket);
     }
+  }
+
+  groups(query: GroupQuery): Promise<Groups> {
+    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    return foldGroups(query, devices, (part) => this.range(part));
+  }
+
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
+    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async rollUp(): Promise<number> {
+    return 0;
+  }
+
+  async *#allDevices(): AsyncGenerator<string> {
+    const { rows } = await this.#db.run('calls', 'select distinct device from series order by device');
+    for (const [device] of rows) yield device as string;
   }
 
   /**

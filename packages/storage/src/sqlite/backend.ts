@@ -19,6 +19,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: false,
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
+  groupTables: false,
 });
 
 /** SQLite in this thread, on a local file in WAL mode. Other processes can use the file too. */
@@ -34,8 +35,8 @@ export class SqliteBackend implements Backend {
   constructor(config: SqliteConfig) {
     this.#path = config.path;
     this.#db = new Database(config);
-    this.readings = new SqliteReadings(this.#db);
     this.devices = new SqliteDevices(this.#db);
+    this.readings = new SqliteReadings(this.#db, this.devices);
     this.records = new SqliteRecords(this.#db);
   }
 

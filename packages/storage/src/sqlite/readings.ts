@@ -2,7 +2,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import { mergeBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
-import type { AggregateQuery, Bucket, Order, RangeQuery, ReadingStore, WriteResult } from '../contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  GroupQuery,
+  Groups,
+  Order,
+  RangeQuery,
+  ReadingStore,
+  WriteResult,
+} from '../contract.ts';
+import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
@@ -66,13 +79,15 @@ interface SeriesRow {
  * slots, in the same transaction.
  */
 export class SqliteReadings implements ReadingStore {
+  readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #recentRows: number;
   readonly #dictionary: SeriesDictionary;
   /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
   #slotRows: number[] | null = null;
 
-  constructor(db: Database, recentRows = RECENT_ROWS) {
+  constructor(db: Database, devices: DeviceStore, recentRows = RECENT_ROWS) {
+    this.#devices = devices;
     this.#db = db;
     this.#recentRows = recentRows;
     this.#dictionary = new SeriesDictionary(db);
@@ -196,6 +211,24 @@ export class SqliteReadings implements ReadingStore {
     ]);
     const times = ends.flatMap((row) => (row === undefined ? [] : [row.time as number]));
     return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  groups(query: GroupQuery): Promise<Groups> {
+    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    return foldGroups(query, devices, (part) => this.range(part));
+  }
+
+  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
+    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async rollUp(): Promise<number> {
+    return 0;
+  }
+
+  async *#allDevices(): AsyncGenerator<string> {
+    const sql = 'select distinct device from series order by device';
+    for (const { device } of await this.#db.run(() => this.#db.statement(sql).all())) yield device as string;
   }
 
   async expire(before: number): Promise<number> {

@@ -10,6 +10,7 @@ import { collect, reading, rejection, series, stored, T0 } from '../../conforman
 import { openStore, parseUrl } from '../../src/index.ts';
 import { readConfig } from '../../src/sqlite/config.ts';
 import { Database } from '../../src/sqlite/database.ts';
+import { SqliteDevices } from '../../src/sqlite/devices.ts';
 import { SqliteReadings } from '../../src/sqlite/readings.ts';
 import { migrate, SCHEMA_VERSION } from '../../src/sqlite/schema.ts';
 
@@ -166,7 +167,7 @@ describe('the SQLite backend with another writer', () => {
 describe('SQLite readings', () => {
   test('store all or nothing of a batch when the disk is full, and continue when it has space', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, 100);
+    const readings = new SqliteReadings(db, new SqliteDevices(db), 100);
     const pages = () => db.connection.prepare('pragma page_count').get()?.page_count as number;
     await readings.write(series('d', 300));
     db.connection.exec(`pragma max_page_count = ${pages() + 2}`);
@@ -198,7 +199,7 @@ describe('SQLite readings', () => {
       const path = freshPath();
       const databases = [await openDatabase(path), await openDatabase(path)];
       // Ten rows before slots are merged, so that readings often move between the tables.
-      const writers = databases.map((db) => new SqliteReadings(db, 10));
+      const writers = databases.map((db) => new SqliteReadings(db, new SqliteDevices(db), 10));
       const model = new Map<string, Reading>();
       for (const [index, { writer, rows, before }] of steps.entries()) {
         const batch = rows.map(({ name, offset, value }) => reading({ ...name, time: T0 + offset, value }));
@@ -229,7 +230,7 @@ describe('SQLite readings', () => {
 
   test('do not accumulate before they are merged', async () => {
     const db = await openDatabase(freshPath());
-    const readings = new SqliteReadings(db, 1000);
+    const readings = new SqliteReadings(db, new SqliteDevices(db), 1000);
     for (let part = 0; part < 20; part += 1) {
       await readings.write(series('d', 4000).slice(part * 200, part * 200 + 200));
     }

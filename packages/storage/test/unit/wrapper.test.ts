@@ -28,6 +28,7 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
     ttl: false,
     consistencyLevels: [],
     maxReplicationFactor: 1,
+    groupTables: false,
   };
   return {
     name: 'bare',
@@ -38,6 +39,9 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
       latest: unused,
       metrics: async () => [],
       aggregate: unused,
+      groups: unused,
+      rangeOfDevices: unused,
+      rollUp: unused,
       expire: unused,
       ...readings,
     },

@@ -1,0 +1,159 @@
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
+import { addFigures, addValue, type Fold, figuresOf, foldOf } from './aggregate.ts';
+import type {
+  DeviceFilter,
+  DeviceStore,
+  DevicesRangeQuery,
+  Group,
+  GroupOrder,
+  GroupQuery,
+  Groups,
+  RangeQuery,
+} from './contract.ts';
+import { StoreError } from './errors.ts';
+import { compareText } from './merge.ts';
+import { forEach } from './parallel.ts';
+
+// Reads over groups of devices, for engines that do not compute them in the database.
+
+/** Microseconds of a UTC day. */
+export const DAY_US = 86_400_000_000;
+
+/** The most groups that this process computes at once, about 200 bytes each. */
+const MAX_FOLDS = 1_000_000;
+const DEVICES_AT_ONCE = 4;
+const LIST_DEVICES = 500;
+
+/** The name of a day, such as 2026-11-23. @param day days since the epoch */
+export function dayKey(day: number): string {
+  return new Date((day * DAY_US) / 1000).toISOString().slice(0, 10);
+}
+
+/** The part [from, to) of a query, in microseconds. */
+export function boundsOf({ from = 0, to = MAX_TIME + 1 }: { from?: number; to?: number }): {
+  from: number;
+  to: number;
+} {
+  return { from: Math.max(from, 0), to: Math.max(to, 0) };
+}
+
+/** The key of a reading's group. */
+export function groupKeyOf(by: GroupQuery['by'], { device, metric, time }: Omit<Reading, 'value'>): string {
+  if (by === 'day') return dayKey(Math.floor(time / DAY_US));
+  return by === 'device' ? device : metric;
+}
+
+/** Figures of groups, which grow with readings in any order. */
+export class GroupFolds {
+  readonly #folds = new Map<string, Fold>();
+
+  add(key: string, value: number): void {
+    const fold = this.#folds.get(key);
+    if (fold === undefined) this.#start(key, foldOf(value));
+    else addValue(fold, value);
+  }
+
+  /** Adds the figures of a part of a group. */
+  addPart({ key, count, min, max, sum }: Omit<Group, 'mean'>): void {
+    const fold = this.#folds.get(key);
+    if (fold === undefined) this.#start(key, { count, min, max, sum, lost: 0 });
+    else addFigures(fold, { count, min, max, sum });
+  }
+
+  /** The first `limit` groups, as computed from rows. */
+  groups({ order = 'key', limit }: Pick<GroupQuery, 'order' | 'limit'>): Groups {
+    const groups = [...this.#folds].map(([key, fold]) => ({ key, ...figuresOf(fold) }));
+    return fromRows(groups.sort(compareGroups(order)).slice(0, limit));
+  }
+
+  #start(key: string, fold: Fold): void {
+    if (this.#folds.size === MAX_FOLDS) {
+      throw new StoreError('REJECTED', `there are more than ${MAX_FOLDS} groups`, {
+        hint: 'select devices, or name a metric',
+      });
+    }
+    this.#folds.set(key, fold);
+  }
+}
+
+export function fromRows(groups: readonly Group[]): Groups {
+  return { groups, source: 'rows', asOf: null };
+}
+
+/** The order of groups: by key ascending, or the largest figure first and equal figures by key. */
+export function compareGroups(order: GroupOrder): (a: Group, b: Group) => number {
+  return (a, b) => {
+    if (order !== 'key') {
+      if (a[order] > b[order]) return -1;
+      if (a[order] < b[order]) return 1;
+    }
+    return compareText(a.key, b.key);
+  };
+}
+
+type Range = (query: RangeQuery) => AsyncIterable<Reading>;
+
+/** Computes groups from the ranges of the devices. */
+export async function foldGroups(
+  query: GroupQuery,
+  devices: AsyncIterable<string>,
+  range: Range,
+): Promise<Groups> {
+  const { by, metric } = query;
+  const { from, to } = boundsOf(query);
+  const folds = new GroupFolds();
+  await forEach(devices, DEVICES_AT_ONCE, async (device) => {
+    const part = { device, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
+    for await (const reading of range(metric === undefined ? part : { ...part, metric })) {
+      if (typeof reading.value === 'number') folds.add(groupKeyOf(by, reading), reading.value);
+    }
+  });
+  return folds.groups(query);
+}
+
+/** Names of the registered devices that match, ascending, from one name on. */
+export async function* namesOf(
+  devices: DeviceStore,
+  filter: DeviceFilter,
+  first?: string,
+): AsyncGenerator<string> {
+  if (first !== undefined) {
+    const device = await devices.get(first);
+    if (device !== null && isMatch(device, filter)) yield first;
+  }
+  for (let after = first; ; ) {
+    const query = { ...filter, limit: LIST_DEVICES };
+    const page = await devices.list(after === undefined ? query : { ...query, after });
+    for (const { name } of page) yield name;
+    if (page.length < LIST_DEVICES) return;
+    after = page.at(-1)!.name;
+  }
+}
+
+/** A range over the devices that match, one device after the other. */
+export async function* rangeByDevice(
+  filter: DeviceFilter,
+  query: DevicesRangeQuery,
+  devices: DeviceStore,
+  range: Range,
+): AsyncGenerator<Reading> {
+  const { after, ...part } = query;
+  let { limit } = query;
+  for await (const device of namesOf(devices, filter, after?.device)) {
+    const continued = after !== undefined && after.device === device ? { after } : {};
+    for await (const reading of range({ ...part, ...continued, device, limit })) {
+      yield reading;
+      limit -= 1;
+      if (limit === 0) return;
+    }
+  }
+}
+
+const FIELDS = ['year', 'city', 'site', 'kind'] as const;
+
+/** Whether a device has the fields of a filter. */
+export function isMatch(device: DeviceFields, filter: DeviceFilter): boolean {
+  return FIELDS.every((field) => filter[field] === undefined || filter[field] === device[field]);
+}
+
+type DeviceFields = { readonly [K in (typeof FIELDS)[number]]: DeviceFilter[K] | null };
