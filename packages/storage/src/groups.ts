@@ -11,7 +11,7 @@ import type {
   RangeQuery,
 } from './contract.ts';
 import { StoreError } from './errors.ts';
-import { compareText } from './merge.ts';
+import { compareText, nextPageRows } from './merge.ts';
 import { forEach } from './parallel.ts';
 
 // Reads over groups of devices, for engines that do not compute them in the database.
@@ -149,11 +149,33 @@ export async function* rangeByDevice(
   }
 }
 
-const FIELDS = ['year', 'city', 'site', 'kind'] as const;
+/** The most readings of a page over several devices. */
+const PAGE_ROWS = 256;
+
+/** A range over devices, page by page, with the engine's own query. */
+export async function* pagesOfDevices(
+  query: DevicesRangeQuery,
+  readPage: (page: DevicesRangeQuery) => Promise<readonly Reading[]>,
+): AsyncGenerator<Reading> {
+  let left = query.limit;
+  let limit = Math.min(left, PAGE_ROWS);
+  for (let position = query; ; ) {
+    const page = await readPage({ ...position, limit });
+    yield* page;
+    left -= page.length;
+    const after = page.at(-1);
+    if (after === undefined || page.length < limit || left === 0) return;
+    position = { ...query, after };
+    limit = Math.min(nextPageRows(page), left);
+  }
+}
+
+/** The fields of a `DeviceFilter`. */
+export const FILTER_FIELDS = ['year', 'city', 'site', 'kind'] as const;
 
 /** Whether a device has the fields of a filter. */
 export function isMatch(device: DeviceFields, filter: DeviceFilter): boolean {
-  return FIELDS.every((field) => filter[field] === undefined || filter[field] === device[field]);
+  return FILTER_FIELDS.every((field) => filter[field] === undefined || filter[field] === device[field]);
 }
 
-type DeviceFields = { readonly [K in (typeof FIELDS)[number]]: DeviceFilter[K] | null };
+type DeviceFields = { readonly [K in (typeof FILTER_FIELDS)[number]]: DeviceFilter[K] | null };

@@ -1,5 +1,6 @@
 import type { Attributes, Device } from '@tidegauge/readings';
-import type { Bucket, DevicePatch, RecordFields } from './contract.ts';
+import type { Bucket, DevicePatch, Group, GroupKey, RecordFields } from './contract.ts';
+import { dayKey } from './groups.ts';
 
 // Converts rows to the types of the contract, for SQL engines with the same columns: attributes as JSON text,
 // records in the layout of YCSB's JDBC binding.
@@ -9,6 +10,12 @@ type Row = Readonly<Record<string, unknown>>;
 export function toBucket(row: Row): Bucket {
   const { time, count, min, max, mean, sum } = row as Record<string, number>;
   return { time: time!, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };
+}
+
+export function toGroup(by: GroupKey, row: Row): Group {
+  const { grouped, count, min, max, mean, sum } = row as Record<string, number>;
+  const key = by === 'day' ? dayKey(grouped!) : String(grouped);
+  return { key, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };
 }
 
 export function toDevice(row: Row): Device {

@@ -1,7 +1,7 @@
 import { QUALITIES, type Quality, type Reading } from '@tidegauge/readings';
 import type { Row } from './database.ts';
 
-export { fromField, fromPatch, toBucket, toDevice, toFields } from '../sql-mapping.ts';
+export { fromField, fromPatch, toBucket, toDevice, toFields, toGroup } from '../sql-mapping.ts';
 
 /** Columns of a reading as `toReading` takes them, of `readings r left join boots b`. */
 export const READING_COLUMNS = 'r.time, r.value, r.text, r.received, b.boot, r.seq, r.quality';

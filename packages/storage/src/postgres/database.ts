@@ -16,6 +16,11 @@ const IDLE_MS = 60_000;
 export type Value = string | number | boolean | null | Buffer | readonly string[] | readonly number[];
 export type Row = readonly unknown[];
 
+/** Adds values to a statement. Each gets the next number as its placeholder. */
+export function binder(values: Value[]): (value: Value) => string {
+  return (value) => `$${values.push(value)}`;
+}
+
 export interface Result {
   readonly rows: readonly Row[];
   /** Names of the columns. */

@@ -14,14 +14,16 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
+import { foldGroups, fromRows, namesOf, pagesOfDevices, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import { forEach } from '../parallel.ts';
-import type { Database, Result, Row, Value } from './database.ts';
+import { groupStatement, SQL_DAY } from '../sql-groups.ts';
+import { binder, type Database, type Result, type Row, type Value } from './database.ts';
+import { devicesStatement } from './devices-range.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
 import { identities } from './identities.ts';
-import { fromReadings, READING_COLUMNS, toBucket, toReading } from './mapping.ts';
+import { fromReadings, READING_COLUMNS, toBucket, toGroup, toReading } from './mapping.ts';
 import { type Series, SeriesDictionary } from './series.ts';
 
 // The most rows in one transaction of an expiry.
@@ -159,25 +161,41 @@ export class PostgresReadings implements ReadingStore {
       const { rows } = await this.#db.run('calls', AGGREGATE, [series.id, from, to, bucket]);
       return rows.map(toBucket);
     } catch (error) {
-      if (!(error instanceof StoreError) || sqlState(error.cause) !== OVERFLOW) throw error;
-      // PostgreSQL refuses a sum beyond the largest double. The contract requires infinity.
+      if (!isOverflow(error)) throw error;
       return foldBuckets(this.range({ device, metric, from, to, limit: Number.MAX_SAFE_INTEGER }), bucket);
     }
   }
 
-  groups(query: GroupQuery): Promise<Groups> {
-    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
-    return foldGroups(query, devices, (part) => this.range(part));
+  async groups(query: GroupQuery): Promise<Groups> {
+    const values: Value[] = [];
+    const sql = groupStatement(query, binder(values), { day: SQL_DAY });
+    try {
+      const { rows } = await this.#db.run('calls', sql, values);
+      return fromRows(rows.map((row) => toGroup(query.by, row)));
+    } catch (error) {
+      if (!isOverflow(error)) throw error;
+      const { devices } = query;
+      const names = devices === undefined ? this.#allDevices() : namesOf(this.#devices, devices);
+      return foldGroups(query, names, (part) => this.range(part));
+    }
   }
 
-  rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
-    return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  async *rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncGenerator<Reading> {
+    if (this.#dialect.lateral) yield* pagesOfDevices(query, (page) => this.#devicesPage(filter, page));
+    else yield* rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
+  }
+
+  async #devicesPage(filter: DeviceFilter, query: DevicesRangeQuery): Promise<Reading[]> {
+    const values: Value[] = [];
+    const { rows } = await this.#db.run('calls', devicesStatement(filter, query, values), values);
+    return rows.map(([device, metric, ...row]) => toReading(device as string, metric as string, row));
   }
 
   async rollUp(): Promise<number> {
     return 0;
   }
 
+  /** All devices that have readings. */
   async *#allDevices(): AsyncGenerator<string> {
     const { rows } = await this.#db.run('calls', 'select distinct device from series order by device');
     for (const [device] of rows) yield device as string;
@@ -225,3 +243,8 @@ function toLatest([device, metric, ...row]: Row): Latest {
 
 /** numeric_value_out_of_range */
 const OVERFLOW = '22003';
+
+/** PostgreSQL refuses a sum beyond the largest double. The contract requires infinity. */
+function isOverflow(error: unknown): boolean {
+  return error instanceof StoreError && sqlState(error.cause) === OVERFLOW;
+}
