@@ -36,6 +36,8 @@ export interface List<T> {
   toDocument(item: T): unknown;
   /** The cursor of the position after an item. Without it the list has no pages: it is sent completely or refused. */
   readonly next?: (last: T) => string;
+  /** Further fields of the answer, known when all items were read. */
+  readonly rest?: () => Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -53,7 +55,7 @@ export class Answers {
     this.#turns = new Turns(this.#limits.reads);
   }
 
-  /** Answers with `{ [name]: [...], next }`. */
+  /** Answers with `{ [name]: [...], next }` and the rest. */
   async list<T>(response: Response, list: List<T>): Promise<void> {
     const parts = new Parts(list);
     try {
@@ -77,16 +79,21 @@ export class Answers {
     return bytes <= PART_BYTES || this.#take(response, bytes);
   }
 
-  async #send<T>(response: Response, { name, toDocument, next }: List<T>, parts: Parts<T>): Promise<void> {
+  async #send<T>(
+    response: Response,
+    { name, toDocument, next, rest }: List<T>,
+    parts: Parts<T>,
+  ): Promise<void> {
     const read = () => this.#turns.run(response, () => parts.read());
     let part = await read();
     if (part === null || response.destroyed) return;
     const cursor = () => (parts.last === null || !parts.more ? null : next!(parts.last));
     const paged = next !== undefined;
+    const end = () => ({ ...(paged ? { next: cursor() } : {}), ...rest?.() });
     const goesOn = parts.goesOn && this.#take(response, STREAM_BYTES);
     if (!goesOn) {
       if (parts.goesOn && !paged) throw busy();
-      response.json({ [name]: part.map(toDocument), ...(paged ? { next: cursor() } : {}) });
+      response.json({ [name]: part.map(toDocument), ...end() });
       return;
     }
     const late = setTimeout(() => response.destroy(), LIST_MS);
@@ -95,7 +102,8 @@ export class Answers {
     for (let before = `{${JSON.stringify(name)}:[`; ; before = ',') {
       const text = before + JSON.stringify(part.map(toDocument)).slice(1, -1);
       if (!parts.goesOn) {
-        response.end(`${text}]${paged ? `,"next":${JSON.stringify(cursor())}` : ''}}`);
+        const fields = JSON.stringify(end()).slice(1);
+        response.end(`${text}]${fields === '}' ? '' : ','}${fields}`);
         return;
       }
       if (!response.write(text)) await drained(response);

@@ -1,5 +1,6 @@
 import { deviceNameProblem, MAX_TIME, metricNameProblem, parseTime } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
+import type { DeviceFilter } from '@tidegauge/storage';
 import type { Parameters } from './operation.ts';
 
 // Requests are checked against the OpenAPI document first (operation.ts). These functions check what a schema cannot.
@@ -39,6 +40,12 @@ export function time(text: string | undefined, path: string): number | undefined
     );
   }
   return parsed;
+}
+
+/** The filter of devices in a query, or undefined when it has none. */
+export function filterOf({ site, city, kind, year }: Partial<DeviceFilter>): DeviceFilter | undefined {
+  const filter = defined({ site, city, kind, year });
+  return Object.keys(filter).length === 0 ? undefined : filter;
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1e3, s: 1e6, m: 60e6, h: 3600e6, d: 86_400e6 };

@@ -1,25 +1,40 @@
-import { formatTime, metricNameProblem, now, type Reading, toReadingDocument } from '@tidegauge/readings';
+import {
+  deviceNameProblem,
+  formatTime,
+  metricNameProblem,
+  now,
+  type Reading,
+  toReadingDocument,
+} from '@tidegauge/readings';
 import {
   type AggregateQuery,
   type Bucket,
   compareText,
+  type DeviceFilter,
+  type Group,
+  type GroupKey,
+  type GroupOrder,
+  type GroupQuery,
+  type Groups,
   MAX_METRICS_READ,
   type Order,
   type RangeCursor,
   type Store,
 } from '@tidegauge/storage';
-import { type Answers, sizeOfReading } from '../answers.ts';
+import { type Answers, type List, sizeOfReading } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
 import type { Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
-import { bucketLength, defined, device, invalid, metric, queryOf, time } from '../parameters.ts';
+import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
 
 /** Largest number of buckets in an answer. It is below the limit of the store, because they are held in memory. */
 const MAX_BUCKETS = 10_000;
 /** Approximate memory of a bucket and its document, bytes. */
 const BUCKET_BYTES = 300;
+/** Approximate memory of a group and its document without its key, bytes. */
+const GROUP_BYTES = 350;
 
-interface RangeParameters {
+interface RangeParameters extends DeviceFilter {
   readonly device: string;
   readonly metric: string;
   readonly from: string;
@@ -38,6 +53,15 @@ interface AggregateParameters {
   readonly fn: readonly Figure[];
 }
 
+interface GroupParameters extends DeviceFilter {
+  readonly by: GroupKey;
+  readonly metric: string;
+  readonly from: string;
+  readonly to: string;
+  readonly order: GroupOrder;
+  readonly limit: number;
+}
+
 type Figure = 'count' | 'min' | 'max' | 'mean' | 'sum';
 const FIGURES: readonly Figure[] = ['count', 'min', 'max', 'mean', 'sum'];
 
@@ -50,26 +74,60 @@ export function readingHandlers(
   return {
     listReadings: async (call, response) => {
       const query = queryOf<RangeParameters>(call);
+      const filter = filterOf(query);
       const range = {
-        device: device(query.device),
         metric: metric(query.metric),
         from: time(query.from, '/query/from'),
         to: time(query.to, '/query/to'),
         order: query.order ?? 'desc',
       };
       const limit = query.limit ?? 100;
-      const key = ['readings', range.device, range.metric, range.from, range.to, range.order];
-      const after =
-        query.cursor === undefined ? undefined : positionOf(cursors.read(key, query.cursor, isPosition));
+      const list = { name: 'readings', limit, sizeOf: sizeOfReading, toDocument: toReadingDocument };
+      const bounds = [range.metric, range.from, range.to, range.order];
+      // One more than the page, to find whether there is a next page.
+      const page = { ...range, limit: limit + 1 };
+      if (filter === undefined) {
+        const one = deviceOf(query.device);
+        const key = ['readings', one, ...bounds];
+        const after = query.cursor === undefined ? undefined : cursors.read(key, query.cursor, isPosition);
+        await answers.list(response, {
+          ...list,
+          items: store.readings.range(defined({ ...page, device: one, after: after && positionOf(after) })),
+          next: ({ time, metric }) => cursors.write(key, [time, metric]),
+        });
+        return;
+      }
+      if (query.device !== undefined) {
+        throw invalid('/query/device', 'selects one device: leave out site, city, kind and year, or device');
+      }
+      const { site, city, kind, year } = filter;
+      const key = ['readings of devices', site, city, kind, year, ...bounds];
+      const after = query.cursor === undefined ? undefined : cursors.read(key, query.cursor, isPlace);
       await answers.list(response, {
-        name: 'readings',
-        // One more than the page, to find whether there is a next page.
-        items: store.readings.range(defined({ ...range, after, limit: limit + 1 })),
-        limit,
-        sizeOf: sizeOfReading,
-        toDocument: toReadingDocument,
-        next: ({ time, metric }) => cursors.write(key, [time, metric]),
+        ...list,
+        items: store.readings.rangeOfDevices(
+          filter,
+          defined({ ...page, after: after && { device: after[0], ...positionOf(after[1]) } }),
+        ),
+        next: ({ device, time, metric }) => cursors.write(key, [device, [time, metric]]),
       });
+    },
+
+    groupReadings: async (call, response) => {
+      const { by, order, limit = 100, ...query } = queryOf<GroupParameters>(call);
+      const groups = groupsOf(
+        store,
+        defined({
+          by: by!,
+          metric: metric(query.metric),
+          devices: filterOf(query),
+          from: time(query.from, '/query/from'),
+          to: time(query.to, '/query/to'),
+          order,
+          limit,
+        }),
+      );
+      await answers.list(response, { ...groups, limit: limit + 1 });
     },
 
     latestReadings: async (call, response) => {
@@ -121,6 +179,31 @@ export function readingHandlers(
   };
 }
 
+function deviceOf(name: string | undefined): string {
+  if (name !== undefined) return device(name);
+  throw invalid('/query/device', 'is required, unless site, city, kind or year select devices');
+}
+
+/** The list of an answer about groups: one call of the store, made when the answer reads its first item. */
+function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
+  let found: Groups | undefined;
+  async function* items() {
+    found = await store.readings.groups(query);
+    yield* found.groups;
+  }
+  return {
+    name: 'groups',
+    items: items(),
+    sizeOf: ({ key }) => GROUP_BYTES + 2 * key.length,
+    // JSON has no infinity: it becomes null.
+    toDocument: (group) => group,
+    rest: () => {
+      const { source, asOf } = found!;
+      return { source, asOf: asOf === null ? null : formatTime(asOf) };
+    },
+  };
+}
+
 /** One call of the store, made when the answer reads its first item. */
 async function* bucketsOf(store: Store, query: AggregateQuery): AsyncGenerator<Bucket> {
   yield* await store.readings.aggregate(query);
@@ -155,6 +238,14 @@ function isPosition(value: unknown): value is Position {
     typeof metric === 'string' &&
     metricNameProblem(metric) === null
   );
+}
+
+type Place = readonly [device: string, position: Position];
+
+function isPlace(value: unknown): value is Place {
+  if (!Array.isArray(value)) return false;
+  const [device, position] = value as readonly unknown[];
+  return typeof device === 'string' && deviceNameProblem(device) === null && isPosition(position);
 }
 
 function positionOf([time, metric]: Position): RangeCursor {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unknownDevice } from '@tidegauge/readings';
 import { type Answer, reading, startApi } from '../harness.ts';
 
 const DEVICE = 'device=site-3/boiler/probe-7';
@@ -113,7 +114,16 @@ test('a cursor that was changed or belongs to another query gives 400', async (t
 test('mistakes in a query are reported with their path', async (t) => {
   const api = await startApi(t);
   const cases: [string, string, RegExp][] = [
-    ['/v1/readings', '/query/device', /required/],
+    ['/v1/readings', '/query/device', /required, unless site, city, kind or year/],
+    ['/v1/readings?device=a&city=Emden', '/query/device', /leave out site, city, kind and year, or device/],
+    ['/v1/readings?year=20th', '/query/year', /integer/],
+    ['/v1/readings/groups', '/query/by', /required/],
+    ['/v1/readings/groups?by=city', '/query/by', /device, day, metric/],
+    ['/v1/readings/groups?by=day&order=max', '/query/order', /key, sum, mean, count/],
+    ['/v1/readings/groups?by=day&limit=10001', '/query/limit', /<= 10000/],
+    ['/v1/readings/groups?by=day&device=a', '/query/device', /unknown query parameter/],
+    ['/v1/readings/groups?by=day&metric=two%20words', '/query/metric', /one word/],
+    ['/v1/readings/groups?by=day&to=tomorrow', '/query/to', /not a time/],
     ['/v1/readings?device=a&limit=0', '/query/limit', />= 1/],
     ['/v1/readings?device=a&limit=10001', '/query/limit', /<= 10000/],
     ['/v1/readings?device=a&order=up', '/query/order', /asc, desc/],
@@ -225,4 +235,88 @@ test('an empty body is forwarded to ingest, like an empty MQTT payload', async (
   const api = await startApi(t);
   await api.call('POST', '/v1/readings?device=a', { headers: { 'Content-Type': 'text/plain' } });
   assert.equal(api.ingest.delivered[0]!.body.length, 0);
+});
+
+/** Three devices, two of them in Emden, with two readings each. */
+async function threeDevices(api: Awaited<ReturnType<typeof startApi>>): Promise<void> {
+  const { store } = api;
+  for (const [name, city] of [
+    ['a', 'Emden'],
+    ['b', 'Aveiro'],
+    ['c', 'Emden'],
+  ] as const) {
+    await store.devices.put({ ...unknownDevice(name), city, year: 2020 });
+    await store.readings.write([
+      reading(1, { device: name, value: 1 }),
+      reading(86_400, { device: name, value: name.charCodeAt(0), metric: 'humidity' }),
+    ]);
+  }
+}
+
+test('readings of the devices that match are listed by device, in pages without loss or overlap', async (t) => {
+  const api = await startApi(t);
+  await threeDevices(api);
+  for (const [order, expected] of [
+    ['desc', ['a 97', 'a 1', 'c 99', 'c 1']],
+    ['asc', ['a 1', 'a 97', 'c 1', 'c 99']],
+  ] as const) {
+    for (const limit of [1, 3, 10]) {
+      const seen: string[] = [];
+      let cursor = '';
+      do {
+        const query = `city=Emden&year=2020&order=${order}&limit=${limit}${cursor}`;
+        const { status, body } = await api.call('GET', `/v1/readings?${query}`);
+        assert.equal(status, 200);
+        for (const { device, value } of body.readings) seen.push(`${device} ${value}`);
+        cursor = body.next === null ? '' : `&cursor=${body.next}`;
+      } while (cursor !== '');
+      assert.deepEqual(seen, expected);
+    }
+  }
+  const { body } = await api.call('GET', '/v1/readings?city=Emden&limit=1');
+  const other = await api.call('GET', `/v1/readings?city=Aveiro&limit=1&cursor=${body.next}`);
+  assertProblem(other, 400, /not a cursor of this query/);
+  const none = await api.call('GET', '/v1/readings?city=Oslo');
+  assert.deepEqual(none.body, { readings: [], next: null });
+});
+
+test('groups have figures by device, day and metric, of all devices or of those that match', async (t) => {
+  const api = await startApi(t);
+  await threeDevices(api);
+  const ask = async (query: string) => (await api.call('GET', `/v1/readings/groups?${query}`)).body;
+  assert.deepEqual(await ask('by=day'), {
+    groups: [
+      { key: '2026-11-21', count: 3, min: 1, max: 1, mean: 1, sum: 3 },
+      { key: '2026-11-22', count: 3, min: 97, max: 99, mean: 98, sum: 294 },
+    ],
+    source: 'rows',
+    asOf: null,
+  });
+  const keys = async (query: string) => (await ask(query)).groups.map(({ key }: { key: string }) => key);
+  assert.deepEqual(await keys('by=device&order=sum&limit=2'), ['c', 'b']);
+  assert.deepEqual(await keys('by=device&city=Emden&year=2020'), ['a', 'c']);
+  assert.deepEqual(await keys('by=metric&from=2026-11-22T00:00:00Z'), ['humidity']);
+  assert.deepEqual(await keys('by=day&metric=temperature'), ['2026-11-21']);
+  assert.deepEqual(await keys('by=device&site=none'), []);
+});
+
+test('a sum beyond the largest double is null, and an answer of many groups is sent in parts', async (t) => {
+  const api = await startApi(t);
+  const most = Number.MAX_VALUE;
+  const batch = Array.from({ length: 500 }, (_, index) =>
+    reading(1, { device: `many/${String(index).padStart(3, '0')}`, value: index }),
+  );
+  await api.store.readings.write([
+    ...batch,
+    reading(1, { device: 'zz', value: most }),
+    reading(2, { device: 'zz', value: most }),
+  ]);
+  const { body } = await api.call('GET', '/v1/readings/groups?by=device&limit=1000');
+  assert.equal(body.groups.length, 501);
+  assert.deepEqual(
+    body.groups.slice(0, 500).map(({ sum }: { sum: number }) => sum),
+    batch.map(({ value }) => value),
+  );
+  assert.deepEqual(body.groups[500], { key: 'zz', count: 2, min: most, max: most, mean: null, sum: null });
+  assert.deepEqual([body.source, body.asOf], ['rows', null]);
 });
