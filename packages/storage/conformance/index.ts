@@ -8,6 +8,7 @@ import { readingsExpire } from './readings-expire.ts';
 import { rangeOfDevices, readingsGroups } from './readings-groups.ts';
 import { readingsLatest } from './readings-latest.ts';
 import { readingsRange } from './readings-range.ts';
+import { readingsRollUp } from './readings-roll-up.ts';
 import { readingsWrite } from './readings-write.ts';
 import { recordLoads } from './record-loads.ts';
 import { recordTables } from './record-tables.ts';
@@ -25,6 +26,7 @@ const SUBJECTS = [
   readingsAggregate,
   readingsGroups,
   rangeOfDevices,
+  readingsRollUp,
   readingsExpire,
   devices,
   records,

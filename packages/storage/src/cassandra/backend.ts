@@ -20,7 +20,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: true,
   consistencyLevels: Object.freeze([...WRITE_LEVELS]),
   maxReplicationFactor: 9,
-  groupTables: false,
+  groupTables: true,
 });
 
 /** Cassandra 5, one keyspace per store. */

@@ -40,7 +40,7 @@ export function toReading(device: string, metric: string, row: Row): Reading {
     device,
     metric,
     time: toNumber(row.time),
-    value: shape & HAS_STRING ? (row.string as string) : (row.number as number),
+    value: toReadingValue(row),
     received: toNumber(row.received),
     boot: shape & HAS_BOOT ? (row.boot as string) : null,
     seq: shape & HAS_SEQ ? toNumber(row.seq) : null,
@@ -48,7 +48,12 @@ export function toReading(device: string, metric: string, row: Row): Reading {
   };
 }
 
-function toNumber(value: driver.types.Long): number {
+/** The value of a row with number, string and shape. */
+export function toReadingValue(row: Row): number | string {
+  return (row.shape as number) & HAS_STRING ? (row.string as string) : (row.number as number);
+}
+
+export function toNumber(value: driver.types.Long): number {
   return value.toNumber();
 }
 

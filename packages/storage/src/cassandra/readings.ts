@@ -14,7 +14,8 @@ import type {
   ReadingStore,
   WriteResult,
 } from '../contract.ts';
-import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
+import { groupsOfRows, groupsOfTables, rollUpDays, tableDays } from '../day-totals.ts';
+import { namesOf, rangeByDevice } from '../groups.ts';
 import {
   compareReadings,
   demandFewMetrics,
@@ -26,11 +27,13 @@ import {
   take,
 } from '../merge.ts';
 import { forEach } from '../parallel.ts';
+import { CassandraGroups } from './groups.ts';
 import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
 import { type Partition, partition, requests } from './partition.ts';
 import { BUCKET_US } from './schema.ts';
 import { SeriesIndex } from './series.ts';
 import type { Session } from './session.ts';
+import { CassandraTotals } from './totals.ts';
 
 // Concurrent calls of one write, latest or expire.
 const WIDTH = 64;
@@ -45,6 +48,8 @@ export class CassandraReadings implements ReadingStore {
   readonly #devices: DeviceStore;
   readonly #session: Session;
   readonly #index: SeriesIndex;
+  readonly #groups: CassandraGroups;
+  readonly #totals: CassandraTotals;
   readonly #insert: string;
   readonly #pages: Readonly<Record<Order, string>>;
 
@@ -52,6 +57,8 @@ export class CassandraReadings implements ReadingStore {
     this.#devices = devices;
     this.#session = session;
     this.#index = new SeriesIndex(session);
+    this.#groups = new CassandraGroups(session, this.#index);
+    this.#totals = new CassandraTotals(session);
     const table = `"${session.keyspace}".readings`;
     this.#insert = `insert into ${table} (${READING_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     const page = `
@@ -189,25 +196,22 @@ export class CassandraReadings implements ReadingStore {
   }
 
   groups(query: GroupQuery): Promise<Groups> {
-    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
-    return foldGroups(query, devices, (part) => this.range(part));
+    const days = tableDays(query);
+    if (days !== null) return groupsOfTables(this.#totals, query, days);
+    const { devices } = query;
+    return groupsOfRows(query, (scope, add) =>
+      devices === undefined
+        ? this.#groups.ofAll(scope, add)
+        : this.#groups.ofDevices(namesOf(this.#devices, devices), scope, add),
+    );
   }
 
   rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
     return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
   }
 
-  async rollUp(): Promise<number> {
-    return 0;
-  }
-
-  /** All devices that have readings. Their names are in memory once. */
-  async *#allDevices(): AsyncGenerator<string> {
-    const seen = new Set<string>();
-    for await (const { device } of this.#index.all()) {
-      if (!seen.has(device)) yield device;
-      seen.add(device);
-    }
+  rollUp(from: number, to: number): Promise<number> {
+    return rollUpDays(this.#totals, from, to, (scope, add) => this.#groups.ofAll(scope, add));
   }
 
   /**

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRetryable, StoreError } from '../errors.ts';
+import { DAY_US } from '../groups.ts';
 import type { CassandraConfig } from './config.ts';
 import type { Session } from './session.ts';
 
@@ -8,7 +9,7 @@ import type { Session } from './session.ts';
  * A partition holds one series of one day. A reading takes about 60 bytes, so one reading per second makes 86,400
  * rows and 5 MB, and ten per second make 52 MB. Cassandra recommends at most 100 MB.
  */
-export const BUCKET_US = 86_400_000_000;
+export const BUCKET_US: number = DAY_US;
 
 /** The number of partitions of devices. Each is ordered by name. */
 export const DEVICE_SHARDS = 16;
@@ -52,6 +53,15 @@ const STEPS: readonly ((config: CassandraConfig) => readonly string[])[] = [
       ),
     ];
   },
+  (config) => [
+    `create table if not exists "${config.keyspace}".totals (
+      year int, day int, metric text, count bigint, sum double, min double, max double,
+      primary key (year, day, metric)
+    ) with compression = ${compression(config)}`,
+    `create table if not exists "${config.keyspace}".rollups (
+      scope tinyint, first int, until int, as_of bigint, primary key (scope, first, until)
+    ) with compression = ${compression(config)}`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

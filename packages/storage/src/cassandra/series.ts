@@ -49,6 +49,14 @@ export class SeriesIndex {
     this.#bytes = 0;
   }
 
+  /** All partitions of a device. */
+  async *of(device: string): AsyncGenerator<{ device: string; metric: string; bucket: number }> {
+    const query = `select metric, bucket from "${this.#session.keyspace}".series where device = ?`;
+    for await (const { metric, bucket } of this.#session.scan(query, [device], PAGE)) {
+      yield { device, metric: metric as string, bucket: bucket as number };
+    }
+  }
+
   /** Days of each metric of a device, metrics by name, days newest first. Ends after `most` metrics. */
   async ofDevice(device: string, most: number): Promise<Map<string, number[]>> {
     const query = `select metric, bucket from "${this.#session.keyspace}".series where device = ?`;

@@ -152,13 +152,13 @@ export class Session {
     await this.#execute(query, [], { ...this.#read, consistency });
   }
 
-  /** All rows, page by page. */
-  async *scan(query: string, params: Params, fetchSize: number): AsyncGenerator<Row> {
+  /** All rows, page by page. `fetchSize`: the rows of a page, or a function that returns those of the next page. */
+  async *scan(query: string, params: Params, fetchSize: number | (() => number)): AsyncGenerator<Row> {
     let pageState: string | undefined;
     do {
       const page: driver.types.ResultSet = await this.#execute(query, params, {
         ...this.#read,
-        fetchSize,
+        fetchSize: typeof fetchSize === 'number' ? fetchSize : fetchSize(),
         ...(pageState === undefined ? {} : { pageState }),
       });
       yield* page.rows;

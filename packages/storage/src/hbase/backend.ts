@@ -19,7 +19,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   ttl: true,
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
-  groupTables: false,
+  groupTables: true,
 });
 
 /** HBase 2.4 or later, one namespace per store. */

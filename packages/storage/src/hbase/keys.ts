@@ -7,7 +7,7 @@ import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
  */
 const SALT_BYTES = 2;
 export const SALTS = 2 ** (8 * SALT_BYTES);
-const TIME_BYTES = 8;
+export const TIME_BYTES = 8;
 
 /** The beginning of all keys of a device. */
 export function devicePrefix(device: string): Buffer {

@@ -41,6 +41,11 @@ export function fromReading({ time, value, received, boot, seq, quality }: Readi
   return bytes;
 }
 
+/** The number in the cell of a reading, or null if it is a text. */
+export function numberOf(cell: Buffer): number | null {
+  return cell.readUInt8() & HAS_STRING ? null : cell.readDoubleBE(cell.length - 8);
+}
+
 /** Converts a row of the table of readings. */
 export function toReading(device: string, metric: string, row: Row): Reading {
   const cell = row.cells[0]!;

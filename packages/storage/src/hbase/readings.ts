@@ -14,13 +14,16 @@ import type {
   ReadingStore,
   WriteResult,
 } from '../contract.ts';
+import { groupsOfRows, groupsOfTables, rollUpDays, tableDays } from '../day-totals.ts';
 import { StoreError } from '../errors.ts';
-import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
+import { namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
 import { forEach } from '../parallel.ts';
-import { behind, devicePrefix, readDevice, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
+import { HbaseGroups } from './groups.ts';
+import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
 import type { Session } from './session.ts';
+import { HbaseTotals } from './totals.ts';
 
 /** Concurrent calls of one latest or expire. */
 const WIDTH = 32;
@@ -41,6 +44,8 @@ export class HbaseReadings implements ReadingStore {
   readonly #devices: DeviceStore;
   readonly #session: Session;
   readonly #table: Table;
+  readonly #groups: HbaseGroups;
+  readonly #totals: HbaseTotals;
   readonly #prefixes = new SeriesPrefixes();
   readonly #durability: Pick<Put, 'durability'>;
 
@@ -48,6 +53,8 @@ export class HbaseReadings implements ReadingStore {
     this.#devices = devices;
     this.#session = session;
     this.#table = session.table('readings');
+    this.#groups = new HbaseGroups(session);
+    this.#totals = new HbaseTotals(session);
     // `sync` is the default of HBase.
     this.#durability = session.config.durability === 'fsync' ? { durability: 'fsync' } : {};
   }
@@ -132,28 +139,22 @@ export class HbaseReadings implements ReadingStore {
   }
 
   groups(query: GroupQuery): Promise<Groups> {
-    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
-    return foldGroups(query, devices, (part) => this.range(part));
+    const days = tableDays(query);
+    if (days !== null) return groupsOfTables(this.#totals, query, days);
+    const { devices } = query;
+    return groupsOfRows(query, (scope, add) =>
+      devices === undefined
+        ? this.#groups.ofAll(scope, add)
+        : this.#groups.ofDevices(namesOf(this.#devices, devices), scope, add),
+    );
   }
 
   rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
     return rangeByDevice(filter, query, this.#devices, (part) => this.range(part));
   }
 
-  async rollUp(): Promise<number> {
-    return 0;
-  }
-
-  /** All devices that have readings, in the order of keys. */
-  async *#allDevices(): AsyncGenerator<string> {
-    for (let start: Buffer = Buffer.alloc(0); ; ) {
-      const range = { start, filter: filters.keyOnly() };
-      const row = await this.#session.run(() => this.#first(range));
-      if (row === null) return;
-      const device = readDevice(row.key);
-      yield device;
-      start = behind(devicePrefix(device));
-    }
+  rollUp(from: number, to: number): Promise<number> {
+    return rollUpDays(this.#totals, from, to, (scope, add) => this.#groups.ofAll(scope, add));
   }
 
   /**

@@ -11,8 +11,9 @@ import type { Session } from './session.ts';
 /**
  * - readings: a row per reading, see `keys.ts` and `mapping.ts`
  * - devices: a row per device by its name, with a column per field; the first row has the version of the schema
+ * - totals (since version 2): a row per day with totals, see `totals.ts`
  */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /** Sorts before every device, because names cannot contain this character. */
 const SCHEMA_ROW = '\0schema';
@@ -28,16 +29,18 @@ export const DEFINE: { readonly timeoutMs: number } = { timeoutMs: 120_000 };
  */
 export async function migrate(session: Session): Promise<void> {
   await session.run(async () => {
-    if ((await version(session)) === SCHEMA_VERSION) return;
+    const known = await version(session);
+    if (known === SCHEMA_VERSION) return;
     const { admin } = session.client;
     await admin.createNamespace(session.config.namespace, DEFINE).catch((error: unknown) => {
       if (!failedWith(error, 'NAMESPACE_EXISTS')) throw error;
     });
     await createTable(session, 'readings', readingsTable(session.config));
     await createTable(session, 'devices', { families: { [FAMILY]: compression(session.config) } });
+    await createTable(session, 'totals', { families: { [FAMILY]: compression(session.config) } });
     const table = session.table('devices');
     const put = { type: 'put', cells: [{ ...VERSION, value: String(SCHEMA_VERSION) }] } as const;
-    await table.checkAndMutate(SCHEMA_ROW, { ...VERSION, value: null }, put);
+    await table.checkAndMutate(SCHEMA_ROW, { ...VERSION, value: known === null ? null : String(known) }, put);
     await version(session);
   });
 }

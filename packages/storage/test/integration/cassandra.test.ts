@@ -116,6 +116,7 @@ describe('cassandra', { skip }, () => {
     const store = await openStore(withUser('clerk', 'clerk-1', 'granted'));
     await store.readings.write(series('clerk', 3));
     assert.equal((await stored(store, 'clerk')).length, 3);
+    assert.equal(await store.readings.rollUp(T0, T0 + DAY), 1);
     const error = await rejection(store.records.createTable('usertable', 1), 'MISCONFIGURED');
     assert.match(error.message, /CREATE/i);
     await store.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { unknownDevice } from '@tidegauge/readings';
+import { MAX_TIME, unknownDevice } from '@tidegauge/readings';
 import { collect, reading, rejection, stored } from '../../conformance/data.ts';
 import { openStore, type Store } from '../../src/index.ts';
 import {
@@ -38,6 +38,7 @@ export async function proveUpgrade(url: string, { usesEmptyTable = true }: Upgra
   };
   await use(async (store) => {
     await proveReadings(store);
+    await proveGroups(store);
     await proveDevices(store);
     await proveRecords(store);
     await proveEmptyTable(store, usesEmptyTable);
@@ -87,6 +88,20 @@ async function proveReadings({ readings, capabilities }: Store): Promise<void> {
   const duplicate = capabilities.countsDuplicates ? again.length : 0;
   assert.deepEqual(result, { stored: again.length - duplicate, duplicate });
   await proveAll();
+}
+
+/** Version 0.1.0 had no tables of totals. */
+async function proveGroups({ readings }: Store): Promise<void> {
+  await readings.rollUp(0, MAX_TIME);
+  const { groups } = await readings.groups({ by: 'metric', limit: 100 });
+  const numbers = Map.groupBy(
+    STORED.filter(({ value }) => typeof value === 'number'),
+    ({ metric }) => metric,
+  );
+  assert.deepEqual(
+    Object.fromEntries(groups.map(({ key, count }) => [key, count])),
+    Object.fromEntries([...numbers].map(([metric, { length }]) => [metric, length])),
+  );
 }
 
 async function proveDevices({ devices }: Store): Promise<void> {
