@@ -10,5 +10,8 @@ export function usesApi(driver: Driver): boolean {
   return THROUGH_API.includes(driver);
 }
 
-/** Stores of the published study, for the driver `published`. */
-export const PUBLISHED_STORES: readonly string[] = ['mariadb', 'mongodb', 'json'];
+/** Stores of the published studies, for the driver `published`: of operations on devices, and of queries. */
+export const PUBLISHED_STORES: Readonly<Record<'devices' | 'queries', readonly string[]>> = {
+  devices: ['mariadb', 'mongodb', 'json'],
+  queries: ['postgres', 'cassandra'],
+};

@@ -1,5 +1,6 @@
 import { YEARS } from '../operations/fleet.ts';
-import { allLevels, type StudyWorkload, schemeOf, workloadOf } from './levels.ts';
+import { type QueryName, ReadLoad } from '../operations/read-load.ts';
+import { allLevels, operationCount, type StudyWorkload, schemeOf, workloadOf } from './levels.ts';
 import type {
   Combination,
   DeploymentPlan,
@@ -74,6 +75,15 @@ const DEVICE_READ_SECONDS = 10e-6;
 const DEVICE_WRITE_SECONDS = 50e-6;
 /** Bytes of a device in the register. */
 const DEVICE_BYTES = 150;
+/** Bytes of a reading, as a multiple of which a store keeps keys and indexes too. */
+const READING_BYTES = 60;
+/** Seconds that each loaded reading adds to a query: over all devices, and from tables of totals or of one device. */
+const SCANNED_SECONDS = 2e-6;
+const FOUND_SECONDS = 0.05e-6;
+const SCANNING: readonly QueryName[] = ['q5', 'q6', 'q7', 'q8', 'q9'];
+/** Stores whose totals answer queries by day and by metric. */
+const WITH_TOTALS: readonly string[] = ['cassandra', 'hbase'];
+const FROM_TOTALS: readonly QueryName[] = ['q7', 'q8', 'q9'];
 /** Threads beyond this number do not raise the rate of two cores. */
 const USEFUL_THREADS = 4;
 /** Between trials: starting, checking and archiving a run. */
@@ -102,8 +112,9 @@ export function estimate(plan: Plan, history: History = { runs: [] }): Estimate 
     const { nodes } = allLevels(study, deployment.hard);
     let seconds = startSeconds + secondsPerNode * Number(nodes);
     let largest = 0;
+    const loaded = new Set<string>();
     for (const series of deployment.series) {
-      const cost = costOf(study, deployment, series, known);
+      const cost = costOf(study, deployment, series, known, loaded);
       seconds += cost.seconds;
       archiveBytes += cost.archiveBytes;
       largest = Math.max(largest, cost.storeBytes);
@@ -131,13 +142,24 @@ interface Cost {
   readonly measured: number;
 }
 
-function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, known: Known): Cost {
+/** @param shared data that all series of the deployment share, and that are loaded; what the series loads is added */
+function costOf(
+  study: Study,
+  deployment: DeploymentPlan,
+  series: SeriesPlan,
+  known: Known,
+  shared: Set<string>,
+): Cost {
   const levels = allLevels(study, deployment.hard, series.easy);
   const workload = workloadOf(study, levels);
   const { mix } = workload;
   const rates = ratesOf(study, deployment);
   const { trials, drivers, state } = series;
-  const operations = Number(levels.operations);
+  const operations = operationCount(levels);
+  const records =
+    workload.set === 'queries'
+      ? new ReadLoad(workload.size, workload.volume).readings
+      : Number(levels.records);
   let seconds = SECONDS_PER_SERIES;
   let measured = 0;
   for (const driver of drivers) {
@@ -146,28 +168,47 @@ function costOf(study: Study, deployment: DeploymentPlan, series: SeriesPlan, kn
     if (rate !== null) measured += trials;
     seconds +=
       trials * (operations / (rate ?? typicalRate(levels, workload, driver, rates)) + SECONDS_PER_RUN);
+    if (workload.set === 'queries') {
+      const name = `${workload.size} ${workload.volume}`;
+      if (shared.has(name)) continue;
+      shared.add(name);
+    }
     const loads = state === 'reuse' ? 1 : trials;
     const loaded = known.loadRateOf(factors) ?? rates.loadedPerSecond;
-    seconds += (loads * Number(levels.records)) / loaded;
+    seconds += (loads * records) / loaded;
   }
   const rows = 1 + (ROWS_PER_READ_MODIFY_WRITE - 1) * (mix.readModifyWrite ?? 0);
   const inserted = (mix.insert ?? 0) * operations * (state === 'reuse' ? trials : 1);
-  const record = workload.set === 'devices' ? DEVICE_BYTES : Number(levels.fields) * Number(levels.length);
+  const record = bytesOfRecord(levels, workload);
+  const tables = workload.set === 'queries' ? 1 : drivers.length;
   const copies = Number(levels.rf) * (state === 'restore' ? 2 : 1);
   return {
     seconds,
     archiveBytes: drivers.length * trials * (operations * rows * BYTES_PER_OPERATION + BYTES_PER_RUN),
-    storeBytes: drivers.length * (Number(levels.records) + inserted) * record * copies * STORE_FACTOR,
+    storeBytes: tables * (records + inserted) * record * copies * STORE_FACTOR,
     measured,
   };
 }
 
+function bytesOfRecord({ fields, length }: Combination, { set }: StudyWorkload): number {
+  if (set === 'records') return Number(fields) * Number(length);
+  return set === 'devices' ? DEVICE_BYTES : READING_BYTES;
+}
+
 function typicalRate(
-  { threads, target, records }: Combination,
-  { mix }: StudyWorkload,
+  { store, threads, target, records }: Combination,
+  workload: StudyWorkload,
   driver: Driver,
   { reads, writes }: Rates,
 ): number {
+  if (workload.set === 'queries') {
+    const { query, size, volume } = workload;
+    const isFound =
+      !SCANNING.includes(query) || (WITH_TOTALS.includes(schemeOf(store!)) && FROM_TOTALS.includes(query));
+    const each = (isFound ? FOUND_SECONDS : SCANNED_SECONDS) * ((size * volume) / 100);
+    return Math.min(Number(threads), USEFUL_THREADS) / (1 / reads + each + DRIVER_SECONDS[driver]);
+  }
+  const { mix } = workload;
   const { read = 0, scan = 0, update = 0, insert = 0, readModifyWrite = 0 } = mix;
   const { selectOne = 0, selectSome = 0, updateSome = 0 } = mix;
   const readShare = read + scan + readModifyWrite + selectOne + selectSome;

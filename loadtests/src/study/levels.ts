@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { parseUrl } from '@tidegauge/storage';
 import { parseWorkload, type RecordWorkload } from '@tidegauge/workload';
 import type { DeviceOperationType } from '../operations/plan.ts';
-import { DEVICE_WORKLOADS, isStoreUrl, isWorkloadLetter, UNSET } from './file/factors.ts';
+import { QUERIES, type QueryName } from '../operations/read-load.ts';
+import { DEVICE_WORKLOADS, isStoreUrl, isWorkloadLetter, ONE_EACH, UNSET } from './file/factors.ts';
 import type { Combination, Driver, Level, Study } from './model.ts';
 import type { OperationType } from './operation-names.ts';
 
@@ -44,7 +45,7 @@ export function withPassword(url: string, env: Readonly<Record<string, string | 
 }
 
 /** What the trials of a series do. Plain data: it goes to the driver program. */
-export type StudyWorkload = RecordsWorkload | DevicesWorkload;
+export type StudyWorkload = RecordsWorkload | DevicesWorkload | QueriesWorkload;
 
 interface Mixed {
   /** Shares of the operations; they add up to 1. */
@@ -65,6 +66,21 @@ export interface DevicesWorkload extends Mixed {
   readonly devices: number;
 }
 
+/** One query over the readings of all devices. */
+export interface QueriesWorkload extends Mixed {
+  readonly set: 'queries';
+  readonly query: QueryName;
+  /** Readings of 100 % of the volume. */
+  readonly size: number;
+  /** Percent of the readings that are loaded. */
+  readonly volume: number;
+}
+
+/** The operations of one run. */
+export function operationCount({ operations, threads }: Combination): number {
+  return Number(operations === ONE_EACH ? threads : operations);
+}
+
 /**
  * The workload of a combination of levels.
  *
@@ -81,6 +97,16 @@ export function workloadOf(
   const operation = DEVICE_WORKLOADS[String(levels.workload)];
   if (operation !== undefined) {
     return { set: 'devices', mix: { [operation]: 1 }, operation, devices: Number(levels.records) };
+  }
+  const query = QUERIES.find((name) => name === levels.workload);
+  if (query !== undefined) {
+    return {
+      set: 'queries',
+      mix: { query: 1 },
+      query,
+      size: Number(levels.records),
+      volume: Number(levels.volume),
+    };
   }
   const records = recordWorkloadOf(study, levels, overrides);
   return { set: 'records', mix: records.mix, records };
@@ -103,7 +129,7 @@ function recordWorkloadOf(
     file: isWorkloadLetter(name) ? `workload${name}` : name,
     overrides: {
       recordcount: String(levels.records),
-      operationcount: String(levels.operations),
+      operationcount: String(operationCount(levels)),
       fieldcount: String(levels.fields),
       fieldlength: String(levels.length),
       ...(levels.distribution === UNSET ? {} : { requestdistribution: String(levels.distribution) }),

@@ -2,7 +2,7 @@ import type { MeasuredOperation } from '../drivers/record-driver.ts';
 import type { DeviceOperationType } from '../operations/plan.ts';
 
 /** Types of operations of all workloads. */
-export type OperationType = MeasuredOperation | DeviceOperationType;
+export type OperationType = MeasuredOperation | DeviceOperationType | 'query';
 
 /**
  * Names of operations in metrics. The archive has them in capital letters, as YCSB prints them. The order is that of
@@ -17,6 +17,7 @@ export const OPERATION_NAMES: Readonly<Record<OperationType, string>> = {
   selectOne: 'select-one',
   selectSome: 'select-some',
   updateSome: 'update-some',
+  query: 'query',
 };
 
 export const OPERATION_TYPES = Object.keys(OPERATION_NAMES) as readonly OperationType[];

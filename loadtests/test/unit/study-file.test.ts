@@ -8,6 +8,7 @@ import { FACTORS } from '@tidegauge/loadtests/study/file/factors';
 import { FIGURES, parseStudy, type ReadOptions, readStudy } from '@tidegauge/loadtests/study/file/read-study';
 import { SCHEMA_FILE } from '@tidegauge/loadtests/study/file/schema';
 import { makePlan, runCount } from '@tidegauge/loadtests/study/plan';
+import { trialSettings } from '@tidegauge/loadtests/study/trial/trial-workload';
 import { ConfigError } from '@tidegauge/service/program';
 import fc from 'fast-check';
 
@@ -39,6 +40,7 @@ test('a file needs a name and a store only; everything else has a default', asyn
     ...{ nodes: 1, rf: 1, memory: 'none', network: 'none', threads: 1, target: 0, records: 10_000 },
     ...{
       operations: 10_000,
+      volume: 100,
       fields: 10,
       length: 100,
       consistency: 'default',
@@ -199,19 +201,48 @@ test('a driver that cannot do a workload is refused', async () => {
   const lines = await problems(`
 study: x
 hard: { store: [sqlite, mariadb] }
-easy: { workload: [a, select-one], driver: [raw, k6, raw-connect, published], threads: [1, 4] }
+easy: { workload: [a, select-one, q5], driver: [raw, k6, raw-connect, published], threads: [1, 4] }
 `);
   const has = (pattern: RegExp) =>
     assert.ok(
       lines.some((line) => pattern.test(line)),
       `${pattern} in\n${lines.join('\n')}`,
     );
-  has(/workload: a with driver: raw-connect is not possible: this driver works on devices only\./);
-  has(/workload: a with driver: published .*: this driver works on devices only/);
-  has(/workload: select-one with driver: k6 .*: this driver works on records only/);
+  has(/workload: a with driver: raw-connect is not possible: the drivers of records are raw, app, k6\./);
+  has(/workload: a with driver: published .*: the drivers of records are raw, app, k6/);
+  has(
+    /workload: select-one with driver: k6 .*: the drivers of operations on devices are raw, app, raw-connect, app-connect, published/,
+  );
+  has(/workload: q5 with driver: raw-connect .*: the drivers of queries are raw, app, published/);
+  has(/store: sqlite with driver: published .*: the published study had only postgres, cassandra/);
+  has(/store: mariadb with driver: published .*: the published study had only postgres, cassandra/);
   has(/store: sqlite with driver: published .*: the published study had only mariadb, mongodb, json/);
   has(/driver: published with threads: 4 .*: the published study did one operation at a time/);
-  assert.equal(lines.length, 5);
+  assert.equal(lines.length, 9);
+});
+
+test('a volume belongs to queries, and each thread can do one operation', async () => {
+  const lines = await problems(
+    'study: x\nhard: { store: sqlite }\neasy: { workload: [a, q1], volume: [20, 100] }\nfixed: { operations: one-each }\n',
+  );
+  assert.equal(lines.length, 1);
+  assert.match(
+    lines[0]!,
+    /workload: a with volume: 20 is not possible: only queries q1 to q10 have a volume/,
+  );
+  const study = await read(
+    'study: x\nhard: { store: sqlite }\neasy: { workload: q1, volume: 20, threads: 50 }\nfixed: { operations: one-each }\n',
+  );
+  const [deployment] = makePlan(study).deployments;
+  const settings = trialSettings(deployment!.hard, deployment!.series[0]!, study);
+  assert.equal(settings.operations, 50);
+  assert.deepEqual(settings.workload, {
+    set: 'queries',
+    mix: { query: 1 },
+    query: 'q1',
+    size: 10_000,
+    volume: 20,
+  });
 });
 
 test('operations on devices are metrics', async () => {

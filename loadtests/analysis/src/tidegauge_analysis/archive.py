@@ -21,9 +21,9 @@ COLUMNS = ('start_us', 'operation', 'latency_us', 'status', 'thread', 'part')
 
 OPERATIONS = (
     'READ', 'UPDATE', 'INSERT', 'SCAN', 'READ-MODIFY-WRITE',
-    'SELECT-ONE', 'SELECT-SOME', 'UPDATE-SOME',
+    'SELECT-ONE', 'SELECT-SOME', 'UPDATE-SOME', 'QUERY',
 )  # fmt: skip
-"""Of YCSB, and on devices."""
+"""Of YCSB, on devices, and over readings."""
 
 NEEDED = (
     'run',

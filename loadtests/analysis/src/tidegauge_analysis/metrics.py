@@ -25,7 +25,7 @@ class Metric:
     """A metric of an experiment file."""
 
     name: str
-    """`throughput`, `runtime`, `energy`, `cpu`, `memory`, `power`, or an operation and a statistic: `read.mean`."""
+    """`throughput`, `runtime`, `energy`, `cpu`, `cpu-time`, `memory`, `power`, or `read.mean`: operation and statistic."""
     title: str
     unit: str
     higher_is_better: bool
@@ -49,6 +49,7 @@ def parse_metric(name: str) -> Metric:
         'runtime': Metric(name, 'Running time', 's', higher_is_better=False),
         'energy': Metric(name, 'Energy per operation', 'J', higher_is_better=False),
         'cpu': Metric(name, 'Processors in use by the store', 'processors', higher_is_better=False),
+        'cpu-time': Metric(name, 'Processor time of the store per operation', 's', higher_is_better=False),
         'memory': Metric(name, 'Memory of the store', 'bytes', higher_is_better=False),
         'power': Metric(name, 'Power', 'W', higher_is_better=False),
     }
@@ -59,8 +60,8 @@ def parse_metric(name: str) -> Metric:
     every = operation in {'all', 'latency'}
     if not every and operation.upper() not in OPERATIONS:
         raise ValueError(
-            f'{name} is not a metric: it needs throughput, runtime, energy, cpu, memory, power, or an operation '
-            'such as read.mean'
+            f'{name} is not a metric: it needs throughput, runtime, energy, cpu, cpu-time, memory, power, or an '
+            'operation such as read.mean'
         )
     if statistic not in STATISTICS and _share(statistic) is None:
         raise ValueError(f'{name} is not a metric: its statistic is one of {", ".join(STATISTICS)}, p50, p99 or p999')
@@ -89,7 +90,7 @@ def measure(metric: Metric, run: Run, operations: Operations, ledger: Ledger) ->
     """Compute a metric of one run."""
     if metric.name in {'energy', 'power'}:
         return _energy(metric, run, ledger)
-    if metric.name in {'cpu', 'memory'}:
+    if metric.name in {'cpu', 'cpu-time', 'memory'}:
         return _of_nodes(metric, run, ledger)
     if metric.statistic is not None:
         return _latency(metric, run, operations, ledger)
@@ -112,21 +113,22 @@ def _energy(metric: Metric, run: Run, ledger: Ledger) -> Number:
 
 
 def _of_nodes(metric: Metric, run: Run, ledger: Ledger) -> Number:
-    """Processors or memory of all nodes of the store together."""
-    key = 'cpuSeconds' if metric.name == 'cpu' else 'memoryBytes'
-    seconds, file = run.document['seconds'], f'runs/{run.name}.json'
+    """Processors, processor time or memory of all nodes of the store together."""
+    key = 'memoryBytes' if metric.name == 'memory' else 'cpuSeconds'
+    over = 'done' if metric.name == 'cpu-time' else 'seconds'
+    divisor, file = run.document[over], f'runs/{run.name}.json'
     parts: list[Number] = []
     for index, node in enumerate(run.document['nodes']):
         if node['role'] != 'store':
             continue
         given: Json = {'file': file, 'path': ['nodes', index, key]}
-        if node[key] is None or not seconds:
+        if node[key] is None or not divisor:
             parts = []
             break
-        if metric.name == 'cpu':
-            parts.append(ledger.add(node[key] / seconds, metric.unit, 'field_over', over=['seconds'], **given))
-        else:
+        if metric.name == 'memory':
             parts.append(ledger.add(node[key], metric.unit, 'field', **given))
+        else:
+            parts.append(ledger.add(node[key] / divisor, metric.unit, 'field_over', over=[over], **given))
     total = sum(part.value or 0.0 for part in parts) if parts else None
     of = ledger.set([part.id for part in parts])
     return ledger.add(total, metric.unit, 'sum', 'it was not measured for each node of the store', of=of)

@@ -6,7 +6,7 @@ import type { AnalysisFile } from './study-file.ts';
 import type { Mistake } from './yaml-file.ts';
 
 /** Metrics that are not latencies. */
-const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy', 'cpu', 'memory', 'power'];
+const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy', 'cpu', 'cpu-time', 'memory', 'power'];
 const STATISTIC = /^(mean|median|sd|min|max|p\d{2,4})$/;
 
 interface Content extends Pick<Study, 'hard' | 'easy' | 'fixed'> {

@@ -3,6 +3,7 @@ import { parseUrl, STORE_SCHEMES } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
 import { REQUEST_DISTRIBUTIONS } from '@tidegauge/workload';
 import type { DeviceOperationType } from '../../operations/plan.ts';
+import { QUERIES } from '../../operations/read-load.ts';
 import { STORES } from '../../targets/store-places.ts';
 import { DRIVERS } from '../drivers.ts';
 import type { Level } from '../model.ts';
@@ -31,6 +32,9 @@ export const UNSET = 'default';
 /** The level without a limit or a profile. */
 export const NONE = 'none';
 
+/** The level of `operations` with which each thread does one operation, all at once. */
+export const ONE_EACH = 'one-each';
+
 /** Stores by name. Citus needs an extension of PostgreSQL that a machine may not have; the place reports it. */
 export const STORE_NAMES: readonly string[] = [...STORES, 'citus'];
 
@@ -44,8 +48,9 @@ export const DEVICE_WORKLOADS: Readonly<Record<string, DeviceOperationType>> = {
   'select-some': 'selectSome',
   'update-some': 'updateSome',
 };
-const DEVICE_WORKLOAD_NAMES = Object.keys(DEVICE_WORKLOADS);
+const WORKLOAD_NAMES: readonly string[] = [...Object.keys(DEVICE_WORKLOADS), ...QUERIES];
 
+const OPERATIONS = integer(1, 1_000_000_000);
 const MEMORY = bytes(16 * MEBIBYTE, 2 ** 40);
 
 const FACTOR_LIST: readonly Factor[] = [
@@ -78,9 +83,9 @@ const FACTOR_LIST: readonly Factor[] = [
   {
     name: 'workload',
     section: 'easy',
-    takes: `a letter from a to g, or i, one of ${DEVICE_WORKLOAD_NAMES.join(', ')}, or a YCSB property file beside the experiment file`,
+    takes: `a letter from a to g, or i, one of ${WORKLOAD_NAMES.join(', ')}, or a YCSB property file beside the experiment file`,
     default: 'a',
-    help: 'A YCSB workload by its letter (a to g, or i), an operation on devices (select-one, select-some, update-some), or a property file beside the experiment file.',
+    help: 'A YCSB workload by its letter (a to g, or i), an operation on devices (select-one, select-some, update-some), a query over readings (q1 to q10), or a property file beside the experiment file.',
     parse: parseWorkloadName,
   },
   {
@@ -97,9 +102,24 @@ const FACTOR_LIST: readonly Factor[] = [
     1,
     MAX_COUNT,
     10_000,
-    'Records in the table, or devices in the register, when a run starts.',
+    'Records in the table, devices in the register, or readings of all days, when a run starts.',
   ),
-  whole('operations', 'easy', 1, 1_000_000_000, 10_000, 'Operations of one run.'),
+  {
+    name: 'operations',
+    section: 'easy',
+    takes: `${ONE_EACH}, or ${OPERATIONS.takes}`,
+    default: 10_000,
+    help: 'Operations of one run. one-each: one of each thread, all started at once.',
+    parse: (level) => (level === ONE_EACH ? ONE_EACH : OPERATIONS.parse(String(level))),
+  },
+  whole(
+    'volume',
+    'easy',
+    1,
+    100,
+    100,
+    'Percent of the readings that are loaded, the first ones by time. For queries.',
+  ),
   whole('fields', 'easy', 1, 1000, 10, 'Fields of each record.'),
   whole('length', 'easy', 1, 1_048_576, 100, 'Length of each field, in bytes.'),
   {
@@ -181,7 +201,7 @@ export function isWorkloadLetter(level: string): boolean {
 
 /** Whether a level of the factor `workload` is the name of a property file. */
 export function isWorkloadFile(level: string): boolean {
-  return !isWorkloadLetter(level) && !Object.hasOwn(DEVICE_WORKLOADS, level);
+  return !isWorkloadLetter(level) && !WORKLOAD_NAMES.includes(level);
 }
 
 /** Whether a level of the factor `store` is a STORE URL. Otherwise it is the name of a store. */
@@ -236,8 +256,8 @@ function parseStore(level: Level): Level {
 function parseWorkloadName(level: Level): Level {
   if (typeof level !== 'string' || level === '') return fail('it is not a name');
   if (isWorkloadLetter(level)) return level.toLowerCase();
-  if (level.includes('.') || level.includes('/') || DEVICE_WORKLOAD_NAMES.includes(level)) return level;
-  const near = didYouMean(level, DEVICE_WORKLOAD_NAMES) || ': a property file has a dot in its name';
+  if (level.includes('.') || level.includes('/') || WORKLOAD_NAMES.includes(level)) return level;
+  const near = didYouMean(level, WORKLOAD_NAMES) || ': a property file has a dot in its name';
   return fail(`there is no workload ${level}${near}`);
 }
 

@@ -1,6 +1,7 @@
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { type Capabilities, createStore, optionsOf, type StoreError } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
+import { QUERIES } from '../../operations/read-load.ts';
 import { hardCombinations, seriesOf } from '../combinations.ts';
 import { PUBLISHED_STORES } from '../drivers.ts';
 import { allLevels, consistencyOptions, schemeOf } from '../levels.ts';
@@ -164,22 +165,38 @@ const consistency: Rule = (levels, { scheme, options, capabilities: { consistenc
   return null;
 };
 
-/** Drivers that do operations on devices only. */
-const DEVICE_DRIVERS: readonly Level[] = ['raw-connect', 'app-connect', 'published'];
+/** Drivers of each kind of workload. All kinds have `raw` and `app`. */
+const OTHER_DRIVERS: Readonly<Record<WorkloadKind, readonly Level[]>> = {
+  records: ['k6'],
+  devices: ['raw-connect', 'app-connect', 'published'],
+  queries: ['published'],
+};
+type WorkloadKind = 'records' | 'devices' | 'queries';
+
+function kindOf(workload: Level): WorkloadKind {
+  if (Object.hasOwn(DEVICE_WORKLOADS, String(workload))) return 'devices';
+  return (QUERIES as readonly Level[]).includes(workload) ? 'queries' : 'records';
+}
 
 const drivers: Rule = ({ store, workload, driver, threads }, { scheme }) => {
-  const isOnDevices = Object.hasOwn(DEVICE_WORKLOADS, String(workload));
-  if (isOnDevices ? driver === 'k6' : DEVICE_DRIVERS.includes(driver!)) {
-    const what = isOnDevices ? 'records' : 'devices';
-    return refuse({ workload: workload!, driver: driver! }, 'driver', `this driver works on ${what} only`);
+  const kind = kindOf(workload!);
+  if (driver !== 'raw' && driver !== 'app' && !OTHER_DRIVERS[kind].includes(driver!)) {
+    const known = ['raw', 'app', ...OTHER_DRIVERS[kind]].join(', ');
+    const what = kind === 'devices' ? 'operations on devices' : kind;
+    return refuse({ workload: workload!, driver: driver! }, 'driver', `the drivers of ${what} are ${known}`);
   }
-  if (driver !== 'published') return null;
-  if (!PUBLISHED_STORES.includes(scheme)) {
-    const known = PUBLISHED_STORES.join(', ');
-    return refuse({ store: store!, driver }, 'driver', `the published study had only ${known}`);
+  if (driver !== 'published' || kind === 'records') return null;
+  const known = PUBLISHED_STORES[kind];
+  if (!known.includes(scheme)) {
+    return refuse({ store: store!, driver }, 'driver', `the published study had only ${known.join(', ')}`);
   }
-  if (threads === 1) return null;
+  if (threads === 1 || kind === 'queries') return null;
   return refuse({ driver, threads: threads! }, 'threads', 'the published study did one operation at a time');
+};
+
+const volumes: Rule = ({ workload, volume }) => {
+  if (volume === 100 || kindOf(workload!) === 'queries') return null;
+  return refuse({ workload: workload!, volume: volume! }, 'volume', 'only queries q1 to q10 have a volume');
 };
 
 const RULES: readonly Rule[] = [
@@ -190,6 +207,7 @@ const RULES: readonly Rule[] = [
   urlOptions,
   consistency,
   drivers,
+  volumes,
 ];
 
 function refuse(levels: Combination, factor: string, what: string): Impossible {

@@ -46,7 +46,8 @@ export type DriverRequest =
 
 export interface DriverResults {
   readonly open: null;
-  readonly load: { readonly seconds: number };
+  /** null: the data were there already. */
+  readonly load: { readonly seconds: number | null };
   readonly restored: null;
   readonly disconnect: null;
   readonly run: RunResult;

@@ -11,6 +11,7 @@ import {
   type RunResult,
 } from './driver-messages.ts';
 import type { OperationSet } from './operation-set.ts';
+import { QuerySet } from './query-set.ts';
 import { RecordSet } from './record-set.ts';
 import { Recorder } from './recorder.ts';
 
@@ -27,11 +28,7 @@ class DriverProgram {
 
   constructor(request: OpenRequest) {
     this.#connections = new Connections(request);
-    const { workload } = request.settings;
-    this.#set =
-      workload.set === 'records'
-        ? new RecordSet(request, workload.records, this.#connections)
-        : new DeviceSet(request, workload, this.#connections);
+    this.#set = setOf(request, this.#connections);
   }
 
   async handle(request: Exclude<DriverRequest, { readonly command: 'open' }>): Promise<unknown> {
@@ -108,6 +105,18 @@ class DriverProgram {
     this.#recorder?.close();
     this.#recorder = null;
     return { text: null };
+  }
+}
+
+function setOf(request: OpenRequest, connections: Connections): OperationSet {
+  const { workload } = request.settings;
+  switch (workload.set) {
+    case 'records':
+      return new RecordSet(request, workload.records, connections);
+    case 'devices':
+      return new DeviceSet(request, workload, connections);
+    case 'queries':
+      return new QuerySet(request, workload, connections);
   }
 }
 

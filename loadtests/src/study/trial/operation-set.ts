@@ -34,8 +34,11 @@ export interface TrialRun {
  * it can verify them.
  */
 export interface OperationSet {
-  /** Replaces the data by those of the load. Resolves to the time that the inserts took, in seconds. */
-  load(): Promise<number>;
+  /**
+   * Replaces the data by those of the load. Resolves to the time that the inserts took, in seconds, or to null if the
+   * data are there already and no run changes them.
+   */
+  load(): Promise<number | null>;
   /** @throws {Error} when a sample of the data, which come from a copy, is not as loaded */
   checkRestored(): Promise<void>;
   /** Does the operations of a trial, always the same ones for a seed. */

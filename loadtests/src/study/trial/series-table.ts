@@ -39,7 +39,7 @@ export class SeriesTable {
     this.#options = options;
     this.driver = options.driver;
     this.settings = options.settings;
-    this.name = `study_${options.driver.replace('-', '_')}${suffixOf(options.settings)}`;
+    this.name = nameOf(options);
   }
 
   /** Whether the table is loaded, and all writes to it have passed through the driver program that runs now. */
@@ -104,7 +104,7 @@ export class SeriesTable {
     return { url: near, token };
   }
 
-  /** Prepares the table for a trial. null: it is reused as it is. */
+  /** Prepares the table for a trial. null: it is used as it is. */
   async prepare(trial: number): Promise<LoadDocument | null> {
     const { deployment, series, seriesAttempt, signal } = this.#options;
     if (series.state === 'reuse' && this.isReady) return null;
@@ -135,6 +135,10 @@ export class SeriesTable {
       return document('restored', seconds);
     }
     const { seconds } = await this.program.request({ command: 'load' }, timeout, signal);
+    if (seconds === null) {
+      this.#isReady = true;
+      return null;
+    }
     if (snapshots !== null) {
       await this.program.request({ command: 'disconnect' }, BASE_MS, signal);
       await snapshots.save(key, this.name, this.name);
@@ -171,7 +175,12 @@ export class SeriesTable {
   }
 }
 
-/** Registers stay until the deployment stops, so each size has its own database. */
-function suffixOf({ workload }: TrialSettings): string {
-  return workload.set === 'devices' ? `_${workload.devices}` : '';
+/**
+ * Registers and readings stay until the deployment stops, so each size has its own database. Queries change nothing, so
+ * all drivers read the same readings.
+ */
+function nameOf({ driver, settings: { workload } }: TableOptions): string {
+  if (workload.set === 'queries') return `study_readings_${workload.size}_${workload.volume}`;
+  const suffix = workload.set === 'devices' ? `_${workload.devices}` : '';
+  return `study_${driver.replace('-', '_')}${suffix}`;
 }

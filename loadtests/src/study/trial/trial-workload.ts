@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { allLevels, type StudyWorkload, workloadOf } from '../levels.ts';
+import { ReadLoad } from '../../operations/read-load.ts';
+import { allLevels, operationCount, type StudyWorkload, workloadOf } from '../levels.ts';
 import type { Combination, Level, SeriesPlan, Study } from '../model.ts';
 
 /** What the levels of a series mean for its drivers. Plain data: it goes to the driver program. */
@@ -23,7 +24,7 @@ export function trialSettings(hard: Combination, series: SeriesPlan, study: Stud
   return {
     workload: workloadOf(study, levels),
     threads: numberOf(levels, 'threads', 1),
-    operations: numberOf(levels, 'operations'),
+    operations: operationCount(levels),
     rate: target > 0 ? target : null,
     killsNode: levels.fault === 'kill-node',
   };
@@ -32,6 +33,10 @@ export function trialSettings(hard: Combination, series: SeriesPlan, study: Stud
 /** What is loaded for a workload: the number of records, and all on which the loaded data depend, except their seed. */
 export function loadOf(workload: StudyWorkload): { readonly records: number; readonly facts: object } {
   if (workload.set === 'devices') return { records: workload.devices, facts: { devices: workload.devices } };
+  if (workload.set === 'queries') {
+    const { size, volume } = workload;
+    return { records: new ReadLoad(size, volume).readings, facts: { readings: size, volume } };
+  }
   const { records } = workload;
   const { recordCount, insertStart, insertCount, insertOrder, zeroPadding } = records;
   const { fieldCount, fieldLength, dataIntegrity } = records;

@@ -1,0 +1,145 @@
+import { type ObservedRun, runClosedModel } from '../../drivers/closed-model.ts';
+import type { DeviceResult } from '../../drivers/device-target.ts';
+import { type PublishedQueries, publishedQueries } from '../../drivers/published-queries.ts';
+import { type Ask, appQuery, rawQuery } from '../../drivers/query-target.ts';
+import { loadReadings } from '../../loading/load-readings.ts';
+import { ReadLoad } from '../../operations/read-load.ts';
+import { type Answer, RightAnswer } from '../../operations/right-answers.ts';
+import type { QueriesWorkload } from '../levels.ts';
+import type { Connections, OpenRequest } from './connections.ts';
+import type { OperationSet, TrialObserver, TrialRun } from './operation-set.ts';
+import type { Verification } from './sampled-writes.ts';
+
+/**
+ * Answers that are kept and checked after the last read of a run. A check takes as long as a read, and would delay the
+ * reads that run beside it.
+ */
+const CHECKED = 20;
+
+/** A read whose answer is not yet checked. */
+interface Kept {
+  readonly value: DeviceResult<Answer>['value'];
+  readonly begun: number;
+  readonly end: number;
+  readonly thread: number;
+}
+
+/** One query over the readings of all devices. All reads of a run ask for the same. */
+export class QuerySet implements OperationSet {
+  readonly #request: OpenRequest;
+  readonly #workload: QueriesWorkload;
+  readonly #connections: Connections;
+  readonly #load: ReadLoad;
+  #right: RightAnswer | null = null;
+  /** Reads of the last run that failed and count as successes: the published method. */
+  #hidden: string | null = null;
+  #checked = 0;
+
+  constructor(request: OpenRequest, workload: QueriesWorkload, connections: Connections) {
+    this.#request = request;
+    this.#workload = workload;
+    this.#connections = connections;
+    this.#load = new ReadLoad(workload.size, workload.volume);
+  }
+
+  /** @throws {Error} when the store cannot be reached: the API has no bulk load of readings */
+  async load(): Promise<number | null> {
+    if (this.#connections.storeUrl === null) {
+      throw new Error('readings are loaded over a STORE URL, and this place has none: use the lab');
+    }
+    const store = await this.#connections.store();
+    const begun = performance.now();
+    return (await loadReadings(store, this.#load)) ? (performance.now() - begun) / 1000 : null;
+  }
+
+  async checkRestored(): Promise<void> {
+    if (await loadReadings(await this.#connections.store(), this.#load)) {
+      throw new Error('the restored readings were not complete');
+    }
+  }
+
+  async run({ deadline }: TrialRun, observer: TrialObserver): Promise<ObservedRun> {
+    const { driver } = this.#request;
+    this.#right ??= new RightAnswer(this.#load, this.#workload.query);
+    if (driver !== 'published') return this.#measure(await this.#ask(), observer, deadline);
+    const published = publishedQueries(this.#request.store!, this.#load, this.#workload.query);
+    try {
+      await published.open();
+      return await this.#measurePublished(published, observer, deadline);
+    } finally {
+      await published.close();
+    }
+  }
+
+  /** @throws {TypeError} k6 does no queries */
+  replay(): void {
+    throw new TypeError('no other program does these queries');
+  }
+
+  /** Nothing was written. */
+  async verify(): Promise<Verification> {
+    return { checked: this.#checked, damaged: 0, example: this.#hidden };
+  }
+
+  /** The readings stay for the other drivers and series. */
+  async drop(): Promise<void> {}
+
+  async #measure(ask: Ask, observer: TrialObserver, deadline: number): Promise<ObservedRun> {
+    const { threads, operations: count, rate } = this.#request.settings;
+    const kept: Kept[] = [];
+    const perform = async (thread: number, due: number | null): Promise<boolean> => {
+      const begun = due ?? performance.now();
+      const { outcome, value } = await ask();
+      const end = performance.now();
+      if (outcome === 'OK' && kept.length < CHECKED) kept.push({ value, begun, end, thread });
+      else observer.ended('query', outcome, begun, end, thread, false);
+      return outcome === 'OK';
+    };
+    const observed = await runClosedModel(perform, { count, threads, rate, deadline });
+    let wrong = 0;
+    for (const { value, begun, end, thread } of kept) {
+      const answer = value();
+      const right = answer !== null && this.#right!.accepts(answer);
+      if (!right) wrong += 1;
+      observer.ended('query', right ? 'OK' : 'UNEXPECTED_STATE', begun, end, thread, false);
+      observer.verified(right);
+    }
+    this.#checked = kept.length;
+    return { ...observed, done: observed.done - wrong };
+  }
+
+  /** Errors count as latencies, answers are not looked at, and latencies are whole milliseconds. */
+  async #measurePublished(
+    published: PublishedQueries,
+    observer: TrialObserver,
+    deadline: number,
+  ): Promise<ObservedRun> {
+    const { threads, operations: count, rate } = this.#request.settings;
+    let failed = 0;
+    let example = '';
+    const perform = async (thread: number, due: number | null): Promise<boolean> => {
+      const begun = due ?? performance.now();
+      const problem = await published.ask();
+      const end = begun + Math.floor(performance.now() - begun);
+      if (problem !== null) {
+        failed += 1;
+        example ||= problem;
+      }
+      observer.ended('query', 'OK', begun, end, thread, false);
+      return true;
+    };
+    const observed = await runClosedModel(perform, { count, threads, rate, deadline });
+    this.#hidden =
+      failed === 0
+        ? null
+        : `${failed} of ${count} reads failed, and count as latencies as published: ${example}`;
+    return observed;
+  }
+
+  async #ask(): Promise<Ask> {
+    const { api } = this.#connections;
+    const { query } = this.#workload;
+    if (api !== null) return appQuery(api.url, api.client, this.#load, query);
+    return rawQuery(await this.#connections.store(), this.#load, query);
+  }
+}
