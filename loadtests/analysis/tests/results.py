@@ -27,6 +27,10 @@ LIMITS = {
 }
 
 
+DOWN_SECONDS = 3.5
+"""Operations that end within this time of a failure fail."""
+
+
 @dataclass
 class Truth:
     """What the operations of a study are drawn from. Latencies are in microseconds."""
@@ -60,6 +64,8 @@ class Truth:
     fixed: dict[str, Any] = field(default_factory=lambda: {'threads': 1, 'target': 0, 'records': 1000, 'fields': 10})
     parts: bool = False
     """Half of the operations are read-modify-writes, with their parts, as in workload F."""
+    killed: Callable[[Json], Json | None] = lambda _: None
+    """What the document has of a killed node, by the levels of all factors. See `DOWN_SECONDS`."""
     capacity: float | None = None
     """Operations per second that a store achieves at most, where there is a target."""
 
@@ -141,8 +147,11 @@ class Writer:
             rate = min(factors['target'], truth.capacity or factors['target'])
             start = (np.arange(truth.operations) * 1e6 / rate).astype(int)
         operation = np.where(self.draws.random(truth.operations) < 0.5, 'READ', 'UPDATE')
+        fault = truth.killed(factors)
+        since = (start + latency) / 1e6 - fault['killedSeconds'] if fault else np.full(truth.operations, -1.0)
+        status = np.where((since >= 0) & (since < DOWN_SECONDS), 'UNAVAILABLE', 'OK')
         lines = ['start_us,operation,latency_us,status,thread,part']
-        lines += [f'{s},{o},{t},OK,0,0' for s, o, t in zip(start, operation, latency, strict=True)]
+        lines += [f'{s},{o},{t},{r},0,0' for s, o, t, r in zip(start, operation, latency, status, strict=True)]
         if truth.parts:
             lines = lines[:1]
             for s, o, t in zip(start, operation, latency, strict=True):
@@ -172,7 +181,7 @@ class Writer:
             'started': '2026-01-02T03:04:05Z',
             'seconds': seconds,
             'operations': truth.operations,
-            'done': truth.operations,
+            'done': int((status == 'OK').sum()),
             'valid': wrong is None,
             'checks': [
                 {'rule': 'errors', 'measured': 0, 'limit': 0, 'unit': 'operations', 'ok': True},
@@ -199,6 +208,7 @@ class Writer:
             }
             if truth.energy
             else None,
+            **({'fault': fault} if fault else {}),
             'csv': {'rows': len(lines) - 1, 'sha256': hashlib.sha256(packed).hexdigest()},
         }
         text = json.dumps(document).encode()

@@ -98,6 +98,7 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
         latencies=_latencies(sample),
         curves=[_curve(sample, 'cassandra', 3000), _curve(sample, 'postgres', None)],
         resources=[_resources(sample, store) for store in STORES],
+        failures=[_failure(sample)],
         rules=[
             d.RuleSummary('errors', 0, 'operations', 48, 1, sample.number(12, 'operations', 'max')),
             d.RuleSummary('foreign-cpu', 0.1, '', 48, 0, sample.number(0.04, '', 'max')),
@@ -136,6 +137,7 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
                 'above',
             )
         ],
+        extremes=_extremes(sample),
         claims=[
             d.ClaimResult(
                 'writes',
@@ -174,6 +176,16 @@ def sample_analysis(*, quick: bool = True, partial: bool = True, question: str =
                 sample.number(20_000, 'records', 'sum'),
                 sample.number(4.2, 's', 'sum'),
                 sample.number(4761.9, 'records/s', 'ratio'),
+            )
+        ],
+        load_groups=[
+            d.LoadGroup(
+                'cassandra, app',
+                {'store': 'cassandra', 'driver': 'app'},
+                3,
+                sample.number(1000, 'records', 'field'),
+                sample.estimate(2.5, 2.4, 2.6, 's'),
+                sample.number(400, 'records/s', 'scaled_ratio'),
             )
         ],
         time=d.TimeUse(
@@ -409,6 +421,29 @@ def _curve(sample: Sample, store: str, limit: float | None) -> d.Curve:
     return d.Curve(
         f'curve-{store}', store, {'store': store}, 'target', 'read.p99', 'ms', points, 3 if limit else None,
         d.Sentence(f'{store} is overloaded from 4,000 ops/s.' if limit else f'{store} is not overloaded.'),
+    )  # fmt: skip
+
+
+def _extremes(sample: Sample) -> list[d.ExtremeRow]:
+    published = sample.number(17.2, 'ms', 'cell')
+    ours, none = sample.estimate(2.1, 2.0, 2.2, 'ms'), sample.none('ms', 'there is no run with these levels')
+    return [
+        d.ExtremeRow(
+            'A study', 'workload a', 'read.median', 'lowest', published, 'cassandra, rf 1', ours, 'hbase, rf 1'
+        ),
+        d.ExtremeRow('A study', 'workload d', 'read.median', 'highest', published, 'citus, rf 3', none, ''),
+    ]
+
+
+def _failure(sample: Sample) -> d.FailureRow:
+    def about(value: float, unit: str) -> d.Estimate:
+        return sample.estimate(value, value * 0.9, value * 1.1, unit)
+
+    return d.FailureRow(
+        'failure-cassandra', 'cassandra, consistency ALL, app', {'store': 'cassandra', 'consistency': 'ALL'}, 5, 4,
+        about(100, 'ops/s'), about(16, 's'), about(17, 's'), about(15.2, 's'), about(16.1, 's'),
+        sample.number(1500, 'operations', 'sum'), about(42, '%'), sample.number(900, 'records', 'sum'),
+        sample.number(0, 'records', 'sum'), d.Sentence('The rate was 90 % again after 16 s.'),
     )  # fmt: skip
 
 

@@ -172,8 +172,8 @@ def _little() -> tuple[Json, list[Json]]:
     """The analysis of a study whose runs are all missing."""
     analysis, numbers = sample_analysis()
     for part in (
-        'run_rows', 'families', 'drivers', 'series', 'latencies', 'curves', 'resources', 'rules', 'validity',
-        'sensitivity', 'published', 'loads', 'summary',
+        'run_rows', 'families', 'drivers', 'series', 'latencies', 'curves', 'resources', 'failures', 'rules',
+        'validity', 'sensitivity', 'published', 'extremes', 'loads', 'load_groups', 'summary',
     ):  # fmt: skip
         analysis[part] = []
     return analysis, numbers

@@ -14,7 +14,7 @@ from tidegauge_analysis.summaries import Sample, sample_of
 LOAD = 'load'
 """The metric of a claim that is the time of a load."""
 
-NOT_OF_LOADS = ('workload', 'threads', 'target', 'operations', 'consistency', 'distribution')
+NOT_OF_LOADS = ('workload', 'threads', 'target', 'operations', 'consistency', 'distribution', 'fault')
 """Factors that a load does not depend on: they are no conditions for its time."""
 
 FEWEST_DEPLOYMENTS = 3

@@ -475,6 +475,37 @@ class Resources:
 
 
 @dataclass(frozen=True)
+class FailureRow:
+    """What the failure of a store node did to the runs of one group. Means are over these runs."""
+
+    id: str
+    label: str
+    factors: Combination
+    n: int
+    recovered: int
+    """Runs in which the rate reached 90 % of the rate before the failure again."""
+    rate_before: Estimate
+    """Successful operations per second before the failure."""
+    recovery: Estimate
+    """From the failure to the first second with 90 % of that rate, over runs that recovered; 0: it was never lower."""
+    slow: Estimate
+    """Seconds after the failure with a lower rate, together."""
+    pause: Estimate
+    """Longest time without the end of a successful operation after the failure."""
+    down: Estimate
+    """From the kill until the node serves again."""
+    failed: Number
+    """Operations that ended after the failure and failed, of all runs."""
+    failed_share: Estimate
+    """In percent of the operations that ended after the failure."""
+    checked: Number
+    """Written records that were read after the restart, of all runs."""
+    lost: Number
+    """Of these, records that lack an acknowledged write."""
+    sentence: Sentence
+
+
+@dataclass(frozen=True)
 class CheckRow:
     """One validity rule in one run."""
 
@@ -552,6 +583,23 @@ class PublishedRow:
 
 
 @dataclass(frozen=True)
+class ExtremeRow:
+    """A published lowest or highest value beside ours, each with the group in which it occurs."""
+
+    source: str
+    condition: str
+    """The workload, in words."""
+    metric: str
+    statistic: str
+    """`lowest` or `highest`."""
+    published: Number
+    published_group: str
+    ours: Estimate
+    group: str
+    """The group with the lowest or the highest mean of our runs; empty: there is no run."""
+
+
+@dataclass(frozen=True)
 class ClaimPart:
     """One comparison of a claim under one condition."""
 
@@ -614,6 +662,20 @@ class LoadRow:
 
 
 @dataclass(frozen=True)
+class LoadGroup:
+    """Times of all loads with the same levels of the factors that a load depends on. Restored tables do not count."""
+
+    label: str
+    factors: Combination
+    n: int
+    records: Number
+    """Of one load."""
+    seconds: Estimate
+    rate: Number
+    """Records per second, from the mean time."""
+
+
+@dataclass(frozen=True)
 class TimeUse:
     """Where the time went."""
 
@@ -642,12 +704,15 @@ class Analysis:
     latencies: list[Latencies]
     curves: list[Curve]
     resources: list[Resources]
+    failures: list[FailureRow]
     rules: list[RuleSummary]
     validity: list[RunChecks]
     sensitivity: list[Sensitivity]
     published: list[PublishedRow]
+    extremes: list[ExtremeRow]
     claims: list[ClaimResult]
     loads: list[LoadRow]
+    load_groups: list[LoadGroup]
     time: TimeUse
     methods: list[Sentence]
     """Paragraphs."""

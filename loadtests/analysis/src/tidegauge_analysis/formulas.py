@@ -17,6 +17,7 @@ WORDS = {
     'field_per': 'a field of a file for each operation',
     'node_share': 'share of the nodes of a role in the processor time of all nodes',
     'write_amplification': 'bytes that the store wrote for each byte of values that the run wrote',
+    'failure': 'rates, pauses and failed operations before and after the kill of a node',
     'cell': 'a cell of a file with published numbers',
     'planned': 'runs of the plan',
     'deployment_seconds': 'time of all deployments, from the journal',

@@ -69,6 +69,13 @@ class Ledger:
             confidence,
         )
 
+    def inputs(self, number: Number) -> Json:
+        """What a number of this ledger was computed from.
+
+        :raises KeyError: it has no value
+        """
+        return next(entry['inputs'] for entry in self._entries if entry['id'] == number.id)
+
     def document(self, files: dict[str, str]) -> Json:
         """All of `numbers.json`.
 

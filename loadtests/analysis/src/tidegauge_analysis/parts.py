@@ -14,9 +14,13 @@ class Part:
     """The study, with the levels, groups and factors analysed apart of the part."""
 
     def has(self, run: Run) -> bool:
-        """Whether the part has this combination of levels."""
+        """Whether the part has the combination of levels of the run."""
+        return self.covers(run.factors)
+
+    def covers(self, factors: Json) -> bool:
+        """Whether the part has this combination of levels of all factors."""
         every = {**self.study['hard'], **self.study['easy']}
-        return self.name is None or all(run.factors[name] in levels for name, levels in every.items())
+        return self.name is None or all(factors[name] in levels for name, levels in every.items())
 
 
 def parts_of(archive: Archive) -> list[Part]:

@@ -8,11 +8,12 @@ from pathlib import Path
 from tidegauge_analysis.archive import Archive, ArchiveError, Json
 from tidegauge_analysis.cells import label_of
 from tidegauge_analysis.claim_runs import Observation, all_observations, conditions, matches, unit_of
-from tidegauge_analysis.document import Combination, Estimate, PublishedRow
+from tidegauge_analysis.document import Combination, Estimate, ExtremeRow, PublishedRow
 from tidegauge_analysis.effects import difference_of_means, ratio_of_means
 from tidegauge_analysis.families import Scope
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import missing, no_estimate
+from tidegauge_analysis.parts import parts_of
 from tidegauge_analysis.summaries import Sample, sample_of
 
 UNITS = (
@@ -177,13 +178,49 @@ def _ours(scope: Scope, factors: Combination, metric: str, statistic: str) -> tu
         return no_estimate('', reason), reason
     pair = next((name for name, level in factors.items() if RATIO in str(level) or DIFFERENCE in str(level)), None)
     where = {name: level for name, level in factors.items() if name != pair}
-    there = [one for one in all_observations(scope, metric, {*factors}) if matches(one.factors, where)]
+    there = _in_first_part(scope, metric, factors, where)
     if not there:
         return no_estimate(unit, NO_RUN), NO_RUN
     if pair is None:
-        note = _extreme(factors, all_observations(scope, metric, {*factors}), statistic)
+        workload = {name: level for name, level in factors.items() if name == 'workload'}
+        note = _extreme(factors, _in_first_part(scope, metric, factors, workload), statistic)
         return _sample(scope, there, unit).mean(), note
     return _of_two_levels(scope, _between(scope, there, pair, str(factors[pair]), unit), unit, statistic)
+
+
+def _in_first_part(scope: Scope, metric: str, factors: Combination, where: Combination) -> list[Observation]:
+    """Observations with these levels, of the first part that has some: parts differ in factors that `where` lacks."""
+    every = [one for one in all_observations(scope, metric, {*factors}) if matches(one.factors, where)]
+    found = ([one for one in every if part.covers(one.factors)] for part in parts_of(scope.archive))
+    return next((observations for observations in found if observations), [])
+
+
+def extreme_rows(scope: Scope, rows: Sequence[PublishedRow]) -> list[ExtremeRow]:
+    """Put each published lowest or highest value beside ours, with the groups in which they occur."""
+    return [_extreme_row(scope, row) for row in rows if row.statistic in {'lowest', 'highest'}]
+
+
+def _extreme_row(scope: Scope, row: PublishedRow) -> ExtremeRow:
+    condition = {name: level for name, level in row.factors.items() if name == 'workload'}
+    there = _in_first_part(scope, row.metric, condition, condition)
+    groups: dict[str, list[Observation]] = {}
+    for one in there:
+        part = next(part for part in parts_of(scope.archive) if part.covers(one.factors))
+        names = [name for name in part.study['analyse']['groups'] if name in one.factors]
+        groups.setdefault(label_of(one.factors, names), []).append(one)
+    choose = min if row.statistic == 'lowest' else max
+    means = {label: _sample(scope, members, row.ours.value.unit).mean() for label, members in groups.items()}
+    chosen = choose(means, key=lambda label: means[label].value.value or 0.0) if means else ''
+    return ExtremeRow(
+        source=row.source,
+        condition=label_of(condition, condition),
+        metric=row.metric,
+        statistic=row.statistic,
+        published=row.published,
+        published_group=label_of(row.factors, [name for name in row.factors if name != 'workload']),
+        ours=means.get(chosen, no_estimate(row.ours.value.unit, NO_RUN)),
+        group=chosen,
+    )
 
 
 def _of_two_levels(scope: Scope, found: list[Estimate], unit: str, statistic: str) -> tuple[Estimate, str]:

@@ -480,6 +480,24 @@ def write_amplification(run, bytes):  # of values that the successful operations
     written = sum(count([run], operation, parts=False) * size for operation, size in bytes.items())
     return nodes_sum(run, 'writtenBytes', ['store']) / written
 
+def failure(run, what):  # seconds count from the kill; a whole second is slow below 90 % of the rate before
+    killed = document(f'runs/{run}.json')['fault']['killedSeconds'] * 1e6
+    chosen = [(start, latency, ok) for ok in (True, False) for start, latency in select(run, ok=ok)]
+    rows = [(start, (start + latency - killed) / 1e6, ok) for start, latency, ok in chosen]
+    rate = sum(ok and end < 0 for _, end, ok in rows) / ((killed - min(start for start, _, _ in rows)) / 1e6)
+    later = [(end, ok) for _, end, ok in rows if end >= 0]
+    ends, last = sorted(end for end, ok in later if ok), max(end for _, end, _ in rows)
+    slow = [sum(second <= end < second + 1 for end in ends) < 0.9 * rate for second in range(int(last))]
+    failed = sum(not ok for _, ok in later)
+    return {
+        'rate': lambda: rate,
+        'recovery': lambda: slow.index(False, slow.index(True)) if any(slow) else 0,
+        'slow': lambda: sum(slow),
+        'pause': lambda: max(b - a for a, b in pairwise([0, *ends, last])),
+        'failed': lambda: failed,
+        'share': lambda: 100 * failed / len(later),
+    }[what]()
+
 def cell(file, row, column):
     with (ROOT / file).open(encoding='utf-8', newline='') as lines:
         return float(list(csv.DictReader(lines))[row][column])
@@ -497,7 +515,7 @@ def deployment_seconds():
 FORMULAS = {
     formula.__name__: formula
     for formula in (
-        runtime, histogram, timeline, field, write_amplification, cell, planned, deployment_seconds,
+        runtime, histogram, timeline, field, write_amplification, failure, cell, planned, deployment_seconds,
         mean, quartile, lag_one, effective_size, mser, mean_difference, ratio_of_means, geometric_ratio, hedges_g,
         minimum_detectable, further_runs, kruskal_h, dunn_p, holm, omega_squared, levene_p, tie_correction, split_plot,
         power_slope,

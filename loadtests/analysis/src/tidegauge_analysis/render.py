@@ -73,8 +73,8 @@ class Report:
         study, analysis = self.analysis['study'], self.analysis
         sections = [
             self._comparisons(), self._drivers(), self._contributions(), self._series(), self._latencies(),
-            self._sweeps(), self._curves(), self._resources(), self._validity(), self._published(), self._claims(),
-            self._methods(), self._environment(), self._recompute(),
+            self._sweeps(), self._curves(), self._failures(), self._loads(), self._resources(), self._validity(),
+            self._published(), self._claims(), self._methods(), self._environment(), self._recompute(),
         ]  # fmt: skip
         return Page(
             title=study['title'],
@@ -142,7 +142,14 @@ class Report:
                 blocks.append(Block(tables=[pairs], folded=title))
         if absent:
             blocks.append(Block(text=[f'No run has a value of: {"; ".join(absent)}.']))
+        overviews = self.tables.overviews()
+        if overviews:
+            blocks.insert(0, Block(tables=overviews, folded='Means and letters of all workloads'))
         return Section('comparisons', 'Comparisons', blocks) if blocks else None
+
+    def _loads(self) -> Section | None:
+        tables = _tables(self.tables.load_groups())
+        return Section('loads', 'Loads', [Block(tables=tables)]) if tables else None
 
     def _boxes(self, families: list[Json], name: str, stamp: str) -> Drawing | None:
         rule = self.analysis['study'].get('boxes')
@@ -245,6 +252,18 @@ class Report:
         text = 'Means with their intervals over the levels of the factor that varies. The comparisons have the values.'
         return Section('sweeps', 'Sweeps of one factor', [Block(text=[text], figures=figures)])
 
+    def _failures(self) -> Section | None:
+        table = self.tables.failures()
+        if table is None:
+            return None
+        text = (
+            'A node of the store was killed when half of the operations of a run had ended, and started again after '
+            'ten seconds. Each rate is that of a whole second, compared with the rate before the failure in the same '
+            'run. After the restart, written records were read with the settings of the run.'
+        )
+        items = [row['sentence']['text'] for row in self.analysis['failures']]
+        return Section('failures', 'A killed node', [Block(text=[text], items=items, tables=[table])])
+
     def _resources(self) -> Section | None:
         nodes, efficiency = self.tables.nodes(), self.tables.efficiency()
         if nodes is None:
@@ -320,7 +339,7 @@ class Report:
         return replace(table, anchors=[f'run-{row["run"]}' for row in self.analysis['run_rows']])
 
     def _published(self) -> Section | None:
-        tables = _tables(self.tables.published())
+        tables = _tables(self.tables.extremes(), self.tables.published())
         return Section('published', 'Published numbers', [Block(tables=tables)]) if tables else None
 
     def _claims(self) -> Section | None:

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidegauge_analysis import recompute
-from tidegauge_analysis.archive import Archive, ArchiveError, Json, Run, Status, read_archive
+from tidegauge_analysis.archive import Archive, ArchiveError, Json, Run, Status, read_archive, read_json
 from tidegauge_analysis.cells import label_of, measure_all, varying
+from tidegauge_analysis.claim_runs import LOAD, NOT_OF_LOADS, Observation, all_observations
 from tidegauge_analysis.claims import claim_results, metrics_of_claims
 from tidegauge_analysis.curves import curves
 from tidegauge_analysis.document import (
     Analysis,
+    Level,
+    LoadGroup,
     LoadRow,
     Number,
     RunCounts,
@@ -26,10 +29,11 @@ from tidegauge_analysis.document import (
     write_json,
 )
 from tidegauge_analysis.drivers import driver_differences
+from tidegauge_analysis.failures import failures
 from tidegauge_analysis.families import Scope, families
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import Ledger, missing
-from tidegauge_analysis.published import find_published, metrics_of, published_rows
+from tidegauge_analysis.published import extreme_rows, find_published, metrics_of, published_rows
 from tidegauge_analysis.render import render
 from tidegauge_analysis.resources import resources
 from tidegauge_analysis.summaries import sample_of
@@ -75,12 +79,15 @@ def analyse(results: Path) -> tuple[Analysis, Ledger]:
         latencies=scope.measured.latencies,
         curves=curves(scope, metrics),
         resources=resources(scope),
+        failures=failures(scope),
         rules=rule_summaries(checks),
         validity=checks,
         sensitivity=sensitivity(archive, found, every),
         published=beside,
+        extremes=extreme_rows(scope, beside),
         claims=claim_results(scope, beside),
         loads=_loads(archive, ledger),
+        load_groups=_load_groups(scope),
         time=_time(archive, ledger),
         methods=methods(archive, found, differences),
         files=_files(archive, published),
@@ -255,6 +262,29 @@ def _loads(archive: Archive, ledger: Ledger) -> list[LoadRow]:
                 rate=rate if rates else missing('records/s', 'each load was restored from a copy'),
             )
         )
+    return found
+
+
+def _load_groups(scope: Scope) -> list[LoadGroup]:
+    """The times of loads by the factors that a load depends on, in the order of the experiment file."""
+    levels = varying(scope.archive.study)
+    names = [name for name in levels if name not in NOT_OF_LOADS]
+    groups: dict[tuple[Level, ...], list[Observation]] = {}
+    for one in all_observations(scope, LOAD, {'driver'}):
+        groups.setdefault(tuple(one.factors[name] for name in names), []).append(one)
+    found = []
+    for key in sorted(groups, key=lambda key: [levels[name].index(of) for name, of in zip(names, key, strict=True)]):
+        factors = dict(zip(names, key, strict=True))
+        seconds = sample_of([one.number for one in groups[key]], 's', scope.ledger).mean()
+        file = scope.ledger.inputs(groups[key][0].number)['file']
+        records = scope.ledger.add(
+            read_json(scope.archive.path / file)['records'], 'records', 'field', file=file, path=['records']
+        )
+        inputs: Json = {'first': records.id, 'second': seconds.value.id, 'scale': 1}
+        rate = records.value / seconds.value.value if records.value and seconds.value.value else None
+        rate_of = scope.ledger.add(rate, 'records/s', 'scaled_ratio', 'the load took no time', **inputs)
+        label = label_of(factors, names) or 'all tables'
+        found.append(LoadGroup(label, factors, len(groups[key]), records, seconds, rate_of))
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tidegauge_analysis.metrics import in_words
+from tidegauge_analysis.numbers import anchor
 from tidegauge_analysis.present import Json, combination, level_of, plain, show
 from tidegauge_analysis.tables import Cell, Column, Table
 
@@ -162,6 +163,24 @@ class Tables:
             plain(curve['sentence']['text'], self.numbers),
         )
 
+    def failures(self) -> Table | None:
+        """What the failure of a node did."""
+        return self._optional(
+            'failures', 'Recovery and losses after a killed node',
+            [
+                'Group', 'Runs', 'Recovered', 'Rate before', 'Recovery', 'Lower rate', 'Longest pause', 'Node down',
+                'Failed', 'Failed', 'Records read', 'Records that lack a write',
+            ],
+            self.analysis['failures'],
+            lambda f: [
+                f['label'], str(f['n']), str(f['recovered']), f['rate_before'], f['recovery'], f['slow'], f['pause'],
+                f['down'], f['failed'], f['failed_share'], f['checked'], f['lost'],
+            ],
+            'Recovery: from the kill to the first second with 90 % of the rate before; 0: the rate was never lower. '
+            'Lower rate: seconds below that, together. Longest pause: without a successful operation. Failed: '
+            'operations that ended after the kill, as a number over all runs and as a mean share of a run.',
+        )  # fmt: skip
+
     def nodes(self) -> Table | None:
         """What each node used."""
         rows = [(group, node) for group in self.analysis['resources'] for node in group['nodes']]
@@ -242,6 +261,22 @@ class Tables:
             ],
         )  # fmt: skip
 
+    def extremes(self) -> Table | None:
+        """The lowest and highest published values, and ours, with the groups in which they occur."""
+        return self._optional(
+            'extremes', 'Lowest and highest values, and where they occur',
+            [
+                'Workload', Column('Metric', text=TEXT), 'Published', Column('Where', text=TEXT), 'Here',
+                Column('Where, here', text=TEXT), Column('Source', text=TEXT),
+            ],
+            self.analysis['extremes'],
+            lambda r: [
+                r['condition'], f'{in_words(r["metric"])}, {r["statistic"]}', r['published'], r['published_group'],
+                r['ours'], r['group'] or NONE, r['source'],
+            ],
+            'Here: the mean over the runs of a group, of the group with the lowest or highest mean.',
+        )  # fmt: skip
+
     def claims(self) -> Table | None:
         """Each claim with its verdict."""
         return self._optional(
@@ -275,6 +310,42 @@ class Tables:
             ],
         )  # fmt: skip
 
+    def load_groups(self) -> Table | None:
+        """The time of a load by the factors that it depends on."""
+        return self._optional(
+            'load-groups',
+            'Time to load a table, mean over the loads of a group',
+            ['Group', 'Loads', 'Records', 'Time', 'Rate'],
+            self.analysis['load_groups'],
+            lambda r: [r['label'], str(r['n']), r['records'], r['seconds'], r['rate']],
+        )
+
+    def overviews(self) -> list[Table]:
+        """Means and letters of all groups, with a column for each workload: one table for each metric and driver."""
+        alike: dict[tuple[str, str, str], list[Json]] = {}
+        for family in self.analysis['families']:
+            others = combination({name: level for name, level in family['per'].items() if name != 'workload'})
+            if len(family['groups']) > 1 and 'workload' in family['per']:
+                alike.setdefault((family.get('part') or '', family['metric'], others), []).append(family)
+        return [self._overview(*key, families=families) for key, families in alike.items() if len(families) > 1]
+
+    def _overview(self, part: str, metric: str, others: str, *, families: list[Json]) -> Table:
+        labels = list(dict.fromkeys(group['label'] for family in families for group in family['groups']))
+        cells: list[list[Cell]] = []
+        for label in labels:
+            groups = [next((g for g in family['groups'] if g['label'] == label), None) for family in families]
+            cells.append([label, *map(_mean_and_letters, groups)])
+        words = ', '.join(text for text in (others, part) if text)
+        unit = families[0]['unit']
+        return self.table(
+            anchor('overview', part, metric, others),
+            f'{in_words(metric)} ({unit}){f": {words}" if words else ""}. Means with their letters, by workload',
+            ['Group', *(f'Workload {family["per"]["workload"]}' for family in families)],
+            cells,
+            'Letters: groups of one workload that share a letter are not shown to differ. The comparisons have the '
+            'intervals, or why there are no letters.',
+        )
+
     def loads(self) -> Table | None:
         """How the tables were loaded."""
         blocks = {row['series']: str(row['block']) for row in self.analysis['series']}
@@ -301,6 +372,12 @@ class Tables:
         if not given:
             return None
         return self.table(name, caption, columns, [cells(one) for one in given], *notes)
+
+
+def _mean_and_letters(group: Json | None) -> str:
+    if group is None or group['mean']['value']['value'] is None:
+        return NONE
+    return f'{show(group["mean"]["value"]["value"])} {group["letters"] or ""}'.strip()
 
 
 MINUS = '\N{MINUS SIGN}'
