@@ -5,6 +5,8 @@ import { openResults } from '../archive/results.ts';
 import { combinationText } from '../combination-text.ts';
 import { estimate } from '../estimate.ts';
 import type { Place, PlaceName, Plan } from '../model.ts';
+import { runCount } from '../plan.ts';
+import { showSeconds } from '../plan-text.ts';
 import { outcomeText, runStudy } from '../runner.ts';
 import { openSeries } from '../trial/open-series.ts';
 import { earlierRuns } from './earlier-runs.ts';
@@ -27,6 +29,8 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
   const { source, directory, force, signal, say } = options;
   refuseCombinations(plan, place);
   const { seconds, bytes } = estimate(plan, earlierRuns());
+  const count = `${runCount(plan).toLocaleString('en')} runs in ${plan.deployments.length} deployments`;
+  say(`expected duration: about ${showSeconds(seconds)} for ${count}; study plan shows them`);
   let code: number;
   try {
     const environment = await environmentOf(place);

@@ -89,6 +89,11 @@ export function withOptions(url: string, options: ReadonlyMap<string, string>): 
   return text === '' ? location : `${location}?${text}`;
 }
 
+/** A STORE URL with another database or keyspace. */
+export function withDatabase(url: string, database: string): string {
+  return url.replace(/^([^?]*\/)[^/?]*/, (_all, location: string) => `${location}${database}`);
+}
+
 /** The scheme of a STORE URL. @throws {StoreError} when it is not a URL */
 export function schemeOf(url: string): string {
   return parseUrl(url).scheme;

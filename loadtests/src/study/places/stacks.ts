@@ -23,6 +23,11 @@ export interface StackEntry {
   readonly ports: readonly number[];
   /** The variable for `stacks/bin/deploy` with the number of copies. Default: `stacks/bin/secrets --copies` sets it. */
   readonly copiesVariable?: string;
+  /**
+   * The secret with the administrator's password, where the copies are a property of a keyspace. A study on a swarm
+   * makes its own keyspace with it, so that one cluster serves all numbers of copies.
+   */
+  readonly adminSecret?: string;
   /** Variables for `stacks/bin/deploy`. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -61,6 +66,7 @@ export const STACKS: Readonly<Record<string, StackEntry>> = {
     isReplicated: true,
     joinsInTurn: true,
     ports: [9042],
+    adminSecret: 'tidegauge_cassandra_password',
     env: {
       // Three boards agree on a new member faster than fifteen.
       CASSANDRA_JVM_OPTIONS: '-Dcassandra.ring_delay_ms=5000 -Dcassandra.skip_wait_for_gossip_to_settle=0',

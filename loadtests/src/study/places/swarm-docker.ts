@@ -16,10 +16,14 @@ export async function listed(args: readonly string[]): Promise<string[]> {
   return (await docker(args)).split('\n').filter(Boolean);
 }
 
-/** Runs a script of stacks/bin, which gets the variables of this process. */
-export function script(name: string, args: readonly string[]): Promise<string> {
+/** Runs a script of stacks/bin, which gets the variables of this process and further ones. */
+export function script(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const path = join('stacks/bin', name);
-  return run(join(ROOT, path), args, { what: path, timeoutMs: SCRIPT_MS });
+  return run(join(ROOT, path), args, { what: path, timeoutMs: SCRIPT_MS, env });
 }
 
 async function run(program: string, args: readonly string[], options: ProgramOptions): Promise<string> {

@@ -25,9 +25,12 @@ const POLL_MS = 500;
  * The services that a study of records does not use do not run. The API has a separate token, and is on the board of the
  * client. Boards with the image of the node exporter run one. The study does not wait for others, and measures nothing there.
  */
-function overrideFor({ board, storeSecret }: StackOptions): string {
-  const url = { source: storeSecret, target: 'store_url', uid: '1000', gid: '1000', mode: 0o400 };
-  const store = storeSecret === null ? '' : `\n      - ${JSON.stringify(url)}`;
+function overrideFor({ board, storeSecret, adminSecret }: StackOptions): string {
+  const secretAs = (source: string | null, target: string): string =>
+    source === null
+      ? ''
+      : `\n      - ${JSON.stringify({ source, target, uid: '1000', gid: '1000', mode: 0o400 })}`;
+  const store = secretAs(storeSecret, 'store_url') + secretAs(adminSecret, 'store_admin');
   return `version: '3.8'
 services:
   mosquitto: { deploy: { replicas: 0 } }
@@ -112,6 +115,10 @@ export interface StackOptions {
   readonly board: SwarmBoard;
   /** The secret with the STORE URL. null: the stack has none, because the URL contains no password. */
   readonly storeSecret: string | null;
+  /** The secret with the administrator's password, for the container of the drivers. null: they do not need it. */
+  readonly adminSecret: string | null;
+  /** Variables for `stacks/bin/deploy`. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** What `closers` removes again, when the stack of a study has been started. */
@@ -144,9 +151,9 @@ export async function startStudyStack(
   const authority = (await script('secrets', ['--ca'])).trim();
   signal.throwIfAborted();
   closers.add(removeStack);
-  const { stack, profile } = options;
+  const { stack, profile, env } = options;
   const own = ['--resolve-image', 'never', '-c', override];
-  await script('deploy', [stack, '--profile', profile, '--name', STACK, '--', ...own]);
+  await script('deploy', [stack, '--profile', profile, '--name', STACK, '--', ...own], env);
   await settled(signal);
   return { token, authority: `${authority}\n` };
 }

@@ -1,13 +1,21 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory, waitUntil } from '@tidegauge/process';
+import { fileURLToPath } from 'node:url';
+import { runProgram, temporaryDirectory, waitUntil } from '@tidegauge/process';
 import { HttpClient } from '../../drivers/http-client.ts';
 import { dropTable } from '../../loading/load-records.ts';
 import type { Closers } from '../../targets/closers.ts';
 import type { Combination, Deployment, Place, Study } from '../model.ts';
-import { checkOptions, type StoreLevels, storeLevels, urlOptions, withOptions } from './factors.ts';
+import {
+  checkOptions,
+  type StoreLevels,
+  storeLevels,
+  urlOptions,
+  withDatabase,
+  withOptions,
+} from './factors.ts';
 import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
-import { PROFILES, STACKS, type StackEntry, versionIn } from './stacks.ts';
+import { PROFILES, STACKS, type StackEntry, stackFor, versionIn } from './stacks.ts';
 import { openStudyClient, type StudyClient } from './swarm-client.ts';
 import { SwarmExporters } from './swarm-exporters.ts';
 import { ApiStore, CLIENT, environmentOf, imageTag, STACK, startStudyStack } from './swarm-stack.ts';
@@ -19,6 +27,11 @@ const API_NEAR = `https://tasks.api:${API_PORT}`;
 const API_READY_MS = 120_000;
 /** Tables of the drivers. */
 const TABLES: readonly string[] = ['study_raw', 'study_app', 'study_k6'];
+/** The keyspace of a study, where its number of copies is a property of a keyspace. */
+const KEYSPACE = 'tidegauge_study';
+const KEYSPACE_PROGRAM = fileURLToPath(new URL('./keyspace-program.ts', import.meta.url));
+/** Each statement waits until all nodes have the schema. */
+const KEYSPACE_MS = 300_000;
 
 /**
  * The swarm of the docker client of this machine (DOCKER_HOST). The user has prepared its boards, images and secrets.
@@ -48,12 +61,13 @@ export function swarmPlace(): Place {
 
 /** What no swarm can have. */
 function refusalOf(hard: Combination, study: Study): string | null {
-  const { store, rf, memory, network } = storeLevels(hard, study);
-  if (!Object.hasOwn(STACKS, store)) {
-    return `no stack deploys ${store}: there are ${Object.keys(STACKS).join(', ')}`;
+  const { store, nodes, rf, memory, network } = storeLevels(hard, study);
+  const entry = stackFor(store, nodes);
+  if (entry === null) return `no stack deploys ${store}: there are ${Object.keys(STACKS).join(', ')}`;
+  if (rf !== null && rf > 1 && !entry.isReplicated) {
+    return `${store} keeps one copy of the data${nodes > 1 ? '' : ' on one board'}, so rf must be 1`;
   }
-  const { isReplicated } = STACKS[store]!;
-  if (rf !== null && rf > 1 && !isReplicated) return `${store} keeps one copy of the data, so rf must be 1`;
+  if (rf !== null && rf > nodes) return `rf ${rf} needs ${rf} nodes, and there are ${nodes}`;
   if (memory !== null && profileOf(memory) === null) {
     const sizes = PROFILES.map(([gibibytes]) => `${gibibytes}GiB`).toReversed();
     return `memory selects a profile of stacks/profiles: use none, ${sizes.join(', ')}`;
@@ -75,12 +89,16 @@ export function refusalOfSwarm(
   if (stacks.length > 0) {
     return `the stack ${stacks.join(', ')} runs in this swarm and uses the same data and ports: choose another swarm, or remove it with docker stack rm`;
   }
-  const { store, nodes, rf } = levels;
-  const entry = STACKS[store]!;
-  const label = labelOf(entry);
-  const count = boardsOf(entry, boards).length;
-  if (count === 0) {
-    return `no ready board has the label ${label}: prepare one with stacks/bin/board (docs/deploy.md, section 4)`;
+  const { store, nodes } = levels;
+  const entry = stackFor(store, nodes)!;
+  const label = labelOf(entry.role(0));
+  const stores = boardsOf(entry, boards);
+  const count = stores.length;
+  const control = entry.control?.role;
+  const hasControl = control === undefined || boards.some(hasRole(control));
+  if (count === 0 || !hasControl) {
+    const missing = count === 0 ? label : `tidegauge.${control}`;
+    return `no ready board has the label ${missing}: prepare one with stacks/bin/board (docs/deploy.md, section 4)`;
   }
   if (count !== nodes) {
     const are = count === 1 ? 'ready board has' : 'ready boards have';
@@ -90,33 +108,26 @@ export function refusalOfSwarm(
   if (front === undefined) {
     return 'the drivers run on the board of DOCKER_HOST, which takes no tasks: docker node update --availability active BOARD, or set DOCKER_HOST to another manager';
   }
-  const free = boards.find((board) => !Object.hasOwn(board.labels, label));
-  if (free !== undefined && Object.hasOwn(front.labels, label)) {
+  const free = boards.find((board) => !stores.includes(board));
+  if (free !== undefined && stores.includes(front)) {
     return `the drivers run on the board of DOCKER_HOST, ${front.name}, which has the store, and ${free.name} has not: set DOCKER_HOST to ${free.name}, after docker node promote ${free.name} if it is not a manager`;
   }
-  if (!entry.isReplicated) return null;
-  const secret = secretOf(entry);
-  const copies = secrets[secret]?.['tidegauge.copies'];
-  if (copies === undefined) {
-    return `the copies of ${store} are not known: create the secret ${secret} again, with stacks/bin/secrets ${entry.stack} --copies`;
-  }
-  if (Number(copies) === (rf ?? 1)) return null;
-  return `the secret ${secret} sets ${copies} copies, and rf is ${rf ?? 1}: set rf to ${copies}`;
+  return null;
 }
 
 async function startDeployment(
-  { store, memory }: StoreLevels,
+  { store, nodes, rf, memory }: StoreLevels,
   hard: Combination,
   study: Study,
   swarm: SwarmState,
   closers: Closers,
   signal: AbortSignal,
 ): Promise<Deployment> {
-  const entry = STACKS[store]!;
+  const entry = stackFor(store, nodes)!;
+  const { adminSecret = null, copiesVariable } = entry;
+  const copies = String(rf ?? 1);
   const optionsOf = async (easy: Combination): Promise<ReadonlyMap<string, string>> => {
     const options = urlOptions(store, hard, easy, study);
-    // The URL of the stack has it.
-    options.delete('rf');
     await checkOptions(store, options);
     return options;
   };
@@ -128,7 +139,8 @@ async function startDeployment(
   const profile = memory === null ? '1gb' : profileOf(memory)!;
   const secret = secretOf(entry);
   const storeSecret = Object.hasOwn(swarm.secrets, secret) ? secret : null;
-  const stack = { stack: entry.stack, profile, board: front, storeSecret };
+  const env: Record<string, string> = copiesVariable === undefined ? {} : { [copiesVariable]: copies };
+  const stack = { stack: entry.stack, profile, board: front, storeSecret, adminSecret, env };
   const { token, authority } = await startStudyStack(stack, closers, folder.path, signal);
   const url = `https://${front.address}:${API_PORT}`;
   const client = new HttpClient(1, token, { authority });
@@ -137,15 +149,25 @@ async function startDeployment(
   const drivers = await openStudyClient(`${STACK}_${CLIENT}`);
   const stackUrl = await storeUrlOf(storeSecret, drivers);
   const apiStore = new ApiStore(stackUrl);
+  const studyUrl = adminSecret === null ? stackUrl : withDatabase(stackUrl, KEYSPACE);
   const exporters = new SwarmExporters(drivers);
   const others = stores.includes(front) ? [] : [front];
   const measured = await exporters.ready(
     [...stores, ...others].map(({ name }) => name),
     signal,
   );
-  closers.add(async () => {
-    for (const table of TABLES) await dropTable(url, client, table);
-  });
+  if (adminSecret === null) {
+    closers.add(async () => {
+      for (const table of TABLES) await dropTable(url, client, table);
+    });
+  } else {
+    const keyspace = async (...args: readonly string[]): Promise<void> => {
+      const { command, args: all } = drivers.command(KEYSPACE_PROGRAM, args);
+      await runProgram(command, all, { what: `${args[0]} the keyspace ${KEYSPACE}`, timeoutMs: KEYSPACE_MS });
+    };
+    closers.add(() => keyspace('drop', KEYSPACE));
+    await keyspace('create', KEYSPACE, copies);
+  }
   const certificate = join(folder.path, 'authority.pem');
   writeFileSync(certificate, authority);
   let closing: Promise<void> | null = null;
@@ -161,8 +183,8 @@ async function startDeployment(
     });
   return {
     versions: { [store]: await versionOf(entry) },
-    // The stack gives Tidegauge's user one database, which the tables of all drivers share.
-    storeUrl: async (_database, easy) => withOptions(stackUrl, await optionsOf(easy)),
+    // All drivers share one database or keyspace, as Tidegauge's user has rights in that only.
+    storeUrl: async (_database, easy) => withOptions(studyUrl, await optionsOf(easy)),
     async api(storeUrl) {
       await apiStore.use(storeUrl!);
       await apiReady(url, client, signal);
@@ -217,13 +239,21 @@ function secretOf({ stack }: StackEntry): string {
   return `tidegauge_${stack}_store_url`;
 }
 
-/** The name of the label of the store's boards. */
-function labelOf(entry: StackEntry): string {
-  return `tidegauge.${entry.role(0).split('=')[0]}`;
+/** The name of the label that `stacks/bin/board` gives for a role. */
+function labelOf(role: string): string {
+  return `tidegauge.${role.split('=')[0]}`;
 }
 
-function boardsOf(entry: StackEntry, boards: readonly SwarmBoard[]): readonly SwarmBoard[] {
-  return boards.filter(({ labels }) => Object.hasOwn(labels, labelOf(entry)));
+/** Selects the boards with the label of a role. */
+function hasRole(role: string): (board: SwarmBoard) => boolean {
+  const value = role.split('=')[1] ?? 'true';
+  return ({ labels }) => labels[labelOf(role)] === value;
+}
+
+/** The boards of a store's nodes. The first one can have another role than the others. */
+function boardsOf({ role }: StackEntry, boards: readonly SwarmBoard[]): readonly SwarmBoard[] {
+  const [isFirst, isOther] = [hasRole(role(0)), hasRole(role(1))];
+  return boards.filter((board) => isFirst(board) || isOther(board));
 }
 
 /** The profile for exactly this memory, in bytes. */
