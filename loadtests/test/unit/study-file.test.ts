@@ -483,6 +483,15 @@ test('a mistake in a part names the part, and quick keeps the levels of a sweep'
   assert.deepEqual(quick.easy.records, [100, 200, 500]);
 });
 
+test('a part has its own quick counts', async () => {
+  const text = `${SWEEPS}quick: { records: 200, parts: { threads: { records: 300 } } }\n`;
+  const own = await read(text.replace('threads: {', 'threads: { records: 1000,'), { quick: true });
+  assert.deepEqual(own.parts!.threads!.levels.records, [300]);
+  assert.match((await problems(text)).join(), /quick.*the part threads has no single level of records/);
+  const wrong = `${SWEEPS}quick: { parts: { threads: { trials: 3 } } }\n`;
+  assert.match((await problems(wrong)).join(), /quick changes counts only/);
+});
+
 test('the schema has every factor with its description, and every figure', () => {
   const schema = JSON.parse(readFileSync(SCHEMA_FILE, 'utf8'));
   const described = (section: string): Record<string, string> =>

@@ -33,9 +33,17 @@ export function repeatOf(input: StudyInput, levels: StudyLevels): Study['repeat'
 /** A quick run changes a count that is the same in all runs, or in all runs of a part. It does not remove levels. */
 function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'operations'): void {
   const given = input.file.quick?.[name];
-  const isSingle = levels.replace(name, (level) =>
-    input.quick ? (given ?? Math.min(Number(level), QUICK[name])) : level,
-  );
+  const ofParts = input.file.quick?.parts ?? {};
+  const isSingle = levels.replace(name, (level, part) => {
+    if (!input.quick) return level;
+    const own = part !== null && Object.hasOwn(ofParts, part) ? ofParts[part]![name] : undefined;
+    return own ?? given ?? Math.min(Number(level), QUICK[name]);
+  });
+  for (const [part, counts] of Object.entries(ofParts)) {
+    if (counts[name] === undefined || levels.isSingleIn(part, name)) continue;
+    const problem = `the part ${part} has no single level of ${name}: give it one in parts, or remove it here`;
+    input.add(['quick', 'parts', part, name], problem);
+  }
   if (isSingle || given === undefined) return;
   input.add(['quick', name], `${name} has several levels in easy, which a quick run keeps: remove it here`);
 }

@@ -82,7 +82,7 @@ function unknownKey(path: Path, name: string, { properties = {} }: Schema): stri
     return `unknown factor${didYouMean(name, FACTORS.keys())}`;
   }
   if (path[0] === 'quick')
-    return 'quick changes counts only: records, operations, trials, deployments, warmup';
+    return 'quick changes counts only: records, operations, trials, deployments, warmup, and parts with their records and operations';
   const known = Object.keys(properties);
   return `unknown key${didYouMean(name, known) || `: there are ${known.join(', ')}`}`;
 }

@@ -54,14 +54,25 @@ export class StudyLevels {
     return levels.every((level) => typeof level === 'number') ? levels.toSorted((a, b) => a - b) : levels;
   }
 
-  /** Replaces the level of a factor wherever it has a single one. Returns whether it has one outside the parts. */
-  replace(name: string, by: (level: Level) => Level): boolean {
-    for (const part of this.#parts.values()) if (part[name]?.length === 1) part[name] = [by(part[name][0]!)];
+  /**
+   * Replaces the level of a factor wherever it has a single one. Returns whether it has one outside the parts.
+   *
+   * @param by gets the part whose own level it is, or null
+   */
+  replace(name: string, by: (level: Level, part: string | null) => Level): boolean {
+    for (const [part, levels] of this.#parts) {
+      if (levels[name]?.length === 1) levels[name] = [by(levels[name][0]!, part)];
+    }
     const [level, ...others] = this.#outsideParts(name);
     if (level === undefined || others.length > 0) return false;
-    if (name in this.#fixed) this.#fixed[name] = by(level);
-    else this.#easy[name] = [by(level)];
+    if (name in this.#fixed) this.#fixed[name] = by(level, null);
+    else this.#easy[name] = [by(level, null)];
     return true;
+  }
+
+  /** Whether the part has its own level of the factor, and only one. */
+  isSingleIn(part: string, name: string): boolean {
+    return this.#parts.get(part)?.[name]?.length === 1;
   }
 
   /** All factors. Those that a part names vary. */
