@@ -25,7 +25,7 @@ class Metric:
     """A metric of an experiment file."""
 
     name: str
-    """`throughput`, `runtime`, `energy`, `cpu`, `cpu-time`, `memory`, `power`, or `read.mean`: operation and statistic."""
+    """`throughput`, `runtime`, `energy`, `cpu`, `cpu-time`, `memory`, `power`, or `read.mean`: operation, statistic."""
     title: str
     unit: str
     higher_is_better: bool

@@ -178,7 +178,8 @@ class Tables:
             ],
             'Recovery: from the kill to the first second with 90 % of the rate before; 0: the rate was never lower. '
             'Lower rate: seconds below that, together. Longest pause: without a successful operation. Failed: '
-            'operations that ended after the kill, as a number over all runs and as a mean share of a run.',
+            'operations that ended after the kill, as a number over all runs and as a mean share of a run. A record '
+            'that lacks a write counts in each later run on the same table.',
         )  # fmt: skip
 
     def nodes(self) -> Table | None:
