@@ -1,6 +1,6 @@
 import { QUALITIES, type Quality, type Reading } from '@tidegauge/readings';
 
-export { fromField, fromPatch, toBucket, toDevice, toFields, toGroup } from '../sql-mapping.ts';
+export { fromField, fromPatch, toBucket, toDevice, toFields } from '../sql-mapping.ts';
 
 type Row = Record<string, unknown>;
 

@@ -15,9 +15,10 @@ import type {
   ReadingStore,
   WriteResult,
 } from '../contract.ts';
-import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
+import { rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
+import { groupsOf } from './groups.ts';
 import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
 import { SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
@@ -214,8 +215,7 @@ export class SqliteReadings implements ReadingStore {
   }
 
   groups(query: GroupQuery): Promise<Groups> {
-    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
-    return foldGroups(query, devices, (part) => this.range(part));
+    return groupsOf(this.#db, query);
   }
 
   rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
@@ -224,11 +224,6 @@ export class SqliteReadings implements ReadingStore {
 
   async rollUp(): Promise<number> {
     return 0;
-  }
-
-  async *#allDevices(): AsyncGenerator<string> {
-    const sql = 'select distinct device from series order by device';
-    for (const { device } of await this.#db.run(() => this.#db.statement(sql).all())) yield device as string;
   }
 
   async expire(before: number): Promise<number> {

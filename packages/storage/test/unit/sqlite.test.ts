@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import fc from 'fast-check';
 import { collect, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
@@ -165,6 +166,41 @@ describe('the SQLite backend with another writer', () => {
 });
 
 describe('SQLite readings', () => {
+  test('are grouped in parts, each counted once, also while writes move readings between the tables', async () => {
+    const path = freshPath();
+    const [db, other] = [await openDatabase(path), await openDatabase(path)];
+    const readings = new SqliteReadings(db, new SqliteDevices(db), 100);
+    const writer = new SqliteReadings(other, new SqliteDevices(other), 100);
+    for (const device of ['a', 'b', 'c']) await readings.write(series(device, 12_000));
+    let done = false;
+    const moves = (async () => {
+      // Each write merges a slot of recent readings.
+      for (let round = 0; !done; round += 1) {
+        await writer.write(series(`other-${round}`, 101, 'noise'));
+        await nextTurn();
+      }
+    })();
+    const groups = await Promise.all(
+      (['device', 'day', 'metric'] as const).map((by) =>
+        readings.groups({ by, metric: 'temperature', limit: 10 }),
+      ),
+    ).finally(() => {
+      done = true;
+    });
+    await moves;
+    const sum = (12_000 * 11_999) / 2;
+    const figures = { min: 0, max: 11_999, mean: 5999.5 };
+    const [devices, days, metrics] = groups.map((each) => each.groups);
+    assert.deepEqual(
+      devices,
+      ['a', 'b', 'c'].map((key) => ({ key, count: 12_000, ...figures, sum })),
+    );
+    assert.deepEqual(days, [{ key: '2026-11-21', count: 36_000, ...figures, sum: 3 * sum }]);
+    assert.deepEqual(metrics, [{ key: 'temperature', count: 36_000, ...figures, sum: 3 * sum }]);
+    db.close();
+    other.close();
+  });
+
   test('store all or nothing of a batch when the disk is full, and continue when it has space', async () => {
     const db = await openDatabase(freshPath());
     const readings = new SqliteReadings(db, new SqliteDevices(db), 100);
