@@ -68,6 +68,8 @@ class Truth:
     """What the document has of a killed node, by the levels of all factors. See `DOWN_SECONDS`."""
     capacity: float | None = None
     """Operations per second that a store achieves at most, where there is a target."""
+    exactly: list[int] | None = None
+    """Latencies of the operations of each run, which then are all reads."""
 
 
 class Writer:
@@ -142,11 +144,14 @@ class Writer:
         centre = truth.latency[factors.get('store', 'postgres')] * luck * truth.effect(factors)
         centre += truth.overhead if driver != 'raw' else 0
         latency = np.maximum(1, self.draws.gamma(25, centre / 25, truth.operations)).astype(int)
+        if truth.exactly is not None:
+            latency = np.array(truth.exactly)
         start = np.concatenate([[0], np.cumsum(latency)[:-1]])
         if factors['target']:
             rate = min(factors['target'], truth.capacity or factors['target'])
             start = (np.arange(truth.operations) * 1e6 / rate).astype(int)
-        operation = np.where(self.draws.random(truth.operations) < 0.5, 'READ', 'UPDATE')
+        reads = 0.5 if truth.exactly is None else 1.0
+        operation = np.where(self.draws.random(truth.operations) < reads, 'READ', 'UPDATE')
         fault = truth.killed(factors)
         since = (start + latency) / 1e6 - fault['killedSeconds'] if fault else np.full(truth.operations, -1.0)
         status = np.where((since >= 0) & (since < DOWN_SECONDS), 'UNAVAILABLE', 'OK')

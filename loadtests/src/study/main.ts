@@ -128,8 +128,14 @@ export const program: CommandGroup = {
     report: defineCommand({
       name: 'report',
       summary: 'Analyses results, complete or not, and writes report/ in their directory.',
-      settings: { directory },
-      run: ({ directory }) => reportResults(directory, say),
+      settings: {
+        directory,
+        against: {
+          kind: text('a results directory'),
+          help: 'Results of the same study on a second machine: the report shows how many times as long each group takes.',
+        },
+      },
+      run: ({ directory, against }) => reportResults(directory, say, against),
     }),
     claims: defineCommand({
       name: 'claims',

@@ -9,16 +9,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tidegauge_analysis.archive import Archive, ArchiveError, read_archive
+from tidegauge_analysis.archive import ArchiveError, read_archive
+from tidegauge_analysis.comparable import differences_of
 from tidegauge_analysis.document import Analysis, Family, Group, write_json
 from tidegauge_analysis.effects import ratio_of_means
 from tidegauge_analysis.report import analyse
 from tidegauge_analysis.verdict import decide
-
-SIZES = ('quick', 'fixed', 'state')
-"""Parts of a study that change what a run does. Where they differ, results are not comparable."""
-
-OTHERS = ('seed', 'hard', 'easy', 'repeat', 'valid')
 
 
 @dataclass(frozen=True)
@@ -64,46 +60,13 @@ def compare_results(first: Path, second: Path) -> ResultsComparison:
     :raises ArchiveError: one of them is no results directory, or a file is missing or damaged
     """
     archives = read_archive(first), read_archive(second)
-    obstacles, differences = _differences(*archives)
+    obstacles, differences = differences_of(*archives)
     documents = analyse(first)[0], analyse(second)[0]
     groups, alone = ([], []) if obstacles else _groups(*documents)
     if not obstacles and not groups:
         obstacles.append('they have no group in common')
     same = archives[0].plan['hash'] == archives[1].plan['hash']
     return ResultsComparison(not obstacles, same, obstacles, differences, groups, alone)
-
-
-def _differences(first: Archive, second: Archive) -> tuple[list[str], list[str]]:
-    obstacles = [f'{name}: {text}' for name in SIZES for text in _changed(first.study[name], second.study[name])]
-    found = [f'{name}: {text}' for name in OTHERS for text in _changed(first.study[name], second.study[name])]
-    found += [f'environment: {text}' for text in _changed(first.environment, second.environment)]
-    versions = [
-        {name: version for servers in archive.versions.values() for name, version in servers.items()}
-        for archive in (first, second)
-    ]
-    found += [f'versions: {text}' for text in _changed(*versions)]
-    for name, archive in (('A', first), ('B', second)):
-        if archive.partial:
-            found.append(f'{name} is partial: planned runs are missing')
-    return obstacles, found
-
-
-def _changed(one: object, two: object) -> list[str]:
-    """List what differs between two values, key by key where they are objects."""
-    if not isinstance(one, dict) or not isinstance(two, dict):
-        return [] if one == two else [f'{_shown(one)} in A, {_shown(two)} in B']
-    keys = [*one, *(key for key in two if key not in one)]
-    return [
-        f'{key} is {_shown(one.get(key))} in A and {_shown(two.get(key))} in B'
-        for key in keys
-        if one.get(key) != two.get(key)
-    ]
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list):
-        return ', '.join(map(str, value))
-    return 'absent' if value is None else str(value)
 
 
 def _groups(first: Analysis, second: Analysis) -> tuple[list[GroupChange], list[str]]:

@@ -600,6 +600,49 @@ class ExtremeRow:
 
 
 @dataclass(frozen=True)
+class Slowdown:
+    """A group on this machine and on a second one."""
+
+    id: str
+    metric: str
+    label: str
+    factors: Combination
+    """All factors with several levels."""
+    n: int
+    second_n: int
+    mean: Estimate
+    second_mean: Estimate
+    ratio: Estimate
+    """Mean time here, in percent of the mean time there, with Fieller's interval."""
+
+
+@dataclass(frozen=True)
+class MeanSlowdown:
+    """The mean slowdown of all groups of a driver."""
+
+    metric: str
+    """`slowdown`, or `slowdown.min` or `slowdown.max` for the smallest and largest latencies of the runs."""
+    words: str
+    driver: str
+    """Empty: the study has one driver."""
+    groups: int
+    mean: Estimate
+    """Each group is one observation."""
+
+
+@dataclass(frozen=True)
+class SecondMachine:
+    """These results beside those of the same study on a second machine."""
+
+    name: str
+    """Of its results directory."""
+    differences: list[str]
+    """Between these results (A) and those of the second machine (B): machine, versions, repetitions."""
+    slowdowns: list[Slowdown]
+    means: list[MeanSlowdown]
+
+
+@dataclass(frozen=True)
 class ClaimPart:
     """One comparison of a claim under one condition."""
 
@@ -720,6 +763,7 @@ class Analysis:
     """SHA-256 of each file of the archive that a number rests on, by path."""
     notes: list[str] = field(default_factory=list)
     """What a reader must know first: partial or quick results, damaged or missing files."""
+    second: SecondMachine | None = None
     format: int = 1
 
 

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -41,6 +42,9 @@ from tidegauge_analysis.series import effective_size, lag_one
 from tidegauge_analysis.summaries import Sample, sample_of
 from tidegauge_analysis.verdict import Decision, decide, further_runs
 
+if TYPE_CHECKING:
+    from tidegauge_analysis.second_machine import Other
+
 DEPENDENT = 0.7
 """Runs count as dependent on their neighbours when their effective number is below this share of their number."""
 
@@ -56,6 +60,8 @@ class Scope:
     ledger: Ledger
     part: Part | None = None
     """Limits the families to a part of the study."""
+    second: 'Other | None' = None
+    """The results of a second machine."""
 
     @property
     def study(self) -> Json:

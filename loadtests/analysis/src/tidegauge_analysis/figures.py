@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 WIDTH = 5.2
 """Of a figure, in inches. It fits a column of a journal and, at about 70 %, a phone."""
@@ -119,6 +120,16 @@ def finish(figure: Figure, name: str, title: str, description: str, stamp: str) 
     text = _describe(svg.getvalue(), name, title, description)
     start = text.index('<svg')
     return Drawing(name, title, description, _themed(text[start:]), text, png.getvalue())
+
+
+def logarithmic(axis: Axes, which: Literal['x', 'y'] = 'x') -> None:
+    """A logarithmic axis with plain numbers: 0.1, 0.2, 0.5, 1."""
+    axis.set(**{f'{which}scale': 'log'})
+    scale = axis.xaxis if which == 'x' else axis.yaxis
+    scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    scale.set_major_formatter(FuncFormatter(lambda value, _: f'{value:,g}' if value < 1e6 else f'{value:g}'))
+    scale.set_minor_formatter(NullFormatter())
+    axis.grid(axis=which)
 
 
 def write_drawings(drawings: list[Drawing], folder: Path) -> None:

@@ -40,6 +40,7 @@ WORDS = {
     'mser': 'length of the warm-up that minimises the marginal standard error',
     'mean_difference': 'difference of two means, with the interval of Welch',
     'ratio_of_means': 'ratio of two means, with the interval of Fieller',
+    'percent_of': 'mean of the first in percent of that of the second, with the interval of Fieller',
     'geometric_ratio': 'geometric mean of the ratios of pairs',
     'mean_p': "Student's t test that the mean is zero",
     'power_slope': 'exponent of a power law, by least squares of logarithms, with the interval of Student',

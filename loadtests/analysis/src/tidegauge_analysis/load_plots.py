@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from tidegauge_analysis.figures import (
     INK,
@@ -17,6 +17,7 @@ from tidegauge_analysis.figures import (
     canvas,
     colour_of,
     finish,
+    logarithmic,
     style,
     tint_of,
 )
@@ -100,7 +101,7 @@ def curves(given: Sequence[Json], name: str, stamp: str) -> Drawing | None:
         latencies = [p['latency']['value']['value'] for c in drawn for p in c['points']]
         known = [value for value in latencies if value is not None and value > 0]
         if known and max(known) > 20 * min(known):
-            upper.set_yscale('log')
+            logarithmic(upper, 'y')
         else:
             upper.set_ylim(bottom=0)
         upper.set_xlim(left=0)
@@ -214,15 +215,6 @@ def _usage(axis: Axes, estimate: Json, scale: float, at: int, role: int) -> None
     axis.barh(at, mean, 0.7, color=tint_of(role), edgecolor=colour_of(role), linewidth=0.8)
     if low is not None and high is not None:
         axis.errorbar(mean, at, xerr=[[mean - low / scale], [high / scale - mean]], color=INK, capsize=2, linewidth=1)
-
-
-def logarithmic(axis: Axes) -> None:
-    """A logarithmic axis with plain numbers: 0.1, 0.2, 0.5, 1."""
-    axis.set_xscale('log')
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f'{value:g}'))
-    axis.xaxis.set_minor_formatter(NullFormatter())
-    axis.grid(axis='x')
 
 
 def _range(histogram: Json) -> tuple[float, float]:

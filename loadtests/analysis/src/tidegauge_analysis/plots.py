@@ -22,6 +22,7 @@ from tidegauge_analysis.figures import (
     canvas,
     colour_of,
     finish,
+    logarithmic,
     style,
     tint_of,
 )
@@ -234,6 +235,30 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
         )
         title = f'{capital(in_words(rows[0]["metric"]))}: {rows[0]["second"]} beside {rows[0]["first"]}'
         return finish(figure, name, title, f'Means with 95 % intervals. {description}.', stamp)
+
+
+def slowdowns(given: Sequence[Json], name: str, stamp: str) -> Drawing | None:
+    """The slowdown of each group for one metric, on a logarithmic axis. None: nothing to draw."""
+    rows = [row for row in given if _value(row['ratio']['value']) is not None]
+    if not rows:
+        return None
+    with style():
+        figure, ((axis,),) = canvas(0.8 + len(rows) * ROW)
+        for at, row in enumerate(rows):
+            value, low, high = (_value(row['ratio'][part]) for part in ('value', 'low', 'high'))
+            if value is not None:
+                axis.plot(value, at, 'D', color=SERIES[0], zorder=3, markersize=5)
+            if low is not None and high is not None and low > 0:
+                axis.plot([low, high], [at, at], '|-', color=SERIES[0], linewidth=1.2, markersize=5)
+        axis.axvline(100, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
+        axis.set_yticks(range(len(rows)), [wrap(row['label'], 40) for row in rows])
+        axis.set_ylim(len(rows) - 0.45, -0.55)
+        logarithmic(axis)
+        axis.tick_params(axis='y', length=0)
+        axis.set_xlabel('time here in percent of that on the second machine (logarithmic)')
+        description = '; '.join(f'{row["label"]}: {show_estimate(row["ratio"])}' for row in rows)
+        title = f'{capital(in_words(rows[0]["metric"]))}: slowdown against a second machine'
+        return finish(figure, name, title, f'{description}.', stamp)
 
 
 MINUS_SIGN = '\N{MINUS SIGN}'

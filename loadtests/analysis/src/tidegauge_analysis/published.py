@@ -14,6 +14,7 @@ from tidegauge_analysis.families import Scope
 from tidegauge_analysis.metrics import Metric, parse_metric
 from tidegauge_analysis.numbers import missing, no_estimate
 from tidegauge_analysis.parts import parts_of
+from tidegauge_analysis.second_machine import NO_SECOND, SLOWDOWNS, SPEEDUP, slowdowns_of
 from tidegauge_analysis.summaries import Sample, sample_of
 
 UNITS = (
@@ -171,6 +172,8 @@ def _row(scope: Scope, file: str, index: int, row: Json) -> PublishedRow:
 
 def _ours(scope: Scope, factors: Combination, metric: str, statistic: str) -> tuple[Estimate, str]:
     """Our estimate, or the reason why there is none."""
+    if metric in {*SLOWDOWNS, SPEEDUP}:
+        return _slowdown(scope, factors, metric, statistic)
     try:
         unit = unit_of(metric)
     except ValueError:
@@ -197,7 +200,11 @@ def _in_first_part(scope: Scope, metric: str, factors: Combination, where: Combi
 
 def extreme_rows(scope: Scope, rows: Sequence[PublishedRow]) -> list[ExtremeRow]:
     """Put each published lowest or highest value beside ours, with the groups in which they occur."""
-    return [_extreme_row(scope, row) for row in rows if row.statistic in {'lowest', 'highest'}]
+    return [
+        _extreme_row(scope, row)
+        for row in rows
+        if row.statistic in {'lowest', 'highest'} and row.metric not in SLOWDOWNS
+    ]
 
 
 def _extreme_row(scope: Scope, row: PublishedRow) -> ExtremeRow:
@@ -221,6 +228,25 @@ def _extreme_row(scope: Scope, row: PublishedRow) -> ExtremeRow:
         ours=means.get(chosen, no_estimate(row.ours.value.unit, NO_RUN)),
         group=chosen,
     )
+
+
+def _slowdown(scope: Scope, factors: Combination, metric: str, statistic: str) -> tuple[Estimate, str]:
+    """The slowdown of a group, or of several: their mean, or the lowest or highest of them."""
+    if scope.second is None:
+        return no_estimate('%', NO_SECOND), NO_SECOND
+    of, _ = SLOWDOWNS[metric if metric in SLOWDOWNS else 'slowdown']
+    every = slowdowns_of(scope, parse_metric(of), inverse=metric == SPEEDUP)
+    groups = [each for each in every if matches(each.factors, factors)]
+    if 'driver' not in factors:
+        groups = [each for each in groups if each.factors.get('driver') == 'raw'] or groups
+    ratios = sample_of([each.ratio.value for each in groups], '%', scope.ledger)
+    if not ratios.values:
+        return no_estimate('%', NO_RUN), NO_RUN
+    if statistic in {'lowest', 'highest'}:
+        none = missing('%', f'the {statistic} of several has no interval')
+        value = ratios.minimum() if statistic == 'lowest' else ratios.maximum()
+        return Estimate(value, none, none, 0.95), ''
+    return (groups[0].ratio if len(groups) == 1 else ratios.mean()), ''
 
 
 def _of_two_levels(scope: Scope, found: list[Estimate], unit: str, statistic: str) -> tuple[Estimate, str]:

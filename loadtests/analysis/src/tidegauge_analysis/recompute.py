@@ -537,6 +537,7 @@ FORMULAS = {
     'count': lambda of: len(of),
     'sum': lambda of: fsum(of),
     'difference': lambda first, second: first - second,
+    'percent_of': lambda first, second, **bound: 100 * ratio_of_means(first, second, **bound),
     'scaled_ratio': lambda first, second, scale: first / (second * scale),
     'scaled_distance': lambda first, second, scale: abs(first - second * scale),
     'mean_p': lambda of: 2 * t_sf(abs(fmean(of)) / sqrt(variance(of) / len(of)), len(of) - 1),

@@ -72,9 +72,10 @@ class Report:
         """The whole page."""
         study, analysis = self.analysis['study'], self.analysis
         sections = [
-            self._comparisons(), self._drivers(), self._contributions(), self._series(), self._latencies(),
-            self._sweeps(), self._curves(), self._failures(), self._loads(), self._resources(), self._validity(),
-            self._published(), self._claims(), self._methods(), self._environment(), self._recompute(),
+            self._drivers(), self._contributions(), self._second(), self._comparisons(), self._series(),
+            self._latencies(), self._sweeps(), self._curves(), self._failures(), self._loads(), self._resources(),
+            self._validity(), self._published(), self._claims(), self._methods(), self._environment(),
+            self._recompute(),
         ]  # fmt: skip
         return Page(
             title=study['title'],
@@ -203,6 +204,25 @@ class Report:
 
     def _differences(self, compared: Sequence[tuple[str, str]]) -> list[Json]:
         return [row for row in self.analysis['drivers'] if row['n'] and (row['first'], row['second']) in compared]
+
+    def _second(self) -> Section | None:
+        second = self.analysis['second']
+        if second is None:
+            return None
+        text = (
+            f'Slowdown is the mean time of an operation here in percent of that in the results {second["name"]} of a '
+            "second machine, with Fieller's interval: above 100 %, this machine is slower. Runs on two machines are "
+            'not paired.'
+        )
+        items = [f'{each} (A: these results, B: the second machine)' for each in second['differences']]
+        blocks = [Block(text=[text], items=items or ['The machine, the versions and the repetitions are the same.'])]
+        blocks.append(Block(tables=[self.tables.mean_slowdowns()]))
+        for metric in dict.fromkeys(row['metric'] for row in second['slowdowns']):
+            rows = [row for row in second['slowdowns'] if row['metric'] == metric]
+            name, title = f'slowdown-{metric.replace(".", "-")}', capital(in_words(metric))
+            figures = self._draw('bars', plots.slowdowns, rows, name)
+            blocks.append(Block(title, name, figures=figures, tables=[self.tables.slowdowns(rows, name)]))
+        return Section('second', 'Slowdown against a second machine', blocks)
 
     def _series(self) -> Section | None:
         table = self.tables.series()

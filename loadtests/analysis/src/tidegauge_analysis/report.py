@@ -1,8 +1,9 @@
-"""Analyse a results directory: `python -m tidegauge_analysis.report RESULTS`.
+"""Analyse a results directory: `python -m tidegauge_analysis.report RESULTS [--against OTHER]`.
 
 Writes analysis.json, numbers.json, recompute.py and the report into RESULTS/report.
 """
 
+import argparse
 import hashlib
 import shutil
 import sys
@@ -36,20 +37,21 @@ from tidegauge_analysis.numbers import Ledger, missing
 from tidegauge_analysis.published import extreme_rows, find_published, metrics_of, published_rows
 from tidegauge_analysis.render import render
 from tidegauge_analysis.resources import resources
+from tidegauge_analysis.second_machine import COPY, SLOWDOWNS, Other, copy_of, second_machine
 from tidegauge_analysis.summaries import sample_of
 from tidegauge_analysis.trials import trial_series
 from tidegauge_analysis.validity import reasons, rule_summaries, run_checks, sensitivity
 from tidegauge_analysis.wording import methods, summary
 
-USAGE = 'Usage: python -m tidegauge_analysis.report RESULTS\n'
 
-
-def analyse(results: Path) -> tuple[Analysis, Ledger]:
+def analyse(results: Path, against: Path | None = None) -> tuple[Analysis, Ledger]:
     """Analyse a results directory, complete or partial.
 
-    :raises ArchiveError: it is no results directory, or a file is missing or damaged
+    :param against: results of the same study on a second machine, whose values are copied into the report
+    :raises ArchiveError: it is no results directory, a file is missing or damaged, or the studies differ
     """
     archive = read_archive(results)
+    other = None if against is None else copy_of(results, against)
     ledger = Ledger()
     plan = archive.study['analyse']
     try:
@@ -58,7 +60,10 @@ def analyse(results: Path) -> tuple[Analysis, Ledger]:
         raise ArchiveError(f'{results / "plan.json"}: {error}') from error
     published = find_published(archive)
     more = [*metrics_of(published), *metrics_of_claims(archive.study)]
-    scope = Scope(archive, measure_all(archive, _with_throughput(metrics, more), ledger), ledger)
+    if other is not None:
+        more += [parse_metric(name) for name, _ in SLOWDOWNS.values()]
+    measured = measure_all(archive, _with_throughput(metrics, more), ledger)
+    scope = Scope(archive, measured, ledger, second=other)
     found = families(scope, metrics)
     with_invalid = any(run.status is Status.INVALID for run in archive.runs)
     every = families(scope, metrics, with_invalid=True) if with_invalid else []
@@ -90,31 +95,36 @@ def analyse(results: Path) -> tuple[Analysis, Ledger]:
         load_groups=_load_groups(scope),
         time=_time(archive, ledger),
         methods=methods(archive, found, differences),
-        files=_files(archive, published),
+        files=_files(archive, published, other),
         notes=_notes(archive, scope.measured.disagreements),
+        second=second_machine(scope),
     )
     return analysis, ledger
 
 
-def write_report(results: Path) -> Path:
+def write_report(results: Path, against: Path | None = None) -> Path:
     """Analyse a results directory and write its report.
 
+    :param against: as for `analyse`
     :return: the page
     :raises ArchiveError: as for `analyse`
     """
-    plain, out = write_analysis(results)
+    plain, out = write_analysis(results, against)
     return render(plain, out)
 
 
-def write_analysis(results: Path) -> tuple[Json, Path]:
+def write_analysis(results: Path, against: Path | None = None) -> tuple[Json, Path]:
     """Write analysis.json, numbers.json and recompute.py, without the page.
 
+    :param against: as for `analyse`
     :return: the content of analysis.json, and the directory of the report
     :raises ArchiveError: as for `analyse`
     """
-    analysis, ledger = analyse(results)
+    analysis, ledger = analyse(results, against)
     out = results / 'report'
     out.mkdir(exist_ok=True)
+    if against is None:
+        (results / COPY).unlink(missing_ok=True)
     plain = to_json(analysis)
     write_json(out / 'analysis.json', plain)
     write_json(out / 'numbers.json', ledger.document(analysis.files))
@@ -124,11 +134,12 @@ def write_analysis(results: Path) -> tuple[Json, Path]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the program. Exit codes: 0 done, 1 the archive is damaged, 2 bad usage."""
-    if len(arguments) != 1:
-        sys.stderr.write(USAGE)
-        return 2
+    parser = argparse.ArgumentParser(prog='report', description='Analyse results and write their report.')
+    parser.add_argument('results', metavar='RESULTS', type=Path)
+    parser.add_argument('--against', metavar='OTHER', type=Path, help='results of the study on a second machine')
+    given = parser.parse_args(arguments)
     try:
-        page = write_report(Path(arguments[0]))
+        page = write_report(given.results, given.against)
     except ArchiveError as error:
         sys.stderr.write(f'{error}\n')
         return 1
@@ -305,13 +316,15 @@ def _time(archive: Archive, ledger: Ledger) -> TimeUse:
     )
 
 
-def _files(archive: Archive, published: dict[str, list[Json]]) -> dict[str, str]:
+def _files(archive: Archive, published: dict[str, list[Json]], other: Other | None) -> dict[str, str]:
     found = {}
     for run in archive.runs:
         found[f'runs/{run.name}.json'] = run.json_sha256
         if run.status is not Status.SUPERSEDED:
             found[f'runs/{run.name}.csv.gz'] = run.document['csv']['sha256']
     others = ['plan.json', 'journal.jsonl', *archive.loads, *(file for file, rows in published.items() if rows)]
+    if other is not None:
+        others.append(COPY)
     for file in others:
         found[file] = hashlib.sha256((archive.path / file).read_bytes()).hexdigest()
     return found

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from tidegauge_analysis.metrics import in_words
 from tidegauge_analysis.numbers import anchor
-from tidegauge_analysis.present import Json, combination, level_of, plain, show
+from tidegauge_analysis.present import Json, capital, combination, level_of, plain, show
 from tidegauge_analysis.tables import Cell, Column, Table
 
 TEXT = True
@@ -112,6 +112,49 @@ class Tables:
                 for r in rows
             ],
         )  # fmt: skip
+
+    def mean_slowdowns(self) -> Table:
+        """The mean slowdown of each driver, beside published ones."""
+        return self.table(
+            'mean-slowdowns',
+            'Mean slowdown of all groups of a driver, each of which is one observation',
+            ['Latencies', Column('Driver', text=TEXT), 'Groups', 'Slowdown', 'Published'],
+            [
+                [
+                    f'{m["words"]} of each run', m['driver'] or NONE, str(m['groups']), m['mean'],
+                    self._published_slowdown(m['metric'], {'driver': m['driver']}),
+                ]
+                for m in self.analysis['second']['means']
+            ],
+        )  # fmt: skip
+
+    def slowdowns(self, rows: Sequence[Json], name: str) -> Table:
+        """The slowdown of each group for one metric, beside published ones."""
+        metric = rows[0]['metric']
+        ending = metric.rpartition('.')[2]
+        published = {'mean': 'slowdown', 'min': 'slowdown.min', 'max': 'slowdown.max'}.get(ending, '')
+        return self.table(
+            name,
+            f'{capital(in_words(metric))}: slowdown of each group',
+            ['Group', 'Runs', 'Mean here', 'Mean there', 'Slowdown', 'Published'],
+            [
+                [
+                    r['label'], f'{r["n"]} and {r["second_n"]}', r['mean'], r['second_mean'], r['ratio'],
+                    self._published_slowdown(published, r['factors']),
+                ]
+                for r in rows
+            ],
+        )  # fmt: skip
+
+    def _published_slowdown(self, metric: str, factors: Json) -> str:
+        """Published slowdowns of exactly these levels."""
+        wanted = {name: str(level) for name, level in factors.items()}
+        found = [
+            f'{show(row["published"]["value"], row["unit"])} ({row["note"].split(";")[0]})'
+            for row in self.analysis['published']
+            if row['metric'] == metric and {name: str(level) for name, level in row['factors'].items()} == wanted
+        ]
+        return '; '.join(found) or NONE
 
     def series(self) -> Table | None:
         """Each series of trials: its warm-up, class and dependence."""

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
-from tidegauge_analysis.figures import MARKERS, Drawing, canvas, colour_of, finish, style
+from tidegauge_analysis.figures import MARKERS, Drawing, canvas, colour_of, finish, logarithmic, style
 from tidegauge_analysis.load_plots import curves
 from tidegauge_analysis.numbers import anchor
 from tidegauge_analysis.plots import axis_label, wrap
@@ -67,12 +66,10 @@ def _figure(families: Sequence[Json], factor: str, name: str, stamp: str) -> Dra
         if not numeric:
             axis.set_xticks(list(at.values()), [str(level) for level in levels])
         elif min(at.values()) > 0 and max(at.values()) > WIDE * min(at.values()):
-            axis.set_xscale('log')
-            axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f'{value:g}'))
+            logarithmic(axis)
         means = [mean for family in families for group in family['groups'] if (mean := _mean(group)) is not None]
         if means and min(means) > 0 and max(means) > WIDE * min(means):
-            axis.set_yscale('log')
-            axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f'{value:g}'))
+            logarithmic(axis, 'y')
         else:
             axis.set_ylim(bottom=0)
         axis.set_xlabel(factor)

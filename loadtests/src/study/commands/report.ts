@@ -11,11 +11,17 @@ import { runAnalysis } from './analysis.ts';
  * installed, as PDF. Then it writes the manifest
  * again, with the files of the report, unless a study is running in the directory.
  *
+ * @param against results of the same study on a second machine, for the slowdown of each group
  * @returns the exit code
  */
-export async function reportResults(directory: string, say: (line: string) => void): Promise<number> {
-  readPlan(directory);
-  const code = await runAnalysis('report', [directory]);
+export async function reportResults(
+  directory: string,
+  say: (line: string) => void,
+  against: string | null = null,
+): Promise<number> {
+  for (const each of [directory, ...(against === null ? [] : [against])]) readPlan(each);
+  const other = against === null ? [] : ['--against', against];
+  const code = await runAnalysis('report', [directory, ...other]);
   if (code !== EXIT.OK) return code;
   const page = join(directory, 'report', 'report.html');
   try {
