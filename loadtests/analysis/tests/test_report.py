@@ -497,7 +497,9 @@ def test_the_program_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_program_reports_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], complete: Path) -> None:
-    assert main([]) == 2
+    with pytest.raises(SystemExit, match='2'):
+        main([])
+    capsys.readouterr()
     assert main([str(tmp_path)]) == 1
     assert 'is no results directory: it has no plan.json' in capsys.readouterr().err
     copy = copied(complete, tmp_path)
