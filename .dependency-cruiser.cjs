@@ -58,6 +58,7 @@ const pure = (folder) => ({
 module.exports = {
   forbidden: [
     ...[ROOT, ...WORKSPACES].flatMap(declared),
+    pure('parallel'),
     pure('readings'),
     pure('workload'),
     {
@@ -116,7 +117,7 @@ module.exports = {
       name: 'storage-imports-readings-only',
       severity: 'error',
       from: { path: '^packages/storage/src' },
-      to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client|text)/' },
+      to: { path: '^packages/', pathNot: '^packages/(storage|readings|hbase-client|parallel|text)/' },
     },
     {
       name: 'session-and-service-stand-alone',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cassandra, CassandraNode } from './cassandra.ts';
 import type { DatabaseCopies } from './database-copies.ts';
+import { diskUsage } from './disk-usage.ts';
 
 /** How long nodes may take to agree on a new table. */
 const AGREEMENT_MS = 60_000;
@@ -55,7 +56,12 @@ export function cassandraCopies(server: Cassandra): DatabaseCopies {
         await untilKnown(() => restoreNode(node, copy, place, table));
       }
     },
-    bytes: () => ownBytes(folder),
+    /** Files that no table has any more: those of tables are counted first, and are not counted again. */
+    async bytes() {
+      const seen = new Set<string>();
+      for (const node of nodes) await diskUsage(node.folder, seen);
+      return diskUsage(folder, seen);
+    },
   };
 }
 
@@ -105,17 +111,6 @@ async function linkFiles(from: string, to: string, without: readonly string[] = 
   for (const name of await readdir(from)) {
     if (!without.includes(name)) await link(join(from, name), join(to, name));
   }
-}
-
-/** Bytes of files that no table has any more. */
-async function ownBytes(folder: string): Promise<number> {
-  if (!(await exists(folder))) return 0;
-  let bytes = 0;
-  for (const entry of await readdir(folder, { recursive: true })) {
-    const stat = await lstat(join(folder, entry));
-    if (stat.isDirectory() || stat.nlink === 1) bytes += stat.blocks * 512;
-  }
-  return bytes;
 }
 
 /** Repeats a call until the node has the table, which another node has created. */

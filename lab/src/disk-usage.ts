@@ -6,6 +6,8 @@ const BLOCK = 512;
 /**
  * Bytes that the files below a folder take on the disk (allocated blocks, as `du` counts them). Files that disappear
  * meanwhile are not counted. A file with several hard links is counted once.
+ *
+ * @param seen such files that were counted before, which are not counted again; those counted now are added
  */
 export async function diskUsage(folder: string, seen = new Set<string>()): Promise<number> {
   const entries = await unlessGone(readdir(folder));

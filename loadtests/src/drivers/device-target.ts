@@ -56,11 +56,22 @@ function targetOf(use: <T>(call: (devices: DeviceStore) => Promise<T>) => Promis
 
 async function all(devices: DeviceStore, year: number): Promise<readonly Device[]> {
   const found: Device[] = [];
-  for (;;) {
-    const after = found.at(-1)?.name;
-    const page = await devices.list({ year, limit: MAX_PAGE, ...(after === undefined ? {} : { after }) });
+  for await (const page of devicePages((query) => devices.list(query), { year, limit: MAX_PAGE })) {
     found.push(...page);
-    if (page.length < MAX_PAGE) return found;
+  }
+  return found;
+}
+
+/** The pages of a list of devices, in its order. */
+export async function* devicePages(
+  list: DeviceStore['list'],
+  query: Parameters<DeviceStore['list']>[0] & { readonly limit: number },
+): AsyncGenerator<readonly Device[]> {
+  for (let after = query.after; ; ) {
+    const page = await list({ ...query, ...(after === undefined ? {} : { after }) });
+    yield page;
+    if (page.length < query.limit) return;
+    after = page.at(-1)!.name;
   }
 }
 

@@ -1,6 +1,7 @@
+import { forEach } from '@tidegauge/parallel';
 import type { Device } from '@tidegauge/readings';
 import { type DeviceStore, MAX_PAGE } from '@tidegauge/storage';
-import { devicesIn, nextOf } from '../drivers/device-target.ts';
+import { devicePages, devicesIn, nextOf } from '../drivers/device-target.ts';
 import type { HttpClient } from '../drivers/http-client.ts';
 import { deviceNumber, loadedCity, loadedDevice } from '../operations/registered-devices.ts';
 import { insist, insistOnStore } from './load.ts';
@@ -21,15 +22,8 @@ export interface DeviceTable {
 /** The devices of a store. */
 export function storedDevices(devices: DeviceStore): DeviceTable {
   return {
-    async *pages() {
-      for (let after = ''; ; ) {
-        const query = after === '' ? { limit: PAGE } : { limit: PAGE, after };
-        const page = await insistOnStore('listing devices', () => devices.list(query));
-        yield page;
-        if (page.length < PAGE) return;
-        after = page.at(-1)!.name;
-      }
-    },
+    pages: () =>
+      devicePages((query) => insistOnStore('listing devices', () => devices.list(query)), { limit: PAGE }),
     put: (device) => insistOnStore(`registering ${device.name}`, () => devices.put(device)),
     setCity: (year, city) =>
       insistOnStore(`changing the devices of ${year}`, () => devices.patchWhere({ year }, { city })),
@@ -84,10 +78,10 @@ export async function loadDevices(table: DeviceTable, count: number): Promise<vo
       } else wrong.push(right);
     }
   }
-  await eachOf(surplus, (name) => table.delete(name));
+  await forEach(surplus, AT_ONCE, (name) => table.delete(name));
   for (const year of years) await table.setCity(year, loadedCity(year));
-  await eachOf(wrong, (device) => table.put(device));
-  await eachOf(missing(found), (number) => table.put(loadedDevice(number)));
+  await forEach(wrong, AT_ONCE, (device) => table.put(device));
+  await forEach(missing(found), AT_ONCE, (number) => table.put(loadedDevice(number)));
 }
 
 /** Deletes all devices that a load has made. */
@@ -96,7 +90,7 @@ export async function deleteDevices(table: DeviceTable): Promise<void> {
   for await (const page of table.pages()) {
     for (const { name } of page) if (deviceNumber(name) !== null) ours.push(name);
   }
-  await eachOf(ours, (name) => table.delete(name));
+  await forEach(ours, AT_ONCE, (name) => table.delete(name));
 }
 
 function numberOf({ name }: Device): number {
@@ -111,12 +105,4 @@ function isSame(one: Device, other: Device): boolean {
 
 function* missing(found: Uint8Array): Generator<number> {
   for (const [number, isThere] of found.entries()) if (isThere === 0) yield number;
-}
-
-async function eachOf<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
-  const iterator = items[Symbol.iterator]();
-  const worker = async (): Promise<void> => {
-    for (let next = iterator.next(); !next.done; next = iterator.next()) await work(next.value);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }

@@ -1,3 +1,4 @@
+import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { addFigures, addValue, type Fold, figuresOf, foldOf } from './aggregate.ts';
 import type {
@@ -12,7 +13,6 @@ import type {
 } from './contract.ts';
 import { StoreError } from './errors.ts';
 import { compareText, nextPageRows } from './merge.ts';
-import { forEach } from './parallel.ts';
 
 // Reads over groups of devices, for engines that do not compute them in the database.
 

@@ -1,8 +1,8 @@
+import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { MAX_METRICS_READ } from './arguments.ts';
 import type { Order, RangeQuery } from './contract.ts';
 import { StoreError } from './errors.ts';
-import { forEach } from './parallel.ts';
 
 /**
  * Compares texts by code point, as databases compare UTF-8 bytes. JavaScript's `<` compares UTF-16 code units. It

@@ -1,3 +1,4 @@
+import { forEach } from '@tidegauge/parallel';
 import { Client, type ClientConfig } from 'pg';
 import type { Sighting } from './decide.ts';
 import { GROUP, WHO } from './sql.ts';
@@ -50,17 +51,13 @@ export async function probe(
 ): Promise<Probed> {
   const found = new Map<string, Sighting>();
   const failures = new Map<string, string>();
-  const queue = [...addresses];
-  const ask = async (): Promise<void> => {
-    for (let address = queue.shift(); address !== undefined; address = queue.shift()) {
-      try {
-        found.set(address, await look(address, port, login, coordinatorVersion));
-      } catch (error) {
-        failures.set(address, (error as Error).message || String((error as NodeJS.ErrnoException).code));
-      }
+  await forEach(addresses, AT_ONCE, async (address) => {
+    try {
+      found.set(address, await look(address, port, login, coordinatorVersion));
+    } catch (error) {
+      failures.set(address, (error as Error).message || String((error as NodeJS.ErrnoException).code));
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, ask));
+  });
   // In the order of the addresses, so that the same workers join in the same order.
   return { sightings: addresses.flatMap((address) => found.get(address) ?? []), failures };
 }

@@ -1,3 +1,4 @@
+import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { isRetryable, type Store, StoreError, type WriteResult } from '@tidegauge/storage';
@@ -98,20 +99,16 @@ export class Committer {
   async commitOlder(batch: readonly Reading[]): Promise<CommitResult & { readonly skipped: Set<number> }> {
     const skipped = new Set<number>();
     const rejected = new Map<number, StoreError>();
-    const indexes = batch.keys();
-    const ask = async () => {
-      for (const index of indexes) {
-        try {
-          const find = () => this.#find(batch[index]!);
-          const found = await this.#retry(find, Number.POSITIVE_INFINITY, UNEXPECTED_RETRIES);
-          if (found !== null && found.received > batch[index]!.received) skipped.add(index);
-        } catch (error) {
-          if (!(error instanceof StoreError) || isFinal(error)) throw error;
-          if (error.code !== 'NOT_SUPPORTED') rejected.set(index, error);
-        }
+    await forEach(batch.entries(), READS_AT_ONCE, async ([index, reading]) => {
+      try {
+        const find = () => this.#find(reading);
+        const found = await this.#retry(find, Number.POSITIVE_INFINITY, UNEXPECTED_RETRIES);
+        if (found !== null && found.received > reading.received) skipped.add(index);
+      } catch (error) {
+        if (!(error instanceof StoreError) || isFinal(error)) throw error;
+        if (error.code !== 'NOT_SUPPORTED') rejected.set(index, error);
       }
-    };
-    await Promise.all(Array.from({ length: READS_AT_ONCE }, ask));
+    });
     const rest = [...batch.keys()].filter((index) => !skipped.has(index) && !rejected.has(index));
     const result = await this.commit(rest.map((index) => batch[index]!));
     for (const [index, error] of result.rejected) rejected.set(rest[index]!, error);

@@ -1,3 +1,4 @@
+import { forEach } from '@tidegauge/parallel';
 import { initialRecords, type RecordWorkload, type Values } from '@tidegauge/workload';
 import type { RecordRead } from '../../drivers/record-target.ts';
 import type { Outcome } from '../../operations/outcome.ts';
@@ -85,18 +86,14 @@ export class SampledWrites {
     let checked = 0;
     let damaged = 0;
     let example: string | null = null;
-    const records = this.#fields.entries();
-    const check = async (): Promise<void> => {
-      for (const [key, fields] of records) {
-        const { outcome, values } = await read(key);
-        checked += 1;
-        const problem = outcome === 'OK' ? this.#problemOf(values(), fields) : `the read ended in ${outcome}`;
-        if (problem === null) continue;
-        damaged += 1;
-        example ??= `${key}: ${problem}`;
-      }
-    };
-    await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, check));
+    await forEach(this.#fields, CHECKS_AT_ONCE, async ([key, fields]) => {
+      const { outcome, values } = await read(key);
+      checked += 1;
+      const problem = outcome === 'OK' ? this.#problemOf(values(), fields) : `the read ended in ${outcome}`;
+      if (problem === null) return;
+      damaged += 1;
+      example ??= `${key}: ${problem}`;
+    });
     return { checked, damaged, example };
   }
 

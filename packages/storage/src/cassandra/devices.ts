@@ -1,8 +1,8 @@
+import { forEach } from '@tidegauge/parallel';
 import type { Device } from '@tidegauge/readings';
 import { unknownDevice } from '@tidegauge/readings';
 import type { DeviceFilter, DevicePatch, DeviceQuery, DeviceStore } from '../contract.ts';
 import { compareText, mergePages, take } from '../merge.ts';
-import { forEach } from '../parallel.ts';
 import { fromPatch, toDevice } from './mapping.ts';
 import { DEVICE_SHARDS } from './schema.ts';
 import type { Session, Statement } from './session.ts';

@@ -1,6 +1,6 @@
+import { forEach } from '@tidegauge/parallel';
 import { addValue, type Fold, figuresOf, foldOf } from '../aggregate.ts';
 import type { AddPart, Scope } from '../day-totals.ts';
-import { forEach } from '../parallel.ts';
 import { bucketOf, toNumber, toReadingValue } from './mapping.ts';
 import type { SeriesIndex } from './series.ts';
 import type { Row, Session } from './session.ts';

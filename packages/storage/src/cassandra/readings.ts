@@ -1,3 +1,4 @@
+import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
@@ -26,7 +27,6 @@ import {
   seriesBounds,
   take,
 } from '../merge.ts';
-import { forEach } from '../parallel.ts';
 import { CassandraGroups } from './groups.ts';
 import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
 import { type Partition, partition, requests } from './partition.ts';

@@ -1,6 +1,6 @@
+import { forEach } from '@tidegauge/parallel';
 import type { RecordFields, YcsbRecord } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import { forEach } from '../parallel.ts';
 import {
   areFields,
   type BackendRecords,

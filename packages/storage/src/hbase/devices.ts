@@ -1,7 +1,7 @@
 import { type Condition, type Filter, filters, type Table } from '@tidegauge/hbase-client';
+import { forEach } from '@tidegauge/parallel';
 import { type Device, unknownDevice } from '@tidegauge/readings';
 import type { DeviceFilter, DevicePatch, DeviceQuery, DeviceStore } from '../contract.ts';
-import { forEach } from '../parallel.ts';
 import { DEVICE_MARK, FAMILY, fromFilter, fromPatch, toDevice } from './mapping.ts';
 import type { Session } from './session.ts';
 

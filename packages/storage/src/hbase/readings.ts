@@ -1,4 +1,5 @@
 import { type Bytes, filters, type Put, type Row, type Table } from '@tidegauge/hbase-client';
+import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
@@ -18,7 +19,6 @@ import { groupsOfRows, groupsOfTables, rollUpDays, tableDays } from '../day-tota
 import { StoreError } from '../errors.ts';
 import { namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
-import { forEach } from '../parallel.ts';
 import { HbaseGroups } from './groups.ts';
 import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { forEach } from '../parallel.ts';
+import { forEach } from '@tidegauge/parallel';
 
 /**
  * The position of a line in its file as one number: byte offset (37 bits) x 2^16 + a code for its length. Lengths

@@ -1,3 +1,4 @@
+import { forEach } from '@tidegauge/parallel';
 import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type {
@@ -14,7 +15,6 @@ import type {
 } from '../contract.ts';
 import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
-import { forEach } from '../parallel.ts';
 import { Catalogue, type SeriesName } from './catalogue.ts';
 import { dayOf } from './day.ts';
 import { Days } from './days.ts';

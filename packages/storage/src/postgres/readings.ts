@@ -1,3 +1,4 @@
+import { forEach } from '@tidegauge/parallel';
 import type { Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type {
@@ -16,7 +17,6 @@ import type {
 import { StoreError } from '../errors.ts';
 import { foldGroups, fromRows, namesOf, pagesOfDevices, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
-import { forEach } from '../parallel.ts';
 import { groupStatement, SQL_DAY } from '../sql-groups.ts';
 import { binder, type Database, type Result, type Row, type Value } from './database.ts';
 import { devicesStatement } from './devices-range.ts';
