@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import {
   assignment,
   boolean,
@@ -12,6 +12,7 @@ import {
   run,
   text,
 } from '@tidegauge/service/program';
+import { parseProperties } from '@tidegauge/workload';
 import { runYcsb, type YcsbPhase, type YcsbResult } from '../src/drivers/run-ycsb.ts';
 import { machine, provenance } from '../src/results/machine.ts';
 import { REPEAT_SETTINGS, runRepeatedly } from '../src/results/repeat.ts';
@@ -53,25 +54,31 @@ export const program = {
       name: 'load',
       summary: 'Insert the records of the workload.',
       settings,
-      run: (config) => runPhase('load', config, null),
+      run: async (config) => (await runPhase('load', config, null)).code,
     }),
     run: defineCommand({
       name: 'run',
       summary: 'Run the operations of the workload.',
-      details: 'Repetitions of a workload that inserts records fail, because the records exist already.',
+      details: 'A repetition inserts its records after those of the runs before it.',
       settings: runSettings,
-      run: (config, signal) =>
-        runRepeatedly('npm run ycsb', config, signal, (json) => runPhase('run', config, json)),
+      run(config, signal) {
+        let inserted = 0;
+        return runRepeatedly('npm run ycsb', config, signal, async (json) => {
+          const { code, inserts } = await runPhase('run', afterInserts(config, inserted), json);
+          inserted += inserts;
+          return code;
+        });
+      },
     }),
   },
 };
 
-/** Resolves to the exit code. `json` receives the figures if there are any. */
+/** Resolves to the exit code, and to the number of inserts that were tried. `json` receives the figures if there are any. */
 async function runPhase(
   phase: YcsbPhase,
   config: Config<typeof settings>,
   json: string | null,
-): Promise<number> {
+): Promise<{ readonly code: number; readonly inserts: number }> {
   const { apiToken } = config;
   const { exitCode, throughput, operations } = await runYcsb({
     phase,
@@ -83,7 +90,22 @@ async function runPhase(
   const returns = Object.values(operations).flatMap((operation) => Object.keys(operation.returns));
   const succeeded = returns.length > 0 && returns.every((name) => name === 'OK');
   if (json !== null && returns.length > 0) writeFigures(json, { throughput, operations });
-  return exitCode === EXIT.OK && succeeded ? EXIT.OK : EXIT.FAILED;
+  return {
+    code: exitCode === EXIT.OK && succeeded ? EXIT.OK : EXIT.FAILED,
+    inserts: (operations.INSERT?.count ?? 0) + (operations['INSERT-FAILED']?.count ?? 0),
+  };
+}
+
+/** The table has grown: YCSB gives its first insert the number `recordcount`. */
+function afterInserts(config: Config<typeof settings>, inserted: number): Config<typeof settings> {
+  if (inserted === 0) return config;
+  const given = new Map<string, string>();
+  for (const file of config.properties ?? []) {
+    for (const [name, value] of parseProperties(readFileSync(file, 'utf8'), file)) given.set(name, value);
+  }
+  for (const [name, value] of config.property ?? []) given.set(name, value);
+  const records = Number(given.get('recordcount') ?? 0) + inserted;
+  return { ...config, property: [...(config.property ?? []), ['recordcount', String(records)]] };
 }
 
 function writeFigures(json: string, figures: Pick<YcsbResult, 'throughput' | 'operations'>): void {

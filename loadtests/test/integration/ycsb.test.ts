@@ -95,6 +95,21 @@ describe('YCSB’s own client', 'skip' in started ? { skip: started.skip } : {},
     assert.match(await readFile(html, 'utf8'), /operations\.READ\.figures\.AverageLatency\(us\)/);
   });
 
+  test('--repeat runs a workload that inserts records, each time after those of the last run', async () => {
+    await client('load', 'd');
+    const json = join(directory, 'inserts.json');
+    const ended = await program(['run', ...argsFor('d'), '--repeat', '2', '--json', json]);
+    assert.equal(ended.code, 0, ended.stderr);
+    const runs = JSON.parse(await readFile(json, 'utf8')) as {
+      operations: { INSERT: { count: number; returns: object } };
+    }[];
+    assert.equal(runs.length, 2);
+    for (const { INSERT } of runs.map(({ operations }) => operations)) {
+      assert.ok(INSERT.count > 0);
+      assert.deepEqual(INSERT.returns, { OK: INSERT.count });
+    }
+  });
+
   test('failed operations are reported and counted, and the program ends with 1', async () => {
     const ended = await program(['run', ...argsFor('c', { table: 'nowhere', operationcount: 20 })]);
     assert.equal(ended.code, 1);
