@@ -16,6 +16,7 @@ import { proxyHost } from './toxiproxy.ts';
 
 export const CASSANDRA_VERSION = '5.0.9';
 const FOLDER = join(CACHE, 'cassandra');
+/** Of each node: the nodes of a cluster start at once, and share the processors. */
 const READY_MS = 120_000;
 const MAX_NODES = 3;
 const USER = 'tidegauge';
@@ -75,11 +76,13 @@ export interface Cassandra {
 /**
  * Starts Cassandra on loopback as children of this process, with memory for a small board (heap 430 MB, new
  * generation 142 MB; 400 and 132 each for several nodes), password authentication and permissions on.
- * Downloads it by Maven once. Rejects when that fails or a node does not answer a query within 2 minutes.
+ * Downloads it by Maven once. Rejects when that fails or a node does not answer a query within 2 minutes,
+ * multiplied by the number of nodes.
  */
 export async function startCassandra(options: CassandraOptions = {}): Promise<Cassandra> {
   const { nodes: count = 1, commitlog = 'batch', identity = null, jvm = [], groups = [] } = options;
   const heapMegabytes = options.heapMegabytes ?? (count === 1 ? 430 : 400);
+  const readyMs = READY_MS * count;
   if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NODES)) {
     throw new TypeError(`nodes is 1 to ${MAX_NODES}`);
   }
@@ -95,7 +98,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
   const nodes = hosts.map((host, index) => {
     const folder = join(directory.path, `node-${index + 1}`);
     const adminOptions = { folder, java, jars, port: adminPorts[index]!, password };
-    return new Node(host, folder, async () => {
+    const launch = async () => {
       await mkdir(folder, { recursive: true });
       const admin = await openAdmin(adminOptions);
       const announced = options.isProxied ? proxyHost(host) : null;
@@ -109,11 +112,12 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
           command: java,
           args: [...java17, ...admin.jvm, ...jvm, 'org.apache.cassandra.service.CassandraDaemon'],
           ready: () => answers({ host, port, ...login }),
-          readyMs: READY_MS,
+          readyMs,
         }),
       );
       return { running, admin };
-    });
+    };
+    return new Node(host, folder, launch, readyMs);
   });
   const query = (statement: string): Promise<void> => {
     const node = nodes.find(({ running }) => running) ?? nodes[0]!;
@@ -127,13 +131,10 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
 
   try {
     await startTogether(nodes, directory.path);
-    await insist(() =>
-      query(
-        `create role if not exists ${USER} with superuser = true and login = true and password = '${password}'`,
-      ),
-    );
+    const create = `create role if not exists ${USER} with superuser = true and login = true and password = '${password}'`;
+    await insist(() => query(create), readyMs);
     login = { user: USER, password };
-    await insist(() => query('drop role if exists cassandra'));
+    await insist(() => query('drop role if exists cassandra'), readyMs);
   } catch (error) {
     await stop();
     throw error;
@@ -177,12 +178,14 @@ class Node implements CassandraNode {
   readonly host: string;
   readonly folder: string;
   readonly #launch: () => Promise<Launched>;
+  readonly #readyMs: number;
   #launched: Launched | null = null;
 
-  constructor(host: string, folder: string, launch: () => Promise<Launched>) {
+  constructor(host: string, folder: string, launch: () => Promise<Launched>, readyMs: number) {
     this.host = host;
     this.folder = folder;
     this.#launch = launch;
+    this.#readyMs = readyMs;
   }
 
   get #process(): ServerProcess | null {
@@ -212,7 +215,7 @@ class Node implements CassandraNode {
 
   async restart(): Promise<void> {
     await this.kill();
-    for (const deadline = Date.now() + READY_MS; ; ) {
+    for (const deadline = Date.now() + this.#readyMs; ; ) {
       try {
         this.#launched = await this.#launch();
         return;
@@ -230,8 +233,8 @@ const LOGBACK = `<configuration><appender name="E" class="ch.qos.logback.core.Co
 `;
 
 /** Retries, because a new cluster needs a moment to agree on its members. */
-async function insist(attempt: () => Promise<void>): Promise<void> {
-  for (const deadline = Date.now() + READY_MS; ; await delay(200)) {
+async function insist(attempt: () => Promise<void>, limitMs: number): Promise<void> {
+  for (const deadline = Date.now() + limitMs; ; await delay(200)) {
     try {
       return await attempt();
     } catch (error) {
