@@ -322,7 +322,10 @@ test('quick changes counts and nothing else', async () => {
   assert.equal(study.fixed.operations, 1000);
   assert.deepEqual(study.repeat, { deployments: 1, trials: 5, warmup: 1 });
   assert.match((await problems(`${several}quick: {records: 5}\n`)).join(), /several levels/);
-  assert.match((await problems(`${LEAST}quick: {threads: 5}\n`)).join(), /quick changes counts only/);
+  assert.match(
+    (await problems(`${LEAST}quick: {threads: 5}\n`)).join(),
+    /quick changes counts and levels of parts only/,
+  );
   assert.match((await problems(`${LEAST}quick: {trials: 1}\n`)).join(), /warmup 1 leaves none of 1 trials/);
 });
 
@@ -489,7 +492,42 @@ test('a part has its own quick counts', async () => {
   assert.deepEqual(own.parts!.threads!.levels.records, [300]);
   assert.match((await problems(text)).join(), /quick.*the part threads has no single level of records/);
   const wrong = `${SWEEPS}quick: { parts: { threads: { trials: 3 } } }\n`;
-  assert.match((await problems(wrong)).join(), /quick changes counts only/);
+  assert.match((await problems(wrong)).join(), /quick.parts.threads.trials: unknown factor/);
+});
+
+test('a quick run can have fewer levels of a part, which the part must have', async () => {
+  const sweeps = SWEEPS.replace('exclude: [', 'exclude: [{ threads: 16, because: a test }, ');
+  const quick = `${sweeps}quick: { parts: { threads: { threads: [1, 8] } } }\n`;
+  const full = await read(quick);
+  assert.deepEqual(full.parts!.threads!.levels.threads, [16, 1, 8]);
+  // The exclusion names a level that only the full run has.
+  const small = await read(quick, { quick: true });
+  assert.deepEqual(small.parts!.threads!.levels.threads, [1, 8]);
+  assert.deepEqual(small.easy.threads, [1, 8]);
+  const wrong = async (parts: string) => (await problems(`${SWEEPS}quick: { parts: ${parts} }\n`))[0]!;
+  assert.match(await wrong('{ thread: { threads: 1 } }'), /there is no part thread: did you mean threads\?/);
+  assert.match(await wrong('{ threads: { threads: 2 } }'), /does not have the level 2: it has 16, 1, 8$/);
+  assert.match(await wrong('{ threads: { target: 9 } }'), /the level 9: it does not name this factor/);
+  assert.match(await wrong('{ threads: { threads: x } }'), /the level "x" is not possible/);
+});
+
+test('an option of a STORE URL is easy where the file has it there', async () => {
+  const text = (easy: string) => `study: x
+hard: { store: cassandra }
+easy: { workload: c, ${easy} }
+parts: { base: {}, compression: { url.compression: [none, zstd] } }\n`;
+  const easy = await read(text('url.compression: default'));
+  assert.deepEqual(easy.easy['url.compression'], ['default', 'none', 'zstd']);
+  assert.equal(makePlan(easy).deployments.length, 3);
+  assert.deepEqual(
+    makePlan(easy)
+      .deployments[0]!.series.map(({ easy }) => easy['url.compression'])
+      .toSorted(),
+    ['default', 'none', 'zstd'],
+  );
+  const hard = await read(text(''));
+  assert.deepEqual(hard.hard['url.compression'], ['default', 'none', 'zstd']);
+  assert.equal(makePlan(hard).deployments.length, 9);
 });
 
 test('the schema has every factor with its description, and every figure', () => {

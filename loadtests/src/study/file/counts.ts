@@ -1,5 +1,5 @@
 import { combinationCount } from '../combinations.ts';
-import type { Study } from '../model.ts';
+import type { Level, Study } from '../model.ts';
 import type { Counts } from './study-file.ts';
 import type { StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
@@ -37,15 +37,20 @@ function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'op
   const isSingle = levels.replace(name, (level, part) => {
     if (!input.quick) return level;
     const own = part !== null && Object.hasOwn(ofParts, part) ? ofParts[part]![name] : undefined;
-    return own ?? given ?? Math.min(Number(level), QUICK[name]);
+    return (isCount(own) ? own : null) ?? given ?? Math.min(Number(level), QUICK[name]);
   });
   for (const [part, counts] of Object.entries(ofParts)) {
-    if (counts[name] === undefined || levels.isSingleIn(part, name)) continue;
+    if (!isCount(counts[name]) || levels.isSingleIn(part, name)) continue;
     const problem = `the part ${part} has no single level of ${name}: give it one in parts, or remove it here`;
     input.add(['quick', 'parts', part, name], problem);
   }
   if (isSingle || given === undefined) return;
   input.add(['quick', name], `${name} has several levels in easy, which a quick run keeps: remove it here`);
+}
+
+/** Whether `quick` replaces a count of a part. A list names the levels that the part keeps. */
+function isCount(given: unknown): given is Level {
+  return given !== undefined && !Array.isArray(given);
 }
 
 function checkSize(input: StudyInput, levels: StudyLevels, { deployments, trials }: Study['repeat']): void {

@@ -81,8 +81,9 @@ function unknownKey(path: Path, name: string, { properties = {} }: Schema): stri
     if (belongs !== null) return `this factor is ${belongs}: move it to ${belongs}`;
     return `unknown factor${didYouMean(name, FACTORS.keys())}`;
   }
-  if (path[0] === 'quick')
-    return 'quick changes counts only: records, operations, trials, deployments, warmup, and parts with their records and operations';
+  if (path[0] === 'quick' && path.length === 1) {
+    return 'quick changes counts and levels of parts only: records, operations, trials, deployments, warmup, parts';
+  }
   const known = Object.keys(properties);
   return `unknown key${didYouMean(name, known) || `: there are ${known.join(', ')}`}`;
 }

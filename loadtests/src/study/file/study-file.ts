@@ -25,7 +25,7 @@ export interface StudyFile {
   readonly figures?: readonly string[];
   readonly published?: readonly Published[];
   readonly claims?: OneOrMore<string>;
-  readonly quick?: Partial<Counts> & { readonly parts?: Readonly<Record<string, PartCounts>> };
+  readonly quick?: Partial<Counts> & { readonly parts?: Readonly<Record<string, Levels>> };
 }
 
 /** Levels to leave out, with the reason. It holds in the places `on`; without it, in all. */
@@ -48,9 +48,6 @@ export interface AnalysisFile {
   readonly margin?: number;
   readonly boxes?: BoxRule;
 }
-
-/** Sizes that a quick run changes in one part, in place of those of the whole study. */
-export type PartCounts = Partial<Pick<Counts, 'records' | 'operations'>>;
 
 /** Sizes that a quick run changes. */
 export interface Counts {

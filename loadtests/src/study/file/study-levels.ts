@@ -1,3 +1,4 @@
+import { didYouMean } from '@tidegauge/text';
 import { combinations } from '../combinations.ts';
 import type { Combination, Exclusion, Level, Study } from '../model.ts';
 import { FACTORS, factorNamed, UNSET, urlOption } from './factors.ts';
@@ -25,6 +26,8 @@ export class StudyLevels {
   readonly #easy: Record<string, readonly Level[]> = {};
   readonly #fixed: Record<string, Level> = {};
   readonly #parts = new Map<string, Record<string, readonly Level[]>>();
+  /** Levels of parts that a quick run leaves out. */
+  readonly #leftOut = new Map<string, readonly Level[]>();
 
   /** Mistakes are added to the input. */
   constructor(input: StudyInput) {
@@ -43,6 +46,7 @@ export class StudyLevels {
       if (parsed !== null) this.#fixed[name] = parsed[0]!;
     }
     this.#readParts();
+    this.#readQuickParts();
     this.#addDefaults();
   }
 
@@ -81,7 +85,7 @@ export class StudyLevels {
     if (this.#parts.size === 0) return { hard, easy, fixed, parts: null };
     for (const name of new Set([...this.#parts.values()].flatMap((part) => Object.keys(part)))) {
       delete fixed[name];
-      (factorNamed(name).section === 'hard' ? hard : easy)[name] = [];
+      (this.#sectionOf(name) === 'hard' ? hard : easy)[name] = [];
     }
     const names = [...Object.keys(hard), ...Object.keys(easy)];
     for (const name of names) (name in hard ? hard : easy)[name] = this.of(name);
@@ -114,7 +118,7 @@ export class StudyLevels {
       for (const [name, given] of Object.entries(where)) {
         const levels = this.#parsed([...path, name], name, given);
         if (levels === null) continue;
-        const known = this.of(name);
+        const known = [...this.of(name), ...(this.#leftOut.get(name) ?? [])];
         for (const level of levels) {
           if (known.includes(level)) continue;
           const there = known.length === 0 ? 'none' : known.join(', ');
@@ -141,6 +145,39 @@ export class StudyLevels {
       }
       this.#parts.set(part, levels);
     }
+  }
+
+  /** Parts with fewer levels in a quick run. Mistakes are found in full runs too. */
+  #readQuickParts(): void {
+    for (const [part, factors] of Object.entries(this.#input.file.quick?.parts ?? {})) {
+      const levels = this.#parts.get(part);
+      if (levels === undefined) {
+        const known = [...this.#parts.keys()];
+        this.#input.add(['quick', 'parts', part], `there is no part ${part}${didYouMean(part, known)}`, true);
+        continue;
+      }
+      for (const [name, given] of Object.entries(factors ?? {})) {
+        const path = ['quick', 'parts', part, name];
+        const kept = this.#parsed(path, name, given);
+        // The counts of a part are applied with those of the whole study.
+        if (kept === null || (['records', 'operations'].includes(name) && !Array.isArray(given))) continue;
+        const all = levels[name] ?? [];
+        const other = kept.find((level) => !all.includes(level));
+        if (other !== undefined) {
+          const there = all.length === 0 ? 'it does not name this factor' : `it has ${all.join(', ')}`;
+          this.#input.add(path, `the part ${part} does not have the level ${other}: ${there}`);
+        } else if (this.#input.quick) {
+          levels[name] = kept;
+          const leftOut = all.filter((level) => !kept.includes(level));
+          this.#leftOut.set(name, [...(this.#leftOut.get(name) ?? []), ...leftOut]);
+        }
+      }
+    }
+  }
+
+  /** An option of a STORE URL is easy where the file has it there: each series then opens its tables with it. */
+  #sectionOf(name: string): 'hard' | 'easy' {
+    return name in this.#easy ? 'easy' : factorNamed(name).section;
   }
 
   /** The levels of a factor in a part that does not name it. */
