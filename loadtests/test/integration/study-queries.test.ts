@@ -64,7 +64,7 @@ function damagedOf({ checks }: RunDocument) {
 }
 
 const STORES: readonly (readonly [store: string, drivers: readonly Driver[], queries: readonly Level[]])[] = [
-  ['sqlite', ['raw'], QUERIES],
+  ['sqlite', ['raw', 'app'], QUERIES],
   ['postgres', ['raw', 'published'], ['q3', 'q5']],
 ];
 
