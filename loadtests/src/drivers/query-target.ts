@@ -49,7 +49,7 @@ function rawAnswer({ readings, devices }: Store, load: ReadLoad, query: QueryNam
     case 'q6':
       return () => groups(readings.groups({ by: 'device', order: 'mean', limit: load.devices }));
     case 'q7':
-      return () => groups(readings.groups({ by: 'day', limit: load.days }));
+      return () => groups(readings.groups({ by: 'day', limit: load.dayCount }));
     case 'q8':
       return () => groups(readings.groups({ by: 'metric', order: 'count', limit: load.metrics }));
     case 'q9':
@@ -122,7 +122,7 @@ function appPaths(load: ReadLoad, query: QueryName): Partial<Record<keyof Answer
     case 'q6':
       return groups(`by=device&order=mean&limit=${load.devices}`);
     case 'q7':
-      return groups(`by=day&limit=${load.days}`);
+      return groups(`by=day&limit=${load.dayCount}`);
     case 'q8':
       return groups(`by=metric&order=count&limit=${load.metrics}`);
     case 'q9':

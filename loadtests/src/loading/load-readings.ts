@@ -39,8 +39,8 @@ export async function loadReadings(store: Store, load: ReadLoad): Promise<boolea
   await writeDevices(store, load);
   await writeReadings(store, load);
   if (store.capabilities.groupTables) {
-    const last = load.reading(load.readings - 1).time;
-    await insistOnStore('computing the totals', () => store.readings.rollUp(load.reading(0).time, last + 1));
+    const { from, to } = load.days;
+    await insistOnStore('computing the totals', () => store.readings.rollUp(from, to));
   }
   await mark('complete');
   return true;

@@ -35,8 +35,8 @@ export class ReadLoad {
   readonly size: number;
   readonly devices: number;
   readonly metrics: number;
-  /** UTC days, with or without readings. */
-  readonly days: number = ORIGINAL.days;
+  /** UTC days of 100 % of the volume, with or without readings. */
+  readonly dayCount: number = ORIGINAL.days;
   readonly #cities: number;
   readonly #asked: number;
   readonly #stepUs: number;
@@ -53,6 +53,12 @@ export class ReadLoad {
     this.#asked = Math.floor(this.devices * ASKED_SHARE);
     this.#stepUs = Math.floor((ORIGINAL.days * DAY_US) / size);
     this.readings = Math.max(1, Math.floor((size * volume) / 100));
+  }
+
+  /** The whole UTC days from the first reading to the last one, microseconds. `to` is their end. */
+  get days(): { readonly from: number; readonly to: number } {
+    const { time } = this.reading(this.readings - 1);
+    return { from: START_US, to: (Math.floor(time / DAY_US) + 1) * DAY_US };
   }
 
   /** @param number from 0, in the order of time */

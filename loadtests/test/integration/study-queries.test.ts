@@ -66,6 +66,7 @@ function damagedOf({ checks }: RunDocument) {
 const STORES: readonly (readonly [store: string, drivers: readonly Driver[], queries: readonly Level[]])[] = [
   ['sqlite', ['raw', 'app'], QUERIES],
   ['postgres', ['raw', 'published'], ['q3', 'q5']],
+  ['cassandra', ['raw', 'published'], ['q3', 'q7']],
 ];
 
 for (const [store, drivers, queries] of STORES) {

@@ -38,6 +38,14 @@ test('a smaller volume has the first readings by time, and the same ones', () =>
   );
 });
 
+test('the days of a load are whole, so that totals contain the last reading', () => {
+  const { from, to } = new ReadLoad(SIZE, 20).days;
+  const last = load.reading(1999).time;
+  assert.deepEqual([from % 86_400_000_000, to % 86_400_000_000], [0, 0]);
+  assert.equal(from, load.reading(0).time);
+  assert.ok(to > last && to - last <= 86_400_000_000);
+});
+
 test('each device has fewer metrics than stores accept, and its values are multiples of a quarter', () => {
   const whole = new ReadLoad(1_067_371, 5);
   const metrics = new Set<string>();
