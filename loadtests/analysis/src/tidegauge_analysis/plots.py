@@ -255,7 +255,7 @@ def slowdowns(given: Sequence[Json], name: str, stamp: str) -> Drawing | None:
         axis.set_ylim(len(rows) - 0.45, -0.55)
         logarithmic(axis)
         axis.tick_params(axis='y', length=0)
-        axis.set_xlabel('time here in percent of that on the second machine (logarithmic)')
+        axis.set_xlabel('time here (% of that there, logarithmic)')
         description = '; '.join(f'{row["label"]}: {show_estimate(row["ratio"])}' for row in rows)
         title = f'{capital(in_words(rows[0]["metric"]))}: slowdown against a second machine'
         return finish(figure, name, title, f'{description}.', stamp)
