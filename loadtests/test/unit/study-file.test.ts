@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { estimate } from '@tidegauge/loadtests/study/estimate';
 import { FACTORS } from '@tidegauge/loadtests/study/file/factors';
 import { FIGURES, parseStudy, type ReadOptions, readStudy } from '@tidegauge/loadtests/study/file/read-study';
 import { SCHEMA_FILE } from '@tidegauge/loadtests/study/file/schema';
@@ -471,6 +472,7 @@ test('the studies of this project can be planned, as published and quick', async
         [false, true].map((quick) => readStudy(join(EXAMPLE, '..', name), { quick, on })),
       );
       assert.equal(full!.name, quick!.name);
+      for (const study of [full!, quick!]) assert.ok(estimate(makePlan(study)).seconds > 0, name);
       assert.ok(runCount(makePlan(full!)) >= runCount(makePlan(quick!)), name);
     }
   }

@@ -1,5 +1,6 @@
 import { combinationCount } from '../combinations.ts';
 import type { Level, Study } from '../model.ts';
+import { ONE_EACH } from './factors.ts';
 import type { Counts } from './study-file.ts';
 import type { StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
@@ -37,7 +38,8 @@ function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'op
   const isSingle = levels.replace(name, (level, part) => {
     if (!input.quick) return level;
     const own = part !== null && Object.hasOwn(ofParts, part) ? ofParts[part]![name] : undefined;
-    return (isCount(own) ? own : null) ?? given ?? Math.min(Number(level), QUICK[name]);
+    if (isCount(own)) return own;
+    return given ?? (level === ONE_EACH ? level : Math.min(Number(level), QUICK[name]));
   });
   for (const [part, counts] of Object.entries(ofParts)) {
     if (!isCount(counts[name]) || levels.isSingleIn(part, name)) continue;
