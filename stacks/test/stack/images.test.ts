@@ -229,6 +229,7 @@ interface Lock {
 const SERVICE = ['packages/service', 'packages/text'];
 const STORE = [
   'packages/hbase-client',
+  'packages/parallel',
   'packages/readings',
   'packages/service',
   'packages/storage',
@@ -239,7 +240,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ingest: ['packages/hbase-client', 'packages/mqtt-session', ...STORE.slice(1), 'services/ingest'],
   api: [...STORE, 'services/api'],
   'broker-metrics': [...SERVICE, 'services/broker-metrics'],
-  'citus-membership': [...SERVICE, 'services/citus-membership'],
+  'citus-membership': ['packages/parallel', ...SERVICE, 'services/citus-membership'],
   doctor: [...STORE, 'services/doctor'],
 };
 

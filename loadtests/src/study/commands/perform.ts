@@ -30,12 +30,12 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
   refuseCombinations(plan, place);
   const { seconds, bytes } = estimate(plan, earlierRuns());
   const count = `${runCount(plan).toLocaleString('en')} runs in ${plan.deployments.length} deployments`;
-  say(`expected duration: about ${showSeconds(seconds)} for ${count}; study plan shows them`);
   let code: number;
   try {
     const environment = await environmentOf(place);
     const results = await openResults(directory, plan, environment, { source, force, needBytes: bytes, say });
     try {
+      say(`expected duration: about ${showSeconds(seconds)} for ${count}; study plan shows them`);
       say(`results: ${directory}`);
       const onDeployment = async (): Promise<void> => void (await writeManifest(directory));
       const outcome = await runStudy({
