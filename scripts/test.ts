@@ -96,12 +96,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const began = performance.now();
 const records: TestRecord[] = [];
 const problems: string[] = [];
-// Stacks run one at a time, in parallel with other tests, because each has Docker engines with databases. When all
-// stacks have run, their lane runs other tests.
-const stacks = jobs.filter(({ suite }) => suite === 'stack');
-const others = jobs.filter(({ suite }) => suite !== 'stack');
+// Stacks and clusters of three nodes run one at a time, in parallel with other tests, because each has several
+// databases. When all of them have run, their lane runs other tests.
+const isLarge = ({ suite, files }: Job): boolean =>
+  suite === 'stack' || files.some((file) => file.endsWith('-3.test.ts'));
+const large = jobs.filter(isLarge);
+const others = jobs.filter((job) => !isLarge(job));
 const lanes = Array.from({ length: processes }, () => others);
-if (stacks.length > 0) lanes[0] = stacks;
+if (large.length > 0) lanes[0] = large;
 await Promise.all(lanes.map(work));
 
 process.stdout.write(summarize(records, problems, ROOT));
