@@ -1,6 +1,6 @@
 import { MAX_TIME } from '@tidegauge/readings';
-import type { Group, GroupQuery, Groups } from './contract.ts';
-import { boundsOf, DAY_US, dayKey, GroupFolds } from './groups.ts';
+import type { DeviceStore, Group, GroupQuery, Groups } from './contract.ts';
+import { boundsOf, DAY_US, dayKey, GroupFolds, namesOf } from './groups.ts';
 
 // Tables with the totals of each day and metric, for engines that cannot group by them.
 
@@ -48,10 +48,31 @@ export interface Scope {
 
 /** Adds the totals of readings of one device, metric and day. Called several times for parts of one day. */
 export type AddPart = (device: string, metric: string, day: number, part: Totals) => void;
-export type ReadParts = (scope: Scope, add: AddPart) => Promise<void>;
+
+/** Adds up the readings of an engine by device, metric and day. */
+export interface PartialTotals {
+  /** Passes the totals of all devices to `add`. */
+  ofAll(scope: Scope, add: AddPart): Promise<void>;
+  ofDevices(devices: AsyncIterable<string>, scope: Scope, add: AddPart): Promise<void>;
+}
+
+/** The groups of a query: from the table where it has them, otherwise from the readings. */
+export function groupsOf(
+  query: GroupQuery,
+  table: TotalsTable,
+  rows: PartialTotals,
+  devices: DeviceStore,
+): Promise<Groups> {
+  const days = tableDays(query);
+  if (days !== null) return groupsOfTables(table, query, days);
+  const { devices: filter } = query;
+  return groupsOfRows(query, (scope, add) =>
+    filter === undefined ? rows.ofAll(scope, add) : rows.ofDevices(namesOf(devices, filter), scope, add),
+  );
+}
 
 /** The days of a query that tables can answer, or null if only the readings can. */
-export function tableDays(query: GroupQuery): Days | null {
+function tableDays(query: GroupQuery): Days | null {
   if (query.by === 'device' || query.devices !== undefined) return null;
   const { from, to } = boundsOf(query);
   if (from % DAY_US !== 0 || (to < MAX_TIME && to % DAY_US !== 0)) return null;
@@ -59,7 +80,7 @@ export function tableDays(query: GroupQuery): Days | null {
 }
 
 /** The groups of a query that tables can answer. */
-export async function groupsOfTables(table: TotalsTable, query: GroupQuery, days: Days): Promise<Groups> {
+async function groupsOfTables(table: TotalsTable, query: GroupQuery, days: Days): Promise<Groups> {
   // The list is read first: a roll-up that ends meanwhile only adds readings.
   const asOf = knownUntil(await table.rollUps(), days);
   const folds = new GroupFolds();
@@ -71,7 +92,7 @@ export async function groupsOfTables(table: TotalsTable, query: GroupQuery, days
 }
 
 /** The groups of a query, computed from readings. `read` passes the totals of the readings in a scope to `add`. */
-export async function groupsOfRows(query: GroupQuery, read: ReadParts): Promise<Groups> {
+async function groupsOfRows(query: GroupQuery, read: PartialTotals['ofAll']): Promise<Groups> {
   const { by, metric } = query;
   const folds = new GroupFolds();
   const scope = { ...(metric === undefined ? {} : { metric }), ...boundsOf(query) };
@@ -94,7 +115,7 @@ export async function rollUpDays(
   table: TotalsTable,
   from: number,
   to: number,
-  read: ReadParts,
+  rows: PartialTotals,
 ): Promise<number> {
   const days = { first: Math.ceil(Math.max(from, 0) / DAY_US), until: endOfDays(to) };
   if (days.first >= days.until) return 0;
@@ -103,7 +124,9 @@ export async function rollUpDays(
   const folds = new GroupFolds();
   const scope = { from: days.first * DAY_US, to: Math.min(days.until * DAY_US, MAX_TIME + 1) };
   const asOf = lastStart * 1000;
-  await read(scope, (_device, metric, day, part) => folds.addPart({ key: `${day} ${metric}`, ...part }));
+  await rows.ofAll(scope, (_device, metric, day, part) =>
+    folds.addPart({ key: `${day} ${metric}`, ...part }),
+  );
   const { groups } = folds.groups({ limit: Number.POSITIVE_INFINITY });
   const totals = Map.groupBy(groups.map(toDayTotal), ({ day }) => day);
   await table.replace({ ...days, asOf }, totals);

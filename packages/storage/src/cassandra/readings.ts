@@ -15,8 +15,8 @@ import type {
   ReadingStore,
   WriteResult,
 } from '../contract.ts';
-import { groupsOfRows, groupsOfTables, rollUpDays, tableDays } from '../day-totals.ts';
-import { namesOf, rangeByDevice } from '../groups.ts';
+import { groupsOf, rollUpDays } from '../day-totals.ts';
+import { rangeByDevice } from '../groups.ts';
 import {
   compareReadings,
   demandFewMetrics,
@@ -196,14 +196,7 @@ export class CassandraReadings implements ReadingStore {
   }
 
   groups(query: GroupQuery): Promise<Groups> {
-    const days = tableDays(query);
-    if (days !== null) return groupsOfTables(this.#totals, query, days);
-    const { devices } = query;
-    return groupsOfRows(query, (scope, add) =>
-      devices === undefined
-        ? this.#groups.ofAll(scope, add)
-        : this.#groups.ofDevices(namesOf(this.#devices, devices), scope, add),
-    );
+    return groupsOf(query, this.#totals, this.#groups, this.#devices);
   }
 
   rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
@@ -211,7 +204,7 @@ export class CassandraReadings implements ReadingStore {
   }
 
   rollUp(from: number, to: number): Promise<number> {
-    return rollUpDays(this.#totals, from, to, (scope, add) => this.#groups.ofAll(scope, add));
+    return rollUpDays(this.#totals, from, to, this.#groups);
   }
 
   /**

@@ -15,9 +15,9 @@ import type {
   ReadingStore,
   WriteResult,
 } from '../contract.ts';
-import { groupsOfRows, groupsOfTables, rollUpDays, tableDays } from '../day-totals.ts';
+import { groupsOf, rollUpDays } from '../day-totals.ts';
 import { StoreError } from '../errors.ts';
-import { namesOf, rangeByDevice } from '../groups.ts';
+import { rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
 import { HbaseGroups } from './groups.ts';
 import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
@@ -139,14 +139,7 @@ export class HbaseReadings implements ReadingStore {
   }
 
   groups(query: GroupQuery): Promise<Groups> {
-    const days = tableDays(query);
-    if (days !== null) return groupsOfTables(this.#totals, query, days);
-    const { devices } = query;
-    return groupsOfRows(query, (scope, add) =>
-      devices === undefined
-        ? this.#groups.ofAll(scope, add)
-        : this.#groups.ofDevices(namesOf(this.#devices, devices), scope, add),
-    );
+    return groupsOf(query, this.#totals, this.#groups, this.#devices);
   }
 
   rangeOfDevices(filter: DeviceFilter, query: DevicesRangeQuery): AsyncIterable<Reading> {
@@ -154,7 +147,7 @@ export class HbaseReadings implements ReadingStore {
   }
 
   rollUp(from: number, to: number): Promise<number> {
-    return rollUpDays(this.#totals, from, to, (scope, add) => this.#groups.ofAll(scope, add));
+    return rollUpDays(this.#totals, from, to, this.#groups);
   }
 
   /**
