@@ -1,3 +1,4 @@
+import type { Notes } from './notes.ts';
 import type { Reading } from './reading.ts';
 
 /** Why a payload could not be decoded. The set is closed, because it is a metric label. */
@@ -47,6 +48,8 @@ export interface DecodeContext {
   readonly metric: string | null;
   /** Microseconds since the Unix epoch when the payload arrived. */
   readonly received: number;
+  /** Receives units and skipped fields. */
+  readonly notes?: Notes | undefined;
 }
 
 /**

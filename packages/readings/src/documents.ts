@@ -133,6 +133,52 @@ export interface QuarantineStepDocument {
   readonly next: string | null;
 }
 
+/** A field of payloads that was ignored, while the rest was stored. */
+export interface IgnoredFieldDocument {
+  /** Its path in the payload, `update.state`. */
+  readonly field: string;
+  /** Why it was ignored the first time. */
+  readonly reason: string;
+  /** How often it was ignored: once for each message, or for each record of a message with several. */
+  readonly count: number;
+}
+
+/** The unit of a series, as payloads or the mapping of a route state it. */
+export interface UnitDocument {
+  readonly device: string;
+  readonly metric: string;
+  readonly unit: string;
+}
+
+/** What payloads contain besides readings, since the start of the process. Both lists are bounded. */
+export interface NotesDocument {
+  /** Ignored fields of all messages. */
+  readonly ignored: number;
+  readonly ignoredFields: readonly IgnoredFieldDocument[];
+  /** Ignored fields that are not in the list, because it is full. */
+  readonly ignoredUnlisted: number;
+  /** Units of recently used series. */
+  readonly units: readonly UnitDocument[];
+}
+
+/** A route of ingest, with its counts since the start of the process. */
+export interface RouteDocument extends NotesDocument {
+  readonly name: string;
+  /** The topic template. */
+  readonly topic: string;
+  readonly format: string;
+  /** Messages received. */
+  readonly messages: number;
+}
+
+/** The routes of one ingest process, in their order: `GET /routes` on its port. */
+export interface RoutesDocument {
+  readonly instance: string;
+  readonly routes: readonly RouteDocument[];
+  /** Payloads of HTTP requests, which use no route. */
+  readonly http: NotesDocument;
+}
+
 /** The outcome of one HTTP delivery: received = stored + duplicate + quarantined. */
 export interface DeliveryDocument {
   readonly received: number;

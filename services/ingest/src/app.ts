@@ -7,6 +7,8 @@ import {
   isBalanced,
   type LedgerDocument,
   type LiveLine,
+  type NotesDocument,
+  type RoutesDocument,
   type Stage,
   type StageDocument,
 } from '@tidegauge/readings';
@@ -23,6 +25,7 @@ import type { Quarantine } from './quarantine.ts';
 import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepRoutes, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
+import type { RouteNotes } from './route-notes.ts';
 import type { Router } from './routes.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -55,6 +58,8 @@ function ingestRoutes(options: AppOptions): express.Router {
   const since = formatTime(Date.now() * 1000);
   const app = express.Router();
   app.get('/ledger', (_request, response) => void response.json(ledger(options, since)));
+
+  app.get('/routes', (_request, response) => void response.json(routesDocument(options)));
 
   app.get('/quarantine', (request, response) => {
     if (isOther(options, request)) {
@@ -159,7 +164,7 @@ async function replay(options: AppOptions, request: Request): Promise<DeliveryDo
   checkTaking(pipeline);
   const id = idOf(options, request);
   const entry = quarantine.entry(id) ?? notThere(options, request);
-  const decoded = decodeMessage(router, entry, entry.received);
+  const decoded = decodeMessage(router, entry, entry.received, true);
   if (decoded instanceof DecodeError) return { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
   const outcome = await pipeline.replay(entry, decoded);
   writing(() => quarantine.discard(id));
@@ -172,6 +177,26 @@ async function take({ pipeline }: AppOptions, request: Request): Promise<Deliver
   const message = httpMessage(request.get('content-type') ?? '', searchParams, payload);
   checkTaking(pipeline);
   return pipeline.deliver(message);
+}
+
+function routesDocument({ router, instance }: AppOptions): RoutesDocument {
+  const routes = router.routes.map(({ name, template, format, messages, notes }) => ({
+    name,
+    topic: template.template,
+    format,
+    messages: messages[0] + messages[1] + messages[2],
+    ...notesDocument(notes),
+  }));
+  return { instance, routes, http: notesDocument(router.httpNotes) };
+}
+
+function notesDocument(notes: RouteNotes): NotesDocument {
+  return {
+    ignored: notes.ignoredTotal,
+    ignoredFields: notes.ignoredFields(),
+    ignoredUnlisted: notes.ignoredUnlisted,
+    units: notes.units(),
+  };
 }
 
 function ledger({ pipeline, instance, backend, broker }: AppOptions, since: string): LedgerDocument {

@@ -40,4 +40,9 @@ export class ByteCache<V> {
     this.#young.set(name, value);
     this.#bytes += bytes;
   }
+  /** All values: the young half, then what is only in the old half. */
+  *values(): Generator<V> {
+    yield* this.#young.values();
+    for (const [name, value] of this.#old) if (!this.#young.has(name)) yield value;
+  }
 }

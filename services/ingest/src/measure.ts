@@ -37,6 +37,12 @@ export function measure(
     ['route', 'qos'],
   );
   metrics.counter(
+    'tidegauge_ignored_fields_total',
+    'Fields of payloads that were ignored while the rest was stored, by route; GET /routes names them',
+    () => router.routes.map(({ name, notes }) => ({ labels: { route: name }, value: notes.ignoredTotal })),
+    ['route'],
+  );
+  metrics.counter(
     'tidegauge_readings_received_total',
     'Readings received; a message that cannot be decoded counts as one',
     () => [{ value: accounts.received }],

@@ -194,7 +194,9 @@ export class Pipeline {
     const skipped = message.retain && route?.retained === 'skip';
     if (skipped) this.accounts.retainedSkipped++;
     const received = this.#receiveTime();
-    const decoded = skipped ? NONE : (error ?? route!.decode(payload, { device, metric, received }));
+    const decoded = skipped
+      ? NONE
+      : (error ?? route!.decode(payload, { device, metric, received, notes: route!.notes }));
     const readings = decoded instanceof DecodeError ? NONE : decoded;
     const early = route?.ack === 'received';
     const delivery: Delivery = {
@@ -249,7 +251,7 @@ export class Pipeline {
   /** Stores the payload of an HTTP request. Resolves with the counts when it is settled. */
   deliver(message: RawMessage): Promise<DeliveryDocument> {
     const received = this.#receiveTime();
-    const decoded = decodeMessage(this.#options.router, message, received);
+    const decoded = decodeMessage(this.#options.router, message, received, true);
     return this.#deliver(message, decoded, received, false);
   }
 

@@ -192,7 +192,7 @@ class Replay {
     const { quarantine, router, pipeline } = this.#options;
     const entry = quarantine.entry(id);
     if (entry === null) return;
-    const decoded = decodeMessage(router, entry, entry.received);
+    const decoded = decodeMessage(router, entry, entry.received, true);
     if (decoded instanceof DecodeError) {
       this.#sum.tried++;
       return;

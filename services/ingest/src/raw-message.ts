@@ -53,9 +53,18 @@ export function httpMessage(contentType: string, query: URLSearchParams, payload
   return { source: 'http', topic, payload, format, part: null };
 }
 
-/** Decodes a message with the current routes. */
-export function decodeMessage(router: Router, message: RawMessage, received: number): Selected | DecodeError {
-  const decoded = decodeWhole(router, message, received);
+/**
+ * Decodes a message with the current routes.
+ *
+ * @param takesNotes whether its units and ignored fields are recorded: once for each message, not at each decoding
+ */
+export function decodeMessage(
+  router: Router,
+  message: RawMessage,
+  received: number,
+  takesNotes = false,
+): Selected | DecodeError {
+  const decoded = decodeWhole(router, message, received, takesNotes);
   return decoded instanceof DecodeError ? decoded : select(decoded, message.part);
 }
 
@@ -63,13 +72,22 @@ function decodeWhole(
   router: Router,
   message: RawMessage,
   received: number,
+  takesNotes: boolean,
 ): readonly Reading[] | DecodeError {
   const { source, topic, payload, format } = message;
   if (source === 'http') {
     const query = new URLSearchParams(topic.slice(PATH.length));
-    const context: DecodeContext = { device: query.get('device'), metric: query.get('metric'), received };
+    const notes = takesNotes ? router.httpNotes : undefined;
+    const context: DecodeContext = {
+      device: query.get('device'),
+      metric: query.get('metric'),
+      received,
+      notes,
+    };
     return formats[format]!(payload, context);
   }
   const { route, device, metric, error } = router.resolve(topic);
-  return error ?? route!.decode(payload, { device, metric, received });
+  if (error !== null) return error;
+  const notes = takesNotes ? route!.notes : undefined;
+  return route!.decode(payload, { device, metric, received, notes });
 }

@@ -11,6 +11,7 @@ import { ConfigError } from '@tidegauge/service';
 import { parse } from 'yaml';
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
+import { RouteNotes } from './route-notes.ts';
 
 /**
  * When a message is acknowledged. `stored`: after the commit. `durable`: after the commit, or after an fsync of the
@@ -34,6 +35,8 @@ export interface Route {
   readonly ack: AckPolicy;
   /** The number of messages received, by QoS, for the metric. */
   readonly messages: [number, number, number];
+  /** Ignored fields and units of its payloads. */
+  readonly notes: RouteNotes;
 }
 
 /** The result of a topic: its route and names, or why its messages cannot be stored. */
@@ -60,6 +63,8 @@ export const MAX_TOPIC_BYTES = 1024;
 /** Routes in order. The first route whose template matches a topic is used. */
 export class Router {
   readonly routes: readonly Route[];
+  /** The notes of payloads from HTTP, which use no route. */
+  readonly httpNotes = new RouteNotes();
   readonly #maxTopicBytes: number;
   readonly #templates: string;
   readonly #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
@@ -162,6 +167,7 @@ function makeRoute(entry: unknown, index: number, ack: AckPolicy): Route {
     retained: choice(fields, 'retained', RETAINED_POLICIES, 'skip'),
     ack: choice(fields, 'ack', ACK_POLICIES, ack),
     messages: [0, 0, 0],
+    notes: new RouteNotes(),
   };
 }
 

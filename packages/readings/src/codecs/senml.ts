@@ -69,7 +69,8 @@ const REGULAR = ['n', 'u', ...VALUES, 's', 't', 'ut'] as const;
 /**
  * Converts the records of a pack to readings by the rules of RFC 8428. A name is split at its last `:` or `/` into
  * device and metric. A sum becomes the metric `<metric>_sum`. Readings have no unit, so when records of one name
- * differ in unit (as in section 5.1.3), the unit becomes part of the metric: `<metric>_lat`.
+ * differ in unit (as in section 5.1.3), the unit becomes part of the metric: `<metric>_lat`. Units go to the notes of
+ * the context, except those of sums, which are products of a unit and time.
  */
 export function readPack(
   records: readonly SenmlRecord[],
@@ -192,8 +193,11 @@ function addReadings(
   if (plain instanceof DecodeError) return plain;
   const metric = withUnit && unit !== '' ? resolveMetric(null, `${plain}_${unitWord(unit)}`) : plain;
   if (metric instanceof DecodeError) return metric;
-  const { received } = context;
-  if (value !== null) into.push(makeReading(device, metric, time, value, received, null, null));
+  const { received, notes } = context;
+  if (value !== null) {
+    into.push(makeReading(device, metric, time, value, received, null, null));
+    if (unit !== '') notes?.unit(device, metric, unit);
+  }
   if (sum === null) return null;
   const sumMetric = resolveMetric(null, `${metric}_sum`);
   if (sumMetric instanceof DecodeError) return sumMetric;

@@ -331,3 +331,20 @@ describe('a SenML pack', () => {
     );
   });
 });
+
+describe('the units of a pack', () => {
+  it('go to the notes with the names of the readings, and those of sums do not', () => {
+    const units: string[] = [];
+    const notes = {
+      unit: (device: string, metric: string, unit: string) => units.push(`${device} ${metric} ${unit}`),
+      ignored: () => assert.fail('SenML ignores no field'),
+    };
+    const pack = [
+      { bn: 'pump/', bu: 'W', n: 'power', v: 40, s: 9000 },
+      { n: 'temperature', u: 'Cel', v: 31 },
+      { bu: '', n: 'open', vb: true },
+    ];
+    decode('senml-json', pack, { ...CONTEXT, notes });
+    assert.deepEqual(units, ['site-3/probe-7/pump power W', 'site-3/probe-7/pump temperature Cel']);
+  });
+});

@@ -1,0 +1,16 @@
+/**
+ * Receives what a payload contains besides readings. A decoder calls it while it decodes, so it can also receive
+ * notes of a payload that is refused in the end. Both functions must be cheap and must not throw. A caller without
+ * interest leaves it out of the context, and decoders then do no work for it.
+ */
+export interface Notes {
+  /** The unit of a metric of a device, as the payload or the mapping states it: `Cel`, `%RH`. Called for each value. */
+  unit(device: string, metric: string, unit: string): void;
+  /**
+   * A field that was skipped while the rest of the payload was decoded.
+   *
+   * @param field its path in the payload, `update.state`
+   * @param why a short reason for people, from a small set of texts: `it is null`
+   */
+  ignored(field: string, why: string): void;
+}

@@ -1,0 +1,77 @@
+import type { IgnoredFieldDocument, Notes, UnitDocument } from '@tidegauge/readings';
+import { ByteCache } from './byte-cache.ts';
+import { copyString } from './copy-string.ts';
+
+/** Memory of the list of ignored fields of one route. */
+const IGNORED_BYTES = 64 * 1024;
+/** Approximate bytes of a listed field besides its texts. */
+const FIELD_BYTES = 200;
+/** Memory of the units of one route: about 2,000 series. */
+const UNITS_BYTES = 512 * 1024;
+/** The longest unit that is kept, in UTF-16 units; the SenML registry has at most 8 (`dBm/MHz` and similar). */
+const LONGEST_UNIT = 64;
+
+interface IgnoredField {
+  readonly reason: string;
+  count: number;
+}
+
+/**
+ * The notes of one route: which fields of its payloads are ignored and why, and the units of its series. Both are
+ * bounded in bytes. Fields that do not fit are counted without their name, and units that are not used any more are
+ * dropped.
+ */
+export class RouteNotes implements Notes {
+  /** Fields ignored since the start. A field of a record counts once for each record. */
+  ignoredTotal = 0;
+  /** The ignored fields whose names did not fit into the list. */
+  ignoredUnlisted = 0;
+  /**
+   * Called when the unit of a series is new or changes. It is not called again for the same unit, except after the
+   * series was dropped from the cache.
+   */
+  onUnit: ((device: string, metric: string, unit: string) => void) | null = null;
+
+  readonly #ignored = new Map<string, IgnoredField>();
+  #ignoredBytes = 0;
+  readonly #units = new ByteCache<UnitDocument>(UNITS_BYTES, bytesOf);
+
+  ignored(field: string, why: string): void {
+    this.ignoredTotal++;
+    const known = this.#ignored.get(field);
+    if (known !== undefined) known.count++;
+    else this.#list(field, why);
+  }
+
+  #list(field: string, why: string): void {
+    const bytes = FIELD_BYTES + 2 * (field.length + why.length);
+    if (this.#ignoredBytes + bytes > IGNORED_BYTES) {
+      this.ignoredUnlisted++;
+      return;
+    }
+    this.#ignoredBytes += bytes;
+    this.#ignored.set(copyString(field), { reason: copyString(why), count: 1 });
+  }
+
+  unit(device: string, metric: string, unit: string): void {
+    const name = `${device} ${metric}`;
+    if (this.#units.get(name)?.unit === unit || unit.length > LONGEST_UNIT) return;
+    this.#units.set(name, { device, metric: copyString(metric), unit: copyString(unit) });
+    this.onUnit?.(device, metric, unit);
+  }
+
+  /** The ignored fields in the order of their first message, each with the reason of that message. */
+  ignoredFields(): readonly IgnoredFieldDocument[] {
+    return [...this.#ignored].map(([field, { reason, count }]) => ({ field, reason, count }));
+  }
+
+  /** The units of recently used series. */
+  units(): readonly UnitDocument[] {
+    return [...this.#units.values()];
+  }
+}
+
+/** Bytes of a cached unit besides its name: the object, and its texts. */
+function bytesOf({ device, metric, unit }: UnitDocument): number {
+  return 100 + 2 * (device.length + metric.length + unit.length);
+}
