@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import type { Logger } from './logger.ts';
 
 /** An RFC 9457 problem document. `type` is `about:blank`. */
@@ -42,14 +42,34 @@ export const notFound: RequestHandler = (request) => {
   throw new Problem(404, 'Not found', `There is no ${request.method} ${request.path} here.`);
 };
 
+/** Least time between two log lines of the same failure, milliseconds. While a store is away, all requests fail alike. */
+const REPEAT_MS = 10_000;
+/** The most kinds of failures whose last line is remembered. */
+const MOST_FAILURES = 100;
+
 /**
  * Answers an error of a handler with a problem document. `translate` converts the service's own errors. An unknown
- * error is logged with its cause, and answered without it.
+ * error is logged with its cause, and answered without it. A failure that repeats is logged every ten seconds, with
+ * the number of lines that were left out (`omitted`).
  */
 export function problemHandler(
   logger: Logger,
   translate: (error: unknown) => ProblemDetails | null = () => null,
 ): ErrorRequestHandler {
+  const failures = new Map<string, { at: number; omitted: number }>();
+  const log = (error: unknown, request: Request): void => {
+    const kind = kindOf(error);
+    const last = failures.get(kind);
+    const at = performance.now();
+    if (last !== undefined && at - last.at < REPEAT_MS) {
+      last.omitted++;
+      return;
+    }
+    if (last === undefined && failures.size >= MOST_FAILURES) failures.clear();
+    failures.set(kind, { at, omitted: 0 });
+    const omitted = last !== undefined && last.omitted > 0 ? { omitted: last.omitted } : {};
+    logger.error({ err: error, method: request.method, path: request.path, ...omitted }, 'request failed');
+  };
   return (error, request, response, next) => {
     if (response.headersSent) {
       next(error);
@@ -57,10 +77,18 @@ export function problemHandler(
     }
     const details = error instanceof Problem ? error.details : (translate(error) ?? fromHttpError(error));
     if (details.status >= 500 && !(error instanceof Problem)) {
-      logger.error({ err: error, method: request.method, path: request.path }, 'request failed');
+      log(error, request);
     }
     sendProblem(response, request.originalUrl, details);
   };
+}
+
+/** Name, code and origin of an error. Messages differ between requests, so they are no part of it. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const { code } = error as { code?: unknown };
+  const frame = error.stack?.split('\n').find((line) => line.startsWith('    at ')) ?? '';
+  return `${error.name} ${String(code)}${frame}`;
 }
 
 /** Body parsers throw errors with a status; any other error is a defect of the service. */

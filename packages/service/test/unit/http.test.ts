@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { ConfigError, createLogger, listen, notFound, Problem, problemHandler } from '@tidegauge/service';
 import express from 'express';
+import { pino } from 'pino';
 
 function app() {
   const built = express();
@@ -44,6 +45,28 @@ test('an error of a handler is answered with a problem document', async () => {
     const headers = { 'content-type': 'application/json' };
     const large = await fetch(`${server.url}/body`, { method: 'POST', headers, body: '"0123456789abc"' });
     assert.equal(large.status, 413);
+  } finally {
+    await server.close(0);
+  }
+});
+
+test('a failure that repeats is logged once, and another one is logged too', async () => {
+  const lines: { err: { message: string }; path: string }[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const built = express();
+  built.get('/down/:n', () => {
+    throw new Error('the store is away');
+  });
+  built.get('/other', () => {
+    throw new TypeError('a defect');
+  });
+  built.use(problemHandler(logger));
+  const server = await listen(built, '127.0.0.1', 0, '--port');
+  try {
+    for (let n = 0; n < 5; n++) assert.equal((await fetch(`${server.url}/down/${n}`)).status, 500);
+    assert.equal((await fetch(`${server.url}/other`)).status, 500);
+    const logged = lines.map(({ err, path }) => `${path} ${err.message}`);
+    assert.deepEqual(logged, ['/down/0 the store is away', '/other a defect']);
   } finally {
     await server.close(0);
   }
