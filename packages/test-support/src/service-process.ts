@@ -1,8 +1,9 @@
 import { exitText, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
 
-// A service creates its schema when it connects for the first time. This takes Cassandra a while.
-const READY_MS = 60_000;
+// A service creates its schema when it connects for the first time. This takes Cassandra on three nodes behind a slow
+// network a while.
+const READY_MS = 180_000;
 const STOP_MS = 30_000;
 const LOG_CHARACTERS = 10_000;
 
@@ -23,7 +24,7 @@ export interface ServiceProcess {
  * go to standard error of this process.
  *
  * @param ready matches the log line that reports that the service is ready; its first group is the URL
- * @throws {Error} with the end of the log, when the service ends first or is not ready within 60 s
+ * @throws {Error} with the end of the log, when the service ends first or is not ready within three minutes
  */
 export async function startServiceProcess(
   name: string,
