@@ -22,7 +22,7 @@ import { recordVerdicts } from './commands/claims.ts';
 import { comparisonText } from './commands/comparison-text.ts';
 import { defaultDirectory, isSameDirectory } from './commands/directories.ts';
 import { earlierRuns } from './commands/earlier-runs.ts';
-import { performStudy, placeNamed } from './commands/perform.ts';
+import { performStudy, placeNamed, refusalsOf } from './commands/perform.ts';
 import { reportResults } from './commands/report.ts';
 import { statusText } from './commands/status.ts';
 import { estimate } from './estimate.ts';
@@ -101,6 +101,8 @@ export const program: CommandGroup = {
       async run({ file, quick, on }) {
         const plan = makePlan(await readStudy(file, { quick, on }));
         process.stdout.write(planText(plan, estimate(plan, earlierRuns())));
+        const refusals = refusalsOf(plan, await placeNamed(on));
+        for (const line of refusals) process.stdout.write(`refused by run: ${line}\n`);
         return EXIT.OK;
       },
     }),

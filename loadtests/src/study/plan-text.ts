@@ -11,8 +11,8 @@ export function planText(plan: Plan, estimate: Estimate): string {
   const quick = study.quick ? ' (quick)' : '';
   const lines = [
     `${study.name}${quick}: ${study.title}`,
-    `${count(runCount(plan), 'run')} in ${count(deployments.length, 'deployment')}, seed ${study.seed}, plan ${plan.hash.slice(0, 12)}`,
-    `${count(trials, 'trial')} of each series, of which ${warmup} ${warmup === 1 ? 'is' : 'are'} for warm-up`,
+    `${showCount(runCount(plan), 'run')} in ${showCount(deployments.length, 'deployment')}, seed ${study.seed}, plan ${plan.hash.slice(0, 12)}`,
+    `${showCount(trials, 'trial')} of each series, of which ${warmup} ${warmup === 1 ? 'is' : 'are'} for warm-up`,
     `fixed: ${levelsText(study.fixed)}`,
   ];
   for (const [index, deployment] of deployments.entries()) {
@@ -60,6 +60,7 @@ function showBytes(bytes: number): string {
   return showSize(Math.max(1, Math.ceil(bytes / 2 ** 20)) * 2 ** 20);
 }
 
-function count(number: number, noun: string): string {
+/** `1 run`, `1,234 runs`. */
+export function showCount(number: number, noun: string): string {
   return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { runProgramSync } from '@tidegauge/process';
+import { runProgram, runProgramSync } from '@tidegauge/process';
 
 const MAIN = fileURLToPath(new URL('../../src/study/main.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'tidegauge-study-usage-'));
@@ -49,6 +49,19 @@ test('mistakes in the file are refused before anything is started', () => {
     assertRefused(['run', fileOf(name.replaceAll(' ', '-'), changes), '--results', results], line);
   }
   assert.equal(existsSync(results), false);
+});
+
+test('a plan names what this place cannot run', async () => {
+  const file = fileOf('swarm', { hard: { store: ['cassandra'], nodes: [3] } });
+  // Nothing listens on port 1.
+  const { code, stdout } = await runProgram(process.execPath, [MAIN, 'plan', file, '--on', 'swarm'], {
+    env: { DOCKER_HOST: 'tcp://127.0.0.1:1' },
+    timeoutMs: 120_000,
+  });
+  assert.equal(code, 0);
+  assert.match(stdout, /^4 runs in 1 deployment,/m);
+  assert.match(stdout, /^refused by run: not possible on swarm: nodes=3 store=cassandra: .*DOCKER_HOST$/m);
+  assert.doesNotMatch(study('plan', fileOf('lab', {})).stdout, /refused/);
 });
 
 test('a directory with other files is refused', () => {

@@ -6,13 +6,13 @@ import { combinationText } from '../combination-text.ts';
 import { estimate } from '../estimate.ts';
 import type { Place, PlaceName, Plan } from '../model.ts';
 import { runCount } from '../plan.ts';
-import { showSeconds } from '../plan-text.ts';
+import { showCount, showSeconds } from '../plan-text.ts';
 import { outcomeText, runStudy } from '../runner.ts';
 import { openSeries } from '../trial/open-series.ts';
 import { earlierRuns } from './earlier-runs.ts';
 import { reportResults } from './report.ts';
 
-/** The most refused combinations that are listed. */
+/** The most reasons that are listed. */
 const MOST_REFUSALS = 10;
 
 export interface PerformOptions {
@@ -27,9 +27,10 @@ export interface PerformOptions {
 /** Runs what remains of a plan, then writes the report. Resolves to the exit code. */
 export async function performStudy(plan: Plan, place: Place, options: PerformOptions): Promise<number> {
   const { source, directory, force, signal, say } = options;
-  refuseCombinations(plan, place);
+  const refusals = refusalsOf(plan, place);
+  if (refusals.length > 0) throw new ConfigError(refusals);
   const { seconds, bytes } = estimate(plan, earlierRuns());
-  const count = `${runCount(plan).toLocaleString('en')} runs in ${plan.deployments.length} deployments`;
+  const count = `${showCount(runCount(plan), 'run')} in ${showCount(plan.deployments.length, 'deployment')}`;
   let code: number;
   try {
     const environment = await environmentOf(place);
@@ -73,14 +74,18 @@ export async function placeNamed(name: PlaceName): Promise<Place> {
   return (await import('../places/swarm.ts')).swarmPlace();
 }
 
-function refuseCombinations(plan: Plan, place: Place): void {
-  const problems = new Set<string>();
+/** Why a place cannot deploy combinations of a plan: a line for each reason, at most eleven. Empty if it can deploy all. */
+export function refusalsOf(plan: Plan, place: Place): readonly string[] {
+  const refused = new Map<string, Set<string>>();
   for (const { hard } of plan.deployments) {
     const reason = place.refuses(hard, plan.study);
-    if (reason !== null) problems.add(`${combinationText(hard)} is not possible on ${place.name}: ${reason}`);
+    if (reason !== null) refused.set(reason, (refused.get(reason) ?? new Set()).add(combinationText(hard)));
   }
-  if (problems.size === 0) return;
-  const lines = [...problems].slice(0, MOST_REFUSALS);
-  const more = problems.size - lines.length;
-  throw new ConfigError(more > 0 ? [...lines, `and ${more} more`] : lines);
+  const lines = [...refused]
+    .slice(0, MOST_REFUSALS)
+    .map(
+      ([reason, combinations]) => `not possible on ${place.name}: ${[...combinations].join('; ')}: ${reason}`,
+    );
+  const more = refused.size - lines.length;
+  return more > 0 ? [...lines, `and for ${more} more reasons`] : lines;
 }
