@@ -42,7 +42,7 @@ export const notFound: RequestHandler = (request) => {
   throw new Problem(404, 'Not found', `There is no ${request.method} ${request.path} here.`);
 };
 
-/** Least time between two log lines of the same failure, milliseconds. While a store is away, all requests fail alike. */
+/** Least time between two log lines of the same failure, milliseconds. While a store is unavailable, all requests fail alike. */
 const REPEAT_MS = 10_000;
 /** The most kinds of failures whose last line is remembered. */
 const MOST_FAILURES = 100;

@@ -55,7 +55,7 @@ test('a failure that repeats is logged once, and another one is logged too', asy
   const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const built = express();
   built.get('/down/:n', () => {
-    throw new Error('the store is away');
+    throw new Error('the store is unavailable');
   });
   built.get('/other', () => {
     throw new TypeError('a defect');
@@ -66,7 +66,7 @@ test('a failure that repeats is logged once, and another one is logged too', asy
     for (let n = 0; n < 5; n++) assert.equal((await fetch(`${server.url}/down/${n}`)).status, 500);
     assert.equal((await fetch(`${server.url}/other`)).status, 500);
     const logged = lines.map(({ err, path }) => `${path} ${err.message}`);
-    assert.deepEqual(logged, ['/down/0 the store is away', '/other a defect']);
+    assert.deepEqual(logged, ['/down/0 the store is unavailable', '/other a defect']);
   } finally {
     await server.close(0);
   }
