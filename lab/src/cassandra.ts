@@ -18,11 +18,11 @@ export const CASSANDRA_VERSION = '5.0.9';
 const FOLDER = join(CACHE, 'cassandra');
 /** Of each node: the nodes of a cluster start at once, and share the processors. */
 const READY_MS = 120_000;
-const MAX_NODES = 3;
+const MAX_NODES = 6;
 const USER = 'tidegauge';
 
 export interface CassandraOptions {
-  /** 1 to 3, on 127.0.0.1, 127.0.0.2 and 127.0.0.3, because every node must have the same port. Default 1. */
+  /** 1 to 6, on 127.0.0.1, 127.0.0.2, …, because every node must have the same port. Default 1. */
   readonly nodes?: number;
   /**
    * When a write is acknowledged. `batch` (default): after it is on the disk. `periodic`: before that; the log is

@@ -40,6 +40,9 @@ export interface NodeFault {
   restart(): Promise<void>;
 }
 
+/** Copies in the keyspace of a new database, with as many nodes or more. */
+const COPIES = 3;
+
 export interface StoreServerOptions {
   /** Cassandra only: when a write is acknowledged, see `startCassandra`. */
   readonly commitlog?: 'batch' | 'periodic';
@@ -116,8 +119,8 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
       }),
   },
   cassandra: {
-    summary: 'Cassandra from Maven Central, up to 3 nodes',
-    maxNodes: 3,
+    summary: 'Cassandra from Maven Central, up to 6 nodes',
+    maxNodes: 6,
     minMemory: 768 * MEBIBYTE,
     start: (nodes, { memory, ...options } = {}) =>
       withGroups(nodes, memory, async (groups) => {
@@ -125,7 +128,7 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
         const { cassandraCopies } = await import('./cassandra-copies.ts');
         const heapMegabytes = shareOf(memory, nodes === 1 ? 430 : 400);
         const server = await startCassandra({ nodes, heapMegabytes, groups, ...options });
-        const copies = nodes > 1 ? `?rf=${nodes}` : '';
+        const copies = nodes > 1 ? `?rf=${Math.min(nodes, COPIES)}` : '';
         return {
           // The first store that opens the URL creates the keyspace.
           create: async (place) => `${server.url(place)}${copies}`,

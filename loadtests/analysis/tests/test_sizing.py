@@ -64,3 +64,25 @@ def test_too_few_numbers_of_nodes_give_a_reason(results: Path) -> None:
     text = markdown(analysis, [100], 1, 32e9)
     assert text.startswith('No combination has 4 numbers of nodes')
     assert 'the law needs 4 sizes' in text
+
+
+def test_threads_have_a_law_and_no_boards(tmp_path: Path) -> None:
+    peaked = Law(0.02, 0.001, 1000.0)
+    truth = Truth(
+        hard={'store': ['cassandra']}, easy={'workload': ['g'], 'driver': ['raw'], 'threads': [1, 8, 16, 32, 64]},
+        latency={'cassandra': 1000.0}, effect=lambda factors: peaked.at(1) / peaked.at(factors['threads']),
+        metrics=['throughput'], groups=['store'], per=['workload', 'threads'], trials=4, operations=200,
+        between_trials=0.005, fixed={'nodes': 1, 'target': 0, 'records': 1000, 'fields': 10, 'rf': 1},
+    )  # fmt: skip
+    write_results(tmp_path, truth)
+    analysis = to_json(analyse(tmp_path)[0])
+    (scaling,) = scalings(analysis, 'threads')
+    assert sorted(scaling.throughput) == [1, 8, 16, 32, 64]
+    assert scalings(analysis, 'nodes') == []
+    text = markdown(analysis, [100], 1, 32e9)
+    assert '| measured threads |' in text
+    assert 'Boards for the rate' not in text
+    means = {size: sum(values) / len(values) for size, values in scaling.throughput.items()}
+    assert max(means, key=means.__getitem__) == 32
+    peak = fit_scalability(sorted(means), [scaling.throughput[size] for size in sorted(means)]).law.peak
+    assert peak == pytest.approx(peaked.peak, rel=0.15)

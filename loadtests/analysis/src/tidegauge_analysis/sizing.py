@@ -1,7 +1,7 @@
 """How many boards a rate and a retention need: `python -m tidegauge_analysis.sizing RESULTS [OPTIONS]`.
 
-Reads RESULTS/report/analysis.json of an experiment in which `nodes` varies, fits the Universal Scalability Law to the
-throughput of each combination of the other factors, and prints tables in Markdown.
+Reads RESULTS/report/analysis.json of an experiment in which `nodes` or `threads` varies, fits the Universal Scalability
+Law to the throughput of each combination of the other factors, and prints tables in Markdown.
 """
 
 import argparse
@@ -31,13 +31,13 @@ SECONDS_PER_DAY = 86_400
 
 @dataclass(frozen=True)
 class Scaling:
-    """Throughput over nodes, with the same levels of all other factors."""
+    """Throughput over nodes or threads, with the same levels of all other factors."""
 
     factors: Combination
     throughput: dict[float, list[float]]
-    """Of each run, by the number of nodes."""
+    """Of each run, by the number of nodes or threads."""
     bytes_per_record: float | None
-    """On all disks together, with the copies; the largest of all numbers of nodes."""
+    """On all disks together, with the copies; the largest of all sizes."""
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,27 @@ class Need:
         return max(self.for_rate, self.for_retention or 1)
 
 
-def scalings(analysis: Json) -> list[Scaling]:
-    """Throughput over `nodes` of each combination of the other factors, from `analysis.json`."""
+def scalings(analysis: Json, over: str = 'nodes') -> list[Scaling]:
+    """Throughput over a factor, `nodes` or `threads`, of each combination of the others, from `analysis.json`.
+
+    Combinations with one size are left out.
+    """
     found: dict[str, tuple[Combination, dict[float, list[float]]]] = {}
     for family in analysis['families']:
         if family['metric'] != 'throughput':
             continue
         for group in family['groups']:
             levels = {**analysis['study']['fixed'], **family['per'], **group['factors']}
-            if 'nodes' not in {*family['per'], *group['factors']}:
+            if over not in {*family['per'], *group['factors']}:
                 continue
-            shown = {name: level for name, level in {**family['per'], **group['factors']}.items() if name != 'nodes'}
+            shown = {name: level for name, level in {**family['per'], **group['factors']}.items() if name != over}
             shown.setdefault('rf', levels.get('rf', 1))
-            _, by_nodes = found.setdefault(json.dumps(shown, sort_keys=True), (shown, {}))
+            _, by_size = found.setdefault(json.dumps(shown, sort_keys=True), (shown, {}))
             values = [value['value']['value'] for value in group['values']]
-            by_nodes.setdefault(float(levels['nodes']), []).extend(values)
-    return [Scaling(factors, by_nodes, _bytes(analysis, factors)) for factors, by_nodes in found.values()]
+            by_size.setdefault(float(levels[over]), []).extend(values)
+    return [
+        Scaling(factors, by_size, _bytes(analysis, factors)) for factors, by_size in found.values() if len(by_size) > 1
+    ]
 
 
 def need(
@@ -95,33 +100,52 @@ def need(
 
 def markdown(analysis: Json, rates: Sequence[float], retention_days: float, disk_bytes: float) -> str:
     """The tables of a results directory, or why a combination has none."""
-    laws = ['| combination | measured nodes | one node (gamma) | contention (alpha) | exchange (beta) | peak |']
-    laws.append('| --- | --- | --- | --- | --- | --- |')
-    needs = ['| combination | ' + ' | '.join(f'{show(rate)} operations/s' for rate in rates) + ' |']
-    needs.append('| --- |' + ' --- |' * len(rates))
-    left_out = []
-    for scaling in scalings(analysis):
+    curves = [(over, scaling) for over in ('nodes', 'threads') for scaling in scalings(analysis, over)]
+    laws: dict[str, list[str]] = {'nodes': [], 'threads': []}
+    needs, left_out = [], []
+    for over, scaling in curves:
         label = label_of(scaling.factors, scaling.factors)
         sizes = sorted(scaling.throughput)
         try:
             fit = fit_scalability(sizes, [scaling.throughput[size] for size in sizes])
         except ValueError as problem:
-            left_out.append(f'- {label}: {problem}')
+            left_out.append(f'- {label}, over {over}: {problem}')
             continue
-        peak = 'none' if fit.law.peak is None else f'{fit.law.peak:.1f} nodes'
-        measured = ', '.join(f'{size:g}' for size in sizes)
-        parts = [_interval(each) for each in (fit.gamma, fit.alpha, fit.beta)]
-        laws.append(f'| {label} | {measured} | {" | ".join(parts)} | {peak} |')
-        cells = [_cell(need(fit, scaling, rate, retention_days, disk_bytes)) for rate in rates]
-        needs.append(f'| {label} | {" | ".join(cells)} |')
-    if len(laws) == 2:
-        text = f'No combination has {FEWEST_SIZES} numbers of nodes with two runs each, which the law needs.'
-        return '\n'.join([text, '', *left_out]).rstrip() + '\n'
-    note = (
-        f'Boards for the rate / boards for {retention_days:g} days of records on {show(disk_bytes, "bytes")} disks, of '
-        f'which {USABLE:.0%} hold data. *Italic*: beyond the measured nodes, an extrapolation by the law.'
-    )
-    return '\n'.join([*laws, '', *needs, '', note, *(['', 'Left out:', '', *left_out] if left_out else [])]) + '\n'
+        laws[over].append(_law_row(label, fit, scaling, over))
+        if over == 'nodes':
+            cells = [_cell(need(fit, scaling, rate, retention_days, disk_bytes)) for rate in rates]
+            needs.append(f'| {label} | {" | ".join(cells)} |')
+    parts = [
+        _table(['combination', f'measured {over}', f'one of the {over} (gamma)', 'contention (alpha)',
+                'exchange (beta)', 'peak', 'error of the fit'], rows)
+        for over, rows in laws.items() if rows
+    ]  # fmt: skip
+    if needs:
+        note = (
+            f'Boards for the rate / boards for {retention_days:g} days of records on {show(disk_bytes, "bytes")} '
+            f'disks, of which {USABLE:.0%} hold data. *Italic*: beyond the measured nodes, an extrapolation by the law.'
+        )
+        parts += [_table(['combination', *(f'{show(rate)} operations/s' for rate in rates)], needs), note]
+    if not parts:
+        parts = [
+            f'No combination has {FEWEST_SIZES} numbers of nodes or threads with two runs each, which the law needs.'
+        ]
+    if left_out:
+        parts += ['Left out:', '\n'.join(left_out)]
+    return '\n\n'.join(parts) + '\n'
+
+
+def _table(header: Sequence[str], rows: Sequence[str]) -> str:
+    return '\n'.join([f'| {" | ".join(header)} |', '| --- |' + ' --- |' * (len(header) - 1), *rows])
+
+
+def _law_row(label: str, fit: ScalabilityFit, scaling: Scaling, over: str) -> str:
+    """The residual error is a share of the largest mean, so that rows can be compared."""
+    peak = 'none' if fit.law.peak is None else f'{fit.law.peak:.1f} {over}'
+    measured = ', '.join(f'{size:g}' for size in sorted(scaling.throughput))
+    largest = max(sum(values) / len(values) for values in scaling.throughput.values())
+    parts = [_interval(each) for each in (fit.gamma, fit.alpha, fit.beta)]
+    return f'| {label} | {measured} | {" | ".join(parts)} | {peak} | {fit.residual_error / largest:.0%} |'
 
 
 def main(arguments: Sequence[str]) -> int:
