@@ -187,6 +187,20 @@ export interface DeliveryDocument {
   readonly quarantined: number;
 }
 
+/** The outcome of line protocol over HTTP: `POST /lines` on the port of ingest. */
+export interface LinesDocument extends DeliveryDocument {
+  /** Lines that could not be decoded. They are one message in quarantine. */
+  readonly refusedLines: number;
+  /** Whether a line is no line protocol. Other refused lines have values, names or times that cannot be stored. */
+  readonly isMalformed: boolean;
+  /** The first errors; their position is the line. */
+  readonly errors: readonly {
+    readonly reason: string;
+    readonly detail: string;
+    readonly position: string | null;
+  }[];
+}
+
 /**
  * A line of the live feed: readings that were just committed, or the number of readings that this listener missed.
  */

@@ -1,5 +1,6 @@
 import type { Decode } from './codec.ts';
 import { decodeAuto } from './codecs/auto.ts';
+import { decodeInflux } from './codecs/influx.ts';
 import { decodeJson } from './codecs/json.ts';
 import { decodePlain } from './codecs/plain.ts';
 import { decodeSenmlJson } from './codecs/senml-json.ts';
@@ -20,6 +21,7 @@ export const formats = table<Decode>({
   text: decodeText,
   json: decodeJson,
   'senml-json': decodeSenmlJson,
+  influx: decodeInflux,
 });
 
 export const formatNames: readonly string[] = Object.freeze(Object.keys(formats));

@@ -1,4 +1,13 @@
 export * from './codec.ts';
+export {
+  type InfluxOptions,
+  type InfluxPrecision,
+  influxDecoder,
+  influxPrecision,
+  type SplitLines,
+  splitLines,
+} from './codecs/influx.ts';
+export { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC, type InfluxNames } from './codecs/influx-names.ts';
 export * from './device.ts';
 export * from './documents.ts';
 export * from './formats.ts';

@@ -35,9 +35,10 @@ export interface Reading {
 
 // Names of dots only are invalid, because names become URL paths and clients remove `.` and `..` there.
 const SEGMENT = /^(?!\.+$)[\p{L}\p{N}_.:@~-]+$/u;
-const MAX_SEGMENTS = 8;
-const MAX_DEVICE_LENGTH = 200;
-const MAX_METRIC_LENGTH = 64;
+/** Largest device and metric names, in segments and UTF-16 code units. */
+export const MAX_SEGMENTS = 8;
+export const MAX_DEVICE_LENGTH = 200;
+export const MAX_METRIC_LENGTH = 64;
 
 /** Longest text value, in UTF-16 code units, that every backend can store. */
 export const MAX_TEXT_LENGTH = 4096;

@@ -22,10 +22,11 @@ const SEEDS = [
   '[{"t":1795262400,"v":1},{"t":1795262401,"device":"pump","metric":"flow","value":2.5e-3}]',
   '[{"bn":"urn:dev:ow:10e2073a01080063:","bt":1795262300,"bu":"A","bv":1,"bver":5,"n":"voltage","u":"V","v":120.1},' +
     '{"n":"current","t":-5,"v":1.2},{"n":"label","vs":"Room"},{"n":"tag","vd":"aGkgCg"},{"n":"e","s":4}]',
+  `# lines\ncpu\\,a,host=pi,b\\ c=d\\=e a=1.5,b=2i,c="x \\"y\\" \\\\",d=t ${RECEIVED}000\nmem used=1u\n`,
 ].map((text) => Buffer.from(text));
 
 /** Bytes that have a meaning in some format. They are used to damage payloads. */
-const MEANINGFUL = Buffer.from('{}[]",:.-+eE019tfn\\ \n\x00\xff\xc3', 'latin1');
+const MEANINGFUL = Buffer.from('{}[]",:.-+eE019tfn=#\\ \n\x00\xff\xc3', 'latin1');
 
 /** A valid payload with pieces overwritten, removed or inserted. */
 const damaged = fc
@@ -185,6 +186,10 @@ describe('for any bytes, a codec', () => {
     'many records': `[${Array(MB / 8)
       .fill('{"v":1}')
       .join()}]`,
+    'many lines': 'a,b=c d=1 \n'.repeat(MB / 11),
+    'many fields of a line': `a ${Array.from({ length: MB / 9 }, (_, i) => `f${i}=1`).join()}`,
+    'many tags': `a,${Array.from({ length: MB / 9 }, (_, i) => `t${i}=1`).join()} f=1`,
+    'an open quote': `a b="${'x\n'.repeat(MB / 2)}`,
     'many equal records': records('{"n":"a","v":1}'),
     'bytes that are no text': Buffer.alloc(MB, 0xff),
     'replacement characters and then no text': Buffer.concat([

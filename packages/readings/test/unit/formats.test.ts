@@ -4,7 +4,7 @@ import { formatNames, formatOfMediaType, formats } from '@tidegauge/readings';
 import { brief, decode, NAMELESS, RECEIVED, refuse } from './helpers.ts';
 
 describe('the auto format', () => {
-  it('recognises plain values, JSON and SenML', () => {
+  it('recognises plain values, JSON, SenML and line protocol', () => {
     const same: [string, unknown][] = [
       ['plain', '21.5'],
       ['plain', ' ON\n'],
@@ -21,6 +21,8 @@ describe('the auto format', () => {
       ['json', [{ t: 1, bv: 3.7, n: 5 }]],
       ['senml-json', [{ n: 'x', v: 1, t: -5 }]],
       ['senml-json', [{ bn: 'urn:dev:ow:1:' }, { n: 'x', vb: true }]],
+      ['influx', 'cpu,host=pi usage=1.5'],
+      ['influx', `# a comment\nm v=1 ${RECEIVED}000`],
     ];
     for (const [format, payload] of same) {
       assert.deepEqual(decode('auto', payload), decode(format, payload), JSON.stringify(payload));
@@ -39,7 +41,7 @@ describe('the auto format', () => {
 
 describe('the table of formats', () => {
   it('has each format by name, and nothing else', () => {
-    assert.deepEqual(formatNames, ['auto', 'plain', 'text', 'json', 'senml-json']);
+    assert.deepEqual(formatNames, ['auto', 'plain', 'text', 'json', 'senml-json', 'influx']);
     for (const name of ['constructor', '__proto__', 'toString']) assert.equal(formats[name], undefined);
     assert.ok(Object.isFrozen(formats));
   });

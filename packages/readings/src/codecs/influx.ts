@@ -1,0 +1,197 @@
+import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import {
+  MAX_READINGS_PER_PAYLOAD,
+  makeReading,
+  readValue,
+  timeProblem,
+  tooManyReadings,
+} from '../make-reading.ts';
+import { resolveDevice } from '../naming.ts';
+import { quote } from '../quote.ts';
+import type { Reading } from '../reading.ts';
+import { MAX_TIME } from '../time.ts';
+import { findLines, type Point, parsePoint, type Span } from './influx-line.ts';
+import { compileInfluxNames, type InfluxNames } from './influx-names.ts';
+import { decodeUtf8 } from './utf8.ts';
+
+/** Microseconds of each unit of a timestamp; nanoseconds and `auto` are computed from its digits. */
+const UNITS = { ns: 0, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9, auto: 0 } as const;
+
+/** The unit of timestamps. `auto`: the size of a timestamp selects it, as in JSON. */
+export type InfluxPrecision = keyof typeof UNITS;
+
+const PRECISIONS: ReadonlyMap<string, InfluxPrecision> = new Map([
+  ...(Object.keys(UNITS) as InfluxPrecision[]).map((name) => [name, name] as const),
+  ['n', 'ns'],
+  ['u', 'us'],
+  ['µ', 'us'],
+]);
+
+/** The precision of a name: ns, us, ms, s, m, h, auto, and the short forms of InfluxDB 1.x; null for other names. */
+export function influxPrecision(name: string): InfluxPrecision | null {
+  return PRECISIONS.get(name) ?? null;
+}
+
+export interface InfluxOptions {
+  /** Default: `auto`. */
+  readonly precision?: InfluxPrecision;
+  /** How lines become names. Default: `compileInfluxNames()`. */
+  readonly names?: InfluxNames;
+  /** The database or bucket of an HTTP request. */
+  readonly database?: string | null;
+}
+
+const DEFAULT_NAMES = compileInfluxNames();
+/** Bounds on what is read again for each field of a line. */
+const MAX_TAGS = 256;
+const MAX_MEASUREMENT = 1024;
+/** Lines that are reported for one payload. */
+const MOST_REPORTED = 10;
+
+/**
+ * Creates a decoder of InfluxDB line protocol. Each field is a reading, at the time of its line or else at the time of
+ * receipt. Integers are numbers (rounded beyond 2^53), booleans are 1 and 0, texts stay texts. One line that is not
+ * valid refuses the payload; `splitLines` separates them.
+ */
+export function influxDecoder(options: InfluxOptions = {}): Decode {
+  return (payload, context) => {
+    const text = decodeUtf8(payload);
+    if (text instanceof DecodeError) return text;
+    const readings: Reading[] = [];
+    for (const span of findLines(text)) {
+      const error = readLine(text, span, options, context, readings);
+      if (error !== null) return error;
+      if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
+    }
+    return readings.length > 0 ? readings : new DecodeError('empty_payload', 'the payload has no lines');
+  };
+}
+
+/** Line protocol with the default names, where the size of a timestamp selects its unit. */
+export const decodeInflux: Decode = influxDecoder();
+
+/** The lines of a payload by whether they can be stored. */
+export interface SplitLines {
+  /** Payloads of valid lines; each has at most the requested number of readings. */
+  readonly valid: readonly Uint8Array[];
+  /** The payload of all other lines; null when there are none. */
+  readonly refused: Uint8Array | null;
+  readonly refusedLines: number;
+  /** The first errors, one for each line. `malformed` lines are no line protocol. Others cannot be stored. */
+  readonly errors: readonly DecodeError[];
+  /** Whether at least one line is no line protocol. */
+  readonly isMalformed: boolean;
+}
+
+/**
+ * Splits a payload into payloads that can be decoded and one that cannot.
+ *
+ * @param most readings in each payload of valid lines, up to `MAX_READINGS_PER_PAYLOAD`
+ */
+export function splitLines(
+  payload: Uint8Array,
+  options: InfluxOptions,
+  context: DecodeContext,
+  most = MAX_READINGS_PER_PAYLOAD,
+): SplitLines {
+  if (payload.length === 0)
+    return { valid: [], refused: null, refusedLines: 0, errors: [], isMalformed: false };
+  const text = decodeUtf8(payload);
+  if (text instanceof DecodeError)
+    return { valid: [], refused: payload, refusedLines: 1, errors: [text], isMalformed: true };
+  const valid: Uint8Array[] = [];
+  const refused: string[] = [];
+  const errors: DecodeError[] = [];
+  let isMalformed = false;
+  let lines: string[] = [];
+  let readings = 0;
+  const finish = () => {
+    if (lines.length > 0) valid.push(Buffer.from(lines.join('\n')));
+    lines = [];
+    readings = 0;
+  };
+  for (const span of findLines(text)) {
+    const own: Reading[] = [];
+    const line = text.slice(span.from, span.to);
+    const error = readLine(text, span, options, context, own);
+    if (error === null) {
+      if (readings + own.length > most) finish();
+      readings += own.length;
+      lines.push(line);
+      continue;
+    }
+    refused.push(line);
+    isMalformed ||= error.reason === 'malformed';
+    if (errors.length < MOST_REPORTED) errors.push(error);
+  }
+  finish();
+  return {
+    valid,
+    refused: refused.length === 0 ? null : Buffer.from(refused.join('\n')),
+    refusedLines: refused.length,
+    errors,
+    isMalformed,
+  };
+}
+
+function readLine(
+  text: string,
+  { from, to, line }: Span,
+  options: InfluxOptions,
+  context: DecodeContext,
+  into: Reading[],
+): DecodeError | null {
+  const source = text.slice(from, to);
+  const point = parsePoint(source);
+  if (typeof point === 'string') {
+    return new DecodeError('malformed', `unable to parse ${quote(source)}: ${point}`, `line ${line}`);
+  }
+  const error = readPoint(point, options, context, into);
+  return error === null ? null : error.at(`line ${line}`);
+}
+
+function readPoint(
+  point: Point,
+  { precision = 'auto', names = DEFAULT_NAMES, database = null }: InfluxOptions,
+  context: DecodeContext,
+  into: Reading[],
+): DecodeError | null {
+  if (point.fields.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(point.fields.length);
+  const { measurement, tags } = point;
+  if (measurement.length > MAX_MEASUREMENT || tags.length > MAX_TAGS) {
+    const message = `the line has ${tags.length} tags and a measurement of ${measurement.length} characters; at most ${MAX_TAGS} and ${MAX_MEASUREMENT} are accepted`;
+    return new DecodeError('invalid_name', message);
+  }
+  const { received } = context;
+  const time = point.timestamp === null ? received : timeOf(point.timestamp, precision, received);
+  if (time instanceof DecodeError) return time;
+  const device = resolveDevice(context.device, names.device(point, database, context.device));
+  if (device instanceof DecodeError) return device;
+  for (const [field, raw] of point.fields) {
+    const value = readValue(raw, field);
+    if (value instanceof DecodeError) return value;
+    into.push(makeReading(device, names.metric(point, field), time, value, received, null, null));
+  }
+  return null;
+}
+
+/** Microseconds since the epoch. Digits below a microsecond are cut. */
+function timeOf(timestamp: string, precision: InfluxPrecision, received: number): number | DecodeError {
+  const unit = precision === 'auto' ? unitOf(timestamp) : precision;
+  const time = unit === 'ns' ? Number(timestamp.slice(0, -3) || '0') : Number(timestamp) * UNITS[unit];
+  if (timestamp.startsWith('-') || time > MAX_TIME) {
+    return new DecodeError(
+      'invalid_time',
+      `the timestamp ${timestamp} with the precision ${unit} is not from 1970 to June 2255`,
+    );
+  }
+  const problem = timeProblem(time, 'timestamp', received);
+  if (problem === null) return time;
+  return new DecodeError(problem.reason, `${problem.message}, or the precision, which is ${unit}`);
+}
+
+/** The unit that the size of a timestamp selects: the limits are those of `parseTime`. */
+function unitOf(timestamp: string): InfluxPrecision {
+  const size = Number(timestamp);
+  return size < 1e11 ? 's' : size < 1e14 ? 'ms' : size < 1e17 ? 'us' : 'ns';
+}
