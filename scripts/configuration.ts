@@ -31,10 +31,13 @@ const NOTES: Readonly<Record<string, string>> = {
 \`\`\`yaml
 - name: boilers
   topic: sensors/{device+}/{metric}   # {device} is one level, {device+} one or more, + and # as in MQTT
-  format: auto                        # auto, plain, text, json, senml-json
+  format: auto                        # auto, plain, text, json, senml-json, influx
   qos: 1
   retained: skip                      # or store
   ack: durable                        # or stored, received
+- topic: telegraf/{device}
+  format: influx                      # InfluxDB line protocol; the rest is optional:
+  influx: {device: '{cpu}', metric: '{measurement}.{field}', precision: ns}
 \`\`\``,
   doctor: 'Its checks are in [its README](../services/doctor/README.md).',
 };

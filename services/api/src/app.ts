@@ -17,6 +17,9 @@ import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
 import { httpMetrics } from './http-metrics.ts';
+import { influxErrors, influxHealth } from './influx/answers.ts';
+import { influxCredentials } from './influx/credentials.ts';
+import { influxRoutes } from './influx/routes.ts';
 import type { IngestClient } from './ingest-client.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
 import { apiOperations } from './operation-table.ts';
@@ -84,7 +87,7 @@ export function createApp(dependencies: AppDependencies): App {
     app,
   });
   app.use(httpMetrics(seconds), securityHeaders);
-  app.use(guardBrowsers(config.httpListen), logins.guard);
+  app.use(guardBrowsers(config.httpListen), influxHealth, influxCredentials, logins.guard);
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
   const budget = byteBudget(bodyBytes, bodyBytes / 2);
   // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
@@ -104,11 +107,12 @@ export function createApp(dependencies: AppDependencies): App {
     ...liveHandlers(live),
   };
   app.use(dispatch(operations, handlers, readers));
+  app.use(influxRoutes({ ingest, budget, bodyLimit: config.bodyLimit }));
   app.use(pageRoutes(document));
   // Without ingest the API can still read the store, so readiness depends on the store only.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));
   app.use(notFound);
-  app.use(problemHandler(logger, translate));
+  app.use(influxErrors(translate), problemHandler(logger, translate));
   return { handler: lane.handler, live };
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   DeliveryDocument,
   LedgerDocument,
+  LinesDocument,
   LiveLine,
   QuarantineDocument,
   QuarantineStepDocument,
@@ -86,6 +87,15 @@ export interface Delivery {
   readonly metric?: string | undefined;
 }
 
+/** Line protocol of an HTTP request, decompressed. */
+export interface Lines {
+  readonly body: Uint8Array;
+  readonly database: string;
+  readonly precision: string;
+  /** Whether nothing is stored when one line is malformed. */
+  readonly whole: boolean;
+}
+
 export interface IngestClientOptions {
   /** Base URLs. A host that begins with `tasks.` (Docker Swarm) stands for every address that it resolves to. */
   readonly urls: readonly string[];
@@ -161,15 +171,25 @@ export class IngestClient {
    *
    * @throws {IngestError}
    */
-  async deliver(delivery: Delivery): Promise<DeliveryDocument> {
+  deliver(delivery: Delivery): Promise<DeliveryDocument> {
     const { body, contentType, device, metric } = delivery;
+    return this.#give(`/readings${search({ device, metric })}`, body, contentType);
+  }
+
+  /** Sends line protocol to one replica, like `deliver`. @throws {IngestError} */
+  lines({ body, database, precision, whole }: Lines): Promise<LinesDocument> {
+    const path = `/lines${search({ db: database, precision, whole: whole ? 'true' : undefined })}`;
+    return this.#give(path, body, 'text/plain; charset=utf-8');
+  }
+
+  async #give<T>(path: string, body: Uint8Array, contentType: string): Promise<T> {
     const targets = await this.targets();
     const first = this.#turn++;
     let last: unknown = noTargets(this.#options.urls);
     for (let n = 0; n < targets.length; n++) {
       const url = targets[(first + n) % targets.length]!;
       try {
-        return await this.#json(url, 'POST', `/readings${search({ device, metric })}`, body, contentType);
+        return await this.#json(url, 'POST', path, body, contentType);
       } catch (error) {
         if (!(error instanceof IngestError && error.refused)) throw error;
         last = error;

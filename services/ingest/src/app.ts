@@ -20,6 +20,7 @@ import {
   type ReadinessChecks,
 } from '@tidegauge/service';
 import express, { type Express, type Request, type Response } from 'express';
+import { linesRequest, takeLines } from './lines.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
 import { itemText } from './quarantine-item.ts';
@@ -95,6 +96,16 @@ function ingestRoutes(options: AppOptions): express.Router {
     express.raw({ type: () => true, limit: options.maxPayload }),
     async (request, response) => {
       response.status(202).json(await take(options, request));
+    },
+  );
+  app.post(
+    '/lines',
+    express.raw({ type: () => true, limit: options.maxPayload }),
+    async (request, response) => {
+      const { searchParams } = new URL(request.originalUrl, 'http://localhost');
+      const body: Uint8Array = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+      const { pipeline, router } = options;
+      response.status(202).json(await takeLines(pipeline, router, linesRequest(searchParams), body));
     },
   );
   app.get('/live', (_request, response) => streamLive(pipeline, response));

@@ -4,6 +4,9 @@ import {
   deviceNameProblem,
   formatOfMediaType,
   formats,
+  type InfluxOptions,
+  influxDecoder,
+  influxPrecision,
   metricNameProblem,
   type Reading,
 } from '@tidegauge/readings';
@@ -53,6 +56,19 @@ export function httpMessage(contentType: string, query: URLSearchParams, payload
   return { source: 'http', topic, payload, format, part: null };
 }
 
+/** Creates a message of line protocol from an HTTP request; the names are of `influxPrecision` and `{db}`. */
+export function influxMessage(database: string, precision: string, payload: Uint8Array): RawMessage {
+  const query = new URLSearchParams({ db: database, precision });
+  return { source: 'http', topic: `${PATH}?${query}`, payload, format: 'influx', part: null };
+}
+
+/** How the lines of a message from HTTP are decoded. */
+export function influxOptionsOf({ influxNames }: Router, { topic }: RawMessage): InfluxOptions {
+  const query = new URLSearchParams(topic.slice(PATH.length));
+  const precision = influxPrecision(query.get('precision') ?? 'ns') ?? 'ns';
+  return { precision, names: influxNames, database: query.get('db') };
+}
+
 /**
  * Decodes a message with the current routes.
  *
@@ -84,7 +100,8 @@ function decodeWhole(
       received,
       notes,
     };
-    return formats[format]!(payload, context);
+    const decode = format === 'influx' ? influxDecoder(influxOptionsOf(router, message)) : formats[format]!;
+    return decode(payload, context);
   }
   const { route, device, metric, error } = router.resolve(topic);
   if (error !== null) return error;

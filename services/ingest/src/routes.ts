@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import {
+  compileInfluxNames,
   compileTopicTemplate,
   type Decode,
   DecodeError,
   formats,
+  type InfluxNames,
+  influxDecoder,
+  influxPrecision,
   quote,
   type TopicTemplate,
 } from '@tidegauge/readings';
@@ -47,7 +51,7 @@ export interface ResolvedTopic {
   readonly error: DecodeError | null;
 }
 
-const FIELDS = ['name', 'topic', 'format', 'qos', 'retained', 'ack'];
+const FIELDS = ['name', 'topic', 'format', 'qos', 'retained', 'ack', 'influx'];
 /** Memory of the topic cache: about 30,000 topics of 40 characters. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 /** Approximate bytes of a cached topic besides its names. */
@@ -69,9 +73,20 @@ export class Router {
   readonly #templates: string;
   readonly #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
 
-  /** @param maxTopicBytes longer topics match no route */
-  constructor(routes: readonly Route[], maxTopicBytes = MAX_TOPIC_BYTES) {
+  /** The names of line protocol from HTTP. */
+  readonly influxNames: InfluxNames;
+
+  /**
+   * @param maxTopicBytes longer topics match no route
+   * @param influxNames for line protocol from HTTP
+   */
+  constructor(
+    routes: readonly Route[],
+    maxTopicBytes = MAX_TOPIC_BYTES,
+    influxNames: InfluxNames = compileInfluxNames(),
+  ) {
     this.routes = routes;
+    this.influxNames = influxNames;
     this.#maxTopicBytes = maxTopicBytes;
     this.#templates = routes.map((route) => route.template.template).join(', ');
   }
@@ -119,8 +134,8 @@ export function defaultRoutes(ack: AckPolicy): readonly Route[] {
 }
 
 /**
- * Reads a routes file, YAML or JSON: a list of `{name, topic, format, qos, retained, ack}`. Only the topic is
- * required.
+ * Reads a routes file, YAML or JSON: a list of `{name, topic, format, qos, retained, ack, influx}`. Only the
+ * topic is required.
  *
  * @throws {ConfigError} with one line per mistake, which names the file and the route
  */
@@ -158,17 +173,35 @@ function makeRoute(entry: unknown, index: number, ack: AckPolicy): Route {
   if (typeof fields.topic !== 'string')
     throw new Error('topic must be a text such as sensors/{device+}/{metric}');
   const format = choice(fields, 'format', Object.keys(formats), 'auto');
+  if (fields.influx !== undefined && format !== 'influx') throw new Error('influx needs format: influx');
   return {
     name: typeof fields.name === 'string' ? fields.name : index === 0 ? 'default' : `route-${index + 1}`,
     template: compileTopicTemplate(fields.topic),
     format,
-    decode: formats[format]!,
+    decode: format === 'influx' ? influxOf(fields.influx) : formats[format]!,
     qos: choice(fields, 'qos', [0, 1, 2], 1) as 0 | 1 | 2,
     retained: choice(fields, 'retained', RETAINED_POLICIES, 'skip'),
     ack: choice(fields, 'ack', ACK_POLICIES, ack),
     messages: [0, 0, 0],
     notes: new RouteNotes(),
   };
+}
+
+/** The decoder of a route with line protocol, from its `influx: {device, metric, precision}`. */
+function influxOf(settings: unknown): Decode {
+  if (settings === undefined) return formats.influx!;
+  if (typeof settings !== 'object' || settings === null) throw new Error('influx must be a map');
+  const texts = settings as Record<string, unknown>;
+  for (const [key, value] of Object.entries(texts)) {
+    if (!['device', 'metric', 'precision'].includes(key))
+      throw new Error(`influx.${key} is not a field (device, metric, precision)`);
+    if (typeof value !== 'string') throw new Error(`influx.${key} must be a text`);
+  }
+  const { device, metric, precision = 'auto' } = texts as Record<string, string>;
+  const unit = influxPrecision(precision);
+  if (unit === null)
+    throw new Error(`influx.precision is ${precision}, but is one of auto, ns, us, ms, s, m, h`);
+  return influxDecoder({ names: compileInfluxNames(device, metric), precision: unit });
 }
 
 function choice<T>(fields: Record<string, unknown>, field: string, values: readonly T[], preset: T): T {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { MqttSessionError } from '@tidegauge/mqtt-session';
+import { compileInfluxNames } from '@tidegauge/readings';
 import {
   type Config,
   ConfigError,
@@ -42,6 +43,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const router = new Router(
     config.routes === null ? defaultRoutes(config.ack) : loadRoutes(config.routes, config.ack),
     config.maxTopic,
+    compileInfluxNames(config.influxDevice, config.influxMetric),
   );
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();

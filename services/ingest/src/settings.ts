@@ -1,3 +1,4 @@
+import { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC } from '@tidegauge/readings';
 import {
   BROKER_SETTINGS,
   boolean,
@@ -27,6 +28,18 @@ const clientId: Kind<string> = {
   },
 };
 
+/** A template of names for line protocol. */
+function influxTemplate(part: 'device' | 'metric'): Kind<string> {
+  return {
+    takes: 'a template with names in braces',
+    parse(value) {
+      if (part === 'device') compileInfluxNames(value);
+      else compileInfluxNames(undefined, value);
+      return value;
+    },
+  };
+}
+
 /** Every setting of ingest. The table in docs/configuration.md is generated from it. */
 export const settings = defineConfig({
   store: {
@@ -52,6 +65,16 @@ export const settings = defineConfig({
   routes: {
     kind: text('a file name'),
     help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}, in any format.',
+  },
+  influxDevice: {
+    kind: influxTemplate('device'),
+    default: INFLUX_DEVICE,
+    help: 'The device of InfluxDB line protocol from HTTP: tags, {measurement} and {db} in braces; {a,b} is the first of these tags that a line has, {*} all other tags.',
+  },
+  influxMetric: {
+    kind: influxTemplate('metric'),
+    default: INFLUX_METRIC,
+    help: 'The metric of InfluxDB line protocol from HTTP: {measurement}, {field} and tags.',
   },
   dataDir: {
     kind: text('a directory'),
