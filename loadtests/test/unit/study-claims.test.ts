@@ -178,11 +178,18 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
     };
     writeFileSync(join(directory, 'journal.jsonl'), `${JSON.stringify(opened)}\n`);
     const analysis = {
-      study: { name: 's1-replication', quick: true },
+      study: { name: 's1-replication', quick: true, fixed: { store: 'citus', threads: 1 } },
       runs: { partial: false },
       environment: { place: 'boards', cpu: 'Cortex-A72', cores: 4, memoryBytes: 4e9 },
       claims: [
         { id: 'load', verdict: 'agrees', reason: 'store citus is absent', shown: 'ratio 0.5 (0.4 to 0.6).' },
+      ],
+      drivers: [
+        {
+          ...{ metric: 'read.mean', unit: 'ms', first: 'app', second: 'raw', factors: { workload: 'a' } },
+          second_mean: { value: { value: 4 } },
+          pairs: [{ value: 1 }, { value: 1 }],
+        },
       ],
     };
     mkdirSync(join(directory, 'report'));
@@ -191,6 +198,12 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
       ...{ claims: 's1', study: 's1-replication', size: 'quick', isPartial: false, date: '2026-11-22' },
       ...{ place: 'boards', machine: 'Cortex-A72, 4 processors, 4 GB' },
       verdicts: { load: { verdict: 'agrees', found: 'ratio 0.5 (0.4 to 0.6). store citus is absent' } },
+      application: [
+        {
+          ...{ store: 'citus', operation: 'read', threads: 1, combinations: 1, pairs: 2 },
+          ...{ unit: 'ms', raw: 4, difference: 1, low: 1, high: 1 },
+        },
+      ],
     });
     writeFileSync(join(directory, 'study.yml'), 'study: x\n');
     assert.throws(() => verdictsOf(directory), /its study names no claims/);

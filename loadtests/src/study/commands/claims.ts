@@ -7,6 +7,7 @@ import { readClaims } from '../file/claims.ts';
 import type { StudyFile } from '../file/study-file.ts';
 import { YamlFile } from '../file/yaml-file.ts';
 import type { Claim } from '../model.ts';
+import { type ApplicationCost, applicationCosts, type DriverDifference } from './application-cost.ts';
 
 const STUDIES = fileURLToPath(new URL('../../../studies/', import.meta.url));
 /** Verdicts of the results that were recorded last, by claims file. They are committed; results are not. */
@@ -27,6 +28,7 @@ export interface RecordedVerdicts {
   readonly place: string;
   readonly machine: string;
   readonly verdicts: Readonly<Record<string, RecordedVerdict>>;
+  readonly application: readonly ApplicationCost[];
 }
 
 interface RecordedVerdict {
@@ -37,7 +39,11 @@ interface RecordedVerdict {
 
 /** What this needs of `analysis.json`. */
 interface Analysis {
-  readonly study: { readonly name: string; readonly quick: boolean };
+  readonly study: {
+    readonly name: string;
+    readonly quick: boolean;
+    readonly fixed: Readonly<Record<string, string | number>>;
+  };
   readonly runs: { readonly partial: boolean };
   readonly environment: Readonly<Record<string, string | number>>;
   readonly claims: readonly {
@@ -46,20 +52,23 @@ interface Analysis {
     readonly reason: string;
     readonly shown: string;
   }[];
+  readonly drivers: readonly DriverDifference[];
 }
 
 /**
- * Records the verdicts of results in place of earlier ones of the same claims, and writes the page of all claims.
+ * Records the verdicts of results in place of earlier ones of the same claims and place, and writes the page of all
+ * claims.
  *
  * @throws {ConfigError} as `verdictsOf`
  */
 export function recordVerdicts(directories: readonly string[]): void {
-  const recorded = new Map(readVerdicts().map((each) => [each.claims, each]));
+  const keyOf = ({ claims, place }: RecordedVerdicts): string => `${claims} ${place}`;
+  const recorded = new Map(readVerdicts().map((each) => [keyOf(each), each]));
   for (const directory of directories) {
     const found = verdictsOf(directory);
-    recorded.set(found.claims, found);
+    recorded.set(keyOf(found), found);
   }
-  const sorted = [...recorded.values()].toSorted((a, b) => (a.claims < b.claims ? -1 : 1));
+  const sorted = [...recorded.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   writeFileSync(VERDICTS_FILE, `${JSON.stringify(sorted, null, 2)}\n`);
   writeFileSync(CLAIMS_PAGE, claimsPage());
 }
@@ -72,19 +81,52 @@ export function claimsPage(): string {
     const name = basename(file, '.yml');
     const text = readFileSync(join(STUDIES, file), 'utf8');
     const claims = readClaims(text, file, { of: () => [] });
-    return { name, title: titleOf(text), claims, recorded: verdicts.find((each) => each.claims === name) };
+    return { name, title: titleOf(text), claims, recorded: verdicts.filter((each) => each.claims === name) };
   });
-  const rows = parts.map(({ name, title, claims, recorded }) => {
-    const counts = VERDICTS.map(
-      (verdict) => claims.filter((one) => verdictOf(one, recorded) === verdict).length,
-    );
-    return `| [${name.toUpperCase()}](#${name}) | ${title} | ${claims.length} | ${counts.join(' | ')} |`;
-  });
+  const rows = parts.flatMap(({ name, title, claims, recorded }) =>
+    (recorded.length === 0 ? [undefined] : recorded).map((each) => {
+      const counts = VERDICTS.map(
+        (verdict) => claims.filter((one) => verdictOf(one, each) === verdict).length,
+      );
+      const place = each === undefined ? '–' : `${each.place}, ${each.size}`;
+      return `| [${name.toUpperCase()}](#${name}) | ${title} | ${place} | ${claims.length} | ${counts.join(' | ')} |`;
+    }),
+  );
   return `${INTRODUCTION}
-| study | publication | claims | ${VERDICTS.join(' | ')} |
+| study | publication | results | claims | ${VERDICTS.join(' | ')} |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+${rows.join('\n')}
+${applicationSection(verdicts)}${parts.map(section).join('')}`;
+}
+
+function applicationSection(recorded: readonly RecordedVerdicts[]): string {
+  const rows = recorded.flatMap(({ claims, place, size, application }) =>
+    application.map((cost) => {
+      const { store, operation, threads, combinations, pairs, unit, raw, difference, low, high } = cost;
+      const cells = [
+        ...[`[${claims.toUpperCase()}](#${claims}), ${place}, ${size}`, store, operation, String(threads)],
+        ...[`${pairs} in ${combinations}`, `${digits(raw)} ${unit}`],
+        `${digits(difference)} ${unit} (${digits(low)} to ${digits(high)})`,
+      ];
+      return `| ${cells.join(' | ')} |`;
+    }),
+  );
+  if (rows.length === 0) return '';
+  return `
+## What the application adds
+
+Each trial runs the same operations directly on the store (\`raw\`) and through the HTTP API (\`app\`). The table has the mean difference of the mean latencies with its 95 % interval, over
+all combinations of a study without faults, network profiles and target rates, with its smallest number of threads. Combinations, such as workloads and copies, have the same weight.
+
+| study | store | operation | threads | pairs in combinations | raw | app - raw |
 | --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
-${parts.map(section).join('')}`;
+`;
+}
+
+/** Three significant digits, without an exponent. */
+function digits(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en', { maximumFractionDigits: 6 });
 }
 
 const VERDICTS = ['agrees', 'disagrees', 'undecided', 'not run'];
@@ -106,17 +148,20 @@ function section({
   readonly name: string;
   readonly title: string;
   readonly claims: readonly Claim[];
-  readonly recorded: RecordedVerdicts | undefined;
+  readonly recorded: readonly RecordedVerdicts[];
 }): string {
   const rows = claims.map((claim) => {
     const { id, text, source, check, notRun, because } = claim;
     const where = source === null ? '' : ` (${source})`;
-    const found = notRun ?? recorded?.verdicts[id]?.found ?? 'no results are recorded';
+    const each = (show: (one: RecordedVerdicts | undefined) => string): string =>
+      notRun !== null || recorded.length < 2
+        ? show(recorded[0])
+        : recorded.map((one) => `${one.place}: ${show(one)}`).join('<br>');
     const cells = [
       `${text}${where}`,
       check === null ? '–' : `\`${check}\``,
-      verdictOf(claim, recorded),
-      found,
+      each((one) => verdictOf(claim, one)),
+      each((one) => notRun ?? one?.verdicts[id]?.found ?? 'no results are recorded'),
       because ?? '',
     ];
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
@@ -124,7 +169,7 @@ function section({
   return `
 ## ${name.toUpperCase()}
 
-${title}. ${recorded === undefined ? 'No results are recorded.' : `Results: ${describe(recorded)}.`}
+${title}. ${recorded.length === 0 ? 'No results are recorded.' : recorded.map((each) => `Results: ${describe(each)}.`).join(' ')}
 
 | claim | check | verdict | found | known reason for another result |
 | --- | --- | --- | --- | --- |
@@ -167,6 +212,7 @@ export function verdictsOf(directory: string): RecordedVerdicts {
         { verdict, found: [shown, reason].filter((part) => part !== '').join(' ') },
       ]),
     ),
+    application: applicationCosts(analysis.drivers, study.fixed),
   };
 }
 
