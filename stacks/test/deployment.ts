@@ -5,6 +5,8 @@ import { askApi } from './api.ts';
 
 /** A deployed stack, with its sensors and its API. */
 export class Deployment extends StackDeployment {
+  #token: string | null = null;
+
   /** Loads images, creates directories, labels and secrets, and deploys. The first board is a manager. */
   static async start(store: string, places: readonly Place[], more: Readonly<Record<string, string>> = {}) {
     const env = await prepare(store, places, { env: more });
@@ -24,7 +26,19 @@ export class Deployment extends StackDeployment {
   async ask<T>(path: string): Promise<T> {
     const [board] = await this.placesOf('api');
     if (board === undefined) throw new Error('the API runs nowhere');
-    return (await askApi(board.address, await this.authority(), path)) as T;
+    const headers = { authorization: `Bearer ${await this.#apiToken(board)}` };
+    return (await askApi(board.address, await this.authority(), path, { headers })) as T;
+  }
+
+  /** The administrator's token of the API, which Docker gives to its container only. */
+  async #apiToken(board: Board): Promise<string> {
+    this.#token ??= await board.docker([
+      'exec',
+      await this.healthy('api', board),
+      'cat',
+      '/run/secrets/api_token',
+    ]);
+    return this.#token;
   }
 
   ledger(): Promise<LedgerDocument> {

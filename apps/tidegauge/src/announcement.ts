@@ -1,3 +1,4 @@
+import { isLoopback } from '@tidegauge/service';
 import { maskUrl } from '@tidegauge/text';
 import type { Shared } from './child-environments.ts';
 import type { Settings } from './settings.ts';
@@ -10,7 +11,7 @@ export function announcement(config: Settings, { broker, store, ingest }: Shared
   return `
 Tidegauge is running.
 
-  Live page   ${api}/
+  Live page   ${api}/${isLoopback(config.listen) ? '' : ' (sign in with an API key or API_TOKEN)'}
   API         ${api}/docs
   Broker      ${maskUrl(broker)}${config.broker === null ? ' (embedded)' : ''}
   Store       ${maskUrl(store)}

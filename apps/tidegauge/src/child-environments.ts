@@ -1,4 +1,4 @@
-import type { Settings } from './settings.ts';
+import { keysFile, type Settings } from './settings.ts';
 
 /** Variables for a child process, on top of those of this process. */
 type Variables = Readonly<Record<string, string>>;
@@ -27,6 +27,7 @@ export function ingestEnvironment(config: Settings, { store, broker }: Shared): 
 export function apiEnvironment(config: Settings, { store, ingest }: Shared): Variables {
   return {
     ...optional('API_TOKEN', config.apiToken),
+    API_KEYS: keysFile(config),
     // Ingest reads its token from these variables, and the API needs the same one.
     ...optional('INGEST_TOKEN', process.env.HTTP_TOKEN ?? null),
     ...optional('INGEST_TOKEN_FILE', process.env.HTTP_TOKEN_FILE ?? null),

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   boolean,
   type Config,
@@ -53,7 +55,15 @@ export const settings = defineConfig({
   ...inGroup('Access', {
     mqttUser: { kind: text(), help: 'The user name that the broker requires.' },
     mqttPassword: { kind: text(), secret: true, help: 'The password that the broker requires.' },
-    apiToken: { kind: text(), secret: true, help: 'The bearer token that the API requires for changes.' },
+    apiToken: {
+      kind: text(),
+      secret: true,
+      help: 'The bearer token of the API, which may do everything: for changes, and beyond loopback for reads too.',
+    },
+    apiKeys: {
+      kind: text('a file name'),
+      help: 'The file of API keys, which npm run keys makes. Default: keys.json in the data directory.',
+    },
   }),
   ...inGroup('Logs', {
     logLevel: { kind: oneOf(LOG_LEVELS), default: 'warn', help: 'The lowest severity that is logged.' },
@@ -61,6 +71,11 @@ export const settings = defineConfig({
 });
 
 export type Settings = Config<typeof settings>;
+
+/** The file of API keys. It does not have to exist. */
+export function keysFile({ apiKeys, data }: Settings): string {
+  return apiKeys ?? join(data, 'keys.json');
+}
 
 /**
  * Refuses to listen for other machines without passwords.
@@ -73,7 +88,9 @@ export function requireSecrets(config: Settings): void {
   const missing = [
     ...(embedded && config.mqttUser === null ? ['MQTT_USER (--mqtt-user)'] : []),
     ...(embedded && config.mqttPassword === null ? ['MQTT_PASSWORD or MQTT_PASSWORD_FILE'] : []),
-    ...(config.apiToken === null ? ['API_TOKEN or API_TOKEN_FILE'] : []),
+    ...(config.apiToken === null && !existsSync(keysFile(config))
+      ? ['API_TOKEN or API_TOKEN_FILE (or make an API key: npm run keys -- create NAME --scopes admin)']
+      : []),
   ];
   if (missing.length === 0) return;
   throw new ConfigError([

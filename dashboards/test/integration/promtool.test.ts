@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -19,8 +19,16 @@ const skip = 'skip' in found ? found.skip : false;
 const promtool = (...args: string[]) =>
   run('server' in found ? found.server : 'promtool', args, { cwd: FOLDER, timeout: 120_000 });
 
-test('Prometheus accepts the configuration and the rules', { skip }, async () => {
-  const { stdout } = await promtool('check', 'config', '--lint=all', '--lint-fatal', 'prometheus.yml');
+test('Prometheus accepts the configuration and the rules', { skip }, async (context) => {
+  // promtool requires the files of credentials, which only the stack has.
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-promtool-test-'));
+  context.after(() => rm(directory, { recursive: true }));
+  await cp(FOLDER, directory, { recursive: true });
+  await writeFile(join(directory, 'metrics_token'), 'secret');
+  const file = join(directory, 'prometheus.yml');
+  const config = await readFile(file, 'utf8');
+  await writeFile(file, config.replace('/run/secrets/metrics_token', 'metrics_token'));
+  const { stdout } = await promtool('check', 'config', '--lint=all', '--lint-fatal', file);
   assert.match(stdout, /prometheus\.yml is valid/);
   assert.match(stdout, /2 rule files found/);
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { isLoopback } from './http.ts';
-import { isSafe } from './logins.ts';
+import { isSafe } from './methods.ts';
 import { Problem } from './problem.ts';
 import { ConfigError } from './program/config-error.ts';
 

@@ -1,3 +1,4 @@
+export * from './access/index.ts';
 export { observeCertificate } from './certificate-metrics.ts';
 export * from './clients.ts';
 export * from './common-settings.ts';
@@ -7,7 +8,7 @@ export * from './histogram.ts';
 export * from './http.ts';
 export * from './lock.ts';
 export * from './logger.ts';
-export { type LoginOptions, Logins } from './logins.ts';
+export * from './methods.ts';
 export * from './metrics.ts';
 export * from './operation-routes.ts';
 export * from './private-files.ts';

@@ -1,7 +1,11 @@
+import type { IncomingMessage } from 'node:http';
 import express, { type Express, type Router } from 'express';
+import type { Access } from './access/access.ts';
+import type { Rule } from './access/principal.ts';
+import { openAccess } from './access/settings.ts';
 import { guardBrowsers } from './guards.ts';
 import type { Logger } from './logger.ts';
-import { Logins } from './logins.ts';
+import { isSafe } from './methods.ts';
 import { type OperationOptions, operationRoutes } from './operation-routes.ts';
 import { notFound, problemHandler } from './problem.ts';
 
@@ -11,9 +15,11 @@ export interface ServiceAppOptions extends OperationOptions {
   readonly listen: string;
   /**
    * Token for requests that change something (`HTTP_TOKEN`); with null, no login is needed. Leave it out when the
-   * service has no such request.
+   * service has no such request, or when `access` is given. Reads need no login then.
    */
   readonly token?: string | null;
+  /** Decides who may do what. Everything except health needs a login, as it is configured. */
+  readonly access?: Access;
   /** The service's own routes. */
   readonly routes?: Router;
 }
@@ -23,14 +29,29 @@ export interface ServiceAppOptions extends OperationOptions {
  * readiness, metrics, the given routes, and problem documents for everything else. It does not listen.
  */
 export function createServiceApp(options: ServiceAppOptions): Express {
-  const { logger, metrics, listen, token, routes } = options;
+  const { listen, routes, logger } = options;
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
   app.use(guardBrowsers(listen));
-  if (token !== undefined) app.use(new Logins({ token, variable: 'HTTP_TOKEN', logger, metrics }).guard);
+  const access = accessOf(options);
+  if (access !== null) app.use(access.guard(ruleOf));
   app.use(operationRoutes(options));
   if (routes !== undefined) app.use(routes);
   app.use(notFound, problemHandler(logger));
   return app;
+}
+
+function accessOf({ access, token, listen, logger, metrics }: ServiceAppOptions): Access | null {
+  if (access !== undefined || token === undefined) return access ?? null;
+  const config = { httpListen: listen, token, variable: 'HTTP_TOKEN', openReads: true };
+  return openAccess(config, logger, metrics);
+}
+
+/** Health needs no login, because probes have none, and its answers have no data. */
+function ruleOf({ method, url }: IncomingMessage): Rule {
+  const path = url!.split('?', 1)[0]!;
+  if (!isSafe(method!)) return { scope: 'write', limitsDevices: false };
+  if (path === '/healthz' || path === '/readyz') return { scope: 'public', limitsDevices: true };
+  return { scope: path === '/metrics' ? 'metrics' : 'read', limitsDevices: false };
 }

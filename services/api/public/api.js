@@ -2,7 +2,10 @@
 
 const TIMEOUT_MS = 15_000;
 let clockOffset = 0;
-let token = null;
+/** The text that shows the server that a change is from this page; null without a session. */
+let csrf = null;
+/** Signs the visitor in; false when the visitor does not. */
+let signIn = async () => false;
 
 /** The server's time, milliseconds since the epoch. */
 export function serverNow() {
@@ -23,23 +26,47 @@ export function get(path, parameters = {}) {
   return request('GET', path, parameters);
 }
 
-/** A request that changes something, with the token if there is one. @throws {RequestError} */
+/** A request that changes something. @throws {RequestError} */
 export function send(method, path, parameters = {}) {
   return request(method, path, parameters);
 }
 
-/** The token for requests that change something. It stays in memory until the page is closed. */
-export function useToken(text) {
-  token = text;
+/** Exchanges a key for the cookie of a session; without a key, reads what the visitor may do. @throws {RequestError} */
+export async function session(key = null) {
+  const login = key === null ? {} : { Authorization: `Bearer ${key}` };
+  const found = await once(key === null ? 'GET' : 'POST', '/v1/session', {}, login);
+  csrf = found.csrf;
+  return found;
+}
+
+/** Ends the session. @throws {RequestError} */
+export async function endSession() {
+  await once('DELETE', '/v1/session', {});
+  csrf = null;
+}
+
+/** @param ask called with the reason when a request needs a login; the request is repeated when it resolves to true */
+export function onSignIn(ask) {
+  signIn = ask;
 }
 
 async function request(method, path, parameters) {
+  for (;;) {
+    try {
+      return await once(method, path, parameters);
+    } catch (error) {
+      if (error.status !== 401 || !(await signIn(error.message))) throw error;
+    }
+  }
+}
+
+async function once(method, path, parameters, login = {}) {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     for (const each of [value].flat()) if (each !== undefined) search.append(name, each);
   }
   const query = search.size === 0 ? '' : `?${search}`;
-  const headers = method === 'GET' || token === null ? {} : { Authorization: `Bearer ${token}` };
+  const headers = method === 'GET' || csrf === null ? login : { ...login, 'X-CSRF-Token': csrf };
   let response;
   try {
     response = await fetch(path + query, { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) });

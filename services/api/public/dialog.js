@@ -1,4 +1,4 @@
-// Modal dialogs for confirmations and for the token.
+// Modal dialogs for confirmations and for the key.
 
 import { element } from './dom.js';
 
@@ -11,19 +11,20 @@ export async function confirm({ title, text, action }) {
   return (await ask({ title, text, action, className: 'danger' })) !== null;
 }
 
-/** @returns the token that the visitor enters, or null */
-export async function askToken(why) {
+/** @returns the API key that the visitor enters, or null */
+export async function askKey(why) {
   const field = element('input', {
     class: 'field',
     type: 'password',
-    autocomplete: 'off',
+    // Password managers may keep it.
+    autocomplete: 'current-password',
     spellcheck: 'false',
     required: '',
   });
-  const label = element('label', { class: 'labelled' }, 'Token', field);
-  const text = `${why} It is the API_TOKEN of this server. The page keeps it until it is closed.`;
-  const answer = await ask({ title: 'This needs the token', text, action: 'Continue', label });
-  return answer === null || field.value === '' ? null : field.value;
+  const label = element('label', { class: 'labelled' }, 'Key', field);
+  const text = `${why} Enter an API key (npm run keys), or the API_TOKEN of this server.`;
+  const answer = await ask({ title: 'Sign in', text, action: 'Sign in', label });
+  return answer === null || field.value.trim() === '' ? null : field.value.trim();
 }
 
 function ask({ title, text, action, label = '', className = '' }) {

@@ -18,6 +18,7 @@ import {
   touch,
 } from './sensor-list.js';
 import { addGap, addLive, initSensorView, paintSensor, show } from './sensor-view.js';
+import { initSession } from './session.js';
 
 const PAINT_MS = 250;
 const POLL_MS = 2000;
@@ -99,6 +100,11 @@ async function poll() {
       complain('mqtt', mqtt.connected ? null : 'Ingest is not connected to the broker. It keeps trying.');
     } catch (error) {
       forgetBalance();
+      if (error.status === 403) {
+        // The key is limited to some devices, and the ledger is of all devices.
+        document.body.dataset.limited = '';
+        return;
+      }
       complain('ingest', error.message);
     }
   }
@@ -128,6 +134,21 @@ function onState(state) {
   complain('feed', state === 'live' ? null : lost);
 }
 
+/** Waits until the visitor may read, also when the server does not answer yet. */
+async function signedIn() {
+  for (;;) {
+    try {
+      if (await initSession()) break;
+      complain('session', 'Sign in to see the readings: reload this page.');
+      await new Promise(() => {});
+    } catch (error) {
+      complain('session', error.message);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+  complain('session', null);
+}
+
 initSensorList(reveal);
 initSensorView();
 initPipeline();
@@ -143,6 +164,7 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   $('charts').focus();
 });
 route();
+await signedIn();
 follow({
   state: onState,
   gap: addGap,

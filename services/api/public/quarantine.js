@@ -1,7 +1,7 @@
 // The list of messages that could not be stored. They can be read, replayed and discarded.
 
-import { get, send, serverNow, useToken } from './api.js';
-import { askToken, confirm } from './dialog.js';
+import { get, send, serverNow } from './api.js';
+import { confirm } from './dialog.js';
 import { $, element, said, setText } from './dom.js';
 import { count, middleCut, moment } from './format.js';
 
@@ -269,17 +269,13 @@ function readings(number) {
   return `${count(number)} ${number === 1 ? 'reading' : 'readings'}`;
 }
 
-/** A request that changes something. When the server requires a token, the visitor is prompted for it. */
+/** A request that changes something. When it needs a login, the page shows the sign-in. */
 async function change(method, path, parameters) {
-  for (;;) {
-    try {
-      return await send(method, path, parameters);
-    } catch (error) {
-      if (error.status !== 401) throw error;
-      const token = await askToken(error.message);
-      if (token === null) throw new Error('Nothing was changed, because the token is missing.');
-      useToken(token);
-    }
+  try {
+    return await send(method, path, parameters);
+  } catch (error) {
+    if (error.status !== 401) throw error;
+    throw new Error('Nothing was changed, because you are not signed in.');
   }
 }
 

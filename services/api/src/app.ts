@@ -1,12 +1,14 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import {
   guardBrowsers,
+  isSafe,
   type Logger,
-  Logins,
   type Metrics,
   notFound,
+  openAccess,
   operationRoutes,
   problemHandler,
+  type Rule,
   securityHeaders,
 } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
@@ -17,13 +19,13 @@ import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
 import { httpMetrics } from './http-metrics.ts';
-import { influxErrors, influxHealth } from './influx/answers.ts';
+import { influxErrors, influxHealth, isInfluxPath } from './influx/answers.ts';
 import { influxCredentials } from './influx/credentials.ts';
 import { influxRoutes } from './influx/routes.ts';
 import type { IngestClient } from './ingest-client.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
 import { apiOperations } from './operation-table.ts';
-import { pageRoutes } from './pages.ts';
+import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
 import { handedBody, recordLane } from './record-lane.ts';
 import { deviceHandlers } from './routes/devices.ts';
@@ -32,11 +34,16 @@ import { liveHandlers } from './routes/live.ts';
 import { quarantineHandlers } from './routes/quarantine.ts';
 import { readingHandlers } from './routes/readings.ts';
 import { recordHandlers } from './routes/records.ts';
+import { sessionHandlers } from './routes/session.ts';
 
 /** Largest body of a request for a device, bytes. A device with all its attributes fits. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
 /** Memory for request bodies, bytes. They fit an API with 128 MiB. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;
+
+const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
+/** Writers send queries too, such as CREATE DATABASE. They are answered without data. */
+const WRITE: Rule = { scope: 'write', limitsDevices: false };
 
 export interface AppDependencies {
   readonly store: Store;
@@ -46,7 +53,8 @@ export interface AppDependencies {
   readonly config: Pick<
     ApiConfig,
     'httpListen' | 'apiToken' | 'bodyLimit' | 'listReads' | 'liveClients' | 'liveRing'
-  >;
+  > &
+    Partial<ApiConfig>;
   readonly live?: Partial<LiveHubOptions>;
 }
 
@@ -54,6 +62,8 @@ export interface App {
   /** The request listener for an HTTP server. The caller starts the server. */
   readonly handler: RequestListener;
   readonly live: LiveHub;
+  /** Ends the live streams, and stops reading the file of keys. */
+  close(): void;
 }
 
 /** Builds the API and the live page. The caller closes the store and the ingest client. */
@@ -74,20 +84,25 @@ export function createApp(dependencies: AppDependencies): App {
   // No ETag: answers change with the store, and hashing each of them would cost more than it saves.
   app.disable('etag');
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
-  const logins = new Logins({ token: config.apiToken, variable: 'API_TOKEN', logger, metrics });
+  const access = openAccess({ ...config, token: config.apiToken, variable: 'API_TOKEN' }, logger, metrics);
   const answers = new Answers({ reads: config.listReads });
   const lane = recordLane({
     operations,
     answers,
     records: store.records,
     listen: config.httpListen,
-    logins,
+    access,
     bodyLimit: config.bodyLimit,
     seconds,
     app,
   });
   app.use(httpMetrics(seconds), securityHeaders);
-  app.use(guardBrowsers(config.httpListen), influxHealth, influxCredentials, logins.guard);
+  const ruleOf = ({ method, url }: IncomingMessage): Rule => {
+    const path = url!.split('?', 1)[0]!;
+    if (isInfluxPath(path)) return WRITE;
+    return isSafe(method!) && isPage(path) ? PUBLIC : operations.ruleOf(method!, url!);
+  };
+  app.use(guardBrowsers(config.httpListen), influxHealth, influxCredentials, access.guard(ruleOf));
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
   const budget = byteBudget(bodyBytes, bodyBytes / 2);
   // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
@@ -105,6 +120,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...ledgerHandlers(ingest),
     ...quarantineHandlers(ingest, cursors),
     ...liveHandlers(live),
+    ...sessionHandlers(access),
   };
   app.use(dispatch(operations, handlers, readers));
   app.use(influxRoutes({ ingest, budget, bodyLimit: config.bodyLimit }));
@@ -113,7 +129,11 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));
   app.use(notFound);
   app.use(influxErrors(translate), problemHandler(logger, translate));
-  return { handler: lane.handler, live };
+  const close = () => {
+    live.close();
+    access.close();
+  };
+  return { handler: lane.handler, live, close };
 }
 
 /** Why the store is not ready, or null. Clients may read the text: it has no hosts or statements of a driver. */

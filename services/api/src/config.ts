@@ -1,4 +1,5 @@
 import {
+  ACCESS_SETTINGS,
   bytes,
   type Config,
   defineConfig,
@@ -29,12 +30,12 @@ export const API_SCHEMA = defineConfig({
   ingestToken: {
     kind: text('a text of at least 16 characters'),
     secret: true,
-    help: 'Bearer token that ingest requires for requests that change something: its HTTP_TOKEN.',
+    help: 'Bearer token that ingest requires for all requests where it listens beyond loopback, and for changes elsewhere: its HTTP_TOKEN.',
   },
   httpListen: {
     kind: text('an address of this machine'),
     default: '127.0.0.1',
-    help: 'Where to listen; beyond loopback it needs API_TOKEN.',
+    help: 'Where to listen; beyond loopback it needs API_TOKEN or API_KEYS.',
   },
   httpPort: { kind: port(), default: '8080', help: 'Port of the API and the live page.' },
   httpTlsCert: {
@@ -49,8 +50,18 @@ export const API_SCHEMA = defineConfig({
   apiToken: {
     kind: text('a text of at least 16 characters'),
     secret: true,
-    help: 'Bearer token that methods other than GET need where the API listens beyond loopback.',
+    help: 'Bearer token that may do everything. Where the API listens beyond loopback, it or API_KEYS is needed.',
   },
+  apiKeys: {
+    kind: text('a file name'),
+    help: 'File of API keys, which npm run keys makes. A changed file is used within a second.',
+  },
+  sessionLifetime: {
+    kind: duration(60, 30 * 24 * 3600),
+    default: '12h',
+    help: 'How long a visitor of the live page stays signed in.',
+  },
+  ...ACCESS_SETTINGS,
   bodyLimit: {
     kind: bytes(1024, 64 * 2 ** 20),
     default: '1MiB',

@@ -1,3 +1,4 @@
+import { type Principal, principalOf } from '@tidegauge/service';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Parameters } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
@@ -5,6 +6,8 @@ import type { OperationTable } from './operation-table.ts';
 /** A request for an operation, checked against the OpenAPI document. */
 export interface Call extends Parameters {
   readonly request: Request;
+  /** Who sent the request. */
+  readonly principal: Principal;
   /** The `request.body` that the body readers set; undefined when the operation has no body. */
   readonly body: unknown;
 }
@@ -37,17 +40,20 @@ export function dispatch(table: OperationTable, handlers: Handlers, readers: Bod
     if (found === null) return next();
     const { operation, params, search } = found;
     response.locals.route = operation.route;
+    const principal = principalOf(response);
     const handler = handlers[operation.id];
     if (!operation.hasBody || handler === undefined) {
       const parameters = operation.parameters(params, search, headers);
-      return handler === undefined ? next() : handler({ ...parameters, request, body: undefined }, response);
+      return handler === undefined
+        ? next()
+        : handler({ ...parameters, request, principal, body: undefined }, response);
     }
     const mediaType = operation.mediaType(headers['content-type']);
     return readBody(readers[operation.tag]!, request, response).then(() => {
       const parameters = operation.parameters(params, search, headers);
       const body: unknown = request.body;
       if (!Buffer.isBuffer(body)) operation.checkBody(mediaType, body);
-      return handler({ ...parameters, request, body }, response);
+      return handler({ ...parameters, request, principal, body }, response);
     });
   };
 }

@@ -101,7 +101,7 @@ export interface IngestClientOptions {
   readonly urls: readonly string[];
   /** Timeout of one call, milliseconds. */
   readonly timeoutMs: number;
-  /** Sent with every request that is not a GET. */
+  /** Sent with every request. */
   readonly token?: string;
   /** A live feed fails when it sends nothing for this long, milliseconds. Ingest sends a heartbeat every 15 s. */
   readonly silenceMs?: number;
@@ -315,8 +315,7 @@ export class IngestClient {
     patienceMs = this.#options.timeoutMs,
   ): Promise<IncomingMessage> {
     const headers: Record<string, string | number> = {};
-    if (this.#options.token !== undefined && method !== 'GET')
-      headers.Authorization = `Bearer ${this.#options.token}`;
+    if (this.#options.token !== undefined) headers.Authorization = `Bearer ${this.#options.token}`;
     if (body !== undefined) headers['Content-Length'] = body.length;
     if (contentType !== undefined) headers['Content-Type'] = contentType;
     return new Promise((resolve, reject) => {

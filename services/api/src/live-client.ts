@@ -3,6 +3,16 @@ import { clientOf } from '@tidegauge/service';
 import type { LiveFilter } from './live-event.ts';
 import type { LiveEntry, LivePosition, LiveRing } from './live-ring.ts';
 
+/** Who follows a stream. */
+export interface LiveViewer {
+  /** Whether the viewer may use some devices only. Its events have no ids and no counts, which are of all devices. */
+  readonly isLimited: boolean;
+  /** Whether the viewer may still follow it. */
+  isCurrent(): boolean;
+}
+
+export const ANY_VIEWER: LiveViewer = { isLimited: false, isCurrent: () => true };
+
 /**
  * One stream of server-sent events: a position in the ring that advances only as fast as the connection accepts data.
  * While the connection is full, only its position is kept. When the ring has dropped the entry at that position, the
@@ -14,6 +24,7 @@ export class LiveClient {
   readonly #response: ServerResponse;
   readonly #ring: LiveRing;
   readonly #filter: LiveFilter;
+  readonly #viewer: LiveViewer;
   readonly #onReady: () => void;
   #position: LivePosition;
   /** Since when the connection accepts no data, from `performance.now()`; null while it accepts data. */
@@ -23,7 +34,7 @@ export class LiveClient {
   constructor(
     response: ServerResponse,
     ring: LiveRing,
-    filter: LiveFilter,
+    { filter, viewer }: { readonly filter: LiveFilter; readonly viewer: LiveViewer },
     position: LivePosition,
     onReady: (client: LiveClient) => void,
   ) {
@@ -31,6 +42,7 @@ export class LiveClient {
     this.#response = response;
     this.#ring = ring;
     this.#filter = filter;
+    this.#viewer = viewer;
     this.#position = position;
     this.#onReady = () => onReady(this);
   }
@@ -65,16 +77,20 @@ export class LiveClient {
   /** Sends the number of missed readings, null if it is unknown, and continues at `position`. */
   sendGap(missed: number | null, position: LivePosition): void {
     this.#position = position;
-    this.#write(gapEvent(this.#ring, position, missed));
+    this.#write(this.#gapEvent(position, missed));
   }
 
   /**
    * Sends a comment, which keeps the connection open, and the position. The position keeps `Last-Event-ID` current for
-   * a client whose filter matches few readings. A connection that accepts no data for `patienceMs` is closed.
+   * a client whose filter matches few readings. A connection that accepts no data for `patienceMs` is closed, and so is
+   * the stream of a viewer whose key has expired or was revoked.
    */
   beat(patienceMs: number): void {
-    if (this.#fullSince === null) {
-      this.#write(`: heart-beat\nid: ${this.#ring.id(this.#position)}\n\n`);
+    if (!this.#viewer.isCurrent()) {
+      this.#response.destroy();
+    } else if (this.#fullSince === null) {
+      const id = this.#viewer.isLimited ? '' : `id: ${this.#ring.id(this.#position)}\n`;
+      this.#write(`: heart-beat\n${id}\n`);
     } else if (performance.now() - this.#fullSince > patienceMs) {
       this.#response.destroy();
     }
@@ -100,11 +116,12 @@ export class LiveClient {
 
   #eventOf(entry: LiveEntry): string | Buffer | null {
     const position = { index: entry.index + 1, total: entry.total };
-    if ('missed' in entry.content) return gapEvent(this.#ring, position, entry.content.missed);
-    return entry.content.select(this.#filter);
+    if ('missed' in entry.content) return this.#gapEvent(position, entry.content.missed);
+    return entry.content.select(this.#filter, !this.#viewer.isLimited);
   }
-}
 
-function gapEvent(ring: LiveRing, position: LivePosition, missed: number | null): string {
-  return `id: ${ring.id(position)}\nevent: gap\ndata: ${JSON.stringify({ missed })}\n\n`;
+  #gapEvent(position: LivePosition, missed: number | null): string {
+    if (this.#viewer.isLimited) return 'event: gap\ndata: {"missed":null}\n\n';
+    return `id: ${this.#ring.id(position)}\nevent: gap\ndata: ${JSON.stringify({ missed })}\n\n`;
+  }
 }

@@ -46,10 +46,13 @@ export class LiveEvent {
   readonly #parts: readonly Part[];
   /** Where the first reading begins, bytes. */
   readonly #start: number;
+  /** Where the line after the id begins, bytes. */
+  readonly #named: number;
 
   constructor(id: string, readings: readonly SerialisedReading[]) {
     const head = `id: ${id}\nevent: readings\ndata: {"readings":[`;
     this.#start = Buffer.byteLength(head);
+    this.#named = Buffer.byteLength(`id: ${id}\n`);
     let end = this.#start - 1;
     this.#parts = readings.map(({ device, metric, length }) => {
       end += 1 + length;
@@ -58,10 +61,19 @@ export class LiveEvent {
     this.#bytes = Buffer.from(head + readings.map(({ json }) => json).join(',') + TAIL);
   }
 
-  /** The event with the readings that match a filter; null when there are none. */
-  select(filter: LiveFilter): Buffer | null {
-    if (filter.device === null && filter.metric === null) return this.#bytes;
-    const chosen: Buffer[] = [this.#bytes.subarray(0, this.#start)];
+  #from(start: number): Buffer {
+    return start === 0 ? this.#bytes : this.#bytes.subarray(start);
+  }
+
+  /**
+   * The event with the readings that match a filter; null when there are none.
+   *
+   * @param withId whether the event has its id, which is a position among the readings of all devices
+   */
+  select(filter: LiveFilter, withId = true): Buffer | null {
+    const from = withId ? 0 : this.#named;
+    if (filter.device === null && filter.metric === null) return this.#from(from);
+    const chosen: Buffer[] = [this.#bytes.subarray(from, this.#start)];
     let start = this.#start;
     let count = 0;
     for (const part of this.#parts) {
@@ -73,7 +85,7 @@ export class LiveEvent {
       start = part.end + 1;
     }
     if (count === 0) return null;
-    if (count === this.#parts.length) return this.#bytes;
+    if (count === this.#parts.length) return this.#from(from);
     chosen.push(this.#bytes.subarray(this.#parts.at(-1)!.end));
     return Buffer.concat(chosen);
   }

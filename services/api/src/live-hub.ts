@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf, type Logger, Problem, RoundRobin } from '@tidegauge/service';
 import type { IngestClient } from './ingest-client.ts';
-import { LiveClient } from './live-client.ts';
+import { ANY_VIEWER, LiveClient, type LiveViewer } from './live-client.ts';
 import type { LiveFilter } from './live-event.ts';
 import { type LiveContent, LiveRing } from './live-ring.ts';
 
@@ -75,7 +75,12 @@ export class LiveHub {
    * @param lastEventId the last event that the client received: the stream continues after it, or begins with a gap
    * @throws {Problem} 503 at the maximum of streams, when no client has at least two streams more than this one
    */
-  join(response: ServerResponse, filter: LiveFilter, lastEventId: string | null): void {
+  join(
+    response: ServerResponse,
+    filter: LiveFilter,
+    lastEventId: string | null,
+    viewer: LiveViewer = ANY_VIEWER,
+  ): void {
     if (!this.#makeRoom(clientOf(response.req.socket.remoteAddress))) {
       const detail = `${this.#clients.size} clients follow the live feed, which is the maximum (LIVE_CLIENTS).`;
       throw new Problem(503, 'Too many live clients', detail, { retryAfter: 10 });
@@ -88,8 +93,12 @@ export class LiveHub {
     });
     response.write('retry: 2000\n\n');
     const resumed = lastEventId === null ? null : this.#ring.locate(lastEventId);
-    const client = new LiveClient(response, this.#ring, filter, resumed ?? this.#ring.end, (ready) =>
-      this.#send(ready),
+    const client = new LiveClient(
+      response,
+      this.#ring,
+      { filter, viewer },
+      resumed ?? this.#ring.end,
+      (ready) => this.#send(ready),
     );
     this.#clients.add(client);
     response.once('close', () => this.#leave(client));

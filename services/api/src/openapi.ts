@@ -19,6 +19,9 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
+/** Security requirements: by scheme, the scopes that it needs. `{}` needs none. */
+export type Security = readonly Readonly<Record<string, readonly string[]>>[];
+
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
 export interface OperationObject {
@@ -26,6 +29,8 @@ export interface OperationObject {
   readonly tags: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Content };
+  /** The alternatives of the login; the first one has the scope. Default: those of the document. */
+  readonly security?: Security;
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
@@ -38,6 +43,7 @@ export type PathItem = { readonly [method in Method]?: OperationObject } & {
 /** An OpenAPI 3.1 document. */
 export interface OpenApiDocument {
   readonly openapi: string;
+  readonly security: Security;
   readonly paths: Readonly<Record<string, PathItem>>;
 }
 

@@ -1,4 +1,4 @@
-import { Problem } from '@tidegauge/service';
+import { isSafe, Problem, type Rule } from '@tidegauge/service';
 import { type OpenApiDocument, readOpenApi, resolveReferences } from './openapi.ts';
 import { Operation } from './operation.ts';
 
@@ -32,7 +32,7 @@ export class OperationTable {
       for (const method of METHODS) {
         const object = item[method];
         if (object === undefined) continue;
-        const operation = new Operation(route, object, item.parameters);
+        const operation = new Operation(route, object, document.security, item.parameters);
         operations.set(method.toUpperCase(), operation);
         this.#operations.set(operation.id, operation);
       }
@@ -52,6 +52,16 @@ export class OperationTable {
   /** The operation with this `operationId`. */
   get(id: string): Operation | undefined {
     return this.#operations.get(id);
+  }
+
+  /**
+   * What the sender of a request needs. A request for no operation needs the scope of its method, so that the answer
+   * to a sender without a login is the same for all paths.
+   */
+  ruleOf(method: string, url: string): Rule {
+    const found = this.#findOrNull(method, url);
+    if (found !== null) return found.operation.rule;
+    return { scope: isSafe(method) ? 'read' : 'write', limitsDevices: false };
   }
 
   /**
@@ -81,6 +91,14 @@ export class OperationTable {
       if (isParameter) params[name] = decode(given[index]!);
     }
     return { operation, params, search: mark < 0 ? '' : url.slice(mark + 1) };
+  }
+
+  #findOrNull(method: string, url: string): Match | null {
+    try {
+      return this.find(method, url, () => {});
+    } catch {
+      return null;
+    }
   }
 }
 

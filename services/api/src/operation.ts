@@ -1,8 +1,9 @@
 import { parse } from 'node:querystring';
-import { Problem } from '@tidegauge/service';
+import { Problem, type Rule, SCOPES } from '@tidegauge/service';
 import { didYouMean } from '@tidegauge/text';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { OperationObject, Parameter, Schema } from './openapi.ts';
+import { DEVICE_OPERATIONS } from './device-limit.ts';
+import type { OperationObject, Parameter, Schema, Security } from './openapi.ts';
 import { explain, type Mistake } from './schema-errors.ts';
 
 /** Parameters of a request, checked and converted to the types that the document gives them. */
@@ -29,18 +30,30 @@ export class Operation {
   /** The path of the document, such as `/v1/devices/{name}`. */
   readonly route: string;
   readonly tag: string;
+  /** What a sender needs. */
+  readonly rule: Rule;
   readonly #query = new Map<string, QueryParameter>();
   readonly #headers: readonly string[];
   readonly #checkParameters: ValidateFunction;
   /** Schemas of the body by media type; null when the operation has no body. */
   readonly #bodies: ReadonlyMap<string, ValidateFunction> | null;
 
-  /** @param shared the parameters that all operations of the path have */
-  constructor(route: string, operation: OperationObject, shared: readonly Parameter[] = []) {
+  /**
+   * @param security the security requirements of the document, for an operation without its own
+   * @param shared the parameters that all operations of the path have
+   */
+  constructor(
+    route: string,
+    operation: OperationObject,
+    security: Security,
+    shared: readonly Parameter[] = [],
+  ) {
     const { operationId, tags, parameters = [], requestBody } = operation;
     this.id = operationId;
     this.route = route;
     this.tag = tags[0]!;
+    const scope = scopeOf(operation.security ?? security);
+    this.rule = { scope, limitsDevices: DEVICE_OPERATIONS.has(operationId) };
     const all = [...shared, ...parameters];
     for (const parameter of all.filter((each) => each.in === 'query')) {
       const { name, schema } = parameter;
@@ -148,6 +161,15 @@ export class Operation {
       return mistake;
     });
   }
+}
+
+/** @throws {TypeError} when the first requirement has no scope */
+function scopeOf([first]: Security): Rule['scope'] {
+  if (first === undefined) return 'public';
+  const role = first.key?.[0];
+  const scope = role === 'metrics' ? role : SCOPES.find((each) => each === role);
+  if (scope === undefined) throw new TypeError(`the security requirement names the scope ${role}`);
+  return scope;
 }
 
 /** A 400 that lists what is wrong. */

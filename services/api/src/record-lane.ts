@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
+  type Access,
   type HistogramMetric,
   isHostServed,
-  type Logins,
   namesOneHost,
   SECURITY_HEADERS,
 } from '@tidegauge/service';
@@ -42,7 +42,7 @@ export interface RecordLaneOptions {
   readonly answers: Answers;
   /** The address that the server listens on. */
   readonly listen: string;
-  readonly logins: Logins;
+  readonly access: Access;
   /** Largest body that the app takes, bytes. */
   readonly bodyLimit: number;
   readonly seconds: HistogramMetric;
@@ -63,7 +63,7 @@ type Way = (request: IncomingMessage, response: ServerResponse, target: Target) 
  * with what the lane did so far, so that only the app reports errors.
  */
 export function recordLane(options: RecordLaneOptions): RecordLane {
-  const { operations, records, answers, listen, logins, seconds, app } = options;
+  const { operations, records, answers, listen, access, seconds, app } = options;
   const maxBody = Math.min(MAX_BODY, options.bodyLimit);
   const hosts = new Set<string>();
   const handed = new WeakMap<IncomingMessage, Handed>();
@@ -77,7 +77,7 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
     return true;
   };
   const mayWrite = (request: IncomingMessage): boolean =>
-    request.headers.origin === undefined && logins.passes(request) && hasSmallBody(request, maxBody);
+    request.headers.origin === undefined && access.passes(request, 'write') && hasSmallBody(request, maxBody);
 
   const handOn = (request: IncomingMessage, response: ServerResponse, done: Handed): false => {
     handed.set(request, done);
@@ -125,7 +125,10 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     const method = request.method!;
     const found = request.url!.startsWith(PREFIX) ? lanes.get(method) : undefined;
-    const mayPass = found !== undefined && isServed(request) && (method === 'GET' || mayWrite(request));
+    const mayPass =
+      found !== undefined &&
+      isServed(request) &&
+      (method === 'GET' ? access.passes(request, 'read') : mayWrite(request));
     const target = mayPass ? targetOf(operations, found.operation, request) : null;
     if (found === undefined || target === null) {
       app(request, response);

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import {
-  checkToken,
+  checkAccess,
   createLogger,
   type HttpServer,
   isHostServed,
@@ -33,7 +33,7 @@ export async function startApi(
   config: ApiConfig,
   logger: Logger = createLogger('api', config.logLevel),
 ): Promise<RunningApi> {
-  checkToken(config.httpListen, config.apiToken, 'API_TOKEN');
+  checkAccess({ ...config, token: config.apiToken, variable: 'API_TOKEN' });
   const files = tlsFiles(config.httpTlsCert, config.httpTlsKey);
   const tls = files === null ? null : { files, logger };
   const metrics = new Metrics();
@@ -59,6 +59,7 @@ export async function startApi(
       servers.push(await listen(local(app.handler), LOOPBACK, config.httpPlainPort, setting));
     }
   } catch (error) {
+    app.close();
     await Promise.all(servers.map((server) => server.close(0)));
     ingest.close();
     await store.close();
@@ -69,7 +70,7 @@ export async function startApi(
   return {
     url,
     async stop() {
-      app.live.close();
+      app.close();
       await Promise.all(servers.map((server) => server.close()));
       ingest.close();
       await store.close();

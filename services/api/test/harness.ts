@@ -78,7 +78,7 @@ export async function startApi(t: TestContext, options: ApiOptions = {}): Promis
   });
   const server = await listen(app.handler, '127.0.0.1', 0, 'the test');
   t.after(async () => {
-    app.live.close();
+    app.close();
     await server.close(0);
     client.close();
     await ingest.stop();

@@ -13,6 +13,7 @@ import {
   type StageDocument,
 } from '@tidegauge/readings';
 import {
+  type Access,
   createServiceApp,
   type Logger,
   type Metrics,
@@ -43,8 +44,7 @@ export interface AppOptions {
   readonly maxPayload: number;
   /** The address that the server will listen on. */
   readonly listen: string;
-  /** Bearer token for requests that change something; null when no login is needed. */
-  readonly token: string | null;
+  readonly access: Access;
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
   readonly checks: ReadinessChecks;
 }

@@ -4,7 +4,7 @@ import { compileInfluxNames } from '@tidegauge/readings';
 import {
   type Config,
   ConfigError,
-  checkToken,
+  checkAccess,
   createLogger,
   keepPrivate,
   type Logger,
@@ -12,6 +12,7 @@ import {
   lockDirectory,
   Metrics,
   observeStore,
+  openAccess,
   type ReadinessChecks,
   type Running,
 } from '@tidegauge/service';
@@ -37,7 +38,8 @@ const CLOSING_SHARE = 0.25;
  */
 export async function startIngest(config: Config<typeof settings>, signal: AbortSignal): Promise<Running> {
   const { clientId: instance, httpToken: token } = config;
-  checkToken(config.httpListen, token, 'HTTP_TOKEN');
+  const login = { ...config, token, variable: 'HTTP_TOKEN' };
+  checkAccess(login);
   const logger = createLogger('ingest', config.logLevel);
   const metrics = new Metrics();
   const router = new Router(
@@ -104,7 +106,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       backend,
       maxPayload,
       listen: config.httpListen,
-      token,
+      access: openAccess(login, logger, metrics),
       broker,
       checks,
     });

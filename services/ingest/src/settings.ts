@@ -1,5 +1,6 @@
 import { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC } from '@tidegauge/readings';
 import {
+  ACCESS_SETTINGS,
   BROKER_SETTINGS,
   boolean,
   bytes,
@@ -99,8 +100,9 @@ export const settings = defineConfig({
   httpToken: {
     kind: text(),
     secret: true,
-    help: 'Bearer token for every request that changes something. Required when HTTP_LISTEN is not loopback.',
+    help: 'Bearer token for changes, and for reads where OPEN_READS is false. Required when HTTP_LISTEN is not loopback.',
   },
+  ...ACCESS_SETTINGS,
   maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Largest number of readings in one write.' },
   pace: {
     kind: duration(0, 1),

@@ -205,7 +205,17 @@ test('the steps of the guide work, from the images to a reading in curl', { skip
   const stored = await until('the reading', async () => {
     await manager.run(['mosquitto_pub', ...at, ...topic], { env });
     const url = `https://${worker.address}:8080/v1/readings/latest?device=site-3/boiler`;
-    return JSON.parse(await manager.run(['curl', '-sS', '--cacert', ca, url], { env })).readings[0];
+    const api = await worker.docker([
+      'ps',
+      '--quiet',
+      '--filter',
+      'name=tidegauge_api',
+      '--filter',
+      'health=healthy',
+    ]);
+    const token = await worker.docker(['exec', api, 'cat', '/run/secrets/api_token']);
+    const login = ['--header', `Authorization: Bearer ${token}`];
+    return JSON.parse(await manager.run(['curl', '-sS', '--cacert', ca, ...login, url], { env })).readings[0];
   });
   assert.equal(stored.value, 21.5);
   const expiries = await script('secrets', '--expires');

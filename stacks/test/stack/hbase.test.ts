@@ -123,7 +123,7 @@ test('HBase on one board of 1 GB keeps acknowledged readings when it is killed',
   await board.docker(['kill', hbase]);
   await healthy('hbase', hbase);
   const path = `/v1/readings?device=site-3/boiler&limit=${READINGS}&order=asc`;
-  const { readings: kept } = (await until('readings are there', () => api(path))) as {
+  const { readings: kept } = (await until('readings are there', () => api(path, { headers }))) as {
     readings: { value: number }[];
   };
   assert.deepEqual(

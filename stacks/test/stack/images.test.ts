@@ -11,7 +11,7 @@ import { ROOT } from '../stack-files.ts';
 
 const WAIT_MS = 120_000;
 const GRACE_SECONDS = 20;
-const TOKEN = 'sixteen characters';
+const TOKEN = 'sixteen-characters';
 const PASSWORD = 'of this test';
 const MESSAGES = 40;
 
@@ -85,6 +85,7 @@ const SERVICES: Readonly<Record<string, Service>> = {
     env: {
       STORE: `postgres://postgres:${encodeURIComponent(PASSWORD)}@postgres/tides`,
       INGEST: 'http://ingest:9464',
+      INGEST_TOKEN: TOKEN,
       API_TOKEN: TOKEN,
     },
   },
@@ -171,7 +172,7 @@ test('readings of the simulator are stored, and the simulator ends', { skip }, a
     'api',
     'bash',
     '-c',
-    `${REQUEST} 'GET /v1/ledger HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`,
+    `${REQUEST} 'GET /v1/ledger HTTP/1.0\\r\\nAuthorization: Bearer ${TOKEN}\\r\\n\\r\\n' >&3; cat <&3`,
   ];
   for (const deadline = Date.now() + WAIT_MS; ; await delay(200)) {
     const [, stored] = /"stored":(\d+)/.exec(await board.docker(ledger)) ?? [];

@@ -31,9 +31,10 @@ const shell = (script: string): Promise<string> => on('sh', '-euc', script);
 
 /** Sends a request to the API over HTTPS, and verifies it with the authority that `tidegauge ca` prints. */
 async function ask(path: string): Promise<{ readings: readonly { readonly value: number }[] }> {
-  const code = `const [, host, path] = process.argv;
-    require('node:https').get({ host, port: 8080, path, ca: require('node:fs').readFileSync('/root/ca.pem') }, (r) => r.pipe(process.stdout));`;
-  return JSON.parse(await on(NODE, '-e', code, await on('hostname'), path));
+  const code = `const [, host, path, token] = process.argv;
+    const headers = { authorization: 'Bearer ' + token };
+    require('node:https').get({ host, port: 8080, path, headers, ca: require('node:fs').readFileSync('/root/ca.pem') }, (r) => r.pipe(process.stdout));`;
+  return JSON.parse(await on(NODE, '-e', code, await on('hostname'), path, await on('tidegauge', 'token')));
 }
 
 async function publish(value: number, password: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { demandWithin, limitOf } from '../device-limit.ts';
 import type { Handlers } from '../dispatch.ts';
 import type { LiveHub } from '../live-hub.ts';
 import { device, metric, queryOf } from '../parameters.ts';
@@ -7,10 +8,12 @@ export function liveHandlers(hub: LiveHub): Handlers {
     live: (call, response) => {
       const query = queryOf<{ device: string; metric: string }>(call);
       const filter = {
-        device: query.device === undefined ? null : device(query.device),
+        device: query.device === undefined ? limitOf(call) : demandWithin(call, device(query.device)),
         metric: metric(query.metric) ?? null,
       };
-      hub.join(response, filter, call.request.get('Last-Event-ID') ?? null);
+      const isLimited = limitOf(call) !== null;
+      const viewer = { isLimited, isCurrent: () => call.principal.isCurrent() };
+      hub.join(response, filter, isLimited ? null : (call.request.get('Last-Event-ID') ?? null), viewer);
     },
   };
 }

@@ -23,6 +23,7 @@ import {
 } from '@tidegauge/storage';
 import { type Answers, type List, sizeOfReading } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
+import { demandUnlimited, demandWithin, limitOf } from '../device-limit.ts';
 import type { Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
@@ -87,7 +88,7 @@ export function readingHandlers(
       // One more than the page, to find whether there is a next page.
       const page = { ...range, limit: limit + 1 };
       if (filter === undefined) {
-        const one = deviceOf(query.device);
+        const one = demandWithin(call, deviceOf(query.device));
         const key = ['readings', one, ...bounds];
         const after = query.cursor === undefined ? undefined : cursors.read(key, query.cursor, isPosition);
         await answers.list(response, {
@@ -97,6 +98,7 @@ export function readingHandlers(
         });
         return;
       }
+      demandUnlimited(call);
       if (query.device !== undefined) {
         throw invalid('/query/device', 'selects one device: leave out site, city, kind and year, or device');
       }
@@ -132,7 +134,7 @@ export function readingHandlers(
 
     latestReadings: async (call, response) => {
       const names = queryOf<{ device: readonly string[] }>(call).device ?? [];
-      const devices = names.map((name, index) => device(name, `/query/device/${index}`));
+      const devices = names.map((name, index) => demandWithin(call, device(name, `/query/device/${index}`)));
       await answers.list(response, {
         name: 'readings',
         items: latestOf(store, devices),
@@ -144,6 +146,7 @@ export function readingHandlers(
 
     aggregateReadings: async (call, response) => {
       const query = queryOf<AggregateParameters>(call);
+      const series = { device: demandWithin(call, device(query.device)), metric: metric(query.metric)! };
       const from = time(query.from, '/query/from')!;
       const to = time(query.to, '/query/to') ?? now();
       const bucket = bucketLength(query.bucket!);
@@ -156,7 +159,6 @@ export function readingHandlers(
       const figures = FIGURES.filter(
         (figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure),
       );
-      const series = { device: device(query.device), metric: metric(query.metric)! };
       await answers.list(response, {
         name: 'buckets',
         items: bucketsOf(store, { ...series, from, to, bucket }),
@@ -168,10 +170,12 @@ export function readingHandlers(
 
     deliverReadings: async (call, response) => {
       const query = queryOf<RangeParameters>(call);
+      const named = query.device === undefined ? undefined : demandWithin(call, device(query.device));
       const delivery = await ingest.deliver({
         body: call.body as Buffer,
         contentType: call.request.headers['content-type']!,
-        device: query.device === undefined ? undefined : device(query.device),
+        // Ingest puts every device that the body names below this one, so a limited sender cannot name another.
+        device: named ?? limitOf(call) ?? undefined,
         metric: metric(query.metric),
       });
       response.status(202).json(delivery);

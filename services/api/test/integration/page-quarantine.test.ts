@@ -96,13 +96,13 @@ test('many messages are replayed and discarded by reason, with counts, at every 
   }
 });
 
-test('a change requires the token once, and a wrong token is reported', async (t) => {
+test('a change requires a sign-in once, and a wrong key is reported', async (t) => {
   const api = await startApi(t, { config: { apiToken: TOKEN } });
   refuseMany(api, 2, 0);
   api.ingest.isCured = () => true;
   await visit(api, { viewport: WIDE, expect: /Failed to load resource.* 401/ }, async (page) => {
     await until('the list', async () => (await page.locator('#quarantine li[data-id]').count()) === 2);
-    const dialog = page.getByRole('dialog', { name: 'This needs the token' });
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await button(page, 'Replay all 2').click();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await until('the refusal', async () => /Nothing was changed/.test(await said(page)));
@@ -112,16 +112,16 @@ test('a change requires the token once, and a wrong token is reported', async (t
       .getByRole('button', { name: /^Replay/ })
       .first()
       .click();
-    await dialog.getByLabel('Token').fill('wrong');
+    await dialog.getByLabel('Key').fill('wrong');
     await page.keyboard.press('Enter');
-    await until('the complaint', async () => /token is wrong/.test(await dialog.innerText()));
-    await dialog.getByLabel('Token').fill(TOKEN);
-    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await until('the complaint', async () => /token or key is wrong/.test(await dialog.innerText()));
+    await dialog.getByLabel('Key').fill(TOKEN);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
     await until('the result', async () => /Replayed/.test(await said(page)));
     await button(page, 'Replay all 1').click();
     await until('the second result', async () => /^1 replayed/.test(await said(page)));
     assert.equal(api.ingest.quarantine.length, 0);
-    // The token is in memory only.
+    // The page keeps nothing, and its scripts cannot read the cookie.
     assert.equal(
       await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
       '[{},{},""]',

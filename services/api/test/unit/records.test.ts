@@ -178,7 +178,7 @@ test('a batch beyond the limits of a body or of a store is refused with 413', as
   assert.equal((await large.call('POST', TABLE, { body: { records: many.slice(2) } })).status, 204);
 });
 
-test('beyond loopback, writing a record needs the token and reading does not', async (t) => {
+test('beyond loopback, writing and reading a record need the token', async (t) => {
   const token = 'a-long-and-random-token';
   const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: token } });
   for (const [method, path] of [
@@ -193,7 +193,8 @@ test('beyond loopback, writing a record needs the token and reading does not', a
   }
   const headers = { Authorization: `Bearer ${token}` };
   assert.equal((await api.call('PUT', TABLE, { body: { fieldCount: 1 }, headers })).status, 204);
-  assert.equal((await api.call('GET', `${TABLE}/k`)).status, 404);
+  assert.equal((await api.call('GET', `${TABLE}/k`)).status, 401);
+  assert.equal((await api.call('GET', `${TABLE}/k`, { headers })).status, 404);
   const body = { fields: { field0: 'a' } };
   const wrong = { Authorization: `Bearer ${token}x` };
   assert.equal((await api.call('PUT', `${TABLE}/k`, { body, headers: wrong })).status, 401);

@@ -4,14 +4,15 @@ import { request } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
 import {
+  Access,
   createLogger,
+  isSafe,
   type Logger,
-  Logins,
   listen,
   Metrics,
   notFound,
   problemHandler,
-} from '../../src/index.ts';
+} from '../../../src/index.ts';
 
 const TOKEN = 'LoNgToKeN-LoNgToKeN';
 
@@ -24,9 +25,19 @@ async function serve(context: TestContext) {
     warn: (fields: object) => lines.push(fields),
   });
   const metrics = new Metrics();
-  const logins = new Logins({ token: TOKEN, variable: 'API_TOKEN', logger, metrics, now: () => clock.ms });
+  const access = new Access({
+    token: TOKEN,
+    variable: 'API_TOKEN',
+    required: true,
+    openReads: true,
+    logger,
+    metrics,
+    now: () => clock.ms,
+  });
   const app = express();
-  app.use(logins.guard);
+  app.use(
+    access.guard(({ method }) => ({ scope: isSafe(method!) ? 'read' : 'write', limitsDevices: false })),
+  );
   app.all('/x', (_request, response) => void response.json({}));
   app.use(notFound, problemHandler(silent));
   const server = await listen(app, '0.0.0.0', 0, 'PORT');

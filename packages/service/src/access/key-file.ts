@@ -1,0 +1,193 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import type { Logger } from '../logger.ts';
+import { ConfigError } from '../program/config-error.ts';
+import { type ApiKey, readKey, stateOf } from './api-key.ts';
+
+export const MAX_KEYS = 1000;
+const MAX_BYTES = 1024 * 1024;
+const POLL_MS = 1000;
+/** Shortest time between two looks at the file that unknown keys cause. */
+const LOOK_MS = 50;
+const WRITERS = 0o022;
+const READERS = 0o044;
+
+/** A key with its digest as bytes. */
+export interface LoadedKey {
+  readonly key: ApiKey;
+  readonly sha256: Buffer;
+}
+
+interface Contents {
+  readonly keys: readonly ApiKey[];
+  /** Changes whenever the file does. */
+  readonly version: string;
+  readonly mode: number;
+}
+
+/**
+ * The keys of a file, read again within a second after the file changes. The file is polled, because not every file
+ * system reports changes of mounted secrets. A file that cannot be used keeps the keys of its last good version, and a
+ * file that was removed has no keys.
+ */
+export class KeyFile {
+  readonly path: string;
+  readonly #logger: Logger;
+  #keys: ReadonlyMap<string, LoadedKey> = new Map();
+  #version = '';
+  #complaint = '';
+  #timer: NodeJS.Timeout | null = null;
+  #existed = false;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  /** @throws {ConfigError} when the file exists and cannot be used */
+  constructor(path: string, logger: Logger, pollMs = POLL_MS) {
+    this.path = path;
+    this.#logger = logger;
+    this.#load();
+    this.#timer = setInterval(() => this.#reload(), pollMs).unref();
+  }
+
+  /** Whether the file exists, or has existed since the start: from then on, changes need a login. */
+  get existed(): boolean {
+    return this.#existed;
+  }
+
+  /** The key with this id. For an unknown one the file is looked at, so that a new key works at once. */
+  find(id: string): LoadedKey | undefined {
+    const found = this.#keys.get(id);
+    if (found !== undefined || performance.now() - this.#lookedAt < LOOK_MS) return found;
+    this.#reload();
+    return this.#keys.get(id);
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #reload(): void {
+    this.#lookedAt = performance.now();
+    try {
+      if (versionOf(this.path) === this.#version) return;
+      const before = this.#keys.size;
+      this.#load();
+      this.#logger.info({ file: this.path, before, keys: this.#keys.size }, 'API keys read again');
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== this.#complaint) this.#logger.error({ reason: message }, 'the API keys cannot be used');
+      this.#complaint = message;
+    }
+  }
+
+  #load(): void {
+    const contents = readKeys(this.path);
+    this.#version = contents?.version ?? '';
+    this.#complaint = '';
+    this.#keys = new Map(
+      (contents?.keys ?? []).map((key) => [key.id, { key, sha256: Buffer.from(key.sha256, 'hex') }]),
+    );
+    if (contents === null) return;
+    this.#existed = true;
+    if ((contents.mode & READERS) !== 0) {
+      const fix = `chmod 600 ${this.path}`;
+      this.#logger.warn(
+        { file: this.path, fix },
+        'other users of this machine can read the list of API keys',
+      );
+    }
+  }
+}
+
+/** The state of a file that every change of it changes; empty when there is no file. */
+function versionOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.mode}`;
+}
+
+/**
+ * Reads a file of keys; null when it does not exist.
+ *
+ * @throws {ConfigError} when it cannot be read, is too large, has a mistake, or can be changed by other users
+ */
+export function readKeys(path: string): Contents | null {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return null;
+  const problem = (what: string) => new ConfigError([`the file of API keys ${path} ${what}`]);
+  if (!stat.isFile()) throw problem('is not a file');
+  if ((stat.mode & WRITERS) !== 0) {
+    throw problem(`can be changed by other users of this machine: chmod 600 ${path}`);
+  }
+  if (stat.size > MAX_BYTES) throw problem(`has ${stat.size} bytes: at most ${MAX_BYTES} are read`);
+  let document: unknown;
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw problem(`cannot be read: ${(error as Error).message}`);
+  }
+  const list = (document as { readonly keys?: unknown } | null)?.keys;
+  if (!Array.isArray(list)) throw problem('has no list "keys": make it with npm run keys -- create');
+  if (list.length > MAX_KEYS) throw problem(`has ${list.length} keys: at most ${MAX_KEYS} are read`);
+  const keys = list.map((each, index) => {
+    try {
+      return readKey(each);
+    } catch (error) {
+      throw problem(`has a mistake in key ${index + 1}: ${(error as Error).message}`);
+    }
+  });
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw problem('has two keys with the same id');
+  return { keys, version: versionOf(path), mode: stat.mode };
+}
+
+/**
+ * Changes a file of keys in one step: readers have either the old list or the new one. Only its owner can read it. Two
+ * commands cannot change it at once.
+ *
+ * @param change receives the keys, and returns those to write
+ * @throws {ConfigError} when the file cannot be used, or another command changes it
+ */
+export function changeKeys(path: string, change: (keys: readonly ApiKey[]) => readonly ApiKey[]): void {
+  const draft = `${path}.new`;
+  let file: number;
+  try {
+    file = openSync(draft, 'wx', 0o600);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new ConfigError([
+      code === 'EEXIST'
+        ? `another command is changing ${path}: if none runs, remove ${draft}`
+        : `${path} cannot be written: ${message}`,
+    ]);
+  }
+  try {
+    const keys = change(readKeys(path)?.keys ?? []);
+    writeSync(file, `${JSON.stringify({ keys }, null, 2)}\n`);
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * The keys with a further one. At `MAX_KEYS`, keys that expired or were revoked are removed, the oldest first.
+ *
+ * @param now milliseconds since the epoch
+ * @throws {ConfigError} when all keys are valid and there is no room
+ */
+export function withKey(keys: readonly ApiKey[], key: ApiKey, now: number): readonly ApiKey[] {
+  if (keys.length < MAX_KEYS) return [...keys, key];
+  const ended = keys.findIndex((each) => stateOf(each, now) !== 'valid');
+  if (ended === -1) throw new ConfigError([`there are ${MAX_KEYS} valid keys: revoke one first`]);
+  return [...keys.toSpliced(ended, 1), key];
+}

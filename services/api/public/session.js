@@ -1,0 +1,51 @@
+// Signs the visitor in with an API key. The browser keeps the cookie of the session, which no script can read, and the
+// page keeps nothing.
+
+import { endSession, onSignIn, session } from './api.js';
+import { askKey } from './dialog.js';
+import { $, setText } from './dom.js';
+
+/** The dialog that is open; requests that fail at the same time share it. */
+let asking = null;
+
+/** Shows who is signed in. Resolves to true when the visitor may read, if necessary after the sign-in. */
+export async function initSession() {
+  onSignIn(signIn);
+  $('sign-out').addEventListener('click', () => void signOut());
+  const found = await session();
+  show(found);
+  return (
+    found.scopes.some((scope) => scope !== 'write') || signIn('The readings of this server need a login.')
+  );
+}
+
+function signIn(why) {
+  asking ??= ask(why).finally(() => {
+    asking = null;
+  });
+  return asking;
+}
+
+async function ask(why) {
+  for (let reason = why; ; ) {
+    const key = await askKey(reason);
+    if (key === null) return false;
+    try {
+      show(await session(key));
+      return true;
+    } catch (error) {
+      reason = error.message;
+    }
+  }
+}
+
+function show({ sender, csrf }) {
+  $('sign-out').hidden = csrf === null;
+  setText($('sign-out'), 'Sign out');
+  $('sign-out').title = sender === null ? '' : `Signed in with the key ${sender}`;
+}
+
+async function signOut() {
+  await endSession().catch(() => {});
+  location.reload();
+}

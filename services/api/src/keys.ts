@@ -1,0 +1,168 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { deviceNameProblem } from '@tidegauge/readings';
+import {
+  type ApiKey,
+  changeKeys,
+  isName,
+  keyIdOf,
+  newKey,
+  readKeys,
+  SCOPES,
+  stateOf,
+  withKey,
+} from '@tidegauge/service';
+import {
+  ConfigError,
+  defineCommand,
+  defineConfig,
+  duration,
+  EXIT,
+  type Kind,
+  list,
+  oneOf,
+  run,
+  text,
+} from '@tidegauge/service/program';
+
+const YEAR_SECONDS = 365 * 24 * 3600;
+
+const common = defineConfig({
+  apiKeys: {
+    kind: text('a file name'),
+    default: './data/keys.json',
+    help: 'The file of keys. Services with the same API_KEYS use it.',
+  },
+});
+
+const device: Kind<string> = {
+  takes: 'the name of a device',
+  placeholder: 'DEVICE',
+  parse(value) {
+    const problem = deviceNameProblem(value);
+    if (problem !== null) throw new Error(problem);
+    return value;
+  },
+};
+
+const keyName: Kind<string> = {
+  takes: 'a text of 1 to 100 characters',
+  parse(value) {
+    if (!isName(value)) throw new Error('it is empty, too long, or has control characters');
+    return value;
+  },
+};
+
+const create = defineCommand({
+  name: 'npm run keys -- create',
+  summary: 'Makes a key and prints it, only this once. The file has its digest only.',
+  examples: [
+    'npm run keys -- create grafana --scopes read',
+    'npm run keys -- create site-3-gateway --scopes write --devices site-3 --expires 365d',
+  ],
+  configuredBy: 'environment',
+  settings: {
+    ...common,
+    name: { kind: keyName, positional: true, required: true, help: 'What the key is for.' },
+    scopes: {
+      kind: list(oneOf(SCOPES)),
+      default: 'read',
+      help: 'What it may do. admin includes read and write; write does not include read.',
+    },
+    devices: { kind: device, help: 'The only device that it may use, with all devices below it.' },
+    expires: {
+      kind: duration(60, 20 * YEAR_SECONDS),
+      help: 'How long it is valid. Default: until it is revoked.',
+    },
+  },
+  run({ apiKeys, name, scopes, devices, expires }) {
+    if (devices !== null && scopes.includes('admin')) {
+      throw new ConfigError(['--devices limits a key, and admin concerns all devices: use read or write']);
+    }
+    const now = Date.now();
+    const { text: secret, key } = newKey(
+      {
+        name,
+        scopes: [...new Set(scopes)],
+        devices,
+        expires: expires === null ? null : new Date(now + expires * 1000).toISOString(),
+      },
+      now,
+    );
+    mkdirSync(dirname(apiKeys), { recursive: true, mode: 0o700 });
+    changeKeys(apiKeys, (keys) => withKey(keys, key, now));
+    process.stderr.write(`Key ${key.id} for ${name}. It is not stored and cannot be printed again:\n`);
+    process.stdout.write(`${secret}\n`);
+    return EXIT.OK;
+  },
+});
+
+const show = defineCommand({
+  name: 'npm run keys -- list',
+  summary: 'Prints all keys, without their secrets.',
+  configuredBy: 'environment',
+  settings: common,
+  run({ apiKeys }) {
+    const keys = readKeys(apiKeys)?.keys ?? [];
+    const now = Date.now();
+    const rows = keys.map((key) => [
+      key.id,
+      stateOf(key, now),
+      key.scopes.join(','),
+      key.devices ?? 'all devices',
+      key.expires === null ? 'no expiry' : `until ${key.expires.slice(0, 16)}Z`,
+      key.name,
+    ]);
+    const widths = [0, 1, 2, 3, 4].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
+    for (const row of rows) {
+      process.stdout.write(`${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}\n`);
+    }
+    if (rows.length === 0) process.stderr.write(`There are no keys in ${apiKeys}.\n`);
+    return EXIT.OK;
+  },
+});
+
+const revoke = defineCommand({
+  name: 'npm run keys -- revoke',
+  summary:
+    'Ends a key. Services refuse it within a second or two, and end its live streams within 15 seconds.',
+  examples: ['npm run keys -- revoke 3f9c0a7b21'],
+  configuredBy: 'environment',
+  settings: {
+    ...common,
+    key: {
+      kind: text('an id or a name'),
+      positional: true,
+      required: true,
+      help: 'The id of the key, or its name if only one valid key has it.',
+    },
+  },
+  run({ apiKeys, key: wanted }) {
+    changeKeys(apiKeys, (keys) => {
+      const found = select(keys, wanted);
+      return keys.map((key) => (key === found ? { ...key, revoked: new Date().toISOString() } : key));
+    });
+    return EXIT.OK;
+  },
+});
+
+/** @throws {ConfigError} when no key or several keys are meant */
+function select(keys: readonly ApiKey[], wanted: string): ApiKey {
+  // The text of a key is accepted, but must not be printed.
+  const id = keyIdOf(wanted) ?? wanted;
+  const found = keys.find((key) => key.id === id);
+  if (found !== undefined) return found;
+  const now = Date.now();
+  const named = keys.filter((key) => key.name === wanted && stateOf(key, now) === 'valid');
+  if (named.length === 1) return named[0]!;
+  const why = named.length === 0 ? `there is no key ${id}` : `${named.length} keys have the name ${wanted}`;
+  throw new ConfigError([`${why}: npm run keys -- list prints the ids`]);
+}
+
+export const program = {
+  name: 'npm run keys',
+  summary: 'Makes, lists and revokes keys of the HTTP API.',
+  commands: { create, list: show, revoke },
+};
+
+if (import.meta.main) process.exitCode = await run(program);
