@@ -19,7 +19,7 @@ import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
 import { httpMetrics } from './http-metrics.ts';
-import { influxErrors, influxHealth, isInfluxPath } from './influx/answers.ts';
+import { influxErrors, influxHealth } from './influx/answers.ts';
 import { influxCredentials } from './influx/credentials.ts';
 import { influxRoutes } from './influx/routes.ts';
 import type { IngestClient } from './ingest-client.ts';
@@ -42,7 +42,7 @@ const DEVICE_BODY_LIMIT = 128 * 1024;
 const BODY_BYTES = 8 * 1024 * 1024;
 
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
-/** Writers send queries too, such as CREATE DATABASE. They are answered without data. */
+/** Writers of InfluxDB send queries too, such as CREATE DATABASE. They are answered without data. */
 const WRITE: Rule = { scope: 'write', limitsDevices: false };
 
 export interface AppDependencies {
@@ -99,7 +99,7 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(httpMetrics(seconds), securityHeaders);
   const ruleOf = ({ method, url }: IncomingMessage): Rule => {
     const path = url!.split('?', 1)[0]!;
-    if (isInfluxPath(path)) return WRITE;
+    if (path === '/query') return WRITE;
     return isSafe(method!) && isPage(path) ? PUBLIC : operations.ruleOf(method!, url!);
   };
   app.use(guardBrowsers(config.httpListen), influxHealth, influxCredentials, access.guard(ruleOf));

@@ -1,5 +1,9 @@
-import { isWithin, Problem } from '@tidegauge/service';
-import type { Call } from './dispatch.ts';
+import { isWithin, type Principal, Problem } from '@tidegauge/service';
+
+/** The part of a call that these functions use. */
+interface Call {
+  readonly principal: Principal;
+}
 
 /**
  * The operations that a key with a limit of devices may use: their handlers limit what they read and write with the
