@@ -34,9 +34,9 @@ const declared = ({ folder, name, dependencies = {}, devDependencies = {} }) => 
     },
     {
       name: `${name}-dev-dependencies-are-for-tests`,
-      comment: `code outside test and conformance imports a devDependency: move it to dependencies in ${folder}/package.json, then run npm install`,
+      comment: `code outside test, conformance and generate imports a devDependency: move it to dependencies in ${folder}/package.json, then run npm install`,
       severity: 'error',
-      from: { path, pathNot: '/(test|conformance)/' },
+      from: { path, pathNot: '/(test|conformance|generate)/' },
       // No image has the folder scripts: all that it imports is for development.
       to: { path: inside(folder === '.' ? [] : others.filter(isForTests)) },
     },
@@ -101,7 +101,7 @@ module.exports = {
       comment: 'programs in production do not import the shared code of tests and load tests',
       severity: 'error',
       from: {
-        path: '^(apps|packages|services|dashboards|stacks)/',
+        path: '^(apps|clients|packages|services|dashboards|stacks)/',
         pathNot: '(/test/|^packages/test-support/)',
       },
       to: { path: '^packages/test-support/' },
@@ -112,6 +112,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/test-support/' },
       to: { path: '^(services|lab|loadtests|dashboards|stacks)/' },
+    },
+    {
+      name: 'clients-stand-alone',
+      comment: 'a client is published: it imports no other package of this project',
+      severity: 'error',
+      from: { path: '^clients/[^/]+/src' },
+      to: { path: '^(apps|packages|services|lab|loadtests|scripts)/' },
     },
     {
       name: 'storage-imports-readings-only',

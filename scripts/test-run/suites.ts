@@ -21,7 +21,7 @@ export interface Suite {
 }
 
 const inEach = (path: string): string[] => [
-  `{packages,services,apps}/*/test/${path}`,
+  `{packages,services,apps,clients}/*/test/${path}`,
   `{lab,loadtests,dashboards,stacks,scripts}/test/${path}`,
 ];
 const EMBEDDED_STORES = 'packages/storage/test/conformance/{sqlite,json,null,stores}.test.ts';

@@ -1,0 +1,118 @@
+import createClient, { type Client } from 'openapi-fetch';
+import type { components, operations, paths } from './generated/api.ts';
+import { type LiveEvent, type LiveOptions, live, type Reading } from './live.ts';
+import { dataOf } from './problem-error.ts';
+import { serializeQuery } from './query.ts';
+import { type RetryOptions, retry } from './retry.ts';
+import { type Delivery, type NewReading, type SendOptions, send } from './send.ts';
+import { optionalTime, type Time } from './time.ts';
+
+export type Device = components['schemas']['Device'];
+
+export interface ClientOptions {
+  /** The address of the API, such as `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** An API key or the API token. It is sent as `Authorization: Bearer`. */
+  readonly token?: string | undefined;
+  /** Replaces the global fetch, for example to trust a private certificate authority. */
+  readonly fetch?: (request: Request) => Promise<Response>;
+}
+
+interface PageOptions extends RetryOptions {
+  /** Items per request, 1 to 10,000. Default: 1000. */
+  readonly pageSize?: number;
+}
+
+type Query<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
+
+/** Which readings: of a device, or of the registered devices that match. */
+export interface ReadingsQuery
+  extends Omit<Query<'listReadings'>, 'from' | 'to' | 'cursor' | 'limit'>,
+    PageOptions {
+  /** Start, inclusive. */
+  readonly from?: Time;
+  /** End, exclusive. */
+  readonly to?: Time;
+}
+
+export interface DevicesQuery extends Omit<Query<'listDevices'>, 'cursor' | 'limit'>, PageOptions {}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly next: string | null;
+}
+
+/** A client of one Tidegauge API. It keeps no connection open, except for a live stream. */
+export class TidegaugeClient {
+  /** Typed requests for every operation of the API (openapi-fetch). They give `{ data, error, response }`; see `dataOf`. */
+  readonly api: Client<paths>;
+
+  constructor({ url, token, fetch }: ClientOptions) {
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+      throw new TypeError(
+        `${JSON.stringify(url)} is no address of an API: use one such as http://127.0.0.1:8080`,
+      );
+    this.api = createClient<paths>({
+      baseUrl: url,
+      querySerializer: serializeQuery,
+      ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
+      ...(fetch !== undefined && { fetch }),
+    });
+  }
+
+  /**
+   * All readings that match, newest first unless `order` is `asc`. It requests a page when the loop needs it, and repeats
+   * requests that fail temporarily.
+   *
+   * @throws {ProblemError} when the API refuses the query
+   */
+  readings(query: ReadingsQuery): AsyncGenerator<Reading, void> {
+    const { from, to, pageSize, retryForMs, signal, ...rest } = query;
+    const times = { from: optionalTime(from), to: optionalTime(to) };
+    return items({ pageSize, retryForMs, signal }, async (paging, trySignal) => {
+      const init = { params: { query: definedOf({ ...rest, ...times, ...paging }) }, signal: trySignal };
+      const page = dataOf(await this.api.GET('/v1/readings', init));
+      return { items: page.readings, next: page.next };
+    });
+  }
+
+  /** All devices that match, by name. @throws {ProblemError} when the API refuses the query */
+  devices(query: DevicesQuery = {}): AsyncGenerator<Device, void> {
+    const { pageSize, retryForMs, signal, ...rest } = query;
+    return items({ pageSize, retryForMs, signal }, async (paging, trySignal) => {
+      const init = { params: { query: definedOf({ ...rest, ...paging }) }, signal: trySignal };
+      const page = dataOf(await this.api.GET('/v1/devices', init));
+      return { items: page.devices, next: page.next };
+    });
+  }
+
+  /** Stores readings: see `send` for retries and times. @throws {SendError} with the readings that were not sent */
+  send(readings: readonly NewReading[], options: SendOptions = {}): Promise<Delivery> {
+    return send(this.api, readings, options);
+  }
+
+  /** Readings as they are committed, until the loop ends or `signal` is aborted. See `live` for lost connections. */
+  live(options: LiveOptions = {}): AsyncGenerator<LiveEvent, void> {
+    return live(this.api, options);
+  }
+}
+
+async function* items<T>(
+  { pageSize = 1000, ...retries }: { [Key in keyof PageOptions]: PageOptions[Key] | undefined },
+  request: (paging: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Page<T>>,
+): AsyncGenerator<T, void> {
+  for (let cursor: string | null = null; ; ) {
+    const paging = { limit: pageSize, ...(cursor !== null && { cursor }) };
+    const page: Page<T> = await retry((signal) => request(paging, signal), definedOf(retries));
+    yield* page.items;
+    if (page.next === null) return;
+    cursor = page.next;
+  }
+}
+
+type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
+
+/** The object without its undefined fields. */
+function definedOf<T extends object>(given: T): Defined<T> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,2466 @@
+// Generated from services/api/src/openapi.yaml by `npm run client`. Do not edit.
+
+export interface paths {
+    "/v1/readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Readings of one device, or of the devices that match
+         * @description Readings in [from, to), newest first unless `order=asc`. Without `metric`, the list has all metrics of the device.
+         *     Instead of `device`, any of `site`, `city`, `kind` and `year` select registered devices that match all of them.
+         *     The list is then ordered by device first.
+         */
+        get: operations["listReadings"];
+        put?: never;
+        /**
+         * Deliver readings
+         * @description The API forwards the body unchanged to ingest, which decodes it like an MQTT payload. The answer is sent after the
+         *     commit. The body is one number or boolean as text, JSON in every shape that MQTT accepts, or a SenML pack.
+         *     `device` and `metric` replace the MQTT topic. Leave them out when the body names them. A body that cannot be
+         *     decoded is quarantined, and the answer is still 202: check `quarantined`.
+         */
+        post: operations["deliverReadings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/readings/latest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Newest reading of each metric
+         * @description The newest reading (by its own time) of each metric of each device named, up to 200 devices.
+         */
+        get: operations["latestReadings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/readings/aggregate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Aggregates of one series
+         * @description Aggregates of the numeric readings of one series in [from, to), for each bucket of time. Buckets are aligned to the
+         *     epoch. Buckets without readings are left out. At most 10,000 buckets fit between `from` and `to`.
+         */
+        get: operations["aggregateReadings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/readings/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Figures by device, day or metric
+         * @description Figures of the numeric readings of many devices in [from, to), grouped by device, UTC day or metric. Without `site`,
+         *     `city`, `kind` and `year`: of all devices that have readings. Most stores read all these readings, which takes long
+         *     for a large store. Cassandra and HBase can read sums by day and metric from tables that are computed from time to
+         *     time: `asOf` is their age.
+         */
+        get: operations["groupReadings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Devices
+         * @description Devices by name, ascending. A device must match all filters.
+         */
+        get: operations["listDevices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change every device that matches
+         * @description Changes the given fields of every device that matches all filters.
+         */
+        patch: operations["updateDevices"];
+        trace?: never;
+    };
+    "/v1/devices/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The device, a path of 1 to 8 segments. Slashes can be written as `/` or as `%2F`:
+                 *     `/v1/devices/site-3/boiler/probe-7`.
+                 * @example site-3/boiler/probe-7
+                 */
+                name: components["schemas"]["DeviceName"];
+            };
+            cookie?: never;
+        };
+        /**
+         * One device
+         * @description The device with this name.
+         */
+        get: operations["getDevice"];
+        /**
+         * Create or replace a device
+         * @description Fields that are left out become null. Attributes that are left out become empty.
+         */
+        put: operations["putDevice"];
+        post?: never;
+        /**
+         * Delete a device
+         * @description The readings of the device stay. The device is registered again with its next reading.
+         */
+        delete: operations["deleteDevice"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a device
+         * @description Fields that are left out keep their values. Null clears a field. `attributes` is replaced as a whole.
+         */
+        patch: operations["updateDevice"];
+        trace?: never;
+    };
+    "/v1/records/{table}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Scan records
+         * @description Up to `count` records, beginning with `start` (YCSB's scan). The order is that of the keys, except in Cassandra, which
+         *     orders by token.
+         */
+        get: operations["scanRecords"];
+        /**
+         * Create a table
+         * @description Creates a table in the layout of YCSB's binding for the store. An existing table is not changed.
+         */
+        put: operations["createRecordTable"];
+        /**
+         * Insert many records
+         * @description Loads records, faster than one request for each. After the answer 204, all keys exist. A key that existed keeps its
+         *     record, except in stores whose insert is an upsert (`insertIsUpsert`: Cassandra, HBase). They replace the given
+         *     fields. After an error, some of the records can be stored: send the same request again.
+         */
+        post: operations["insertRecords"];
+        /**
+         * Drop a table
+         * @description Drops a table with all its records. It is no error when there is no such table. A table that Tidegauge did not create
+         *     is refused: drop it with the tools of the database.
+         */
+        delete: operations["dropRecordTable"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/records/{table}/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+                /**
+                 * @description Any text without U+0000. Escape the characters that have a meaning in a URL.
+                 * @example user6284781860667377211
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * One record
+         * @description All fields of the record, or the requested ones (YCSB's read).
+         */
+        get: operations["readRecord"];
+        /**
+         * Insert a record
+         * @description YCSB's insert. An existing key is a conflict, except in stores whose insert is an upsert (`insertIsUpsert`:
+         *     Cassandra, HBase). They replace the given fields.
+         */
+        put: operations["insertRecord"];
+        post?: never;
+        /**
+         * Delete a record
+         * @description YCSB's delete. A store that does not read before it deletes answers 204 for a missing record too.
+         */
+        delete: operations["deleteRecord"];
+        options?: never;
+        head?: never;
+        /**
+         * Change fields of a record
+         * @description YCSB's update. Fields that are left out keep their values. A missing record is an error, except in stores whose
+         *     update is an upsert (`updateIsUpsert`). They create it.
+         */
+        patch: operations["updateRecord"];
+        trace?: never;
+    };
+    "/v1/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Account of all readings
+         * @description Sums over all ingest processes: received = stored + duplicate + quarantined + spooled + inFlight. An instance that
+         *     does not answer is in `unreachable` and not in the sums.
+         */
+        get: operations["getLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Messages in quarantine
+         * @description Messages without their payload. Long topics and details are shortened; request one item to get all of it. A page is
+         *     bounded in bytes too: when there are more items, `next` is set, even when the page has fewer than `limit`.
+         */
+        get: operations["listQuarantine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay many messages
+         * @description Decodes and stores the messages that the filter matches again, the oldest first: up to `limit`, and fewer when that
+         *     takes more than a few seconds. While `next` is not null, send the same request with it as `cursor`. Messages that
+         *     arrive in the meantime are not replayed. A message that fails again stays in quarantine and is not tried twice.
+         */
+        post: operations["replayQuarantine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discard many messages
+         * @description Deletes the messages that the filter matches, the oldest first: up to `limit`. This cannot be undone. While `next` is
+         *     not null, send the same request with it as `cursor`. Messages that arrive in the meantime are not deleted. Discarded
+         *     messages stay counted as quarantined in the ledger.
+         */
+        post: operations["discardQuarantine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `<instance>.<number>`, as in the list.
+                 * @example ingest-1.17
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * One message with its payload
+         * @description The payload is base64.
+         */
+        get: operations["getQuarantineItem"];
+        put?: never;
+        post?: never;
+        /**
+         * Discard a message
+         * @description Deletes the message. This cannot be undone. It stays counted as quarantined in the ledger.
+         */
+        delete: operations["discardQuarantineItem"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quarantine/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `<instance>.<number>`, as in the list.
+                 * @example ingest-1.17
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay a message
+         * @description Decodes and stores the message as if it arrived now, for example after a route was corrected. On success it leaves
+         *     quarantine. When it fails again, it stays and `quarantined` is 1.
+         */
+        post: operations["replayQuarantineItem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream of readings
+         * @description Server-sent events. `readings` is `{"readings":[...]}`: readings that were just committed. `gap` is `{"missed":n}`: the
+         *     number of readings, of all sensors, that this client did not receive because it was too slow or disconnected for too
+         *     long. It is null when the number is unknown. Every event has an id. A client that reconnects with `Last-Event-ID`
+         *     continues after that event, or receives a gap. A comment every 15 s keeps the connection open.
+         */
+        get: operations["live"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alive
+         * @description Answers while the process can answer requests. Restart the process when this fails.
+         */
+        get: operations["healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ready
+         * @description The store would answer now; send requests elsewhere when this fails.
+         */
+        get: operations["readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prometheus metrics
+         * @description Text format 0.0.4.
+         */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description A path of 1 to 8 segments, each of letters, digits and _ . : @ ~ -, and not of dots alone. */
+        DeviceName: string;
+        /** @description One word of letters, digits and _ . : @ ~ -, and not of dots alone. */
+        MetricName: string;
+        /** @description A time from 1970 to 2254: ISO 8601, or a number since 1970 (a + is sent as %2B). */
+        Instant: string;
+        /** @description A text without U+0000. */
+        Filter: string;
+        /** @description Cursor of the next page; null on the last. */
+        Next: string | null;
+        /**
+         * Format: date-time
+         * @description ISO 8601 in UTC with microseconds.
+         */
+        Time: string;
+        /**
+         * @description One value, one reading, several metrics of one moment, or an array of readings. Any other JSON is accepted too: it is
+         *     quarantined and counted in `quarantined`.
+         */
+        DeliveredReadings: components["schemas"]["DeliveredReading"] | components["schemas"]["DeliveredMetrics"] | components["schemas"]["DeliveredReading"][] | (number | boolean | string) | unknown;
+        /** @description One reading. A time, a boot and a sequence number are optional. */
+        DeliveredReading: {
+            /** @description The device. It can be in the query instead. */
+            device?: string;
+            /** @description The metric. It can be in the query instead. */
+            metric?: string;
+            /**
+             * @description The time of the measurement (also `time`, `ts` or `timestamp`), as ISO 8601 or a number. Without it, the time of
+             *     receipt.
+             */
+            t?: string | number;
+            /** @description The value (also `value`). */
+            v: number | boolean | string;
+            /** @description One power cycle of the sensor. */
+            boot?: string;
+            /** @description Counts the readings of one boot: 0, 1, 2 and so on. */
+            seq?: number;
+        };
+        /** @description Several metrics of one moment. Every field that is not named here is a metric. */
+        DeliveredMetrics: {
+            device?: string;
+            t?: string | number;
+            boot?: string;
+            seq?: number;
+        } & {
+            [key: string]: number | boolean | string;
+        };
+        /** @description A SenML pack (RFC 8428). Anything else is quarantined. */
+        SenmlPack: {
+            /** @description Base name. It is put before every following name. */
+            bn?: string;
+            /** @description Base time, seconds. */
+            bt?: number;
+            /** @description Base unit. */
+            bu?: string;
+            /** @description Name: a device and a metric, separated by the last `:` or `/`. */
+            n?: string;
+            /** @description Unit. */
+            u?: string;
+            /** @description Time, seconds. Below 2^28 it is relative to now. */
+            t?: number;
+            /** @description A number. */
+            v?: number;
+            /** @description A boolean. */
+            vb?: boolean;
+            /** @description A text. */
+            vs?: string;
+            /** @description A sum. */
+            s?: number;
+        }[] | unknown;
+        Reading: {
+            device: string;
+            metric: string;
+            time: components["schemas"]["Time"];
+            value: number | string;
+            received: components["schemas"]["Time"];
+            /**
+             * @description Whether the clock of the sensor can be trusted.
+             * @enum {string}
+             */
+            quality: "ok" | "skewed" | "unsynced";
+            /** @description One power cycle of the sensor. */
+            boot?: string;
+            /** @description Counts the readings of one boot. */
+            seq?: number;
+        };
+        ReadingPage: {
+            readings: components["schemas"]["Reading"][];
+            next: components["schemas"]["Next"];
+        };
+        Bucket: {
+            time: components["schemas"]["Time"];
+            count: number;
+            min?: number;
+            max?: number;
+            mean?: number;
+            sum?: number;
+        };
+        Group: {
+            /** @description A device, a metric, or a UTC day such as 2026-11-21. */
+            key: string;
+            count: number;
+            min: number;
+            max: number;
+            /** @description null if the sum is. */
+            mean: number | null;
+            /** @description null beyond the largest double. */
+            sum: number | null;
+        };
+        Delivery: {
+            received: number;
+            stored: number;
+            duplicate: number;
+            quarantined: number;
+        };
+        DeviceFields: {
+            /** @description A text without U+0000. */
+            site?: string | null;
+            /** @description A text without U+0000. */
+            city?: string | null;
+            /** @description A text without U+0000. */
+            kind?: string | null;
+            year?: number | null;
+            /** @description At most 16,384 characters as JSON. */
+            attributes?: {
+                [key: string]: string | number | boolean | null;
+            };
+        };
+        Device: {
+            name: string;
+            site: string | null;
+            city: string | null;
+            kind: string | null;
+            year: number | null;
+            attributes: {
+                [key: string]: string | number | boolean | null;
+            };
+        };
+        /** @description The fields field0, field1 and so on. Each value is a text. */
+        RecordFields: {
+            [key: string]: string;
+        };
+        Record: {
+            key: string;
+            fields: components["schemas"]["RecordFields"];
+        };
+        Counts: {
+            received: number;
+            stored: number;
+            duplicate: number;
+            quarantined: number;
+            spooled: number;
+            inFlight: number;
+        };
+        Stage: {
+            /** @description Readings that passed the stage in the last `stageSeconds`. */
+            count: number;
+            /** @description Seconds. With several instances it is the slowest. */
+            p50: number | null;
+            /** @description Seconds. With several instances it is the slowest. */
+            p99: number | null;
+        };
+        /**
+         * Format: date-time
+         * @description The start of the ingest process. Counts and gaps begin then; `inFlight` and `spooled` are current values. With several
+         *     instances it is the last start, and the counts of the other instances begin earlier.
+         */
+        Since: string;
+        /** @description The time that `stages` covers. It is 60 seconds, or less soon after the start. */
+        StageSeconds: number;
+        Stages: {
+            travel: components["schemas"]["Stage"];
+            queue: components["schemas"]["Stage"];
+            store: components["schemas"]["Stage"];
+            ack: components["schemas"]["Stage"];
+            end_to_end: components["schemas"]["Stage"];
+        };
+        Messages: {
+            received: number;
+            retainedSkipped: number;
+        };
+        Mqtt: {
+            /** @description True when every instance is connected. */
+            connected: boolean;
+            reconnects: number;
+        };
+        /**
+         * @description Sequence numbers that are missing, of devices that send `boot` and `seq`. When instances share a subscription, one
+         *     instance can list numbers as missing that another instance received. Memory is bounded: `givenUp` and `unjudged`
+         *     count what is no longer tracked.
+         */
+        Gaps: {
+            /** @description Devices that are tracked. */
+            devices: number;
+            /** @description Exact for all tracked devices. */
+            missing: number;
+            /** @description Exact for all tracked devices. */
+            duplicates: number;
+            /** @description Numbers that were missing when their details were dropped. Some may have arrived since. */
+            givenUp: number;
+            /** @description Readings that were stored but not compared with others. */
+            unjudged: number;
+            list: {
+                device: string;
+                boot: string;
+                highest: number;
+                missing: number;
+                /** @description Inclusive ranges of missing sequence numbers, the highest of them. */
+                ranges: number[][];
+                /** @description Missing numbers below the tracked range. They are not in `missing`. */
+                givenUp: number;
+                duplicates: number;
+            }[];
+            /** @description True when the list was cut or details were dropped. */
+            truncated: boolean;
+        };
+        /** @description The account of one ingest process. */
+        InstanceLedger: {
+            instance: string;
+            since: components["schemas"]["Since"];
+            backend: string;
+            readings: components["schemas"]["Counts"];
+            balanced: boolean;
+            messages: components["schemas"]["Messages"];
+            mqtt: components["schemas"]["Mqtt"];
+            oldestUnstoredSeconds: number;
+            stageSeconds: components["schemas"]["StageSeconds"];
+            stages: components["schemas"]["Stages"];
+            gaps: components["schemas"]["Gaps"];
+        };
+        /** @description Ingest processes that did not answer, and why. */
+        Unreachable: {
+            instance: string;
+            reason: string;
+        }[];
+        Ledger: {
+            since: components["schemas"]["Since"];
+            readings: components["schemas"]["Counts"];
+            /** @description True when the account of every instance that answered is balanced. */
+            balanced: boolean;
+            messages: components["schemas"]["Messages"];
+            mqtt: components["schemas"]["Mqtt"];
+            oldestUnstoredSeconds: number;
+            stageSeconds: components["schemas"]["StageSeconds"];
+            stages: components["schemas"]["Stages"];
+            gaps: components["schemas"]["Gaps"];
+            instances: components["schemas"]["InstanceLedger"][];
+            unreachable: components["schemas"]["Unreachable"];
+        };
+        QuarantineItem: {
+            id: string;
+            received: components["schemas"]["Time"];
+            /**
+             * @description How the message was received.
+             * @enum {string}
+             */
+            source: "mqtt" | "http";
+            /** @description The MQTT topic. For http it is the request line. */
+            topic: string;
+            reason: string;
+            detail: string;
+            position: string | null;
+            /** @description Bytes of payload. */
+            size: number;
+            /** @description Number of readings in the ledger for this message. */
+            readings: number;
+            /** @description True when topic or detail is cut to 500 characters. Only lists do that. */
+            shortened?: boolean;
+            /** @description Only in the answer for one item. */
+            payload?: string;
+        };
+        Health: {
+            /** @constant */
+            status: "ok";
+        };
+        /** @description RFC 9457. */
+        Problem: {
+            type: string;
+            title: string;
+            status: number;
+            detail: string;
+            instance: string;
+            errors?: {
+                path: string;
+                message: string;
+            }[];
+        };
+    };
+    responses: {
+        /** @description A parameter or the body is not valid. `errors` has the place and the reason of each mistake. */
+        Invalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Invalid request",
+                 *       "status": 400,
+                 *       "detail": "/query/limit: must be <= 10000",
+                 *       "instance": "/v1/readings?device=a&limit=20000",
+                 *       "errors": [
+                 *         {
+                 *           "path": "/query/limit",
+                 *           "message": "must be <= 10000"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is nothing with this name. */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Not found",
+                 *       "status": 404,
+                 *       "detail": "There is no device site-3/boiler/probe-9.",
+                 *       "instance": "/v1/devices/site-3/boiler/probe-9"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The table belongs to another program. */
+        NotOurs: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Not a table of Tidegauge",
+                 *       "status": 403,
+                 *       "detail": "table orders is not a table of records: Tidegauge did not create it, and its layout is not YCSB's. use another name",
+                 *       "instance": "/v1/records/orders"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The store or every ingest process is unavailable, or a limit is reached. `Retry-After` is the time to wait, in seconds. */
+        Unavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Store unavailable",
+                 *       "status": 503,
+                 *       "detail": "The store cannot be reached, or cannot write now.",
+                 *       "instance": "/readyz"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Any other failure. */
+        Problem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Internal error",
+                 *       "status": 500,
+                 *       "detail": "An unexpected error occurred; the log of this service has the details.",
+                 *       "instance": "/v1/readings"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
+    parameters: {
+        /**
+         * @description A path of 1 to 8 segments.
+         * @example site-3/boiler/probe-7
+         */
+        Device: components["schemas"]["DeviceName"];
+        /**
+         * @description One word. Default: all metrics.
+         * @example temperature
+         */
+        Metric: components["schemas"]["MetricName"];
+        /**
+         * @description Start, inclusive.
+         * @example 2026-11-21T00:00:00Z
+         */
+        From: components["schemas"]["Instant"];
+        /**
+         * @description End, exclusive.
+         * @example 1795305600
+         */
+        To: components["schemas"]["Instant"];
+        /** @description `next` of the previous page, with the same query. */
+        Cursor: string;
+        /**
+         * @description Year of installation.
+         * @example 2019
+         */
+        Year: number;
+        /**
+         * @description Exact match.
+         * @example Aveiro
+         */
+        City: components["schemas"]["Filter"];
+        /**
+         * @description Exact match.
+         * @example site-3
+         */
+        Site: components["schemas"]["Filter"];
+        /**
+         * @description Exact match.
+         * @example thermometer
+         */
+        Kind: components["schemas"]["Filter"];
+        /**
+         * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+         * @example usertable
+         */
+        Table: string;
+        /**
+         * @description Names of fields, separated by commas. Default: all fields.
+         * @example [
+         *       "field0",
+         *       "field3"
+         *     ]
+         */
+        Fields: string[];
+    };
+    requestBodies: {
+        RecordFields: {
+            content: {
+                /**
+                 * @example {
+                 *       "fields": {
+                 *         "field0": "21.5 °C",
+                 *         "field1": "dry"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    fields: components["schemas"]["RecordFields"];
+                };
+            };
+        };
+        DevicePatch: {
+            content: {
+                /**
+                 * @example {
+                 *       "city": "Porto",
+                 *       "year": 2020
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceFields"];
+                /**
+                 * @example {
+                 *       "city": "Porto",
+                 *       "year": 2020
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["DeviceFields"];
+            };
+        };
+    };
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listReadings: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A path of 1 to 8 segments. Required without `site`, `city`, `kind` and `year`.
+                 * @example site-3/boiler/probe-7
+                 */
+                device?: components["schemas"]["DeviceName"];
+                /**
+                 * @description Year of installation.
+                 * @example 2019
+                 */
+                year?: components["parameters"]["Year"];
+                /**
+                 * @description Exact match.
+                 * @example Aveiro
+                 */
+                city?: components["parameters"]["City"];
+                /**
+                 * @description Exact match.
+                 * @example site-3
+                 */
+                site?: components["parameters"]["Site"];
+                /**
+                 * @description Exact match.
+                 * @example thermometer
+                 */
+                kind?: components["parameters"]["Kind"];
+                /**
+                 * @description One word. Default: all metrics.
+                 * @example temperature
+                 */
+                metric?: components["parameters"]["Metric"];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from?: components["parameters"]["From"];
+                /**
+                 * @description End, exclusive.
+                 * @example 1795305600
+                 */
+                to?: components["parameters"]["To"];
+                /** @description Readings per page. */
+                limit?: number;
+                /** @description By time; `desc` is newest first. */
+                order?: "asc" | "desc";
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of readings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "readings": [
+                     *         {
+                     *           "device": "site-3/boiler/probe-7",
+                     *           "metric": "temperature",
+                     *           "time": "2026-11-21T14:05:08.000250Z",
+                     *           "value": 64.25,
+                     *           "received": "2026-11-21T14:05:08.012731Z",
+                     *           "quality": "ok",
+                     *           "boot": "5f0c",
+                     *           "seq": 1042
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReadingPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    deliverReadings: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The device, when the body does not name it.
+                 * @example site-3/boiler/probe-7
+                 */
+                device?: components["schemas"]["DeviceName"];
+                /**
+                 * @description One word. Default: all metrics.
+                 * @example temperature
+                 */
+                metric?: components["parameters"]["Metric"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "t": "2026-11-21T14:05:08Z",
+                 *       "v": 64.25
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeliveredReadings"];
+                /**
+                 * @example [
+                 *       {
+                 *         "bn": "site-3/boiler/probe-7/",
+                 *         "n": "temperature",
+                 *         "t": 1795269908,
+                 *         "v": 64.25
+                 *       }
+                 *     ]
+                 */
+                "application/senml+json": components["schemas"]["SenmlPack"];
+                /** @example 64.25 */
+                "text/plain": unknown;
+            };
+        };
+        responses: {
+            /** @description The result: received = stored + duplicate + quarantined. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "received": 1,
+                     *       "stored": 1,
+                     *       "duplicate": 0,
+                     *       "quarantined": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    latestReadings: {
+        parameters: {
+            query: {
+                /**
+                 * @description Repeat it for several devices.
+                 * @example [
+                 *       "site-3/boiler/probe-7",
+                 *       "site-3/boiler/probe-8"
+                 *     ]
+                 */
+                device: components["schemas"]["DeviceName"][];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description By device, then metric. A device without readings is not in it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "readings": [
+                     *         {
+                     *           "device": "site-3/boiler/probe-7",
+                     *           "metric": "temperature",
+                     *           "time": "2026-11-21T14:05:08.000250Z",
+                     *           "value": 64.25,
+                     *           "received": "2026-11-21T14:05:08.012731Z",
+                     *           "quality": "ok"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        readings: components["schemas"]["Reading"][];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    aggregateReadings: {
+        parameters: {
+            query: {
+                /**
+                 * @description A path of 1 to 8 segments.
+                 * @example site-3/boiler/probe-7
+                 */
+                device: components["parameters"]["Device"];
+                /**
+                 * @description One word.
+                 * @example temperature
+                 */
+                metric: components["schemas"]["MetricName"];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from: components["schemas"]["Instant"];
+                /**
+                 * @description End, exclusive. Default: now.
+                 * @example 2026-11-22T00:00:00Z
+                 */
+                to?: components["schemas"]["Instant"];
+                /**
+                 * @description Length of a bucket, a whole number with ms, s, m, h or d.
+                 * @example 5m
+                 */
+                bucket: string;
+                /**
+                 * @description The aggregates in the answer. Default: all. `count` is always in the answer.
+                 * @example [
+                 *       "mean",
+                 *       "max"
+                 *     ]
+                 */
+                fn?: ("count" | "min" | "max" | "mean" | "sum")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Buckets that hold readings, by time. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "buckets": [
+                     *         {
+                     *           "time": "2026-11-21T14:05:00.000000Z",
+                     *           "count": 300,
+                     *           "mean": 64.1,
+                     *           "max": 64.9
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        buckets: components["schemas"]["Bucket"][];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    groupReadings: {
+        parameters: {
+            query: {
+                /**
+                 * @description What the readings are grouped by.
+                 * @example day
+                 */
+                by: "device" | "day" | "metric";
+                /**
+                 * @description One word. Default: all metrics.
+                 * @example temperature
+                 */
+                metric?: components["parameters"]["Metric"];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from?: components["parameters"]["From"];
+                /**
+                 * @description End, exclusive.
+                 * @example 1795305600
+                 */
+                to?: components["parameters"]["To"];
+                /**
+                 * @description Year of installation.
+                 * @example 2019
+                 */
+                year?: components["parameters"]["Year"];
+                /**
+                 * @description Exact match.
+                 * @example Aveiro
+                 */
+                city?: components["parameters"]["City"];
+                /**
+                 * @description Exact match.
+                 * @example site-3
+                 */
+                site?: components["parameters"]["Site"];
+                /**
+                 * @description Exact match.
+                 * @example thermometer
+                 */
+                kind?: components["parameters"]["Kind"];
+                /** @description `key`: ascending. The others: the largest first. */
+                order?: "key" | "sum" | "mean" | "count";
+                /** @description The answer has the first groups in this order, at most this many. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Groups that hold readings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "groups": [
+                     *         {
+                     *           "key": "2026-11-21",
+                     *           "count": 300,
+                     *           "min": 63.5,
+                     *           "max": 64.9,
+                     *           "mean": 64.125,
+                     *           "sum": 19237.5
+                     *         }
+                     *       ],
+                     *       "source": "rows",
+                     *       "asOf": null
+                     *     }
+                     */
+                    "application/json": {
+                        groups: components["schemas"]["Group"][];
+                        /**
+                         * @description `rows`: computed from the readings now. `tables`: read from tables of sums.
+                         * @enum {string}
+                         */
+                        source: "rows" | "tables";
+                        /**
+                         * Format: date-time
+                         * @description The tables contain all readings that were written before. null with `rows`, or if it is not known.
+                         */
+                        asOf: null | string;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDevices: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Year of installation.
+                 * @example 2019
+                 */
+                year?: components["parameters"]["Year"];
+                /**
+                 * @description Exact match.
+                 * @example Aveiro
+                 */
+                city?: components["parameters"]["City"];
+                /**
+                 * @description Exact match.
+                 * @example site-3
+                 */
+                site?: components["parameters"]["Site"];
+                /**
+                 * @description Exact match.
+                 * @example thermometer
+                 */
+                kind?: components["parameters"]["Kind"];
+                /** @description Devices per page. */
+                limit?: number;
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of devices. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "devices": [
+                     *         {
+                     *           "name": "site-3/boiler/probe-7",
+                     *           "site": "site-3",
+                     *           "city": "Aveiro",
+                     *           "kind": "thermometer",
+                     *           "year": 2019,
+                     *           "attributes": {
+                     *             "floor": 2
+                     *           }
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": {
+                        devices: components["schemas"]["Device"][];
+                        next: components["schemas"]["Next"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateDevices: {
+        parameters: {
+            query: {
+                /**
+                 * @description At least one of `year`, `city`, `site` and `kind`, each as a separate query parameter: `?city=Aveiro&year=2019`.
+                 * @example {
+                 *       "city": "Aveiro",
+                 *       "year": 2019
+                 *     }
+                 */
+                filter: {
+                    year?: number;
+                    city?: components["schemas"]["Filter"];
+                    site?: components["schemas"]["Filter"];
+                    kind?: components["schemas"]["Filter"];
+                };
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["DevicePatch"];
+        responses: {
+            /** @description How many matched. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "matched": 23
+                     *     }
+                     */
+                    "application/json": {
+                        matched: number;
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The device, a path of 1 to 8 segments. Slashes can be written as `/` or as `%2F`:
+                 *     `/v1/devices/site-3/boiler/probe-7`.
+                 * @example site-3/boiler/probe-7
+                 */
+                name: components["schemas"]["DeviceName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The device. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "site-3/boiler/probe-7",
+                     *       "site": "site-3",
+                     *       "city": "Aveiro",
+                     *       "kind": "thermometer",
+                     *       "year": 2019,
+                     *       "attributes": {
+                     *         "floor": 2
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    putDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The device, a path of 1 to 8 segments. Slashes can be written as `/` or as `%2F`:
+                 *     `/v1/devices/site-3/boiler/probe-7`.
+                 * @example site-3/boiler/probe-7
+                 */
+                name: components["schemas"]["DeviceName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "site": "site-3",
+                 *       "city": "Aveiro",
+                 *       "kind": "thermometer",
+                 *       "year": 2019,
+                 *       "attributes": {
+                 *         "floor": 2
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceFields"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "site-3/boiler/probe-7",
+                     *       "site": "site-3",
+                     *       "city": "Aveiro",
+                     *       "kind": "thermometer",
+                     *       "year": 2019,
+                     *       "attributes": {
+                     *         "floor": 2
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "site-3/boiler/probe-7",
+                     *       "site": "site-3",
+                     *       "city": "Aveiro",
+                     *       "kind": "thermometer",
+                     *       "year": 2019,
+                     *       "attributes": {
+                     *         "floor": 2
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The device, a path of 1 to 8 segments. Slashes can be written as `/` or as `%2F`:
+                 *     `/v1/devices/site-3/boiler/probe-7`.
+                 * @example site-3/boiler/probe-7
+                 */
+                name: components["schemas"]["DeviceName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The device, a path of 1 to 8 segments. Slashes can be written as `/` or as `%2F`:
+                 *     `/v1/devices/site-3/boiler/probe-7`.
+                 * @example site-3/boiler/probe-7
+                 */
+                name: components["schemas"]["DeviceName"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["DevicePatch"];
+        responses: {
+            /** @description The device after the change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "site-3/boiler/probe-7",
+                     *       "site": "site-3",
+                     *       "city": "Aveiro",
+                     *       "kind": "thermometer",
+                     *       "year": 2019,
+                     *       "attributes": {
+                     *         "floor": 2
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    scanRecords: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first key. Default: the beginning of the table.
+                 * @example user6284781860667377211
+                 */
+                start?: string;
+                /** @description How many records. */
+                count?: number;
+                /**
+                 * @description Names of fields, separated by commas. Default: all fields.
+                 * @example [
+                 *       "field0",
+                 *       "field3"
+                 *     ]
+                 */
+                fields?: components["parameters"]["Fields"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records; fewer than `count` when there are no more. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "records": [
+                     *         {
+                     *           "key": "user6284781860667377211",
+                     *           "fields": {
+                     *             "field0": "21.5 °C",
+                     *             "field1": "dry"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        records: components["schemas"]["Record"][];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    createRecordTable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fieldCount": 10
+                 *     }
+                 */
+                "application/json": {
+                    fieldCount: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The table exists. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    insertRecords: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "records": [
+                 *         {
+                 *           "key": "user6284781860667377211",
+                 *           "fields": {
+                 *             "field0": "21.5 °C",
+                 *             "field1": "dry"
+                 *           }
+                 *         },
+                 *         {
+                 *           "key": "user8517097267634966620",
+                 *           "fields": {
+                 *             "field0": "19.0 °C",
+                 *             "field1": "wet"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Their size is limited by `BODY_LIMIT`, too. */
+                    records: {
+                        /** @description A text without U+0000. */
+                        key: string;
+                        fields: components["schemas"]["RecordFields"];
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description All records exist. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            403: components["responses"]["NotOurs"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    dropRecordTable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The table does not exist. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            403: components["responses"]["NotOurs"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    readRecord: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Names of fields, separated by commas. Default: all fields.
+                 * @example [
+                 *       "field0",
+                 *       "field3"
+                 *     ]
+                 */
+                fields?: components["parameters"]["Fields"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+                /**
+                 * @description Any text without U+0000. Escape the characters that have a meaning in a URL.
+                 * @example user6284781860667377211
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "key": "user6284781860667377211",
+                     *       "fields": {
+                     *         "field0": "21.5 °C",
+                     *         "field1": "dry"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Record"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    insertRecord: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+                /**
+                 * @description Any text without U+0000. Escape the characters that have a meaning in a URL.
+                 * @example user6284781860667377211
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["RecordFields"];
+        responses: {
+            /** @description Inserted. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            /** @description The key already exists. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Conflict",
+                     *       "status": 409,
+                     *       "detail": "Table usertable already has a record user1.",
+                     *       "instance": "/v1/records/usertable/user1"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRecord: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+                /**
+                 * @description Any text without U+0000. Escape the characters that have a meaning in a URL.
+                 * @example user6284781860667377211
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateRecord: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A letter, then letters, digits and underscores. Names of the store's own tables are refused.
+                 * @example usertable
+                 */
+                table: components["parameters"]["Table"];
+                /**
+                 * @description Any text without U+0000. Escape the characters that have a meaning in a URL.
+                 * @example user6284781860667377211
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["RecordFields"];
+        responses: {
+            /** @description Changed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getLedger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sums and the account of each instance. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": "2026-11-21T14:00:00.000000Z",
+                     *       "readings": {
+                     *         "received": 120,
+                     *         "stored": 117,
+                     *         "duplicate": 1,
+                     *         "quarantined": 2,
+                     *         "spooled": 0,
+                     *         "inFlight": 0
+                     *       },
+                     *       "balanced": true,
+                     *       "messages": {
+                     *         "received": 120,
+                     *         "retainedSkipped": 0
+                     *       },
+                     *       "mqtt": {
+                     *         "connected": true,
+                     *         "reconnects": 0
+                     *       },
+                     *       "oldestUnstoredSeconds": 0,
+                     *       "stageSeconds": 60,
+                     *       "stages": {
+                     *         "travel": {
+                     *           "count": 120,
+                     *           "p50": 0.0004,
+                     *           "p99": 0.0021
+                     *         },
+                     *         "queue": {
+                     *           "count": 120,
+                     *           "p50": 0.0001,
+                     *           "p99": 0.0009
+                     *         },
+                     *         "store": {
+                     *           "count": 120,
+                     *           "p50": 0.0007,
+                     *           "p99": 0.0035
+                     *         },
+                     *         "ack": {
+                     *           "count": 120,
+                     *           "p50": 0.0001,
+                     *           "p99": 0.0003
+                     *         },
+                     *         "end_to_end": {
+                     *           "count": 120,
+                     *           "p50": 0.0013,
+                     *           "p99": 0.0068
+                     *         }
+                     *       },
+                     *       "gaps": {
+                     *         "devices": 50,
+                     *         "missing": 0,
+                     *         "duplicates": 0,
+                     *         "givenUp": 0,
+                     *         "unjudged": 0,
+                     *         "list": [],
+                     *         "truncated": false
+                     *       },
+                     *       "instances": [],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Ledger"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listQuarantine: {
+        parameters: {
+            query?: {
+                /** @description Items per page. */
+                limit?: number;
+                /**
+                 * @description Only items with this reason.
+                 * @example malformed
+                 */
+                reason?: string;
+                /**
+                 * @description Only items of the ingest process with this name, which is the first part of an id.
+                 * @example ingest-1
+                 */
+                instance?: string;
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items, and how many there are in all. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "ingest-1.17",
+                     *           "received": "2026-11-21T14:05:08.012731Z",
+                     *           "topic": "sensors/site-3/boiler/probe-7/temperature",
+                     *           "reason": "malformed",
+                     *           "detail": "expected a number, found \"sixty\"",
+                     *           "position": "byte 0",
+                     *           "size": 5,
+                     *           "readings": 1
+                     *         }
+                     *       ],
+                     *       "next": null,
+                     *       "total": 1,
+                     *       "reasons": {
+                     *         "malformed": 1
+                     *       },
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        items: components["schemas"]["QuarantineItem"][];
+                        next: components["schemas"]["Next"];
+                        /** @description Items that the filter matches. */
+                        total: number;
+                        /** @description Number of items by reason, over all reasons. */
+                        reasons: {
+                            [key: string]: number;
+                        };
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    replayQuarantine: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only items with this reason.
+                 * @example malformed
+                 */
+                reason?: string;
+                /**
+                 * @description Only items of the ingest process with this name, which is the first part of an id.
+                 * @example ingest-1
+                 */
+                instance?: string;
+                /**
+                 * @description Only items received up to this time.
+                 * @example 2026-11-21T14:05:08Z
+                 */
+                until?: components["schemas"]["Instant"];
+                /** @description Items per request, at most. */
+                limit?: number;
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The results. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "tried": 3,
+                     *       "replayed": 2,
+                     *       "kept": 1,
+                     *       "stored": 2,
+                     *       "duplicate": 0,
+                     *       "next": null,
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Messages. */
+                        tried: number;
+                        /** @description Messages that left quarantine. */
+                        replayed: number;
+                        /** @description Messages that failed again. */
+                        kept: number;
+                        /** @description Readings. */
+                        stored: number;
+                        /** @description Readings that were stored before. */
+                        duplicate: number;
+                        next: components["schemas"]["Next"];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    discardQuarantine: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only items with this reason.
+                 * @example malformed
+                 */
+                reason?: string;
+                /**
+                 * @description Only items of the ingest process with this name, which is the first part of an id.
+                 * @example ingest-1
+                 */
+                instance?: string;
+                /**
+                 * @description Only items received up to this time.
+                 * @example 2026-11-21T14:05:08Z
+                 */
+                until?: components["schemas"]["Instant"];
+                /** @description Items per request, at most. */
+                limit?: number;
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many were discarded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "discarded": 3,
+                     *       "next": null,
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        discarded: number;
+                        next: components["schemas"]["Next"];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getQuarantineItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `<instance>.<number>`, as in the list.
+                 * @example ingest-1.17
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The item. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "ingest-1.17",
+                     *       "received": "2026-11-21T14:05:08.012731Z",
+                     *       "topic": "sensors/site-3/boiler/probe-7/temperature",
+                     *       "reason": "malformed",
+                     *       "detail": "expected a number, found \"sixty\"",
+                     *       "position": "byte 0",
+                     *       "size": 5,
+                     *       "readings": 1,
+                     *       "payload": "c2l4dHk="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QuarantineItem"];
+                };
+            };
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    discardQuarantineItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `<instance>.<number>`, as in the list.
+                 * @example ingest-1.17
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Discarded. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    replayQuarantineItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `<instance>.<number>`, as in the list.
+                 * @example ingest-1.17
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "received": 1,
+                     *       "stored": 1,
+                     *       "duplicate": 0,
+                     *       "quarantined": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    live: {
+        parameters: {
+            query?: {
+                /**
+                 * @description This device and all devices below it.
+                 * @example site-3
+                 */
+                device?: components["schemas"]["DeviceName"];
+                /**
+                 * @description One word. Default: all metrics.
+                 * @example temperature
+                 */
+                metric?: components["parameters"]["Metric"];
+            };
+            header?: {
+                /** @description The id of the last event that was received. Browsers send it automatically. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. It does not end. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example id: m3k9x2-1042
+                     *     event: readings
+                     *     data: {"readings":[{"device":"site-3/boiler/probe-7","metric":"temperature","time":"2026-11-21T14:05:08.000250Z","value":64.25,"received":"2026-11-21T14:05:08.012731Z","quality":"ok"}]}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Invalid"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Alive. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": "ok"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ready. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": "ok"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics of this process. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example tidegauge_http_request_seconds_count{method="GET",route="/v1/readings",status="200"} 17 */
+                    "text/plain": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+}

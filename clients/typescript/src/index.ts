@@ -1,0 +1,13 @@
+export {
+  type ClientOptions,
+  type Device,
+  type DevicesQuery,
+  type ReadingsQuery,
+  TidegaugeClient,
+} from './client.ts';
+export type { components, operations, paths } from './generated/api.ts';
+export type { LiveEvent, LiveOptions, Reading } from './live.ts';
+export { dataOf, type Problem, ProblemError } from './problem-error.ts';
+export type { RetryOptions } from './retry.ts';
+export { type Delivery, type NewReading, SendError, type SendOptions } from './send.ts';
+export type { Time } from './time.ts';
