@@ -14,7 +14,7 @@ export const NODE_FLAGS = ['--max-semi-space-size=8'];
 export const NODE_ENVIRONMENT = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'tidegauge') };
 export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
 /** Folders of the Python packages. */
-export const PYTHON_PACKAGES = ['sensors-sim', 'loadtests/analysis'];
+export const PYTHON_PACKAGES = ['sensors-sim', 'clients/python', 'loadtests/analysis'];
 
 /** Installs Node 24 and the packages, unless the lock file is the one last installed. */
 export function setUpNode() {
@@ -23,18 +23,19 @@ export function setUpNode() {
   );
 }
 
-/** Makes `.venv` with sensors-sim and its tools, unless what it is made from has not changed. */
+/** Makes `.venv` with sensors-sim, the Python client and their tools, unless what it is made from has not changed. */
 export function setUpPython() {
   const sources = [
     'sensors-sim/pyproject.toml',
     'sensors-sim/requirements-dev.txt',
     'sensors-sim/requirements.txt',
+    'clients/python/pyproject.toml',
   ];
-  once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator', () => {
+  once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator and the Python client', () => {
     command('python3', ['-m', 'venv', '.venv']);
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
     command(PYTHON, [...pip, '-r', 'sensors-sim/requirements-dev.txt']);
-    command(PYTHON, [...pip, '--no-deps', '-e', 'sensors-sim']);
+    command(PYTHON, [...pip, '--no-deps', '-e', 'sensors-sim', '-e', 'clients/python']);
   });
 }
 

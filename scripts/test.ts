@@ -114,7 +114,7 @@ async function work(queue: Job[]): Promise<void> {
   for (let job = queue.shift(); job !== undefined; job = queue.shift() ?? others.shift()) {
     const result = await runJob(job, { names: values.names ?? null });
     // Tests that a shared file registers belong to the file that runs them.
-    const [only] = job.files.length === 1 && SUITES[job.suite]?.folder === undefined ? job.files : [];
+    const [only] = job.files.length === 1 && SUITES[job.suite]?.folders === undefined ? job.files : [];
     records.push(...result.records.map((record) => (only ? { ...record, file: join(ROOT, only) } : record)));
     problems.push(...result.problems);
     const count = (outcome: TestRecord['outcome']): number =>

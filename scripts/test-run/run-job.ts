@@ -96,7 +96,7 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
 }
 
 function commandFor(job: Job, recordsFile: string, names: string | null): [string, string[]] {
-  if (SUITES[job.suite]?.folder !== undefined) {
+  if (SUITES[job.suite]?.folders !== undefined) {
     const chosen = names === null ? [] : ['-k', names];
     return [PYTHON, ['-m', 'pytest', '-q', '-p', 'pytest_records', ...chosen, ...job.files]];
   }

@@ -16,8 +16,8 @@ export interface Suite {
   readonly exclude?: readonly string[];
   /** The most files of one process. Files that share a process save its start; the default is one. */
   readonly filesPerProcess?: number;
-  /** Of a suite in Python: the folder of its package. */
-  readonly folder?: string;
+  /** Of a suite in Python: the folders of its packages. */
+  readonly folders?: readonly string[];
 }
 
 const inEach = (path: string): string[] => [
@@ -33,8 +33,12 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: inEach('unit/**/*.test.ts'),
     filesPerProcess: 30,
   },
-  python: { summary: 'the simulated sensors (pytest)', files: [], folder: 'sensors-sim' },
-  analysis: { summary: 'the statistics of experiments (pytest)', files: [], folder: 'loadtests/analysis' },
+  python: {
+    summary: 'the simulated sensors and the Python client (pytest)',
+    files: [],
+    folders: ['sensors-sim', 'clients/python'],
+  },
+  analysis: { summary: 'the statistics of experiments (pytest)', files: [], folders: ['loadtests/analysis'] },
   embedded: {
     summary: 'SQLite and JSON stores, and the whole pipeline on the embedded broker',
     files: [EMBEDDED_STORES, ...inEach('embedded/**/*.test.ts')],
@@ -69,10 +73,11 @@ export function jobsOf(suites: readonly string[], patterns: readonly string[], r
     patterns.length === 0 || globbed.has(file) || patterns.some((pattern) => file.includes(pattern));
   const taken = new Set<string>();
   const jobs: Job[] = [];
-  for (const [suite, { files, exclude = [], filesPerProcess = 1, folder }] of Object.entries(SUITES)) {
+  for (const [suite, { files, exclude = [], filesPerProcess = 1, folders }] of Object.entries(SUITES)) {
     if (!suites.includes(suite)) continue;
-    if (folder !== undefined) {
-      if (patterns.length === 0) jobs.push({ suite, name: suite, files: [folder] });
+    if (folders !== undefined) {
+      if (patterns.length === 0)
+        jobs.push(...folders.map((folder) => ({ suite, name: `${suite} ${folder}`, files: [folder] })));
       continue;
     }
     const found = globSync([...files], { cwd: root, exclude: [...exclude] }).toSorted();

@@ -29,10 +29,12 @@ test('every workspace has the version of the root, and requires that version of 
   }
 });
 
-test('the simulator, the API, the images and the changelog have that version too', () => {
+test('the simulator, the Python client, the API, the images and the changelog have that version too', () => {
   const places = {
     'sensors-sim/pyproject.toml': `\nversion = "${root.version}"\n`,
     'sensors-sim/src/tidegauge_sim/__init__.py': `__version__ = '${root.version}'`,
+    'clients/python/pyproject.toml': `\nversion = "${root.version}"\n`,
+    'clients/python/src/tidegauge_client/__init__.py': `__version__ = '${root.version}'`,
     'services/api/src/openapi.yaml': `\n  version: ${root.version}\n`,
     'stacks/versions.env': `\nTIDEGAUGE_VERSION=${root.version}\n`,
     'CHANGELOG.md': `\n## ${root.version} - `,

@@ -1,0 +1,21 @@
+"""Client of the Tidegauge HTTP API. It uses the standard library only."""
+
+from tidegauge_client.client import Client
+from tidegauge_client.errors import ProblemError, SendError, TidegaugeError, UnreachableError
+from tidegauge_client.live import Gap, NewReadings
+from tidegauge_client.types import Delivery, Device, NewReading, Reading
+
+__version__ = '0.2.0'
+__all__ = [
+    'Client',
+    'Delivery',
+    'Device',
+    'Gap',
+    'NewReading',
+    'NewReadings',
+    'ProblemError',
+    'Reading',
+    'SendError',
+    'TidegaugeError',
+    'UnreachableError',
+]

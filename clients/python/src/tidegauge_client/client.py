@@ -1,0 +1,148 @@
+"""The client."""
+
+import json
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+from urllib.parse import quote
+
+from tidegauge_client.errors import SendError, TidegaugeError
+from tidegauge_client.http import Http, Query, retry
+from tidegauge_client.live import Gap, NewReadings, follow
+from tidegauge_client.sending import batches, with_times
+from tidegauge_client.types import Delivery, Device, NewReading, Reading, Time, time_text
+
+
+class Client:
+    """A client of one Tidegauge API.
+
+    `token` is an API key or the API token. `timeout` is the longest silence of a connection, and `retry_for` is how
+    long a request that fails temporarily is repeated, both in seconds. `context` trusts a private authority:
+    `ssl.create_default_context(cafile='ca.pem')`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retry_for: float = 60.0,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._http = Http(url, token, timeout, context)
+        self._retry_for = retry_for
+
+    def request(
+        self, method: str, path: str, query: Query | None = None, body: Mapping[str, object] | None = None
+    ) -> Any:  # noqa: ANN401
+        """Send a request for any operation of the API once. Return the JSON of the answer, None for an empty one.
+
+        A list in the query is repeated. Parts of the path must be quoted: `urllib.parse.quote`. Raise ProblemError or
+        UnreachableError.
+        """
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        return self._http.request(method, path, query or {}, data)
+
+    def readings(  # noqa: PLR0913
+        self,
+        device: str | None = None,
+        *,
+        metric: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        order: Literal['asc', 'desc'] = 'desc',
+        site: str | None = None,
+        city: str | None = None,
+        kind: str | None = None,
+        year: int | None = None,
+        page_size: int = 1000,
+    ) -> Iterator[Reading]:
+        """Yield all readings in [since, until) of a device, or of the registered devices that match, page by page."""
+        query = {
+            'device': device,
+            'metric': metric,
+            'from': None if since is None else time_text(since),
+            'to': None if until is None else time_text(until),
+            'order': order,
+            **_filters(site, city, kind, year),
+        }
+        yield from self._pages('/v1/readings', 'readings', query, page_size)
+
+    def latest(self, *devices: str) -> list[Reading]:
+        """Return the newest reading of each metric of up to 200 devices."""
+        answer = self._get('/v1/readings/latest', {'device': devices})
+        readings: list[Reading] = answer['readings']
+        return readings
+
+    def devices(
+        self,
+        *,
+        site: str | None = None,
+        city: str | None = None,
+        kind: str | None = None,
+        year: int | None = None,
+        page_size: int = 1000,
+    ) -> Iterator[Device]:
+        """Yield all devices that match, by name."""
+        yield from self._pages('/v1/devices', 'devices', _filters(site, city, kind, year), page_size)
+
+    def device(self, name: str) -> Device:
+        """Return one device. Raise ProblemError with status 404 when it is not registered."""
+        found: Device = self._get(f'/v1/devices/{quote(name)}', {})
+        return found
+
+    def send(
+        self,
+        readings: Sequence[NewReading],
+        *,
+        device: str | None = None,
+        metric: str | None = None,
+        batch_bytes: int = 512 * 1024,
+    ) -> Delivery:
+        """Store readings, in batches. Repeat a batch until the API has answered. Each reading is stored once.
+
+        `device` and `metric` are those of readings that name none. Raise ValueError for a value that JSON cannot hold,
+        before anything is sent, and SendError with the readings that were not sent.
+        """
+        timed = with_times(readings)
+        total = Delivery(received=0, stored=0, duplicate=0, quarantined=0)
+        query = {'device': device, 'metric': metric}
+        for first, body in batches(timed, batch_bytes):
+            try:
+                part = retry(self._retry_for, partial(self._http.request, 'POST', '/v1/readings', query, body))
+            except TidegaugeError as error:
+                raise SendError(error, total, timed[first:]) from error
+            total = Delivery(
+                received=total['received'] + part['received'],
+                stored=total['stored'] + part['stored'],
+                duplicate=total['duplicate'] + part['duplicate'],
+                quarantined=total['quarantined'] + part['quarantined'],
+            )
+        return total
+
+    def live(
+        self, *, device: str | None = None, metric: str | None = None, last_event_id: str | None = None
+    ) -> Iterator[NewReadings | Gap]:
+        """Yield readings as they are committed, of a device and all devices below it, until the caller leaves its loop.
+
+        The stream continues after a lost connection. Readings that the API no longer has are reported as a Gap.
+        """
+        return follow(self._http, {'device': device, 'metric': metric}, last_event_id)
+
+    def _get(self, path: str, query: Query) -> Any:  # noqa: ANN401
+        return retry(self._retry_for, lambda: self._http.request('GET', path, query))
+
+    def _pages(self, path: str, field: str, query: Query, page_size: int) -> Iterator[Any]:
+        cursor = None
+        while True:
+            page = self._get(path, {**query, 'limit': page_size, 'cursor': cursor})
+            yield from page[field]
+            cursor = page['next']
+            if cursor is None:
+                return
+
+
+def _filters(site: str | None, city: str | None, kind: str | None, year: int | None) -> dict[str, object]:
+    return {'site': site, 'city': city, 'kind': kind, 'year': year}

@@ -1,0 +1,60 @@
+"""What the API sends and receives. services/api/src/openapi.yaml describes each field."""
+
+from datetime import datetime
+from typing import Literal, NotRequired, TypedDict
+
+Time = datetime | str | float
+"""A datetime with a zone, ISO 8601, or a number since 1970 whose size decides its unit."""
+
+
+class Reading(TypedDict):
+    """A stored reading. Times are ISO 8601 in UTC."""
+
+    device: str
+    metric: str
+    time: str
+    value: float | str
+    received: str
+    quality: Literal['ok', 'skewed', 'unsynced']
+    boot: NotRequired[str]
+    seq: NotRequired[int]
+
+
+class NewReading(TypedDict):
+    """A reading to store. Device and metric are needed unless the arguments of `send` name them."""
+
+    v: float | bool | str
+    device: NotRequired[str]
+    metric: NotRequired[str]
+    t: NotRequired[Time]
+    boot: NotRequired[str]
+    seq: NotRequired[int]
+
+
+class Device(TypedDict):
+    """A registered device."""
+
+    name: str
+    site: str | None
+    city: str | None
+    kind: str | None
+    year: int | None
+    attributes: dict[str, str | float | bool | None]
+
+
+class Delivery(TypedDict):
+    """The result for readings: received = stored + duplicate + quarantined."""
+
+    received: int
+    stored: int
+    duplicate: int
+    quarantined: int
+
+
+def time_text(time: Time) -> str:
+    """Return a time as the API reads it. Raise ValueError for a datetime without a zone."""
+    if not isinstance(time, datetime):
+        return str(time)
+    if time.tzinfo is None:
+        raise ValueError(f'{time!r} has no time zone: use datetime.now(timezone.utc), for example')
+    return time.isoformat()

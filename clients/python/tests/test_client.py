@@ -1,0 +1,121 @@
+"""The client against a real API and ingest with SQLite."""
+
+import itertools
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from conftest import TOKEN
+from support import Relay
+from tidegauge_client import Client, Gap, NewReading, NewReadings, ProblemError, SendError
+
+START = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def series(count: int) -> list[NewReading]:
+    return [{'t': START + timedelta(seconds=seq), 'v': seq, 'boot': 'a1', 'seq': seq} for seq in range(count)]
+
+
+@pytest.fixture
+def client(relay: Relay) -> Client:
+    return Client(f'http://127.0.0.1:{relay.port}', TOKEN)
+
+
+def test_readings_are_sent_in_batches_and_read_page_by_page(client: Client) -> None:
+    sent = client.send(series(250), device='site-1/pump', metric='rpm', batch_bytes=4096)
+    assert sent == {'received': 250, 'stored': 250, 'duplicate': 0, 'quarantined': 0}
+    assert client.send(series(10), device='site-1/pump', metric='rpm')['duplicate'] == 10
+    read = list(client.readings('site-1/pump', order='asc', page_size=60))
+    assert [(reading['value'], reading['seq']) for reading in read] == [(seq, seq) for seq in range(250)]
+    some = client.readings('site-1/pump', since=START + timedelta(seconds=5), until=START.timestamp() + 8)
+    assert [reading['value'] for reading in some] == [7, 6, 5]
+    assert [reading['value'] for reading in client.latest('site-1/pump', 'nothing')] == [249]
+
+
+def test_devices_are_read_and_changed(client: Client) -> None:
+    client.send([{'v': 1, 'device': 'site-1/tür', 'metric': 'offen'}])
+    fields = {'site': 'site-1', 'city': 'São Tomé', 'year': 2019}
+    assert client.request('PUT', '/v1/devices/site-1/t%C3%BCr', body=fields)['city'] == 'São Tomé'
+    assert [device['name'] for device in client.devices(city='São Tomé', year=2019)] == ['site-1/tür']
+    assert client.device('site-1/tür')['year'] == 2019
+    assert [reading['metric'] for reading in client.readings(city='São Tomé')] == ['offen']
+    assert client.request('DELETE', '/v1/devices/site-1/t%C3%BCr') is None
+    with pytest.raises(ProblemError, match='no device') as caught:
+        client.device('site-1/tür')
+    assert caught.value.status == 404
+
+
+def test_without_the_token_a_change_is_refused(relay: Relay) -> None:
+    stranger = Client(f'http://127.0.0.1:{relay.port}')
+    with pytest.raises(SendError) as caught:
+        stranger.send([{'v': 1}], device='a', metric='b')
+    assert isinstance(caught.value.__cause__, ProblemError)
+    assert caught.value.__cause__.status == 401
+    assert len(caught.value.rest) == 1
+
+
+def test_while_the_network_is_down_sending_is_tried_again(client: Client, relay: Relay) -> None:
+    relay.cut()
+    impatient = Client(f'http://127.0.0.1:{relay.port}', TOKEN, retry_for=0.3)
+    with pytest.raises(SendError) as caught:
+        impatient.send(series(3), device='site-1/tank', metric='level')
+    assert len(caught.value.rest) == 3
+    timer = threading.Timer(0.6, relay.restore)
+    timer.start()
+    assert client.send(series(5), device='site-1/tank', metric='level')['stored'] == 5
+    timer.join()
+    assert len(list(client.readings('site-1/tank'))) == 5
+
+
+def test_the_live_stream_continues_after_a_lost_connection_without_loss(
+    client: Client, relay: Relay, api_port: int
+) -> None:
+    direct = Client(f'http://127.0.0.1:{api_port}', TOKEN)
+    seen = threading.Event()
+    ended = threading.Event()
+
+    def publish() -> None:
+        # The stream has no position before its first event.
+        for extra in itertools.count():
+            if seen.wait(0.05) or ended.is_set():
+                break
+            direct.send([{'v': 0, 't': START + timedelta(microseconds=extra)}], device='site-1/flow', metric='rate')
+        for number, reading in enumerate(series(46)[1:]):
+            if number % 15 == 5:
+                relay.cut()
+            direct.send([reading], device='site-1/flow', metric='rate')
+            if number % 15 == 10:
+                relay.restore()
+
+    publisher = threading.Thread(target=publish)
+    publisher.start()
+    values: list[object] = []
+    deadline = time.monotonic() + 30
+    for event in client.live(device='site-1', metric='rate'):
+        assert isinstance(event, NewReadings)
+        seen.set()
+        values += [reading['value'] for reading in event.readings if reading['value'] != 0]
+        if len(values) >= 45 or time.monotonic() > deadline:
+            break
+    ended.set()
+    publisher.join()
+    assert values == list(range(1, 46))
+
+
+def test_a_stream_that_was_lost_before_its_first_event_reports_a_gap(client: Client, relay: Relay) -> None:
+    def interrupt() -> None:
+        relay.cut()
+        relay.restore()
+
+    timer = threading.Timer(0.5, interrupt)
+    timer.start()
+    assert next(iter(client.live(device='nothing/is/here'))) == Gap(None, None)
+    timer.join()
+
+
+def test_a_stream_that_the_api_refuses_ends_with_the_reason(client: Client) -> None:
+    with pytest.raises(ProblemError) as caught:
+        next(iter(client.live(device='../etc')))
+    assert caught.value.status == 400
