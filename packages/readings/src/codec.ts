@@ -48,12 +48,15 @@ export interface DecodeContext {
   readonly metric: string | null;
   /** Microseconds since the Unix epoch when the payload arrived. */
   readonly received: number;
+  /** The levels of the topic that a template names besides device and metric: `{node}`. */
+  readonly captured?: Readonly<Record<string, string>> | null | undefined;
   /** Receives units and skipped fields. */
   readonly notes?: Notes | undefined;
 }
 
 /**
- * Decodes a payload to readings or an error; it never returns a part of a payload. Pure: no I/O, no exceptions; time
+ * Decodes a payload to readings or an error; it never returns a part of a payload. The result is empty when the
+ * payload has nothing to store, such as `unavailable`. Pure: no I/O, no exceptions; time
  * and memory are linear in the payload.
  *
  * @example

@@ -152,6 +152,8 @@ export interface UnitDocument {
 
 /** What payloads contain besides readings, since the start of the process. Both lists are bounded. */
 export interface NotesDocument {
+  /** Messages without a value, such as `unavailable`, and messages of topics that a preset ignores. */
+  readonly ignoredMessages: number;
   /** Ignored fields of all messages. */
   readonly ignored: number;
   readonly ignoredFields: readonly IgnoredFieldDocument[];
@@ -167,6 +169,7 @@ export interface RouteDocument extends NotesDocument {
   /** The topic template. */
   readonly topic: string;
   readonly format: string;
+  readonly preset?: string;
   /** Messages received. */
   readonly messages: number;
 }

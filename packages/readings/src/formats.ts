@@ -5,14 +5,7 @@ import { decodeJson } from './codecs/json.ts';
 import { decodePlain } from './codecs/plain.ts';
 import { decodeSenmlJson } from './codecs/senml-json.ts';
 import { decodeText } from './codecs/text.ts';
-
-/**
- * A frozen table without a prototype, so that a name from a request or a file, such as `constructor`, does not find
- * an inherited property.
- */
-function table<T>(entries: Record<string, T>): Readonly<Record<string, T>> {
-  return Object.freeze(Object.assign(Object.create(null), entries));
-}
+import { table } from './table.ts';
 
 /** Every payload format, by its name in routes. */
 export const formats = table<Decode>({

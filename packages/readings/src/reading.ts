@@ -33,8 +33,11 @@ export interface Reading {
   readonly quality: Quality;
 }
 
+/** One character of a name, as part of a regular expression with the flag `u`. */
+export const NAME_CHARACTER = '[\\p{L}\\p{N}_.:@~-]';
+
 // Names of dots only are invalid, because names become URL paths and clients remove `.` and `..` there.
-const SEGMENT = /^(?!\.+$)[\p{L}\p{N}_.:@~-]+$/u;
+const SEGMENT = new RegExp(`^(?!\\.+$)${NAME_CHARACTER}+$`, 'u');
 /** Largest device and metric names, in segments and UTF-16 code units. */
 export const MAX_SEGMENTS = 8;
 export const MAX_DEVICE_LENGTH = 200;

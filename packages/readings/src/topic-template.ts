@@ -1,4 +1,5 @@
 import { DecodeError } from './codec.ts';
+import { cleanName } from './mapping/clean-name.ts';
 import { quote } from './quote.ts';
 import { deviceNameProblem, metricNameProblem } from './reading.ts';
 
@@ -6,6 +7,8 @@ import { deviceNameProblem, metricNameProblem } from './reading.ts';
 export interface TopicNames {
   readonly device: string | null;
   readonly metric: string | null;
+  /** The levels with other names, as they are in the topic; `null` without such levels. */
+  readonly captured: Readonly<Record<string, string>> | null;
 }
 
 export interface TopicTemplate {
@@ -19,27 +22,43 @@ export interface TopicTemplate {
 const DEVICE = '{device}';
 const DEVICE_PATH = '{device+}';
 const METRIC = '{metric}';
+const METRIC_PATH = '{metric+}';
+const CAPTURE = /^\{([A-Za-z][A-Za-z0-9_]*)\}$/;
+
+export interface TemplateOptions {
+  /** Other names that levels can have, for the templates of a mapping. */
+  readonly captures?: readonly string[];
+}
 
 /**
  * Compiles a topic template such as `sensors/{device+}/{metric}`. Each level is a literal, `{device}` or `{metric}`
- * (one level), `{device+}` (one or more levels), or an MQTT wildcard, `+` or a last `#`. As in MQTT, topics that
- * begin with `$` match literals only.
+ * (one level), `{device+}` or `{metric+}` (one or more levels), another name in braces (one level), or an MQTT
+ * wildcard, `+` or a last `#`. The levels of `{metric+}` are joined by `.`. As in MQTT, topics that begin with `$`
+ * match literals only.
+ *
+ * Characters that names cannot have, such as spaces, are escaped as `cleanName` does. A valid name is never changed.
  *
  * @throws {TypeError} when the template is invalid
  * @example
  * const route = compileTopicTemplate('sensors/{device+}/{metric}');
  * route.filter; // 'sensors/#'
- * route.match('sensors/site-3/boiler/temperature'); // { device: 'site-3/boiler', metric: 'temperature' }
+ * route.match('sensors/site-3/boiler/temperature'); // device 'site-3/boiler', metric 'temperature'
  */
-export function compileTopicTemplate(template: string): TopicTemplate {
+export function compileTopicTemplate(
+  template: string,
+  { captures = [] }: TemplateOptions = {},
+): TopicTemplate {
   const levels = template.split('/');
-  checkLevels(template, levels);
+  checkLevels(template, levels, captures);
 
   const open = levels.findIndex(isOpen);
   const filter = (open === -1 ? levels : levels.slice(0, open + 1)).map(filterLevel).join('/');
   const before = open === -1 ? levels.length : open;
   const after = open === -1 ? 0 : levels.length - open - 1;
-  const fewest = before + after + (levels[open] === DEVICE_PATH ? 1 : 0);
+  const isPath = levels[open] === DEVICE_PATH || levels[open] === METRIC_PATH;
+  const fewest = before + after + (isPath ? 1 : 0);
+  const captureNames = levels.map((level) => (isKnown(level) ? null : (CAPTURE.exec(level)?.[1] ?? null)));
+  const hasCaptures = captureNames.some((name) => name !== null);
   const beginsWild = /^[{+#]/.test(template);
 
   function match(topic: string): TopicNames | DecodeError | null {
@@ -48,39 +67,55 @@ export function compileTopicTemplate(template: string): TopicTemplate {
     if (parts.length < fewest || (open === -1 && parts.length > fewest)) return null;
     let device: string | null = null;
     let metric: string | null = null;
+    const captured: Record<string, string> | null = hasCaptures ? {} : null;
     const shift = parts.length - levels.length;
     for (let i = 0; i < levels.length; i++) {
       if (i === open) {
         if (levels[i] === DEVICE_PATH) device = parts.slice(open, parts.length - after).join('/');
+        if (levels[i] === METRIC_PATH) metric = parts.slice(open, parts.length - after).join('.');
         continue;
       }
       const level = levels[i]!;
       const part = parts[i < before ? i : i + shift]!;
       if (level === DEVICE) device = part;
       else if (level === METRIC) metric = part;
+      else if (captureNames[i] !== null) captured![captureNames[i]!] = part;
       else if (level !== '+' && level !== part) return null;
     }
+    if (device !== null && deviceNameProblem(device) !== null) {
+      device = device.split('/').map(cleanSegment).join('/');
+    }
+    if (metric !== null && metricNameProblem(metric) !== null) metric = cleanSegment(metric);
     const problem =
       (device === null ? null : deviceNameProblem(device)) ??
       (metric === null ? null : metricNameProblem(metric));
     if (problem !== null) return new DecodeError('invalid_name', `topic ${quote(topic)}: ${problem}`);
-    return { device, metric };
+    return { device, metric, captured };
   }
 
   return { template, filter, match };
 }
 
+/** Cleans a level of a topic. Empty levels and levels of dots are mistakes, so they stay and are refused. */
+function cleanSegment(segment: string): string {
+  return /^\.*$/.test(segment) ? segment : cleanName(segment);
+}
+
 /** Whether a level matches any number of topic levels. */
 function isOpen(level: string): boolean {
-  return level === DEVICE_PATH || level === '#';
+  return level === DEVICE_PATH || level === METRIC_PATH || level === '#';
+}
+
+function isKnown(level: string): boolean {
+  return level === DEVICE || level === METRIC || level === '+' || isOpen(level);
 }
 
 function filterLevel(level: string): string {
   if (isOpen(level)) return '#';
-  return level === DEVICE || level === METRIC ? '+' : level;
+  return level === DEVICE || level === METRIC || CAPTURE.test(level) ? '+' : level;
 }
 
-function checkLevels(template: string, levels: readonly string[]): void {
+function checkLevels(template: string, levels: readonly string[], captures: readonly string[]): void {
   const fail = (why: string): never => {
     throw new TypeError(`topic template ${JSON.stringify(template)}: ${why}`);
   };
@@ -90,14 +125,24 @@ function checkLevels(template: string, levels: readonly string[]): void {
   if (levels.filter((level) => level === DEVICE || level === DEVICE_PATH).length > 1) {
     fail('it names the device twice');
   }
-  if (levels.filter((level) => level === METRIC).length > 1) fail('it names the metric twice');
-  if (levels.filter(isOpen).length > 1) fail('only one level can match several levels: {device+} or #');
+  if (levels.filter((level) => level === METRIC || level === METRIC_PATH).length > 1)
+    fail('it names the metric twice');
+  if (levels.filter(isOpen).length > 1)
+    fail('only one level can match several levels: {device+}, {metric+} or #');
+  const named = new Set<string>();
   for (const [i, level] of levels.entries()) {
     if (level === '#' && i < levels.length - 1) fail('# must be its last level');
-    if (level === '+' || level === METRIC || level === DEVICE || isOpen(level)) continue;
+    if (isKnown(level)) continue;
+    const name = CAPTURE.exec(level)?.[1];
+    if (name !== undefined && captures.includes(name)) {
+      if (named.has(name)) fail(`it names {${name}} twice`);
+      named.add(name);
+      continue;
+    }
     if (/[{}+#]/.test(level)) {
       fail(
-        `level ${JSON.stringify(level)} is neither a literal nor one of {device}, {device+}, {metric}, +, #`,
+        `level ${JSON.stringify(level)} is neither a literal nor one of {device}, {device+}, {metric}, {metric+}, +, #` +
+          (name === undefined ? '' : `, and no template of the mapping uses ${level}`),
       );
     }
     if (level.includes('\0')) fail('a topic cannot contain a NUL character');

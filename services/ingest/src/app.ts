@@ -191,10 +191,11 @@ async function take({ pipeline }: AppOptions, request: Request): Promise<Deliver
 }
 
 function routesDocument({ router, instance }: AppOptions): RoutesDocument {
-  const routes = router.routes.map(({ name, template, format, messages, notes }) => ({
+  const routes = router.routes.map(({ name, template, format, preset, messages, notes }) => ({
     name,
     topic: template.template,
     format,
+    ...(preset === null ? {} : { preset }),
     messages: messages[0] + messages[1] + messages[2],
     ...notesDocument(notes),
   }));
@@ -203,6 +204,7 @@ function routesDocument({ router, instance }: AppOptions): RoutesDocument {
 
 function notesDocument(notes: RouteNotes): NotesDocument {
   return {
+    ignoredMessages: notes.ignoredMessages,
     ignored: notes.ignoredTotal,
     ignoredFields: notes.ignoredFields(),
     ignoredUnlisted: notes.ignoredUnlisted,

@@ -59,18 +59,41 @@ export class BrokerSource implements Origin {
   }
 }
 
-/** One subscription per filter, with the highest QoS of its routes. */
-function subscriptions(routes: readonly Route[], shareGroup: string | null): readonly Subscription[] {
+/**
+ * One subscription per filter, with the highest QoS of its routes. Topics that are ignored are not subscribed to. A
+ * filter that another one covers with the same or a higher QoS is left out, because a broker may send a message once
+ * for each filter that matches it (MQTT 5, section 3.3.4).
+ */
+export function subscriptions(routes: readonly Route[], shareGroup: string | null): readonly Subscription[] {
   const qosByFilter = new Map<string, 0 | 1 | 2>();
-  for (const { template, qos } of routes) {
+  for (const { template, qos, isIgnored } of routes) {
+    if (isIgnored) continue;
     const known = qosByFilter.get(template.filter) ?? 0;
     qosByFilter.set(template.filter, qos > known ? qos : known);
   }
-  return [...qosByFilter].map(([filter, qos]) => ({
+  const all = [...qosByFilter];
+  const needed = all.filter(
+    ([filter, qos]) => !all.some(([other, its]) => other !== filter && its >= qos && covers(other, filter)),
+  );
+  return needed.map(([filter, qos]) => ({
     filter,
     qos,
     ...(shareGroup === null ? {} : { shareGroup }),
   }));
+}
+
+/** Whether a filter matches every topic that another one matches. */
+function covers(wide: string, narrow: string): boolean {
+  const levels = wide.split('/');
+  const others = narrow.split('/');
+  // Wildcards at the beginning match no topics that begin with `$` (MQTT 5, section 4.7.2).
+  if (/^[+#]/.test(wide) && narrow.startsWith('$')) return false;
+  for (const [i, level] of levels.entries()) {
+    if (level === '#') return true;
+    const other = others[i];
+    if (other === undefined || other === '#' || (level !== '+' && level !== other)) return false;
+  }
+  return levels.length === others.length;
 }
 
 /** The subscriptions of the previous process; empty when there was none. */

@@ -37,6 +37,12 @@ export function measure(
     ['route', 'qos'],
   );
   metrics.counter(
+    'tidegauge_ignored_messages_total',
+    'Messages without a value, such as unavailable, that were acknowledged and not stored, by route',
+    () => router.routes.map(({ name, notes }) => ({ labels: { route: name }, value: notes.ignoredMessages })),
+    ['route'],
+  );
+  metrics.counter(
     'tidegauge_ignored_fields_total',
     'Fields of payloads that were ignored while the rest was stored, by route; GET /routes names them',
     () => router.routes.map(({ name, notes }) => ({ labels: { route: name }, value: notes.ignoredTotal })),

@@ -188,7 +188,7 @@ export class Pipeline {
     const { topic, payload } = message;
     this.accounts.messages++;
     this.#collector.received(message.size);
-    const { route, device, metric, error } = this.#options.router.resolve(topic);
+    const { route, device, metric, captured, error } = this.#options.router.resolve(topic);
     if (route !== null) route.messages[message.qos]++;
     const format = route?.format ?? 'auto';
     const skipped = message.retain && route?.retained === 'skip';
@@ -196,8 +196,10 @@ export class Pipeline {
     const received = this.#receiveTime();
     const decoded = skipped
       ? NONE
-      : (error ?? route!.decode(payload, { device, metric, received, notes: route!.notes }));
+      : (error ?? route!.decode(payload, { device, metric, received, captured, notes: route!.notes }));
     const readings = decoded instanceof DecodeError ? NONE : decoded;
+    if (!skipped && route !== null && decoded === readings && readings.length === 0)
+      route.notes.ignoredMessages++;
     const early = route?.ack === 'received';
     const delivery: Delivery = {
       source: 'mqtt',

@@ -98,13 +98,14 @@ function decodeWhole(
       device: query.get('device'),
       metric: query.get('metric'),
       received,
+      captured: null,
       notes,
     };
     const decode = format === 'influx' ? influxDecoder(influxOptionsOf(router, message)) : formats[format]!;
     return decode(payload, context);
   }
-  const { route, device, metric, error } = router.resolve(topic);
+  const { route, device, metric, captured, error } = router.resolve(topic);
   if (error !== null) return error;
   const notes = takesNotes ? route!.notes : undefined;
-  return route!.decode(payload, { device, metric, received, notes });
+  return route!.decode(payload, { device, metric, received, captured, notes });
 }

@@ -22,6 +22,8 @@ interface IgnoredField {
  * dropped.
  */
 export class RouteNotes implements Notes {
+  /** Messages without a value since the start, such as `unavailable`. They are acknowledged and not stored. */
+  ignoredMessages = 0;
   /** Fields ignored since the start. A field of a record counts once for each record. */
   ignoredTotal = 0;
   /** The ignored fields whose names did not fit into the list. */

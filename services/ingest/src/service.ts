@@ -23,7 +23,8 @@ import { BrokerSource } from './broker-source.ts';
 import { measure } from './measure.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
-import { defaultRoutes, loadRoutes, Router } from './routes.ts';
+import { Router } from './routes.ts';
+import { defaultRoutes, loadRoutes } from './routes-file.ts';
 import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
 
@@ -42,8 +43,13 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   checkAccess(login);
   const logger = createLogger('ingest', config.logLevel);
   const metrics = new Metrics();
+  const { routes, warnings } =
+    config.routes === null
+      ? { routes: defaultRoutes(config.ack), warnings: [] }
+      : loadRoutes(config.routes, config.ack);
+  for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
   const router = new Router(
-    config.routes === null ? defaultRoutes(config.ack) : loadRoutes(config.routes, config.ack),
+    routes,
     config.maxTopic,
     compileInfluxNames(config.influxDevice, config.influxMetric),
   );

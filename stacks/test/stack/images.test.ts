@@ -238,7 +238,13 @@ const STORE = [
 ];
 /** The code of the project in each image. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  ingest: ['packages/hbase-client', 'packages/mqtt-session', ...STORE.slice(1), 'services/ingest'],
+  ingest: [
+    'packages/hbase-client',
+    'packages/mqtt-session',
+    ...STORE.slice(1),
+    'packages/yaml-file',
+    'services/ingest',
+  ],
   api: [...STORE, 'services/api'],
   'broker-metrics': [...SERVICE, 'services/broker-metrics'],
   'citus-membership': ['packages/parallel', ...SERVICE, 'services/citus-membership'],

@@ -2,10 +2,10 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@tidegauge/service/program';
+import { YamlFile } from '@tidegauge/yaml-file';
 import { readEntries } from '../archive/results.ts';
 import { readClaims } from '../file/claims.ts';
 import type { StudyFile } from '../file/study-file.ts';
-import { YamlFile } from '../file/yaml-file.ts';
 import type { Claim } from '../model.ts';
 import { type ApplicationCost, applicationCosts, type DriverDifference } from './application-cost.ts';
 

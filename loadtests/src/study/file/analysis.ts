@@ -1,9 +1,9 @@
 import { didYouMean } from '@tidegauge/text';
+import type { Mistake } from '@tidegauge/yaml-file';
 import type { StudyWorkload } from '../levels.ts';
 import type { AnalysisPlan, Study, StudyPart } from '../model.ts';
 import { OPERATION_NAMES, OPERATION_TYPES } from '../operation-names.ts';
 import type { AnalysisFile } from './study-file.ts';
-import type { Mistake } from './yaml-file.ts';
 
 /** Metrics that are not latencies. */
 const PLAIN: readonly string[] = ['throughput', 'runtime', 'energy', 'cpu', 'cpu-time', 'memory', 'power'];

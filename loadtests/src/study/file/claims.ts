@@ -1,11 +1,11 @@
 import type { ConfigError } from '@tidegauge/service/program';
+import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
 import type { Claim } from '../model.ts';
 import { claimMetricProblem } from './analysis.ts';
 import { ClaimSyntaxError, parseClaimCheck } from './claim-language.ts';
 import { CLAIMS_SCHEMA_FILE, schemaMistakes } from './schema.ts';
 import type { StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
-import { type Mistake, YamlFile } from './yaml-file.ts';
 
 /** An entry of a file of claims that the schema accepts. */
 interface ClaimEntry {

@@ -1,10 +1,10 @@
 import { duration } from '@tidegauge/service/program';
 import { didYouMean } from '@tidegauge/text';
+import type { Path } from '@tidegauge/yaml-file';
 import type { NetworkProfile } from '../model.ts';
 import { NONE } from './factors.ts';
 import type { StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
-import type { Path } from './yaml-file.ts';
 
 /** The network profiles of the file. Each level of the factor `network` must be one of them. */
 export function networksOf(input: StudyInput, levels: StudyLevels): Readonly<Record<string, NetworkProfile>> {

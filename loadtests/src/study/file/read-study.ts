@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { YamlFile } from '@tidegauge/yaml-file';
 import type { PlaceName, Study, StudyPart } from '../model.ts';
 import { analysisOf, partAnalysis } from './analysis.ts';
 import { claimsOf } from './claims.ts';
@@ -12,7 +13,6 @@ import { isObject, StudyInput } from './study-input.ts';
 import { StudyLevels } from './study-levels.ts';
 import { validityOf } from './valid.ts';
 import { readWorkloadFiles, stateOf, workloadsOf } from './workloads.ts';
-import { YamlFile } from './yaml-file.ts';
 
 export interface ReadOptions {
   /** Applies the sizes of `quick`. */

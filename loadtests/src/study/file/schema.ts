@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { didYouMean } from '@tidegauge/text';
+import type { Mistake, Path } from '@tidegauge/yaml-file';
 import type { ErrorObject } from 'ajv';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FACTORS, urlOption } from './factors.ts';
-import type { Mistake, Path } from './yaml-file.ts';
 
 /** The JSON Schema of experiment files. Editors can use it too. */
 export const SCHEMA_FILE: string = fileURLToPath(

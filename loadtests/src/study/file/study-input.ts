@@ -1,8 +1,8 @@
 import { isAbsolute, join } from 'node:path';
 import type { ConfigError } from '@tidegauge/service/program';
+import { type Mistake, type Path, readBounded } from '@tidegauge/yaml-file';
 import type { PlaceName } from '../model.ts';
 import type { StudyFile } from './study-file.ts';
-import { type Mistake, type Path, readBounded } from './yaml-file.ts';
 
 /** The data of an experiment file while it is read. It collects mistakes instead of throwing. */
 export class StudyInput {

@@ -1,10 +1,10 @@
 import { didYouMean } from '@tidegauge/text';
+import type { Path } from '@tidegauge/yaml-file';
 import { combinations } from '../combinations.ts';
 import type { Combination, Exclusion, Level, Study } from '../model.ts';
 import { FACTORS, factorNamed, UNSET, urlOption } from './factors.ts';
 import type { OneOrMore } from './study-file.ts';
 import { isObject, type StudyInput } from './study-input.ts';
-import type { Path } from './yaml-file.ts';
 
 const DEFAULT_DRIVERS: readonly Level[] = ['raw', 'app'];
 /** These factors are always among the varied ones, so that every part finds them there. */

@@ -1,5 +1,6 @@
 import { didYouMean } from '@tidegauge/text';
 import { parseProperties } from '@tidegauge/workload';
+import type { Path } from '@tidegauge/yaml-file';
 import { refuseUnknown } from '../../profiles/records-profile.ts';
 import { type Design, hardCombinations, seriesOf } from '../combinations.ts';
 import { allLevels, growsTable, type StudyWorkload, workloadOf } from '../levels.ts';
@@ -7,7 +8,6 @@ import type { TableState } from '../model.ts';
 import { isWorkloadFile, isWorkloadLetter } from './factors.ts';
 import { isObject, type StudyInput } from './study-input.ts';
 import type { StudyLevels } from './study-levels.ts';
-import type { Path } from './yaml-file.ts';
 
 /** Reads the property files of workloads. */
 export function readWorkloadFiles(input: StudyInput, levels: StudyLevels): void {

@@ -1,41 +1,73 @@
-import { type Decode, DecodeError } from '../codec.ts';
+import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import { Mapping } from '../mapping/compile-mapping.ts';
+import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
+import type { Reading } from '../reading.ts';
 import { decodeInflux } from './influx.ts';
-import { decodeJson, readJson } from './json.ts';
+import { readJson } from './json.ts';
 import { parseJson } from './parse-json.ts';
 import { decodePlain } from './plain.ts';
 import { looksLikeSenml, readSenmlJson } from './senml-json.ts';
+import { decodeUtf8 } from './utf8.ts';
+
+// A payload is decoded by the strict format first. Only a payload that this format refuses is read by a mapping, so
+// what was always readable keeps its meaning, and costs no more. Texts of JSON stay texts in both.
 
 const BYTE_ORDER_MARK = 0xef;
 /** Every line of line protocol has a field, and no plain value has this character. */
 const EQUALS = 0x3d;
+const JSON_MAPPING = new Mapping({ values: { '*': 'as-is' } });
+const PLAIN_MAPPING = new Mapping({});
 
 /** Selects the format by the first byte that is not white space. Each format needs one line here. */
 export const decodeAuto: Decode = (payload, context) => {
   switch (firstByte(payload)) {
     case 0x7b: // {
-    case 0x22: // "
-      return decodeJson(payload, context);
     case 0x5b: // [
-      return decodeJsonArray(payload, context);
+    case 0x22: // "
+      return decodeAnyJson(payload, context);
     default:
-      return decodeWords(payload, context);
+      return decodeAnyPlain(payload, context);
   }
 };
 
-/** A plain value, or else line protocol, whose first byte can be any letter. */
-const decodeWords: Decode = (payload, context) => {
-  const plain = decodePlain(payload, context);
-  if (!(plain instanceof DecodeError) || plain.reason !== 'malformed' || !payload.includes(EQUALS))
-    return plain;
-  const lines = decodeInflux(payload, context);
-  return lines instanceof DecodeError && lines.reason === 'malformed' ? plain : lines;
-};
-
-const decodeJsonArray: Decode = (payload, context) => {
+function decodeAnyJson(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
   const root = parseJson(payload);
-  if (root instanceof DecodeError) return root;
-  return looksLikeSenml(root) ? readSenmlJson(root, context) : readJson(root, context);
-};
+  if (root instanceof DecodeError) return readNonNumbers(payload, context) ?? root;
+  if (looksLikeSenml(root)) return readSenmlJson(root, context);
+  const strict = readJson(root, context);
+  if (!(strict instanceof DecodeError) || strict.reason === 'too_many_readings') return strict;
+  return preferred(strict, JSON_MAPPING.read(root, context));
+}
+
+/** Reads JSON that has NaN or infinite numbers; null when the payload is something else. */
+function readNonNumbers(
+  payload: Uint8Array,
+  context: DecodeContext,
+): readonly Reading[] | DecodeError | null {
+  const root = parseWithNonNumbers(payload);
+  return root === undefined ? null : JSON_MAPPING.read(root, context);
+}
+
+/** Reads a number, also with a unit, a word for a state, a word for no value, or line protocol. */
+function decodeAnyPlain(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
+  const strict = decodePlain(payload, context);
+  if (!(strict instanceof DecodeError) || strict.reason === 'empty_payload') return strict;
+  if (strict.reason === 'malformed' && payload.includes(EQUALS)) {
+    const lines = decodeInflux(payload, context);
+    if (!(lines instanceof DecodeError) || lines.reason !== 'malformed') return lines;
+  }
+  const text = decodeUtf8(payload);
+  if (text instanceof DecodeError) return strict;
+  return preferred(strict, PLAIN_MAPPING.read(new BareText(text.trim()), context));
+}
+
+/** The readings, or the more helpful error: that of the strict format when both refuse for the same reason. */
+function preferred(
+  strict: DecodeError,
+  mapped: readonly Reading[] | DecodeError,
+): readonly Reading[] | DecodeError {
+  return mapped instanceof DecodeError && mapped.reason === strict.reason ? strict : mapped;
+}
 
 function firstByte(payload: Uint8Array): number | undefined {
   let i = payload[0] === BYTE_ORDER_MARK ? 3 : 0;

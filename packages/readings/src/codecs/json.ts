@@ -181,7 +181,7 @@ function readRecord(
 }
 
 /** Reads `boot`, which identifies the power cycle. Sensors use a counter or a random word. */
-function readBoot(boot: unknown): string | null | DecodeError {
+export function readBoot(boot: unknown): string | null | DecodeError {
   if (boot === null) return null;
   if (typeof boot === 'string' && boot.length > 0 && boot.length <= MAX_BOOT_LENGTH)
     return readText(boot, 'boot');
@@ -192,7 +192,8 @@ function readBoot(boot: unknown): string | null | DecodeError {
   );
 }
 
-function readSeq(seq: unknown): number | null | DecodeError {
+/** Reads `seq`, which counts the readings of a boot. */
+export function readSeq(seq: unknown): number | null | DecodeError {
   if (seq === null) return null;
   if (typeof seq === 'number' && Number.isSafeInteger(seq) && seq >= 0) return seq;
   return new DecodeError('invalid_value', `"seq" is ${quote(seq)}; it is a whole number from 0 to 2^53 - 1`);

@@ -31,6 +31,7 @@ function outcome({ topic, payload }: Example): string[] {
   assert.ok(names !== null && !(names instanceof DecodeError));
   const decoded = formats.auto!(Buffer.from(payload), { ...names, received: RECEIVED });
   if (decoded instanceof DecodeError) return [`✗ ${decoded.reason}: ${decoded}`];
+  if (decoded.length === 0) return ['→ nothing'];
   return decoded.map(({ device, metric, value, time }) => {
     const at = time === RECEIVED ? '' : ` at ${formatTime(time)}`;
     return `→ ${device} ${metric} ${JSON.stringify(value)}${at}`;

@@ -48,7 +48,7 @@ test('each mistake in the configuration is one line, and ingest does not start',
   assert.match(stderr, /ACK must be one of durable, stored, received.*; got "maybe"/);
 });
 
-test('mistakes in a routes file name the file and the route', async (context) => {
+test('mistakes in a routes file have file, line, column and key', async (context) => {
   const bench = await setUp(context);
   const routes = `${bench.directory}/routes.yml`;
   await writeFile(
@@ -57,9 +57,9 @@ test('mistakes in a routes file name the file and the route', async (context) =>
   );
   const { status, stderr } = ingest({ ROUTES: routes });
   assert.equal(status, 2);
-  assert.match(stderr, /routes\.yml, route 1: .*\{devise\}/);
-  assert.match(stderr, /routes\.yml, route 2: qos is 3, but is one of 0, 1, 2/);
-  assert.match(stderr, /routes\.yml, route 3: topic must be a text/);
+  assert.match(stderr, /routes\.yml:1:10: \[1\]\.topic: .*\{devise\}/);
+  assert.match(stderr, /routes\.yml:3:8: \[2\]\.qos: 3 is not one of 0, 1, 2/);
+  assert.match(stderr, /routes\.yml:4:3: \[3\]: topic is missing/);
 });
 
 test('a wrong password for the broker ends ingest at once, with how to fix it', async (context) => {

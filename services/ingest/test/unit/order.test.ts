@@ -11,7 +11,8 @@ import fc from 'fast-check';
 import { Pipeline } from '../../src/pipeline.ts';
 import { Quarantine } from '../../src/quarantine.ts';
 import { decodeMessage, httpMessage } from '../../src/raw-message.ts';
-import { defaultRoutes, Router } from '../../src/routes.ts';
+import { Router } from '../../src/routes.ts';
+import { defaultRoutes } from '../../src/routes-file.ts';
 import { Spool } from '../../src/spool.ts';
 
 const logger = createLogger('test', 'silent');

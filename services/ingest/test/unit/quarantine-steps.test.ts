@@ -10,7 +10,8 @@ import express from 'express';
 import { Pipeline } from '../../src/pipeline.ts';
 import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
 import { stepRoutes } from '../../src/quarantine-steps.ts';
-import { defaultRoutes, Router } from '../../src/routes.ts';
+import { Router } from '../../src/routes.ts';
+import { defaultRoutes } from '../../src/routes-file.ts';
 
 const MIB = 1024 * 1024;
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeMessage, httpMessage } from '../../src/raw-message.ts';
 import { RouteNotes } from '../../src/route-notes.ts';
-import { defaultRoutes, Router } from '../../src/routes.ts';
+import { Router } from '../../src/routes.ts';
+import { defaultRoutes } from '../../src/routes-file.ts';
 
 const PACK = Buffer.from('[{"bn":"pump/","n":"rpm","u":"1/min","v":900},{"n":"open","vb":true}]');
 

@@ -4,7 +4,8 @@ import { DecodeError } from '@tidegauge/readings';
 import type { Problem } from '@tidegauge/service';
 import type { Part } from '../../src/part.ts';
 import { decodeMessage, httpMessage } from '../../src/raw-message.ts';
-import { defaultRoutes, Router } from '../../src/routes.ts';
+import { Router } from '../../src/routes.ts';
+import { defaultRoutes } from '../../src/routes-file.ts';
 
 const router = new Router(defaultRoutes('durable'));
 const received = 1_795_000_000_000_000;
@@ -15,7 +16,8 @@ test('the default route accepts any device path, and other topics match no route
     { device: 'a/b/c', metric: 'temperature', error: null },
   );
   assert.equal(router.resolve('other/a/temperature').error?.reason, 'unknown_topic');
-  assert.equal(router.resolve('sensors/a b/temperature').error?.reason, 'invalid_name');
+  assert.equal(router.resolve('sensors/a b/temperature').device, 'a~20b');
+  assert.equal(router.resolve('sensors/a//temperature').error?.reason, 'invalid_name');
 });
 
 test('the cache stays bounded when publishers invent topics', () => {
@@ -40,7 +42,7 @@ test('the length of a topic is measured in bytes', () => {
 test('topics that cannot be stored do not evict topics that can', () => {
   const mixed = new Router(defaultRoutes('durable'));
   const known = mixed.resolve('sensors/site-3/boiler/temperature');
-  for (let number = 0; number < 100_000; number++) mixed.resolve(`sensors/not valid ${number}/m`);
+  for (let number = 0; number < 100_000; number++) mixed.resolve(`sensors/not-valid-${number}//m`);
   assert.equal(mixed.resolve('sensors/site-3/boiler/temperature'), known);
 });
 

@@ -1,0 +1,436 @@
+import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import { readBoot, readSeq } from '../codecs/json.ts';
+import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
+import { MAX_READINGS_PER_PAYLOAD, makeReading, recordPosition, tooManyReadings } from '../make-reading.ts';
+import { resolveDevice } from '../naming.ts';
+import { quote } from '../quote.ts';
+import { deviceNameProblem, metricNameProblem, type Reading } from '../reading.ts';
+import { cleanName, restoreName } from './clean-name.ts';
+import { FieldPlans } from './field-plans.ts';
+import { readField, Skipped } from './field-values.ts';
+import { namedValues, unitOfElement } from './named-values.ts';
+import type { MappingOptions } from './options.ts';
+import { isObject, type RecordAt, recordsAt, valueAt } from './paths.ts';
+import { BareText, parsePayload } from './payload-tree.ts';
+import { compileRecordTime, type ReadRecordTime, timePaths } from './record-time.ts';
+import { compileTemplate, type Template, type TemplateValues } from './template.ts';
+import { commonStateOf, isNoValue } from './texts.ts';
+import { registeredUnit } from './units.ts';
+
+/** Objects and arrays inside each other. Deeper ones are ignored. */
+export const MAX_DEPTH = 12;
+/** The longest array of values that becomes metrics by index. Longer ones, such as waveforms, are ignored. */
+export const MAX_ELEMENTS = 64;
+/** The longest path of a field. Longer ones are ignored. */
+const MAX_PATH = 256;
+
+type Scalar = string | number | boolean;
+
+/** One payload that is decoded. */
+interface Payload {
+  readonly context: DecodeContext;
+  readonly root: unknown;
+  readonly readings: Reading[];
+  /** The series and times of the readings, by record. */
+  readonly seen: Map<string, number>;
+}
+
+/** The record whose fields are read. */
+interface Current {
+  readonly payload: Payload;
+  readonly index: number;
+  readonly values: TemplateValues;
+  readonly device: string;
+  readonly time: number;
+  readonly boot: string | null;
+  readonly seq: number | null;
+  /** Fields of the record itself that are no metrics. */
+  readonly reserved: ReadonlySet<string>;
+}
+
+/**
+ * Compiles a mapping to a decoder. It is compiled once for each route.
+ *
+ * @param options as `checkMapping` accepts them
+ */
+export function compileMapping(options: MappingOptions): Decode {
+  const mapping = new Mapping(options);
+  return (payload, context) => {
+    const root = parsePayload(payload);
+    return root instanceof DecodeError ? root : mapping.read(root, context);
+  };
+}
+
+/** A compiled mapping. It has no state besides caches, so a payload always becomes the same readings. */
+export class Mapping {
+  readonly #plans: FieldPlans;
+  readonly #records: readonly string[] | null;
+  readonly #device: Template | null;
+  readonly #metric: Template | null;
+  /** Whether `metric` names every metric, not only that of `value`. */
+  readonly #namesAll: boolean;
+  readonly #value: string | null;
+  readonly #unit: string | null;
+  readonly #readTime: ReadRecordTime;
+
+  constructor(options: MappingOptions) {
+    this.#records = options.records === undefined ? null : [options.records].flat();
+    this.#device = options.device === undefined ? null : compileTemplate(options.device);
+    this.#metric = options.metric === undefined ? null : compileTemplate(options.metric);
+    this.#namesAll = this.#metric?.names.includes('field') ?? false;
+    this.#value = options.value ?? null;
+    this.#unit = options.unit ?? null;
+    this.#readTime = compileRecordTime(options);
+    const consumed = new Set([
+      ...(this.#device?.names ?? []),
+      ...(this.#metric?.names ?? []),
+      ...timePaths(options),
+    ]);
+    if (this.#unit !== null) consumed.add(this.#unit);
+    this.#plans = new FieldPlans(options, consumed);
+  }
+
+  /** Reads a parsed payload. The result is empty when it has no value. */
+  read(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
+    if (root instanceof BareText) return this.#readBare(root.text, context);
+    if (!isObject(root)) return this.#readScalar(root as Scalar | null, context);
+    if (this.#records === null && this.#metric === null && looksLikeSenml(root))
+      return readSenmlJson(root, context);
+    const payload: Payload = { context, root, readings: [], seen: new Map() };
+    const records = this.#recordsOf(root, context);
+    if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
+    for (const [index, record] of records.entries()) {
+      const error = this.#readRecord(payload, record, index);
+      if (error !== null)
+        return records.length === 1 ? error : error.at(recordPosition(index, records.length));
+      if (payload.readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(payload.readings.length);
+    }
+    return payload.readings;
+  }
+
+  #recordsOf(root: Readonly<Record<string, unknown>>, { notes }: DecodeContext): readonly RecordAt[] {
+    if (this.#records !== null) {
+      const found = this.#records.flatMap((path) => recordsAt(root, path));
+      if (found.length === 0)
+        notes?.ignored(this.#records.join(', '), 'the payload does not have these records');
+      return found;
+    }
+    const keys = Object.keys(root);
+    const list = keys.length === 1 && keys[0] === 'readings' ? root.readings : root;
+    const isList =
+      Array.isArray(list) && list.length > 0 && list.every((each) => isObject(each) && !Array.isArray(each));
+    if (!isList || namedValues(list) !== null) return [{ key: '', value: root }];
+    return list.map((value, index) => ({ key: String(index), value }));
+  }
+
+  /** Reads a payload that is not JSON: a number, also with a unit, or a word for a state. */
+  #readBare(text: string, context: DecodeContext): readonly Reading[] | DecodeError {
+    if (text === '') return new DecodeError('empty_payload', 'the payload is white space only');
+    return this.#readScalar(text, context, true);
+  }
+
+  #readScalar(
+    value: Scalar | null,
+    context: DecodeContext,
+    isBare = false,
+  ): readonly Reading[] | DecodeError {
+    const payload: Payload = { context, root: value, readings: [], seen: new Map() };
+    const values = this.#values(payload, { key: '', value: {} });
+    const device = this.#deviceOf(values, context);
+    if (device instanceof DecodeError) return device;
+    const metric = this.#metricOf(values, context);
+    if (metric instanceof DecodeError) return metric;
+    if (metric === null)
+      return new DecodeError('invalid_name', 'neither the topic nor the mapping names a metric');
+    if (value === null) {
+      context.notes?.ignored(metric, 'it is null');
+      return payload.readings;
+    }
+    const { kind } = this.#plans.metric(metric);
+    if (isBare && kind === 'auto' && typeof value === 'string') {
+      const state = commonStateOf(value);
+      const isKnown = state !== null || isNoValue(value) || this.#isNumber(value, metric);
+      if (!isKnown) return unknownWord(value, metric);
+      if (state !== null) value = state;
+    }
+    const current: Current = {
+      ...{ payload, index: 0, values, device, time: context.received, boot: null, seq: null },
+      reserved: new Set(),
+    };
+    return this.#addField(current, restoreName(metric), value, null) ?? payload.readings;
+  }
+
+  #isNumber(text: string, metric: string): boolean {
+    const found = readField(text, this.#plans.metric(metric));
+    return !(found instanceof Skipped) && typeof found.value === 'number';
+  }
+
+  #readRecord(payload: Payload, record: RecordAt, index: number): DecodeError | null {
+    const { context } = payload;
+    const values = this.#values(payload, record);
+    const time = this.#readTime(values, context);
+    if (time instanceof DecodeError) return time;
+    const device = this.#deviceOf(values, context);
+    if (device instanceof DecodeError) return device;
+    const fields = isObject(record.value) && !Array.isArray(record.value) ? record.value : {};
+    const reserved = new Set<string>();
+    if (time.field !== null) reserved.add(time.field);
+    if (this.#device === null && isName(fields.device)) reserved.add('device');
+    const boot = 'boot' in fields && !isObject(fields.boot) ? readBoot(fields.boot) : null;
+    if (boot instanceof DecodeError) return boot;
+    const seq = 'seq' in fields && !isObject(fields.seq) ? readSeq(fields.seq) : null;
+    if (seq instanceof DecodeError) return seq;
+    if (boot !== null || fields.boot === null) reserved.add('boot');
+    if (seq !== null || fields.seq === null) reserved.add('seq');
+    const current: Current = { payload, index, values, device, time: time.time, boot, seq, reserved };
+    return this.#value === null ? this.#readFields(current, fields) : this.#readValue(current, this.#value);
+  }
+
+  /** Reads the field that `value` of the mapping names, and no other. */
+  #readValue(current: Current, path: string): DecodeError | null {
+    const { values, payload } = current;
+    const value = isObject(values.record) ? valueAt(values.record, path) : values.record;
+    if (value === undefined) {
+      payload.context.notes?.ignored(path, 'the record does not have this value');
+      return null;
+    }
+    const metric = this.#namesAll ? path : this.#metricOf(values, payload.context);
+    if (metric instanceof DecodeError) return metric;
+    const unit = this.#unit === null ? null : valueAt(values.record, this.#unit);
+    const place = metric === null || this.#namesAll ? path : restoreName(metric);
+    return this.#walk(current, place, value, 0, typeof unit === 'string' ? unit : null);
+  }
+
+  #readFields(current: Current, fields: Readonly<Record<string, unknown>>): DecodeError | null {
+    const { values, payload, reserved } = current;
+    if (values.record !== null && !isObject(values.record)) {
+      const metric = this.#metricOf(values, payload.context);
+      if (metric instanceof DecodeError) return metric;
+      const place = metric === null ? values.key || 'value' : restoreName(metric);
+      return this.#walk(current, place, values.record, 0, null);
+    }
+    if (Array.isArray(values.record)) {
+      return this.#walkArray(current, restoreName(payload.context.metric ?? ''), values.record, 0);
+    }
+    const valueField = ['v', 'value'].find(
+      (name) => isScalarOrNull(fields[name]) && Object.hasOwn(fields, name),
+    );
+    const isNamed = this.#metric === null && isName(fields.metric);
+    let valueMetric: string | null = null;
+    if (valueField !== undefined && !this.#namesAll) {
+      const metric = this.#metricOf(values, payload.context);
+      if (metric instanceof DecodeError) return metric;
+      valueMetric = metric;
+    }
+    let isEmpty = true;
+    for (const key in fields) {
+      if (reserved.has(key)) continue;
+      isEmpty = false;
+      if (key === valueField && valueMetric !== null) {
+        const unit = this.#unit === null ? unitOfElement(fields)?.unit : valueAt(fields, this.#unit);
+        const error = this.#walk(
+          current,
+          valueMetric,
+          fields[key],
+          0,
+          typeof unit === 'string' ? unit : null,
+        );
+        if (error !== null) return error;
+        continue;
+      }
+      if (valueMetric !== null && ((key === 'metric' && isNamed) || key === 'received' || key === 'quality'))
+        continue;
+      const error = this.#walk(current, key, fields[key], 0, null);
+      if (error !== null) return error;
+    }
+    if (isEmpty) payload.context.notes?.ignored('(payload)', 'it has no value');
+    return null;
+  }
+
+  /** Reads a value and everything below it. `path` is its path in the record. */
+  #walk(
+    current: Current,
+    path: string,
+    value: unknown,
+    depth: number,
+    unit: string | null,
+  ): DecodeError | null {
+    const { notes } = current.payload.context;
+    if (path.length > MAX_PATH) {
+      notes?.ignored(`${path.slice(0, 40)}…`, `its path has more than ${MAX_PATH} characters`);
+      return null;
+    }
+    if (typeof value !== 'object') return this.#addField(current, path, value as Scalar, unit);
+    if (this.#plans.isDropped(path)) return null;
+    if (value === null) return this.#ignore(current, path, 'it is null');
+    if (depth >= MAX_DEPTH)
+      return this.#ignore(current, path, `it is nested deeper than ${MAX_DEPTH} levels`);
+    if (Array.isArray(value)) return this.#walkArray(current, path, value, depth);
+    let isEmpty = true;
+    for (const key in value) {
+      isEmpty = false;
+      const below = (value as Readonly<Record<string, unknown>>)[key];
+      const error = this.#walk(current, join(path, key), below, depth + 1, null);
+      if (error !== null) return error;
+    }
+    return isEmpty ? this.#ignore(current, path, 'it is an empty object') : null;
+  }
+
+  #walkArray(current: Current, path: string, array: readonly unknown[], depth: number): DecodeError | null {
+    if (array.length === 0) return this.#ignore(current, path, 'it is an empty array');
+    const named = namedValues(array);
+    if (named === null && array.length > MAX_ELEMENTS) {
+      return this.#ignore(current, path, `it is an array of more than ${MAX_ELEMENTS} elements: set records`);
+    }
+    for (const [index, element] of array.entries()) {
+      const error =
+        named === null
+          ? this.#walk(current, join(path, String(index)), element, depth + 1, null)
+          : this.#walkNamed(current, path, element as Readonly<Record<string, unknown>>, named, depth);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  #walkNamed(
+    current: Current,
+    path: string,
+    element: Readonly<Record<string, unknown>>,
+    { name, value }: { readonly name: string; readonly value: string },
+    depth: number,
+  ): DecodeError | null {
+    const place = join(path, element[name] as string);
+    const unit = unitOfElement(element);
+    for (const key in element) {
+      if (key === name || key === unit?.field) continue;
+      const isValue = key === value;
+      const below = isValue ? place : join(place, key);
+      const error = this.#walk(
+        current,
+        below,
+        element[key],
+        depth + 1,
+        isValue ? (unit?.unit ?? null) : null,
+      );
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  #ignore(current: Current, path: string, why: string): null {
+    const { notes } = current.payload.context;
+    if (notes !== undefined && this.#plans.field(path).name !== null) notes.ignored(path, why);
+    return null;
+  }
+
+  #addField(current: Current, path: string, value: Scalar, unit: string | null): DecodeError | null {
+    const plan = this.#plans.field(path);
+    if (plan.name === null) {
+      if (plan.ignored !== null) current.payload.context.notes?.ignored(path, plan.ignored);
+      return null;
+    }
+    if (!this.#namesAll) return this.#add(current, plan.name, value, path, unit);
+    const filled = this.#metric!.fill({ ...current.values, field: plan.name }, cleanName);
+    if (typeof filled !== 'string') return missing(filled.missing, 'metric');
+    const problem = metricNameProblem(filled);
+    if (problem === null) return this.#add(current, filled, value, path, unit);
+    current.payload.context.notes?.ignored(path, problem);
+    return null;
+  }
+
+  #add(
+    { payload, index, device, time, boot, seq }: Current,
+    metric: string,
+    raw: Scalar,
+    path: string,
+    ownUnit: string | null,
+  ): DecodeError | null {
+    const { readings, seen, context } = payload;
+    const plan = this.#plans.metric(metric);
+    const found = readField(raw, plan);
+    if (found instanceof Skipped) {
+      context.notes?.ignored(path, found.why);
+      return null;
+    }
+    const identity = `${device} ${metric} ${time}`;
+    const before = seen.get(identity);
+    if (before !== undefined) {
+      if (before !== index) return overwrites(device, metric);
+      context.notes?.ignored(path, `another field is also named ${metric}: rename one of them`);
+      return null;
+    }
+    seen.set(identity, index);
+    readings.push(makeReading(device, metric, time, found.value, context.received, boot, seq));
+    if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
+    const unit = plan.unit ?? found.unit ?? (ownUnit === null ? null : registeredUnit(ownUnit));
+    if (unit !== null) context.notes?.unit(device, metric, unit);
+    return null;
+  }
+
+  #values({ context, root }: Payload, { key, value }: RecordAt): TemplateValues {
+    const { device, metric, captured } = context;
+    return { topic: { ...captured, device, metric }, record: value, root, key, field: null };
+  }
+
+  #deviceOf(values: TemplateValues, context: DecodeContext): string | DecodeError {
+    if (this.#device === null) {
+      const own = isObject(values.record) && !Array.isArray(values.record) ? values.record.device : undefined;
+      return resolveDevice(context.device, isName(own) ? cleanDevice(String(own)) : null);
+    }
+    const device = this.#device.fill(values, cleanDevice);
+    if (typeof device !== 'string') return missing(device.missing, 'device');
+    const problem = deviceNameProblem(device);
+    return problem === null ? device : new DecodeError('invalid_name', `device ${quote(device)}: ${problem}`);
+  }
+
+  /** The metric of the value of a record; null when nothing names it. */
+  #metricOf(values: TemplateValues, context: DecodeContext): string | null | DecodeError {
+    let metric = context.metric;
+    if (this.#metric !== null && !this.#namesAll) {
+      const filled = this.#metric.fill(values, cleanName);
+      if (typeof filled !== 'string') return missing(filled.missing, 'metric');
+      metric = filled;
+    } else if (this.#metric === null && isObject(values.record) && isName(values.record.metric)) {
+      metric = cleanName(String(values.record.metric));
+    }
+    const problem = metric === null ? null : metricNameProblem(metric);
+    return problem === null ? metric : new DecodeError('invalid_name', problem);
+  }
+}
+
+/** A device of a payload: a path, of which each segment is cleaned. */
+function cleanDevice(name: string): string {
+  return name.split('/').map(cleanName).join('/');
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+function isName(value: unknown): value is string | number {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number';
+}
+
+function isScalarOrNull(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
+}
+
+function missing(name: string, key: string): DecodeError {
+  return new DecodeError('invalid_name', `the payload has no "${name}", which ${key} of the mapping uses`);
+}
+
+function overwrites(device: string, metric: string): DecodeError {
+  return new DecodeError(
+    'invalid_time',
+    `a second ${device} ${metric} of the same time would overwrite the first: give each its time, or name them ` +
+      'apart with metric or device of the mapping',
+  );
+}
+
+function unknownWord(text: string, metric: string): DecodeError {
+  return new DecodeError(
+    'malformed',
+    `${quote(text)} is not a number and not a word for a state: set values of the mapping, such as ` +
+      `${metric}: text, or ${metric}: { ${text.length <= 20 && /^\w+$/.test(text) ? text : 'word'}: 1 }`,
+  );
+}

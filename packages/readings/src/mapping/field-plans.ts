@@ -1,0 +1,135 @@
+import { MAX_METRIC_LENGTH } from '../reading.ts';
+import { cleanName } from './clean-name.ts';
+import type { MappingOptions, ValueKind } from './options.ts';
+import { Patterns, substitute } from './patterns.ts';
+import { registeredUnit } from './units.ts';
+
+/** How the values of a metric are read. */
+export interface MetricPlan {
+  readonly metric: string;
+  readonly kind: ValueKind;
+  /** The numbers of words in lower case; null when the kind decides. */
+  readonly words: ReadonlyMap<string, number> | null;
+  readonly unit: string | null;
+  readonly scale: number;
+  readonly offset: number;
+}
+
+/** What a field of the payload becomes. */
+export interface FieldPlan {
+  /** Its name after renaming and cleaning; null when the field is not used. */
+  readonly name: string | null;
+  /** Why it is ignored; null when it is used, or not used on purpose. */
+  readonly ignored: string | null;
+}
+
+const UNUSED: FieldPlan = { name: null, ignored: null };
+const TOO_LONG: FieldPlan = {
+  name: null,
+  ignored: `its name has more than ${MAX_METRIC_LENGTH} characters: rename it`,
+};
+/** Bound of each cache of plans: the characters of its names. */
+const CACHE_CHARACTERS = 100_000;
+
+/**
+ * The plans of a mapping for fields and metrics. Patterns are matched once for each name, not for each message. The
+ * caches are bounded. They only save time, so the result of a decoder does not depend on them.
+ */
+export class FieldPlans {
+  readonly #consumed: ReadonlySet<string>;
+  readonly #keep: Patterns<true> | null;
+  readonly #drop: Patterns<true>;
+  readonly #rename: Patterns<string>;
+  readonly #values: Patterns<{
+    readonly kind: ValueKind;
+    readonly words: ReadonlyMap<string, number> | null;
+  }>;
+  readonly #units: Patterns<string>;
+  readonly #scale: Patterns<number>;
+  readonly #offset: Patterns<number>;
+  readonly #fields = new Map<string, FieldPlan>();
+  readonly #containers = new Map<string, boolean>();
+  readonly #metrics = new Map<string, MetricPlan>();
+  #fieldCharacters = 0;
+  #containerCharacters = 0;
+  #metricCharacters = 0;
+
+  /** @param consumed paths that are used for something else than metrics */
+  constructor(options: MappingOptions, consumed: ReadonlySet<string>) {
+    this.#consumed = consumed;
+    this.#keep = options.keep === undefined ? null : patternList(options.keep);
+    this.#drop = patternList(options.drop ?? []);
+    this.#rename = new Patterns(Object.entries(options.rename ?? {}));
+    this.#values = new Patterns(
+      Object.entries(options.values ?? {}).map(([pattern, value]) => [
+        pattern,
+        typeof value === 'string'
+          ? { kind: value, words: null }
+          : {
+              kind: 'state',
+              words: new Map(Object.entries(value).map(([word, number]) => [word.toLowerCase(), number])),
+            },
+      ]),
+    );
+    this.#units = new Patterns(
+      Object.entries(options.units ?? {}).map(([pattern, unit]) => [pattern, registeredUnit(unit)]),
+    );
+    this.#scale = new Patterns(Object.entries(options.scale ?? {}));
+    this.#offset = new Patterns(Object.entries(options.offset ?? {}));
+  }
+
+  /** The plan of the field at a path. */
+  field(path: string): FieldPlan {
+    const known = this.#fields.get(path);
+    if (known !== undefined) return known;
+    const plan = this.#planField(path);
+    if (this.#fieldCharacters + path.length <= CACHE_CHARACTERS) {
+      this.#fieldCharacters += path.length + 1;
+      this.#fields.set(path, plan);
+    }
+    return plan;
+  }
+
+  /** Whether nothing below a path is used. */
+  isDropped(path: string): boolean {
+    if (this.#consumed.size === 0 && this.#drop.isEmpty) return false;
+    const known = this.#containers.get(path);
+    if (known !== undefined) return known;
+    const isDropped = this.#consumed.has(path) || this.#drop.find(path) !== null;
+    if (this.#containerCharacters + path.length <= CACHE_CHARACTERS) {
+      this.#containerCharacters += path.length + 1;
+      this.#containers.set(path, isDropped);
+    }
+    return isDropped;
+  }
+
+  /** The plan of a metric. */
+  metric(metric: string): MetricPlan {
+    const known = this.#metrics.get(metric);
+    if (known !== undefined) return known;
+    const plan: MetricPlan = {
+      metric,
+      ...(this.#values.find(metric)?.value ?? { kind: 'auto', words: null }),
+      unit: this.#units.find(metric)?.value ?? null,
+      scale: this.#scale.find(metric)?.value ?? 1,
+      offset: this.#offset.find(metric)?.value ?? 0,
+    };
+    if (this.#metricCharacters + metric.length <= CACHE_CHARACTERS) {
+      this.#metricCharacters += metric.length + 1;
+      this.#metrics.set(metric, plan);
+    }
+    return plan;
+  }
+
+  #planField(path: string): FieldPlan {
+    if (this.#consumed.has(path) || this.#drop.find(path) !== null) return UNUSED;
+    if (this.#keep !== null && this.#keep.find(path) === null) return UNUSED;
+    const renamed = this.#rename.find(path);
+    const name = cleanName(renamed === null ? path : substitute(renamed.value, renamed.parts));
+    return name.length > MAX_METRIC_LENGTH ? TOO_LONG : { name, ignored: null };
+  }
+}
+
+function patternList(patterns: readonly string[]): Patterns<true> {
+  return new Patterns(patterns.map((pattern) => [pattern, true]));
+}

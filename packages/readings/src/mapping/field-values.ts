@@ -1,0 +1,63 @@
+import { readText } from '../make-reading.ts';
+import { quote } from '../quote.ts';
+import type { ReadingValue } from '../reading.ts';
+import type { MetricPlan } from './field-plans.ts';
+import { isColour, isNoValue, quantityOf, stateOf } from './texts.ts';
+
+/** Why a value is skipped. */
+export class Skipped {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+export interface FieldValue {
+  value: ReadingValue;
+  /** The unit that the text states; null when it states none. */
+  unit: string | null;
+}
+
+const NOT_FINITE = new Skipped('it is a number beyond 1.8e308, the largest there is');
+
+/** Reads a scalar of a payload according to the plan of its metric. */
+export function readField(value: number | string | boolean, plan: MetricPlan): FieldValue | Skipped {
+  const found = typeof value === 'string' ? readString(value, plan) : readScalar(value, plan);
+  if (found instanceof Skipped || typeof found.value === 'string') return found;
+  found.value = found.value * plan.scale + plan.offset;
+  return Number.isFinite(found.value) ? found : NOT_FINITE;
+}
+
+function readScalar(value: number | boolean, { kind, words }: MetricPlan): FieldValue | Skipped {
+  if (kind === 'text') return { value: String(value), unit: null };
+  const word = words?.get(String(value));
+  if (word !== undefined) return { value: word, unit: null };
+  return { value: Number(value), unit: null };
+}
+
+function readString(text: string, { kind, words }: MetricPlan): FieldValue | Skipped {
+  if (kind === 'as-is' || kind === 'text') return textValue(text);
+  const word = words?.get(text.trim().toLowerCase());
+  if (word !== undefined) return { value: word, unit: null };
+  if (isNoValue(text))
+    return new Skipped(text.trim() === '' ? 'it is empty' : `${quote(text)} is a word for no value`);
+  if (words !== null) return new Skipped(`${quote(text)} is not one of its words`);
+  if (kind === 'state') {
+    const state = stateOf(text);
+    if (state !== null) return { value: state, unit: null };
+  }
+  const quantity = quantityOf(text);
+  if (quantity !== null) return { value: quantity.value, unit: quantity.unit };
+  if (kind === 'number') return new Skipped(`${quote(text)} is not a number`);
+  if (kind === 'state') return new Skipped(`${quote(text)} is not a word for a state`);
+  if (isColour(text)) return new Skipped('it is a colour');
+  return textValue(text);
+}
+
+function textValue(text: string): FieldValue | Skipped {
+  const value = readText(text, null);
+  return typeof value === 'string'
+    ? { value, unit: null }
+    : new Skipped(value.message.replace('the payload', 'it'));
+}

@@ -1,0 +1,55 @@
+// Arrays of objects that have a name and a value each: [{"name": "temperature", "value": 21.5, "unit": "°C"}]
+
+const NAMES = ['name', 'key', 'metric', 'sensor', 'id', 'type', 'label', 'n'];
+const VALUES = ['value', 'val', 'v', 'state'];
+const UNITS = ['unit', 'units', 'unit_of_measurement', 'uom'];
+
+/** The fields that the elements of an array have in common. */
+export interface NamedValues {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The fields for name and value, when each element has both and all names differ; otherwise null. */
+export function namedValues(array: readonly unknown[]): NamedValues | null {
+  const first = array[0];
+  if (!isRecord(first)) return null;
+  const value = VALUES.find((field) => isScalar(first[field]));
+  if (value === undefined) return null;
+  for (const name of NAMES) {
+    if (typeof first[name] === 'string' && areDistinct(array, name, value)) return { name, value };
+  }
+  return null;
+}
+
+/** The unit of an element; null without one. */
+export function unitOfElement(
+  element: Readonly<Record<string, unknown>>,
+): { field: string; unit: string } | null {
+  for (const field of UNITS) {
+    const unit = element[field];
+    if (typeof unit === 'string' && unit !== '') return { field, unit };
+  }
+  return null;
+}
+
+function areDistinct(array: readonly unknown[], name: string, value: string): boolean {
+  const names = new Set<string>();
+  for (const element of array) {
+    if (!isRecord(element)) return false;
+    const own = element[name];
+    if (typeof own !== 'string' || own === '' || !Object.hasOwn(element, value)) return false;
+    names.add(own);
+  }
+  return names.size === array.length;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isScalar(value: unknown): boolean {
+  return (
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null
+  );
+}

@@ -1,0 +1,85 @@
+import { valueAt } from './paths.ts';
+
+/** What the places of a template can refer to. */
+export interface TemplateValues {
+  /** `{device}`, `{metric}` and the names of the topic template. They count before fields of the payload. */
+  readonly topic: Readonly<Record<string, string | null>>;
+  readonly record: unknown;
+  /** The whole payload, for fields that the record does not have. */
+  readonly root: unknown;
+  /** `{key}`: the key or index of the record. */
+  readonly key: string;
+  /** `{field}`: the name of the field of a reading; null where there is none. */
+  readonly field: string | null;
+}
+
+/**
+ * A template such as `{site}/{end_device_ids.device_id}`. `{a|b}` is the first of both that exists, and an empty last
+ * alternative, `{a|}`, may stay empty.
+ */
+export interface Template {
+  readonly text: string;
+  /** The names in braces. */
+  readonly names: readonly string[];
+  /** Fills the template. A value that does not exist is returned as `{ missing }`, with its name. */
+  fill(values: TemplateValues, clean: (text: string) => string): string | { readonly missing: string };
+}
+
+const PLACE = /\{([^{}]*)\}/g;
+
+/** Why a template is not valid; null when it is. */
+export function templateProblem(text: string): string | null {
+  if (text === '') return 'it is empty';
+  if (text.length > 500) return 'it is longer than 500 characters';
+  if (/[{}]/.test(text.replace(PLACE, ''))) return 'a brace is not closed, or not opened';
+  for (const [place, names = ''] of text.matchAll(PLACE)) {
+    if (names.split('|')[0] === '') return `${place} has no name`;
+  }
+  return null;
+}
+
+/** Compiles a template that `templateProblem` accepts. */
+export function compileTemplate(text: string): Template {
+  const places = [...text.matchAll(PLACE)];
+  const literals: string[] = [];
+  let end = 0;
+  for (const place of places) {
+    literals.push(text.slice(end, place.index));
+    end = place.index + place[0].length;
+  }
+  const last = text.slice(end);
+  const alternatives = places.map(([, names = '']) => names.split('|'));
+
+  function fill(
+    values: TemplateValues,
+    clean: (text: string) => string,
+  ): string | { readonly missing: string } {
+    let filled = '';
+    for (let i = 0; i < alternatives.length; i++) {
+      const value = firstOf(alternatives[i]!, values);
+      if (value === null) return { missing: alternatives[i]!.join('|') };
+      filled += literals[i]! + clean(value);
+    }
+    return filled + last;
+  }
+
+  return { text, names: alternatives.flat().filter((name) => name !== ''), fill };
+}
+
+function firstOf(names: readonly string[], values: TemplateValues): string | null {
+  for (const name of names) {
+    const value = name === '' ? '' : lookUp(name, values);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function lookUp(name: string, { topic, record, root, key, field }: TemplateValues): string | null {
+  if (name === 'field') return field;
+  if (Object.hasOwn(topic, name) && topic[name] !== null) return topic[name] as string;
+  if (name === 'key') return key;
+  const value = valueAt(record, name) ?? valueAt(root, name);
+  if (typeof value === 'string') return value === '' ? null : value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return null;
+}

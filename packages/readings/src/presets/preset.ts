@@ -1,0 +1,38 @@
+import type { MappingOptions } from '../mapping/options.ts';
+
+/** A route of a preset: topics of the sender, and how their payloads become readings. */
+export interface PresetRoute {
+  /** The topic template below the base topic of the preset. */
+  readonly topic: string;
+  /** The mapping; `ignore` when messages of these topics are no readings. */
+  readonly mapping: MappingOptions | 'ignore';
+}
+
+/** What a sender publishes. A route with `preset: <name>` becomes one route for each of its routes. */
+export interface Preset {
+  /** As in `preset:` of a route. */
+  readonly name: string;
+  /** The sender, as people call it. */
+  readonly title: string;
+  /**
+   * The first levels of all topics, as the sender has them unless its user changes them; empty when topics begin with
+   * the first level of `topic`. `base` of a route replaces it.
+   */
+  readonly base: string;
+  /**
+   * In order: the first one whose topic matches is used. The first one with a mapping is used for all topics when a
+   * route has its own `topic`.
+   */
+  readonly routes: readonly PresetRoute[];
+}
+
+/** The topic template of a route of a preset below a base. */
+export function presetTopic(base: string, topic: string): string {
+  return [base, topic].filter((part) => part !== '').join('/');
+}
+
+/** The mapping of a preset for a route with its own topic. */
+export function mainMapping({ routes }: Preset): MappingOptions {
+  const main = routes.find(({ mapping }) => mapping !== 'ignore');
+  return main === undefined || main.mapping === 'ignore' ? {} : main.mapping;
+}

@@ -1,0 +1,73 @@
+import type { MappingOptions } from '../mapping/options.ts';
+import type { Preset } from './preset.ts';
+
+const STATES = { 'POWER*': 'state', 'Switch*': 'state', 'StatusSNS.Switch*': 'state' } as const;
+
+// Time is local, without an offset, so it is used only when the route sets the zone of time.
+const SENSOR: MappingOptions = {
+  time: { field: ['Time'], zone: 'unknown' },
+  drop: ['TempUnit', 'PressureUnit', 'SpeedUnit', '*.Id', '*.TotalStartTime', 'Epoch'],
+  values: { ...STATES, '*': 'auto' },
+  units: {
+    '*Temperature': 'Cel',
+    '*DewPoint': 'Cel',
+    '*Humidity': '%RH',
+    '*Pressure': 'hPa',
+    '*Illuminance': 'lx',
+    '*CarbonDioxide': 'ppm',
+    '*eCO2': 'ppm',
+    '*TVOC': 'ppb',
+    '*ENERGY.Total': 'kWh',
+    '*ENERGY.Total.*': 'kWh',
+    '*ENERGY.Today': 'kWh',
+    '*ENERGY.Yesterday': 'kWh',
+    '*ENERGY.Period': 'Wh',
+    '*ENERGY.Power': 'W',
+    '*ENERGY.Power.*': 'W',
+    '*ENERGY.ApparentPower*': 'VA',
+    '*ENERGY.ReactivePower*': 'var',
+    '*ENERGY.Factor*': '/',
+    '*ENERGY.Voltage*': 'V',
+    '*ENERGY.Current*': 'A',
+    '*ENERGY.Frequency': 'Hz',
+  },
+};
+
+/** https://tasmota.github.io/docs/MQTT/ and https://tasmota.github.io/docs/JSON-Status-Responses/ */
+export const tasmota: Preset = {
+  name: 'tasmota',
+  title: 'Tasmota',
+  base: '',
+  routes: [
+    { topic: 'tele/{device}/SENSOR', mapping: SENSOR },
+    {
+      topic: 'tele/{device}/STATE',
+      mapping: {
+        time: { field: ['Time'], zone: 'unknown' },
+        drop: [
+          'Uptime',
+          'SleepMode',
+          'Wifi.SSId',
+          'Wifi.BSSId',
+          'Wifi.Mode',
+          'Wifi.Downtime',
+          'Color',
+          'HSBColor',
+        ],
+        values: STATES,
+        units: { UptimeSec: 's', Heap: 'KiB', Vcc: 'V', 'Wifi.RSSI': '%', 'Wifi.Signal': 'dBm', Dimmer: '%' },
+      },
+    },
+    { topic: 'tele/{device}/LWT', mapping: { metric: 'LWT', values: { LWT: 'state' } } },
+    { topic: 'tele/{device}/+', mapping: 'ignore' },
+    // A change of a relay: stat/plug/POWER1 with ON, and stat/plug/RESULT with {"POWER1":"ON"}.
+    { topic: 'stat/{device}/STATUS10', mapping: { ...SENSOR, records: 'StatusSNS' } },
+    {
+      topic: 'stat/{device}/RESULT',
+      mapping: { keep: ['POWER*', 'Dimmer', 'CT', 'Switch*'], values: STATES },
+    },
+    { topic: 'stat/{device}/POWER', mapping: 'ignore' },
+    { topic: 'stat/{device}/+', mapping: 'ignore' },
+    { topic: 'cmnd/#', mapping: 'ignore' },
+  ],
+};

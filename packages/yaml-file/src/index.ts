@@ -1,0 +1,1 @@
+export { type Mistake, type Path, readBounded, YamlFile } from './yaml-file.ts';

@@ -1,0 +1,287 @@
+import {
+  checkMapping,
+  compileInfluxNames,
+  compileMapping,
+  compileTopicTemplate,
+  type Decode,
+  formatNames,
+  formats,
+  influxDecoder,
+  influxPrecision,
+  type MappingOptions,
+  type MappingProblem,
+  mainMapping,
+  mergeMappings,
+  type PresetRoute,
+  presetNames,
+  presets,
+  presetTopic,
+  templateNames,
+} from '@tidegauge/readings';
+import { didYouMean } from '@tidegauge/text';
+import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { RouteNotes } from './route-notes.ts';
+import {
+  ACK_POLICIES,
+  type AckPolicy,
+  RETAINED_POLICIES,
+  type RetainedPolicy,
+  type Route,
+} from './routes.ts';
+
+const KEYS = ['name', 'topic', 'format', 'preset', 'base', 'mapping', 'influx', 'qos', 'retained', 'ack'];
+const INFLUX_KEYS = ['device', 'metric', 'precision'];
+const QOS = [0, 1, 2] as const;
+/** Entries of a file. Each message is compared with the routes until one matches, unless its topic is cached. */
+const MOST_ENTRIES = 1000;
+const IGNORE: Decode = () => [];
+
+/** The routes of a file, and what may be a mistake in it. */
+export interface RoutesFile {
+  readonly routes: readonly Route[];
+  readonly warnings: readonly string[];
+}
+
+/** The routes when ROUTES is not set. */
+export function defaultRoutes(ack: AckPolicy): readonly Route[] {
+  return new RoutesReader([{ topic: 'sensors/{device+}/{metric}' }], ack).routes;
+}
+
+/**
+ * Reads a routes file, YAML or JSON: a list of routes, each with a topic or a preset.
+ *
+ * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
+ */
+export function loadRoutes(file: string, ack: AckPolicy): RoutesFile {
+  return routesOf(YamlFile.read(file), ack);
+}
+
+/**
+ * Like `loadRoutes`, from the text of a file.
+ *
+ * @param name the name of the file in errors
+ */
+export function parseRoutes(text: string, name: string, ack: AckPolicy): RoutesFile {
+  return routesOf(YamlFile.parse(text, name), ack);
+}
+
+function routesOf(file: YamlFile, ack: AckPolicy): RoutesFile {
+  const { routes, mistakes, warnings } = new RoutesReader(file.data, ack);
+  if (mistakes.length > 0) throw file.error(mistakes);
+  return { routes, warnings: warnings.length === 0 ? [] : file.error(warnings).problems };
+}
+
+/** What a route is made of, after its entry was checked. */
+interface Parts {
+  readonly name: string;
+  readonly topic: string;
+  readonly mapping: MappingOptions | 'ignore' | null;
+}
+
+/** Makes routes of the data of a file, and collects all mistakes. */
+class RoutesReader {
+  readonly routes: Route[] = [];
+  readonly mistakes: Mistake[] = [];
+  readonly warnings: Mistake[] = [];
+  readonly #ack: AckPolicy;
+  readonly #names = new Set<string>();
+
+  constructor(data: unknown, ack: AckPolicy) {
+    this.#ack = ack;
+    if (!Array.isArray(data) || data.length === 0) {
+      this.mistakes.push({ path: [], message: 'it must be a list of routes, each with a topic or a preset' });
+      return;
+    }
+    if (data.length > MOST_ENTRIES) {
+      this.mistakes.push({
+        path: [],
+        message: `it has ${data.length} routes, and at most ${MOST_ENTRIES} are used`,
+      });
+      return;
+    }
+    for (const [index, entry] of data.entries()) this.#entry(entry, index);
+  }
+
+  #entry(entry: unknown, index: number): void {
+    if (!isTable(entry)) {
+      this.mistakes.push({ path: [index], message: 'a route must have at least a topic or a preset' });
+      return;
+    }
+    const before = this.mistakes.length;
+    for (const key of Object.keys(entry)) {
+      if (KEYS.includes(key)) continue;
+      const message = `${key} is not a key of a route (${KEYS.join(', ')})${didYouMean(key, KEYS)}`;
+      this.mistakes.push({ path: [index, key], message, atKey: true });
+    }
+    for (const key of ['topic', 'base', 'name'] as const) {
+      if (entry[key] !== undefined && (typeof entry[key] !== 'string' || entry[key] === '')) {
+        const example = key === 'topic' ? ' such as sensors/{device+}/{metric}' : '';
+        this.mistakes.push({ path: [index, key], message: `it must be a text${example}` });
+      }
+    }
+    const format = this.#choice<string>(entry, index, 'format', formatNames, 'auto');
+    const qos = this.#choice<0 | 1 | 2>(entry, index, 'qos', QOS, 1);
+    const retained = this.#choice<RetainedPolicy>(entry, index, 'retained', RETAINED_POLICIES, 'skip');
+    const ack = this.#choice<AckPolicy>(entry, index, 'ack', ACK_POLICIES, this.#ack);
+    const preset = this.#choice<string | null>(entry, index, 'preset', presetNames, null);
+    const mapping = this.#mapping(entry, index);
+    const influx = this.#influx(entry, index);
+    this.#combination(entry, index);
+    if (this.mistakes.length > before) return;
+    for (const parts of partsOf(entry, index, preset, mapping)) {
+      const template = this.#template(parts, entry, index);
+      if (template === null) return;
+      this.#checkName(parts.name, index);
+      this.routes.push({
+        name: parts.name,
+        template,
+        format,
+        decode: influx ?? decoderOf(parts.mapping, format),
+        preset,
+        isIgnored: parts.mapping === 'ignore',
+        qos,
+        retained,
+        ack,
+        messages: [0, 0, 0],
+        notes: new RouteNotes(),
+      });
+    }
+  }
+
+  #template({ topic, mapping }: Parts, entry: Entry, index: number) {
+    const captures = mapping === null || mapping === 'ignore' ? [] : templateNames(mapping);
+    try {
+      return compileTopicTemplate(topic, { captures });
+    } catch (error) {
+      const key = entry.topic === undefined ? (entry.base === undefined ? 'preset' : 'base') : 'topic';
+      this.mistakes.push({ path: [index, key], message: (error as Error).message });
+      return null;
+    }
+  }
+
+  #checkName(name: string, index: number): void {
+    if (this.#names.has(name)) {
+      const message = `two routes are named ${JSON.stringify(name)}: give each its own name`;
+      this.mistakes.push({ path: [index, 'name'], message });
+    }
+    this.#names.add(name);
+  }
+
+  #mapping(entry: Entry, index: number): MappingOptions | null {
+    if (entry.mapping === undefined) return null;
+    for (const problem of checkMapping(entry.mapping)) {
+      const list = problem.isWarning === true ? this.warnings : this.mistakes;
+      list.push(mistakeOf(problem, [index, 'mapping']));
+    }
+    return entry.mapping as MappingOptions;
+  }
+
+  /** The decoder of `influx`; null without it. */
+  #influx({ influx, format }: Entry, index: number): Decode | null {
+    if (influx === undefined) return null;
+    const add = (message: string, ...key: string[]) =>
+      void this.mistakes.push({ path: [index, 'influx', ...key], message });
+    if (format !== 'influx') add('it needs format: influx');
+    if (!isTable(influx)) {
+      add(`it must be a table with keys of ${INFLUX_KEYS.join(', ')}`);
+      return null;
+    }
+    for (const key of Object.keys(influx)) {
+      if (INFLUX_KEYS.includes(key)) continue;
+      const message = `${key} is not a key of influx (${INFLUX_KEYS.join(', ')})${didYouMean(key, INFLUX_KEYS)}`;
+      this.mistakes.push({ path: [index, 'influx', key], message, atKey: true });
+    }
+    const wrong = INFLUX_KEYS.filter((key) => influx[key] !== undefined && typeof influx[key] !== 'string');
+    for (const key of wrong) add('it must be a text', key);
+    if (wrong.length > 0) return null;
+    const { device, metric, precision = 'auto' } = influx as Readonly<Record<string, string>>;
+    const unit = influxPrecision(precision);
+    if (unit === null) {
+      add(`${JSON.stringify(precision)} is not one of auto, ns, us, ms, s, m, h`, 'precision');
+      return null;
+    }
+    try {
+      return influxDecoder({ names: compileInfluxNames(device, metric), precision: unit });
+    } catch (error) {
+      add((error as Error).message);
+      return null;
+    }
+  }
+
+  /** Keys that exclude each other, or need each other. */
+  #combination({ topic, preset, base, mapping, format }: Entry, index: number): void {
+    const add = (key: string, message: string) => void this.mistakes.push({ path: [index, key], message });
+    if (topic === undefined && preset === undefined) {
+      this.mistakes.push({
+        path: [index],
+        message: 'topic is missing; a route has a topic, a preset or both',
+      });
+    }
+    if (base !== undefined && preset === undefined) add('base', 'only a preset has a base topic');
+    if (base !== undefined && topic !== undefined)
+      add('base', 'topic replaces all topics of the preset: leave base out');
+    const isMapped = preset !== undefined || mapping !== undefined;
+    if (isMapped && format !== undefined && format !== 'auto') {
+      add(
+        'format',
+        'a mapping or preset reads JSON and plain values, with the format auto: leave format out',
+      );
+    }
+  }
+
+  #choice<T>(entry: Entry, index: number, key: string, values: readonly Exclude<T, null>[], preset: T): T {
+    const value = entry[key];
+    if (value === undefined) return preset;
+    const found = values.find((known) => known === value);
+    if (found !== undefined) return found;
+    const near = typeof value === 'string' ? didYouMean(value, values.map(String)) : '';
+    const message = `${JSON.stringify(value)} is not one of ${values.join(', ')}${near}`;
+    this.mistakes.push({ path: [index, key], message });
+    return preset;
+  }
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** The routes of an entry: one, or those of its preset. */
+function partsOf(
+  entry: Entry,
+  index: number,
+  presetName: string | null,
+  own: MappingOptions | null,
+): readonly Parts[] {
+  const preset = presetName === null ? null : presets[presetName]!;
+  const fallback = index === 0 && preset === null ? 'default' : `route-${index + 1}`;
+  const name = typeof entry.name === 'string' ? entry.name : (preset?.name ?? fallback);
+  if (preset === null) return [{ name, topic: entry.topic as string, mapping: own }];
+  if (typeof entry.topic === 'string') {
+    return [{ name, topic: entry.topic, mapping: merged(mainMapping(preset), own) }];
+  }
+  const base = typeof entry.base === 'string' ? entry.base : preset.base;
+  return preset.routes.map(({ topic, mapping }, place) => ({
+    name: place === 0 ? name : `${name}-${place + 1}`,
+    topic: presetTopic(base, topic),
+    mapping: mapping === 'ignore' ? mapping : merged(mapping, own),
+  }));
+}
+
+function merged(mapping: PresetRoute['mapping'] & object, own: MappingOptions | null): MappingOptions {
+  return own === null ? mapping : mergeMappings(mapping, own);
+}
+
+function decoderOf(mapping: Parts['mapping'], format: string): Decode {
+  if (mapping === null) return formats[format]!;
+  return mapping === 'ignore' ? IGNORE : compileMapping(mapping);
+}
+
+function mistakeOf(
+  { path, message, atKey, word, known }: MappingProblem,
+  at: readonly (string | number)[],
+): Mistake {
+  const near = word === undefined ? '' : didYouMean(word, known ?? []);
+  return { path: [...at, ...path], message: `${message}${near}`, ...(atKey === true ? { atKey } : {}) };
+}
+
+function isTable(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
