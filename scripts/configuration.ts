@@ -38,7 +38,12 @@ const NOTES: Readonly<Record<string, string>> = {
 - topic: telegraf/{device}
   format: influx                      # InfluxDB line protocol; the rest is optional:
   influx: {device: '{cpu}', metric: '{measurement}.{field}', precision: ns}
-\`\`\``,
+- preset: zigbee2mqtt                 # topics and mapping of a known sender
+- topic: plant/{device}/data
+  mapping: { drop: [debug], units: { temperature: Cel } }
+\`\`\`
+
+[How a payload becomes readings](payloads.md) describes presets and mappings.`,
   doctor: 'Its checks are in [its README](../services/doctor/README.md).',
 };
 

@@ -159,7 +159,7 @@ describe('for any payload, a mapping', () => {
     );
   });
 
-  it('keeps devices of payloads below the device of the topic, unless its template says otherwise', () => {
+  it('keeps devices of payloads below the device of the topic, unless the mapping has a template of the device', () => {
     fc.assert(
       fc.property(json, (value) => {
         const decoded = compileMapping({})(bytes(value), CONTEXT);
