@@ -43,12 +43,16 @@ const declared = ({ folder, name, dependencies = {}, devDependencies = {} }) => 
   ];
 };
 
-const pure = (folder) => ({
+/** @param libraries names of npm packages that do no I/O */
+const pure = (folder, libraries = []) => ({
   name: `${folder}-is-pure`,
   comment: `packages/${folder} imports no other package of this project and does no I/O`,
   severity: 'error',
   from: { path: `^packages/${folder}/src` },
-  to: { pathNot: `^packages/${folder}/src`, dependencyTypesNot: ['type-only'] },
+  to: {
+    pathNot: [`^packages/${folder}/src`, ...libraries.map((name) => `^node_modules/${name}/`)],
+    dependencyTypesNot: ['type-only'],
+  },
 });
 
 /**
@@ -59,7 +63,7 @@ module.exports = {
   forbidden: [
     ...[ROOT, ...WORKSPACES].flatMap(declared),
     pure('parallel'),
-    pure('readings'),
+    pure('readings', ['cborg']),
     pure('workload'),
     {
       name: 'text-is-pure',

@@ -3,6 +3,7 @@ import { decodeAuto } from './codecs/auto.ts';
 import { decodeInflux } from './codecs/influx.ts';
 import { decodeJson } from './codecs/json.ts';
 import { decodePlain } from './codecs/plain.ts';
+import { decodeSenmlCbor } from './codecs/senml-cbor.ts';
 import { decodeSenmlJson } from './codecs/senml-json.ts';
 import { decodeText } from './codecs/text.ts';
 import { table } from './table.ts';
@@ -14,6 +15,7 @@ export const formats = table<Decode>({
   text: decodeText,
   json: decodeJson,
   'senml-json': decodeSenmlJson,
+  'senml-cbor': decodeSenmlCbor,
   influx: decodeInflux,
 });
 
@@ -23,6 +25,7 @@ export const formatNames: readonly string[] = Object.freeze(Object.keys(formats)
 export const mediaTypes = table<string>({
   'application/json': 'json',
   'application/senml+json': 'senml-json',
+  'application/senml+cbor': 'senml-cbor',
   'text/plain': 'plain',
 });
 

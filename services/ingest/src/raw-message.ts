@@ -7,6 +7,7 @@ import {
   type InfluxOptions,
   influxDecoder,
   influxPrecision,
+  mediaTypes,
   metricNameProblem,
   type Reading,
 } from '@tidegauge/readings';
@@ -40,7 +41,7 @@ export function httpMessage(contentType: string, query: URLSearchParams, payload
   const format = formatOfMediaType(contentType);
   if (format === null) {
     const title = 'Unsupported media type';
-    const detail = `${contentType || 'No Content-Type'} cannot be read: send application/json, application/senml+json or text/plain.`;
+    const detail = `${contentType || 'No Content-Type'} cannot be read: send ${Object.keys(mediaTypes).join(', ')}.`;
     throw new Problem(415, title, detail);
   }
   for (const [name, value] of query) {

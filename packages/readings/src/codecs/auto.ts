@@ -6,6 +6,7 @@ import { decodeInflux } from './influx.ts';
 import { readJson } from './json.ts';
 import { parseJson } from './parse-json.ts';
 import { decodePlain } from './plain.ts';
+import { decodeSenmlCbor, looksLikeSenmlCbor } from './senml-cbor.ts';
 import { looksLikeSenml, readSenmlJson } from './senml-json.ts';
 import { decodeUtf8 } from './utf8.ts';
 
@@ -48,10 +49,11 @@ function readNonNumbers(
   return root === undefined ? null : JSON_MAPPING.read(root, context);
 }
 
-/** Reads a number, also with a unit, a word for a state, a word for no value, or line protocol. */
+/** Reads a number, also with a unit, a word for a state, a word for no value, line protocol, or SenML in CBOR. */
 function decodeAnyPlain(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
   const strict = decodePlain(payload, context);
   if (!(strict instanceof DecodeError) || strict.reason === 'empty_payload') return strict;
+  if (looksLikeSenmlCbor(payload)) return decodeSenmlCbor(payload, context);
   if (strict.reason === 'malformed' && payload.includes(EQUALS)) {
     const lines = decodeInflux(payload, context);
     if (!(lines instanceof DecodeError) || lines.reason !== 'malformed') return lines;

@@ -4,7 +4,7 @@ import { findSyntaxProblem } from './json-syntax.ts';
 import { byteOffset, decodeUtf8 } from './utf8.ts';
 
 /** Largest number of values in a payload; 10,000 readings with all their fields have far fewer. */
-const MAX_VALUES = 250_000;
+export const MAX_VALUES = 250_000;
 /** A payload of at most this many bytes has fewer values than that. */
 const NEVER_TOO_MANY = MAX_VALUES;
 

@@ -23,7 +23,14 @@ const SEEDS = [
   '[{"bn":"urn:dev:ow:10e2073a01080063:","bt":1795262300,"bu":"A","bv":1,"bver":5,"n":"voltage","u":"V","v":120.1},' +
     '{"n":"current","t":-5,"v":1.2},{"n":"label","vs":"Room"},{"n":"tag","vd":"aGkgCg"},{"n":"e","s":4}]',
   `# lines\ncpu\\,a,host=pi,b\\ c=d\\=e a=1.5,b=2i,c="x \\"y\\" \\\\",d=t ${RECEIVED}000\nmem used=1u\n`,
-].map((text) => Buffer.from(text));
+]
+  .map((text) => Buffer.from(text))
+  .concat(
+    Buffer.from(
+      '82a4211a6afd2f00200a006161020183a2016143056162a3006163060408410f'.replace('83a2', 'a2'),
+      'hex',
+    ),
+  );
 
 /** Bytes that have a meaning in some format. They are used to damage payloads. */
 const MEANINGFUL = Buffer.from('{}[]",:.-+eE019tfn=#\\ \n\x00\xff\xc3', 'latin1');
@@ -192,6 +199,11 @@ describe('for any bytes, a codec', () => {
     'many tags': `a,${Array.from({ length: MB / 9 }, (_, i) => `t${i}=1`).join()} f=1`,
     'an open quote': `a b="${'x\n'.repeat(MB / 2)}`,
     'many equal records': records('{"n":"a","v":1}'),
+    'nested CBOR arrays': Buffer.alloc(MB, 0x81),
+    'nested CBOR maps': Buffer.alloc(MB, 0xa1),
+    'a long CBOR array': Buffer.concat([Buffer.from([0x9a, 0, 0x0f, 0xff, 0]), Buffer.alloc(MB, 0x01)]),
+    'an unclosed CBOR array': Buffer.concat([Buffer.from([0x9f]), Buffer.alloc(MB, 0xa0)]),
+    'a CBOR text that claims more than it has': Buffer.from('81a1007bffffffffffffffff6161', 'hex'),
     'bytes that are no text': Buffer.alloc(MB, 0xff),
     'replacement characters and then no text': Buffer.concat([
       Buffer.from('\ufffd'.repeat(MB / 3)),

@@ -41,7 +41,7 @@ describe('the auto format', () => {
 
 describe('the table of formats', () => {
   it('has each format by name, and nothing else', () => {
-    assert.deepEqual(formatNames, ['auto', 'plain', 'text', 'json', 'senml-json', 'influx']);
+    assert.deepEqual(formatNames, ['auto', 'plain', 'text', 'json', 'senml-json', 'senml-cbor', 'influx']);
     for (const name of ['constructor', '__proto__', 'toString']) assert.equal(formats[name], undefined);
     assert.ok(Object.isFrozen(formats));
   });
@@ -50,6 +50,7 @@ describe('the table of formats', () => {
     assert.equal(formatOfMediaType('application/json'), 'json');
     assert.equal(formatOfMediaType('Application/JSON; charset=utf-8'), 'json');
     assert.equal(formatOfMediaType('application/senml+json'), 'senml-json');
+    assert.equal(formatOfMediaType('application/senml+cbor'), 'senml-cbor');
     assert.equal(formatOfMediaType('text/plain;charset=utf-8'), 'plain');
     for (const type of ['', 'image/png', 'constructor', 'json'])
       assert.equal(formatOfMediaType(type), null, type);

@@ -1,0 +1,124 @@
+import { decode, type Token, Tokenizer, Type } from 'cborg';
+import { type Decode, DecodeError } from '../codec.ts';
+import { MAX_VALUES } from './parse-json.ts';
+import { readSenmlJson } from './senml-json.ts';
+
+/** The JSON label of each CBOR label: RFC 8428, table 4 in section 6. */
+const LABELS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [-6, 'bs'],
+  [-5, 'bv'],
+  [-4, 'bu'],
+  [-3, 'bt'],
+  [-2, 'bn'],
+  [-1, 'bver'],
+  [0, 'n'],
+  [1, 'u'],
+  [2, 'v'],
+  [3, 'vs'],
+  [4, 'vb'],
+  [5, 's'],
+  [6, 't'],
+  [7, 'ut'],
+  [8, 'vd'],
+]);
+
+/** Tag of a decimal fraction (RFC 8949 section 3.4.4) and of self-described CBOR (section 3.4.6). */
+const DECIMAL_FRACTION = 4;
+const SELF_DESCRIBED = 55_799;
+
+/** SenML in CBOR (RFC 8428 section 6, `application/senml+cbor`): an array of maps with integer labels. */
+export const decodeSenmlCbor: Decode = (payload, context) => {
+  if (payload.length === 0) return new DecodeError('empty_payload', 'the payload has no bytes');
+  const root = parseCbor(payload);
+  if (root instanceof DecodeError) return root;
+  return readSenmlJson(Array.isArray(root) ? root.map(toRecord) : root, context);
+};
+
+/**
+ * Whether a payload begins with a CBOR array whose first element is a map, as a SenML pack does. No UTF-8 text begins
+ * with these bytes.
+ */
+export function looksLikeSenmlCbor(payload: Uint8Array): boolean {
+  const first = payload[0]!;
+  const size = first < 0x98 || first === 0x9f ? 0 : 2 ** (first - 0x98);
+  const second = payload[1 + size]!;
+  return first > 0x80 && (first <= 0x9b || first === 0x9f) && second >= 0xa0 && second <= 0xbf;
+}
+
+/** Counts values, because each takes far more memory than its bytes, and refuses texts that are not UTF-8. */
+class CheckedTokenizer extends Tokenizer {
+  #values = 0;
+
+  override next(): Token {
+    const start = this.pos();
+    if (++this.#values > MAX_VALUES) throw new TooManyValues();
+    const token = super.next();
+    if (Type.equals(token.type, Type.string) && (token.value as string).includes('\ufffd')) {
+      const bytes = Buffer.from(token.value as string);
+      const length = this.pos() - start;
+      const sent = this.data.subarray(this.pos() - bytes.length, this.pos());
+      if (bytes.length > length || !bytes.equals(sent)) throw new Error('a text is not UTF-8');
+    }
+    return token;
+  }
+}
+
+class TooManyValues extends Error {}
+
+/** Decodes one CBOR value. Maps are Map objects, so that labels keep their type. */
+function parseCbor(payload: Uint8Array): unknown {
+  const options = {
+    useMaps: true,
+    rejectDuplicateMapKeys: true,
+    tags: {
+      [DECIMAL_FRACTION]: (content: () => unknown) => decimalFraction(content()),
+      [SELF_DESCRIBED]: (content: () => unknown) => content(),
+    },
+  };
+  const tokenizer = new CheckedTokenizer(payload, {
+    allowBigInt: true,
+    allowIndefinite: true,
+    allowUndefined: true,
+  });
+  try {
+    return decode(payload, { ...options, tokenizer });
+  } catch (error) {
+    if (error instanceof TooManyValues) {
+      const message = `more than ${MAX_VALUES} values in one payload; send them in several`;
+      return new DecodeError('too_many_readings', message);
+    }
+    // Each level of nesting is a call, so deep nesting ends with a RangeError.
+    const why = error instanceof RangeError ? 'it is nested too deeply' : reasonOf(error as Error);
+    return new DecodeError('malformed', `not CBOR: ${why}`, `byte ${tokenizer.pos()}`);
+  }
+}
+
+function reasonOf({ message }: Error): string {
+  return message.replace(/^CBOR decode error:? */, '').slice(0, 200);
+}
+
+/** The value of `[exponent, mantissa]`. */
+function decimalFraction(content: unknown): number {
+  const [exponent, mantissa] = Array.isArray(content) ? (content as unknown[]) : [];
+  const isInteger = (value: unknown) => typeof value === 'bigint' || Number.isInteger(value);
+  if (!isInteger(exponent) || !isInteger(mantissa)) throw new Error('a decimal fraction is not two integers');
+  return Number(`${mantissa}e${exponent}`);
+}
+
+/** A record with the labels and types of JSON. Other values stay as they are and are checked with it. */
+function toRecord(map: unknown): unknown {
+  if (!(map instanceof Map)) return map;
+  const record: Record<string, unknown> = Object.create(null);
+  for (const [label, value] of map as Map<unknown, unknown>) {
+    const name = LABELS.get(label) ?? label;
+    // Unknown integer labels are extensions that may be ignored.
+    if (typeof name === 'string') record[name] = toJson(value);
+  }
+  return record;
+}
+
+function toJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64url');
+  return value;
+}
