@@ -18,7 +18,7 @@ export { compileMapping } from './mapping/compile-mapping.ts';
 export { type MappingOptions, mergeMappings } from './mapping/options.ts';
 export * from './notes.ts';
 export { presetNames, presets } from './presets/index.ts';
-export { mainMapping, type Preset, type PresetRoute, presetTopic } from './presets/preset.ts';
+export { type Preset, type PresetRoute, presetMapping, presetTopic } from './presets/preset.ts';
 export { quote } from './quote.ts';
 export * from './reading.ts';
 export * from './time.ts';

@@ -10,9 +10,9 @@ import {
   influxPrecision,
   type MappingOptions,
   type MappingProblem,
-  mainMapping,
   mergeMappings,
   type PresetRoute,
+  presetMapping,
   presetNames,
   presets,
   presetTopic,
@@ -255,7 +255,7 @@ function partsOf(
   const name = typeof entry.name === 'string' ? entry.name : (preset?.name ?? fallback);
   if (preset === null) return [{ name, topic: entry.topic as string, mapping: own }];
   if (typeof entry.topic === 'string') {
-    return [{ name, topic: entry.topic, mapping: merged(mainMapping(preset), own) }];
+    return [{ name, topic: entry.topic, mapping: merged(presetMapping(preset, entry.topic), own) }];
   }
   const base = typeof entry.base === 'string' ? entry.base : preset.base;
   return preset.routes.map(({ topic, mapping }, place) => ({

@@ -1,4 +1,5 @@
 import { type MappingOptions, VALUE_KINDS } from './options.ts';
+import { PARSED_AS } from './parsed-fields.ts';
 import { MAX_STARS } from './patterns.ts';
 import { compileTemplate, templateProblem } from './template.ts';
 import { TIME_FORMATS, TIME_UNITS, UNKNOWN_ZONE } from './times.ts';
@@ -21,7 +22,7 @@ export interface MappingProblem {
 
 /** Every key of a mapping. */
 export const MAPPING_KEYS = [
-  ...(['records', 'device', 'metric', 'value', 'unit', 'time', 'keep', 'drop', 'rename'] as const),
+  ...(['records', 'parse', 'device', 'metric', 'value', 'unit', 'time', 'keep', 'drop', 'rename'] as const),
   ...(['values', 'units', 'scale', 'offset'] as const),
 ] as const satisfies readonly (keyof MappingOptions)[];
 
@@ -60,6 +61,7 @@ class Check {
     for (const key of ['keep', 'drop'] as const) this.#patterns(table[key], key);
     this.#rename(table.rename);
     this.#values(table.values);
+    this.#entries(table.parse, 'parse', (as, place) => this.#choice(as, PARSED_AS, place));
     this.#entries(table.units, 'units', (unit, place) => this.#unit(unit, place));
     for (const key of ['scale', 'offset'] as const) {
       this.#entries(table[key], key, (value, place) => {

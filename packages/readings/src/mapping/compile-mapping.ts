@@ -6,10 +6,11 @@ import { resolveDevice } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading } from '../reading.ts';
 import { cleanName, restoreName } from './clean-name.ts';
-import { FieldPlans } from './field-plans.ts';
+import { type FieldPlan, FieldPlans } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
 import { namedValues, unitOfElement } from './named-values.ts';
 import type { MappingOptions } from './options.ts';
+import { type ParsedAs, parseFields } from './parsed-fields.ts';
 import { isObject, type RecordAt, recordsAt, valueAt } from './paths.ts';
 import { BareText, parsePayload } from './payload-tree.ts';
 import { compileRecordTime, type ReadRecordTime, timePaths } from './record-time.ts';
@@ -56,6 +57,11 @@ interface Current {
 export function compileMapping(options: MappingOptions): Decode {
   const mapping = new Mapping(options);
   return (payload, context) => {
+    // MQTT deletes a retained message with an empty one.
+    if (payload.length === 0) {
+      context.notes?.ignored('(payload)', 'it is empty');
+      return [];
+    }
     const root = parsePayload(payload);
     return root instanceof DecodeError ? root : mapping.read(root, context);
   };
@@ -64,6 +70,7 @@ export function compileMapping(options: MappingOptions): Decode {
 /** A compiled mapping. It has no state besides caches, so a payload always becomes the same readings. */
 export class Mapping {
   readonly #plans: FieldPlans;
+  readonly #parse: readonly (readonly [path: string, as: ParsedAs])[];
   readonly #records: readonly string[] | null;
   readonly #device: Template | null;
   readonly #metric: Template | null;
@@ -74,6 +81,7 @@ export class Mapping {
   readonly #readTime: ReadRecordTime;
 
   constructor(options: MappingOptions) {
+    this.#parse = Object.entries(options.parse ?? {});
     this.#records = options.records === undefined ? null : [options.records].flat();
     this.#device = options.device === undefined ? null : compileTemplate(options.device);
     this.#metric = options.metric === undefined ? null : compileTemplate(options.metric);
@@ -94,6 +102,9 @@ export class Mapping {
   read(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
     if (root instanceof BareText) return this.#readBare(root.text, context);
     if (!isObject(root)) return this.#readScalar(root as Scalar | null, context);
+    if (this.#parse.length > 0)
+      root = parseFields(root as Readonly<Record<string, unknown>>, this.#parse, context.notes);
+    if (!isObject(root)) return [];
     if (this.#records === null && this.#metric === null && looksLikeSenml(root))
       return readSenmlJson(root, context);
     const payload: Payload = { context, root, readings: [], seen: new Map() };
@@ -142,10 +153,10 @@ export class Mapping {
     if (metric instanceof DecodeError) return metric;
     if (metric === null)
       return new DecodeError('invalid_name', 'neither the topic nor the mapping names a metric');
-    if (value === null) {
-      context.notes?.ignored(metric, 'it is null');
-      return payload.readings;
-    }
+    const place = restoreName(metric);
+    const plan = this.#plans.field(place);
+    if (value === null) return this.#skip(payload, plan, place, 'it is null');
+    if (plan.name === null) return this.#skip(payload, plan, place, null);
     const { kind } = this.#plans.metric(metric);
     if (isBare && kind === 'auto' && typeof value === 'string') {
       const state = commonStateOf(value);
@@ -157,7 +168,19 @@ export class Mapping {
       ...{ payload, index: 0, values, device, time: context.received, boot: null, seq: null },
       reserved: new Set(),
     };
-    return this.#addField(current, restoreName(metric), value, null) ?? payload.readings;
+    return this.#add(current, plan.name, value, place, null) ?? payload.readings;
+  }
+
+  /** No readings, with a note unless the field is not used on purpose. */
+  #skip(
+    { context, readings }: Payload,
+    plan: FieldPlan,
+    path: string,
+    why: string | null,
+  ): readonly Reading[] {
+    const reason = plan.name === null ? plan.ignored : why;
+    if (reason !== null) context.notes?.ignored(path, reason);
+    return readings;
   }
 
   #isNumber(text: string, metric: string): boolean {
@@ -210,7 +233,8 @@ export class Mapping {
       return this.#walk(current, place, values.record, 0, null);
     }
     if (Array.isArray(values.record)) {
-      return this.#walkArray(current, restoreName(payload.context.metric ?? ''), values.record, 0);
+      const place = this.#namesAll ? '' : restoreName(payload.context.metric ?? '');
+      return this.#walkArray(current, place, values.record, 0);
     }
     const valueField = ['v', 'value'].find(
       (name) => isScalarOrNull(fields[name]) && Object.hasOwn(fields, name),

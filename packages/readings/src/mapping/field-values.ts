@@ -2,7 +2,7 @@ import { readText } from '../make-reading.ts';
 import { quote } from '../quote.ts';
 import type { ReadingValue } from '../reading.ts';
 import type { MetricPlan } from './field-plans.ts';
-import { isColour, isNoValue, quantityOf, stateOf } from './texts.ts';
+import { commonStateOf, isColour, isNoValue, quantityOf, stateOf } from './texts.ts';
 
 /** Why a value is skipped. */
 export class Skipped {
@@ -25,8 +25,14 @@ const NOT_FINITE = new Skipped('it is a number beyond 1.8e308, the largest there
 export function readField(value: number | string | boolean, plan: MetricPlan): FieldValue | Skipped {
   const found = typeof value === 'string' ? readString(value, plan) : readScalar(value, plan);
   if (found instanceof Skipped || typeof found.value === 'string') return found;
-  found.value = found.value * plan.scale + plan.offset;
+  found.value = scaled(found.value, plan.scale) + plan.offset;
   return Number.isFinite(found.value) ? found : NOT_FINITE;
+}
+
+/** A division by 10 is exact more often than a multiplication by 0.1, which no double represents. */
+function scaled(value: number, scale: number): number {
+  const divisor = 1 / scale;
+  return Number.isInteger(divisor) ? value / divisor : value * scale;
 }
 
 function readScalar(value: number | boolean, { kind, words }: MetricPlan): FieldValue | Skipped {
@@ -43,8 +49,8 @@ function readString(text: string, { kind, words }: MetricPlan): FieldValue | Ski
   if (isNoValue(text))
     return new Skipped(text.trim() === '' ? 'it is empty' : `${quote(text)} is a word for no value`);
   if (words !== null) return new Skipped(`${quote(text)} is not one of its words`);
-  if (kind === 'state') {
-    const state = stateOf(text);
+  if (kind === 'state' || kind === 'any') {
+    const state = kind === 'state' ? stateOf(text) : commonStateOf(text);
     if (state !== null) return { value: state, unit: null };
   }
   const quantity = quantityOf(text);

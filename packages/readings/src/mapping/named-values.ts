@@ -1,7 +1,7 @@
 // Arrays of objects that have a name and a value each: [{"name": "temperature", "value": 21.5, "unit": "°C"}]
 
-const NAMES = ['name', 'key', 'metric', 'sensor', 'id', 'type', 'label', 'n'];
-const VALUES = ['value', 'val', 'v', 'state'];
+const NAMES = ['name', 'key', 'value_type', 'metric', 'sensor', 'id', 'type', 'label', 'n'];
+const VALUES = ['value', 'val', 'v', 'state', 'measurementValue'];
 const UNITS = ['unit', 'units', 'unit_of_measurement', 'uom'];
 
 /** The fields that the elements of an array have in common. */

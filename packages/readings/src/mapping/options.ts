@@ -1,3 +1,4 @@
+import type { ParsedAs } from './parsed-fields.ts';
 import type { TimeFormat, TimeUnit } from './times.ts';
 
 /**
@@ -5,12 +6,14 @@ import type { TimeFormat, TimeUnit } from './times.ts';
  * `text`.
  *
  * - `auto`: numbers, also with a unit, are numbers. Words for no value and colours are skipped. Others are texts.
+ * - `any`: like `auto`, but common words for states such as ON or closed are 1 and 0, also when the payload is JSON.
+ *   Other texts are texts, also when they are the whole payload.
  * - `as-is`: every text is a text.
  * - `number`: numbers, also with a unit. Other texts are skipped.
  * - `state`: words for states such as ON or closed are 1 and 0. Other words are skipped.
  * - `text`: every value is a text.
  */
-export const VALUE_KINDS = ['auto', 'as-is', 'number', 'state', 'text'] as const;
+export const VALUE_KINDS = ['auto', 'any', 'as-is', 'number', 'state', 'text'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
 /** The number of each word, in any case. Other words are skipped. */
@@ -33,6 +36,8 @@ export interface TimeOptions {
 export interface MappingOptions {
   /** Paths of the objects, or arrays of objects, that have the values. `a.*` is each entry of `a`. */
   readonly records?: string | readonly string[];
+  /** Texts that hold JSON, or the advertisement of a Ruuvi sensor, by their paths. */
+  readonly parse?: Readonly<Record<string, ParsedAs>>;
   /** Template of the device. */
   readonly device?: string;
   /** Template of the metric of `value`, or with `{field}` of every metric. */
@@ -65,7 +70,7 @@ export interface MappingOptions {
  */
 export function mergeMappings(preset: MappingOptions, own: MappingOptions): MappingOptions {
   const merged: Record<string, unknown> = { ...preset, ...own };
-  for (const table of ['rename', 'values', 'units', 'scale', 'offset'] as const) {
+  for (const table of ['parse', 'rename', 'values', 'units', 'scale', 'offset'] as const) {
     if (preset[table] !== undefined && own[table] !== undefined) {
       merged[table] = { ...own[table], ...withoutKeys(preset[table], own[table]) };
     }

@@ -41,6 +41,7 @@ const LIKELY = [
     'reported_at',
     'reportedAt',
     'created_at',
+    'timeCreated',
     'createdAt',
     'last_seen',
     'lastSeen',

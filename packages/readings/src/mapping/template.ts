@@ -15,7 +15,7 @@ export interface TemplateValues {
 
 /**
  * A template such as `{site}/{end_device_ids.device_id}`. `{a|b}` is the first of both that exists, and an empty last
- * alternative, `{a|}`, may stay empty.
+ * alternative, `{a|}`, may stay empty: `{a|}/{b}` is then `{b}`.
  */
 export interface Template {
   readonly text: string;
@@ -25,6 +25,8 @@ export interface Template {
   fill(values: TemplateValues, clean: (text: string) => string): string | { readonly missing: string };
 }
 
+/** An empty place takes the separator after it away, or at the end the one before it. */
+const SEPARATOR = /^[./]/;
 const PLACE = /\{([^{}]*)\}/g;
 
 /** Why a template is not valid; null when it is. */
@@ -55,12 +57,16 @@ export function compileTemplate(text: string): Template {
     clean: (text: string) => string,
   ): string | { readonly missing: string } {
     let filled = '';
-    for (let i = 0; i < alternatives.length; i++) {
+    let isEmpty = false;
+    for (const [i, literal] of [...literals, last].entries()) {
+      filled += isEmpty && SEPARATOR.test(literal) ? literal.slice(1) : literal;
+      if (i === alternatives.length) break;
       const value = firstOf(alternatives[i]!, values);
       if (value === null) return { missing: alternatives[i]!.join('|') };
-      filled += literals[i]! + clean(value);
+      isEmpty = value === '';
+      if (!isEmpty) filled += clean(value);
     }
-    return filled + last;
+    return isEmpty ? filled.replace(/[./]$/, '') : filled;
   }
 
   return { text, names: alternatives.flat().filter((name) => name !== ''), fill };

@@ -31,8 +31,31 @@ export function presetTopic(base: string, topic: string): string {
   return [base, topic].filter((part) => part !== '').join('/');
 }
 
-/** The mapping of a preset for a route with its own topic. */
-export function mainMapping({ routes }: Preset): MappingOptions {
-  const main = routes.find(({ mapping }) => mapping !== 'ignore');
-  return main === undefined || main.mapping === 'ignore' ? {} : main.mapping;
+/**
+ * The mapping of a preset for a route with its own topic template: that of the route of the preset whose template has
+ * the same end, `x/{device+}/STATE` for `tele/{device}/STATE`; the first one when none has.
+ */
+export function presetMapping({ routes }: Preset, topic: string): MappingOptions {
+  const levels = levelsOf(topic);
+  let best: MappingOptions = {};
+  let longest = -1;
+  for (const { topic: other, mapping } of routes) {
+    if (mapping === 'ignore') continue;
+    const length = commonEnd(levels, levelsOf(other));
+    if (length <= longest) continue;
+    longest = length;
+    best = mapping;
+  }
+  return best;
+}
+
+/** The levels of a template, in which paths and single levels of the same name are equal. */
+function levelsOf(topic: string): readonly string[] {
+  return topic.replaceAll('+}', '}').split('/');
+}
+
+function commonEnd(one: readonly string[], other: readonly string[]): number {
+  let length = 0;
+  while (length < one.length && one.at(-1 - length) === other.at(-1 - length)) length++;
+  return length;
 }
