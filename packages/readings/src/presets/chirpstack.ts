@@ -1,0 +1,39 @@
+import type { Preset } from './preset.ts';
+
+/** https://www.chirpstack.io/docs/chirpstack/integrations/mqtt.html, version 4, and version 3 with the same topics. */
+export const chirpstack: Preset = {
+  name: 'chirpstack',
+  title: 'ChirpStack',
+  base: 'application',
+  routes: [
+    {
+      topic: '+/device/{device}/event/+',
+      mapping: {
+        parse: { objectJSON: 'json' },
+        time: { field: ['time', 'publishedAt'] },
+        keep: [
+          ...['object.*', 'objectJSON.*', 'fCnt', 'dr', 'margin', 'batteryLevel', 'location.*'],
+          ...['rxInfo.0.rssi', 'rxInfo.0.snr', 'rxInfo.0.loRaSNR'],
+        ],
+        drop: ['location.source', 'location.accuracy'],
+        rename: {
+          'object.*': '*',
+          'objectJSON.*': '*',
+          'rxInfo.0.rssi': 'rssi',
+          'rxInfo.0.snr': 'snr',
+          'rxInfo.0.loRaSNR': 'snr',
+        },
+        units: {
+          rssi: 'dBm',
+          snr: 'dB',
+          margin: 'dB',
+          batteryLevel: '%EL',
+          'location.latitude': 'lat',
+          'location.longitude': 'lon',
+          'location.altitude': 'm',
+        },
+      },
+    },
+    { topic: '+/device/{device}/command/#', mapping: 'ignore' },
+  ],
+};

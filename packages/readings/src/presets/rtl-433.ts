@@ -1,0 +1,69 @@
+import type { Preset } from './preset.ts';
+
+/** Fields that describe the receiver or the transmission, and not the sensor. */
+const TRANSMISSION = [
+  ...[
+    'mic',
+    'mod',
+    'freq',
+    'freq1',
+    'freq2',
+    'protocol',
+    'type',
+    'subtype',
+    'message_type',
+    'sequence_num',
+    'raw_msg',
+  ],
+  ...['exception', 'rows', 'num_rows', 'count', 'codes', 'data'],
+];
+const UNITS = {
+  temperature_C: 'Cel',
+  'temperature_*_C': 'Cel',
+  'humidity*': '%RH',
+  moisture: '%',
+  pressure_hPa: 'hPa',
+  rain_mm: 'mm',
+  rain_rate_mm_h: 'mm/h',
+  'wind_*_m_s': 'm/s',
+  'wind_*_km_h': 'km/h',
+  wind_dir_deg: 'deg',
+  light_lux: 'lx',
+  power_W: 'W',
+  current_A: 'A',
+  energy_kWh: 'kWh',
+  battery_V: 'V',
+  battery_mV: 'mV',
+  'rssi*': 'dB',
+  'snr*': 'dB',
+  'noise*': 'dB',
+} as const;
+
+// Time is local unless rtl_433 has the option -M time:utc or time:tz, so it is used with an offset only.
+export const rtl433: Preset = {
+  name: 'rtl_433',
+  title: 'rtl_433',
+  base: 'rtl_433',
+  routes: [
+    {
+      topic: '{host}/events',
+      mapping: {
+        device: '{host|}/{model}/{subtype|}/{channel|}/{id|}',
+        time: { field: 'time', zone: 'unknown' },
+        drop: TRANSMISSION,
+        units: UNITS,
+      },
+    },
+    {
+      topic: '{host}/devices/{device+}/{metric}',
+      mapping: {
+        device: '{host|}/{device}',
+        time: false,
+        drop: [...TRANSMISSION, 'time', 'id', 'channel', 'model'],
+        values: { '*': 'any' },
+        units: UNITS,
+      },
+    },
+    { topic: '#', mapping: 'ignore' },
+  ],
+};

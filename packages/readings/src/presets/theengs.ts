@@ -1,0 +1,72 @@
+import type { Preset } from './preset.ts';
+
+/**
+ * https://gateway.theengs.io/ and https://docs.openmqttgateway.com/use/ble.html. A sensor is the device, whichever
+ * gateway receives it.
+ */
+export const theengs: Preset = {
+  name: 'theengs',
+  title: 'Theengs Gateway, OpenMQTTGateway',
+  base: 'home',
+  routes: [
+    { topic: '+/BTtoMQTT/undecoded', mapping: 'ignore' },
+    {
+      topic: '+/BTtoMQTT/{device}',
+      mapping: {
+        time: false,
+        drop: [
+          ...[
+            'id',
+            'mac',
+            'name',
+            'brand',
+            'model',
+            'model_id',
+            'mfr',
+            'type',
+            'mac_type',
+            'adv_type',
+            'mfid',
+          ],
+          ...[
+            'uuid',
+            'major',
+            'minor',
+            'servicedata*',
+            'manufacturerdata',
+            'device',
+            'cidc',
+            'acts',
+            'cont',
+            'encr',
+          ],
+          ...['hass_uuid', 'time'],
+        ],
+        units: {
+          'tempc*': 'Cel',
+          hum: '%RH',
+          moi: '%',
+          batt: '%EL',
+          volt: 'V',
+          pres: 'hPa',
+          lux: 'lx',
+          rssi: 'dBm',
+          txpower: 'dBm',
+          distance: 'm',
+          power: 'W',
+          energy: 'kWh',
+          current: 'A',
+        },
+      },
+    },
+    {
+      topic: '{device}/SYStoMQTT',
+      mapping: {
+        keep: ['uptime', 'freemem', 'rssi', 'tempc'],
+        units: { uptime: 's', freemem: 'B', rssi: 'dBm' },
+      },
+    },
+    { topic: '{device}/LWT', mapping: { metric: 'LWT', values: { LWT: 'state' } } },
+    { topic: '#', mapping: 'ignore' },
+  ],
+};

@@ -1,0 +1,60 @@
+import type { SenderMessage } from './sender-message.ts';
+
+/** rtl_433, MQTT output: JSON events, and a value per topic. */
+export const rtl433: readonly SenderMessage[] = [
+  {
+    source: 'merbanan/rtl_433, docs/OPERATION.md (the topic is the default of README.md)',
+    topic: 'rtl_433/raspi/events',
+    payload:
+      '{"time":"2019-08-29 08:38:19","model":"Nexus-TH","id":42,"channel":2,"battery_ok":1,"temperature_C":20.5,"humidity":83}',
+    preset: 'rtl_433',
+    readings: [
+      ['raspi/Nexus-TH/2/42', 'battery_ok', 1],
+      ['raspi/Nexus-TH/2/42', 'temperature_C', 20.5],
+      ['raspi/Nexus-TH/2/42', 'humidity', 83],
+    ],
+    units: { temperature_C: 'Cel', humidity: '%RH' },
+    auto: 'no',
+  },
+  {
+    source: 'merbanan/rtl_433, issue 2221 (the topic is the default of README.md)',
+    topic: 'rtl_433/raspi/events',
+    payload:
+      '{"time":"2022-10-29 18:42:29","model":"Fineoffset-WH2","id":37,"temperature_C":17.4,"mic":"CRC"}',
+    preset: 'rtl_433',
+    readings: [['raspi/Fineoffset-WH2/37', 'temperature_C', 17.4]],
+    auto: 'no',
+  },
+  {
+    source: 'merbanan/rtl_433, docs/INTEGRATION.md (option devices)',
+    topic: 'sensors/rtl_433/P25/C1/temperature_C',
+    payload: '33.200001',
+    preset: 'rtl_433',
+    template: 'sensors/rtl_433/{device+}/{metric}',
+    readings: [['P25/C1', 'temperature_C', 33.200001]],
+    auto: 'same',
+  },
+  {
+    source: 'merbanan/rtl_433, docs/INTEGRATION.md (option devices)',
+    topic: 'sensors/rtl_433/P25/C1/mic',
+    payload: 'CRC',
+    preset: 'rtl_433',
+    template: 'sensors/rtl_433/{device+}/{metric}',
+    readings: [],
+  },
+  {
+    source: 'merbanan/rtl_433, docs/INTEGRATION.md (topic), issue 2221 (value)',
+    topic: 'rtl_433/host/devices/Prologue-TH/5/3/temperature_C',
+    payload: '17.4',
+    preset: 'rtl_433',
+    readings: [['host/Prologue-TH/5/3', 'temperature_C', 17.4]],
+    auto: 'values',
+  },
+  {
+    source: 'merbanan/rtl_433, issue 2221 (the topic is the default of README.md)',
+    topic: 'rtl_433/raspi/devices/Fineoffset-WH2/37/time',
+    payload: '2022-10-29 18:42:29',
+    preset: 'rtl_433',
+    readings: [],
+  },
+];
