@@ -13,8 +13,13 @@ export const NODE_FLAGS = ['--max-semi-space-size=8'];
 /** With types stripped and code compiled once, a service starts faster and 25 MB smaller. */
 export const NODE_ENVIRONMENT = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'tidegauge') };
 export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
-/** Folders of the Python packages. */
-export const PYTHON_PACKAGES = ['sensors-sim', 'clients/python', 'loadtests/analysis'];
+/** Folders of the Python packages and programs that are checked. */
+export const PYTHON_PACKAGES = [
+  'sensors-sim',
+  'clients/python',
+  'examples/sensors/python',
+  'loadtests/analysis',
+];
 
 /** Installs Node 24 and the packages, unless the lock file is the one last installed. */
 export function setUpNode() {

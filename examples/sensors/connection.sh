@@ -5,14 +5,24 @@
 #   CA_FILE        certificate of the authority, for a broker with TLS
 #   MQTT_USER      user of the broker. It can only publish below sensors/MQTT_USER.
 #   MQTT_PASSWORD  its password
+#   TIMEOUT        longest time for a message, seconds. Default: 10.
 
 # shellcheck disable=SC2034 # The scripts use it.
 TOPICS=sensors/${MQTT_USER:-site-1}
 
 # Publishes the payload $2 on the topic $1 with QoS 1: mosquitto_pub returns when the broker has acknowledged it.
-publish() (
-  set -- -t "$1" -m "$2"
+publish() {
+  send -t "$1" -m "$2"
+}
+
+# Publishes each line of standard input on the topic $1, in the same way.
+publish_lines() {
+  send -t "$1" -l
+}
+
+# Calls mosquitto_pub, for TIMEOUT seconds at most. While the broker is unavailable it can wait that long.
+send() (
   if [ -n "${CA_FILE:-}" ]; then set -- "$@" --cafile "$CA_FILE"; fi
   if [ -n "${MQTT_USER:-}" ]; then set -- "$@" -u "$MQTT_USER" -P "${MQTT_PASSWORD:-}"; fi
-  mosquitto_pub -h "${BROKER:-127.0.0.1}" -p "${PORT:-$([ -n "${CA_FILE:-}" ] && echo 8883 || echo 1883)}" -q 1 "$@"
+  timeout "${TIMEOUT:-10}" mosquitto_pub -h "${BROKER:-127.0.0.1}" -p "${PORT:-$([ -n "${CA_FILE:-}" ] && echo 8883 || echo 1883)}" -q 1 "$@"
 )
