@@ -1,5 +1,7 @@
 // A sensor on an ESP32 with the Arduino core. It measures the voltage at one pin every ten seconds and publishes it with QoS 1.
+// While the broker is unavailable it keeps readings on the flash, KEEP bytes at most; then the oldest half is dropped.
 // Install the library "MQTT" by Joel Gaehwiler (arduino-mqtt) in the library manager, and fill in the settings below.
+#include <LittleFS.h>
 #include <MQTT.h>
 #include <WiFi.h>
 #include <WiFiClientSecure.h>
@@ -20,6 +22,9 @@ const char CA[] = R"(-----BEGIN CERTIFICATE-----
 -----END CERTIFICATE-----)";
 const int PIN = 34;
 const unsigned long INTERVAL_MS = 10000;
+const size_t KEEP = 100000;
+const char OLD[] = "/old.ndjson";
+const char NEW[] = "/new.ndjson";
 
 WiFiClientSecure network;
 MQTTClient client(512);
@@ -27,8 +32,35 @@ char boot[9];
 unsigned long seq = 0;
 unsigned long last = 0;
 
+void keep(const char *payload) {
+  File file = LittleFS.open(NEW, "a");
+  file.println(payload);
+  size_t size = file.size();
+  file.close();
+  if (size < KEEP / 2) return;
+  LittleFS.remove(OLD);
+  LittleFS.rename(NEW, OLD);
+}
+
+// Publishes what was kept. A message that is published twice is stored once, because t is the same.
+bool publishKept(const char *path) {
+  if (!LittleFS.exists(path)) return true;
+  File file = LittleFS.open(path, "r");
+  while (file.available()) {
+    String line = file.readStringUntil('\n');
+    line.trim();
+    if (client.publish(TOPIC, line.c_str(), false, 1)) continue;
+    file.close();
+    return false;
+  }
+  file.close();
+  return LittleFS.remove(path);
+}
+
 void setup() {
   Serial.begin(115200);
+  // Formats the flash at the first start.
+  LittleFS.begin(true);
   WiFi.begin(WIFI_NAME, WIFI_PASSWORD);
   // A new boot at every start. With seq, the ledger lists each missing reading.
   snprintf(boot, sizeof boot, "%08lx", (unsigned long)esp_random());
@@ -51,13 +83,12 @@ void loop() {
   char payload[128];
   snprintf(payload, sizeof payload, "{\"t\":%lld.%03ld,\"v\":%.3f,\"boot\":\"%s\",\"seq\":%lu}", (long long)now.tv_sec,
            (long)(now.tv_usec / 1000), analogReadMilliVolts(PIN) / 1000.0, boot, seq);
-  // Also for a reading that is not acknowledged: the ledger then shows a gap.
+  // The ledger shows a gap for each number that never arrives.
   seq += 1;
 
-  if (!client.connected() && !client.connect(USER, USER, PASSWORD)) {
-    Serial.println("no connection to the broker");
-    return;
-  }
-  // With QoS 1 it returns true when the broker has acknowledged.
-  if (!client.publish(TOPIC, payload, false, 1)) Serial.println("not acknowledged");
+  bool isConnected = client.connected() || client.connect(USER, USER, PASSWORD);
+  // With QoS 1, publish returns true when the broker has acknowledged.
+  if (isConnected && publishKept(OLD) && publishKept(NEW) && client.publish(TOPIC, payload, false, 1)) return;
+  Serial.println("the broker is unavailable: the reading is kept");
+  keep(payload);
 }

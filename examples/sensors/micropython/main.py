@@ -1,15 +1,15 @@
 # A sensor in MicroPython, for an ESP32, a Raspberry Pi Pico W and others. While the broker is unavailable it keeps readings on
-# the board's flash, KEEP of them at most; then the oldest half is dropped.
+# the board's flash, KEEP bytes at most; then the oldest half is dropped.
 #   mpremote mip install umqtt.simple
 #   mpremote cp main.py : + reset
 import json, network, ntptime, os, time
 from umqtt.simple import MQTTClient
 
 WIFI, PASSWORD = 'my network', 'my password'
-BROKER, TOPIC, PERIOD, KEEP = '192.0.2.11', 'sensors/site-1/roof/temperature', 10, 1000
+BROKER, TOPIC, PERIOD, KEEP = '192.0.2.11', 'sensors/site-1/roof/temperature', 10, 100000
 OLD, NEW = 'old.ndjson', 'new.ndjson'
 EPOCH = 946684800 if time.gmtime(0)[0] == 2000 else 0  # many boards count from 2000
-boot, seq, lines, client = ''.join('%02x' % byte for byte in os.urandom(4)), 0, 0, None
+boot, seq, client = ''.join('%02x' % byte for byte in os.urandom(4)), 0, None
 
 def measure():
     import esp32
@@ -36,11 +36,10 @@ while True:
         client.publish(TOPIC, line, qos=1)  # returns when the broker has acknowledged it
     except Exception as error:  # umqtt raises OSError, MQTTException, IndexError and AssertionError
         print('kept:', error)
-        client, lines = None, (lines + 1 if NEW in os.listdir() else 1)
-        if lines > KEEP // 2:
+        client = None
+        with open(NEW, 'a') as file: file.write(line + '\n')
+        if os.stat(NEW)[6] > KEEP // 2:
             if OLD in os.listdir(): os.remove(OLD)
             os.rename(NEW, OLD)
-            lines = 1
-        with open(NEW, 'a') as file: file.write(line + '\n')
     seq += 1
     time.sleep(PERIOD)
