@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
+import type { Hosts } from './access/hosts.ts';
 import { isLoopback } from './http.ts';
 import { isSafe } from './methods.ts';
 import { Problem } from './problem.ts';
@@ -21,19 +22,6 @@ export const securityHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** The host of a Host header, without port and brackets. */
-function hostName(header: string): string {
-  return header
-    .replace(/:\d+$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
-    .toLowerCase();
-}
-
-/** Whether a server at this address serves a Host header. On loopback, only local names are served. */
-export function isHostServed(listen: string, host: string): boolean {
-  return !isLoopback(listen) || isLoopback(hostName(host));
-}
-
 /** Whether a request has at most one Host header. With two, a proxy could have used the other one. */
 export function namesOneHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
@@ -45,31 +33,48 @@ export function namesOneHost({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Protects against requests that foreign web pages make through a browser. On loopback, a foreign name that resolves
- * to 127.0.0.1 (DNS rebinding) is visible in Host. On any address, a form of another site is visible in Origin.
+ * Protects against requests that foreign web pages make through a browser. A foreign name that resolves to this machine
+ * (DNS rebinding) is visible in Host, and a form of another site in Origin. Pages of the given origins may use the API
+ * with a key, but not with the cookie of a session (Fetch standard, section 3.3: CORS protocol).
  */
-export function guardBrowsers(listen: string): RequestHandler {
-  return (request, _response, next) => {
+export function guardBrowsers(hosts: Hosts, origins: readonly string[] = []): RequestHandler {
+  return (request, response, next) => {
     if (!namesOneHost(request)) {
       throw new Problem(400, 'Bad request', 'The request has several Host headers: send one.');
     }
     const host = request.headers.host ?? '';
-    if (!isHostServed(listen, host)) {
-      throw new Problem(
-        421,
-        'Misdirected request',
-        `This server serves local names only, not ${JSON.stringify(host)}.`,
-      );
+    if (!hosts.isServed(host)) {
+      const detail = `This server does not serve the name ${JSON.stringify(host)}: use its address, or add the name to ALLOWED_HOSTS.`;
+      throw new Problem(421, 'Misdirected request', detail);
     }
     const { origin } = request.headers;
-    if (!isSafe(request.method) && origin !== undefined && originHost(origin) !== host) {
+    if (origin === undefined || originHost(origin) === host) return next();
+    const isListed = origins.includes(origin);
+    if (isListed) {
+      response.setHeader('Access-Control-Allow-Origin', origin);
+      response.setHeader('Access-Control-Expose-Headers', 'Retry-After, WWW-Authenticate');
+      response.vary('Origin');
+    }
+    if (
+      isListed &&
+      request.headers['access-control-request-method'] !== undefined &&
+      request.method === 'OPTIONS'
+    ) {
+      response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE');
+      response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, Last-Event-ID');
+      response.setHeader('Access-Control-Max-Age', '600');
+      response.status(204).end();
+      return;
+    }
+    if (!isListed && !isSafe(request.method)) {
       throw new Problem(403, 'Forbidden', `Pages of ${origin} may not send requests that change data.`);
     }
     next();
   };
 }
 
-function originHost(origin: string): string | null {
+/** The host of an Origin header; null when it has none. */
+export function originHost(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }
 

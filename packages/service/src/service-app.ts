@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type Router } from 'express';
 import type { Access } from './access/access.ts';
+import { Hosts } from './access/hosts.ts';
 import type { Rule } from './access/principal.ts';
 import { openAccess } from './access/settings.ts';
 import { guardBrowsers } from './guards.ts';
+import { isLoopback } from './http.ts';
 import type { Logger } from './logger.ts';
 import { isSafe } from './methods.ts';
 import { type OperationOptions, operationRoutes } from './operation-routes.ts';
@@ -20,6 +22,8 @@ export interface ServiceAppOptions extends OperationOptions {
   readonly token?: string | null;
   /** Decides who may do what. Everything except health needs a login, as it is configured. */
   readonly access?: Access;
+  /** Further names in the `Host` header that are answered. Default: beyond loopback every name. */
+  readonly allowedHosts?: readonly string[];
   /** The service's own routes. */
   readonly routes?: Router;
 }
@@ -30,11 +34,13 @@ export interface ServiceAppOptions extends OperationOptions {
  */
 export function createServiceApp(options: ServiceAppOptions): Express {
   const { listen, routes, logger } = options;
+  const { allowedHosts = isLoopback(listen) ? [] : ['*'] } = options;
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use(guardBrowsers(listen));
   const access = accessOf(options);
+  if (access !== null) app.use((request, response, next) => void (access.begin(request, response) && next()));
+  app.use(guardBrowsers(new Hosts(listen, allowedHosts)));
   if (access !== null) app.use(access.guard(ruleOf));
   app.use(operationRoutes(options));
   if (routes !== undefined) app.use(routes);
@@ -48,10 +54,13 @@ function accessOf({ access, token, listen, logger, metrics }: ServiceAppOptions)
   return openAccess(config, logger, metrics);
 }
 
+/** Paths to which readings are sent. */
+const DATA: ReadonlySet<string> = new Set(['/readings', '/lines']);
+
 /** Health needs no login, because probes have none, and its answers have no data. */
 function ruleOf({ method, url }: IncomingMessage): Rule {
   const path = url!.split('?', 1)[0]!;
-  if (!isSafe(method!)) return { scope: 'write', limitsDevices: false };
+  if (!isSafe(method!)) return { scope: 'write', limitsDevices: false, isData: DATA.has(path) };
   if (path === '/healthz' || path === '/readyz') return { scope: 'public', limitsDevices: true };
   return { scope: path === '/metrics' ? 'metrics' : 'read', limitsDevices: false };
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import {
   guardBrowsers,
+  Hosts,
   isSafe,
   type Logger,
   type Metrics,
@@ -19,7 +20,7 @@ import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
 import { httpMetrics } from './http-metrics.ts';
-import { influxErrors, influxHealth } from './influx/answers.ts';
+import { influxErrors, influxHealth, isInfluxPath } from './influx/answers.ts';
 import { influxCredentials } from './influx/credentials.ts';
 import { influxRoutes } from './influx/routes.ts';
 import type { IngestClient } from './ingest-client.ts';
@@ -28,6 +29,7 @@ import { apiOperations } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
 import { handedBody, recordLane } from './record-lane.ts';
+import { auditHandlers } from './routes/audit.ts';
 import { deviceHandlers } from './routes/devices.ts';
 import { ledgerHandlers } from './routes/ledger.ts';
 import { liveHandlers } from './routes/live.ts';
@@ -44,6 +46,8 @@ const BODY_BYTES = 8 * 1024 * 1024;
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
 /** Writers of InfluxDB send queries too, such as CREATE DATABASE. They are answered without data. */
 const WRITE: Rule = { scope: 'write', limitsDevices: false };
+/** Lines of InfluxDB are readings. */
+const LINES: Rule = { ...WRITE, isData: true };
 
 export interface AppDependencies {
   readonly store: Store;
@@ -86,11 +90,12 @@ export function createApp(dependencies: AppDependencies): App {
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
   const access = openAccess({ ...config, token: config.apiToken, variable: 'API_TOKEN' }, logger, metrics);
   const answers = new Answers({ reads: config.listReads });
+  const hosts = new Hosts(config.httpListen, config.allowedHosts ?? [], config.httpTlsCert ?? null);
   const lane = recordLane({
     operations,
     answers,
     records: store.records,
-    listen: config.httpListen,
+    hosts,
     access,
     bodyLimit: config.bodyLimit,
     seconds,
@@ -100,9 +105,15 @@ export function createApp(dependencies: AppDependencies): App {
   const ruleOf = ({ method, url }: IncomingMessage): Rule => {
     const path = url!.split('?', 1)[0]!;
     if (path === '/query') return WRITE;
+    if (isInfluxPath(path) && !isSafe(method!)) return LINES;
     return isSafe(method!) && isPage(path) ? PUBLIC : operations.ruleOf(method!, url!);
   };
-  app.use(guardBrowsers(config.httpListen), influxHealth, influxCredentials, access.guard(ruleOf));
+  app.use(
+    guardBrowsers(hosts, config.corsOrigins ?? []),
+    influxHealth,
+    influxCredentials,
+    access.guard(ruleOf),
+  );
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
   const budget = byteBudget(bodyBytes, bodyBytes / 2);
   // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
@@ -121,6 +132,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...quarantineHandlers(ingest, cursors),
     ...liveHandlers(live),
     ...sessionHandlers(access),
+    ...auditHandlers(access.audit),
   };
   app.use(dispatch(operations, handlers, readers));
   app.use(influxRoutes({ ingest, budget, bodyLimit: config.bodyLimit }));
@@ -133,7 +145,10 @@ export function createApp(dependencies: AppDependencies): App {
     live.close();
     access.close();
   };
-  return { handler: lane.handler, live, close };
+  const handler: RequestListener = (request, response) => {
+    if (access.begin(request, response)) lane.handler(request, response);
+  };
+  return { handler, live, close };
 }
 
 /** Why the store is not ready, or null. Clients may read the text: it has no hosts or statements of a driver. */

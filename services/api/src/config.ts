@@ -5,8 +5,11 @@ import {
   defineConfig,
   duration,
   integer,
+  LIMIT_SETTINGS,
   LOG_LEVELS,
   list,
+  OIDC_SETTINGS,
+  ORIGIN_SETTINGS,
   oneOf,
   port,
   text,
@@ -35,7 +38,7 @@ export const API_SCHEMA = defineConfig({
   httpListen: {
     kind: text('an address of this machine'),
     default: '127.0.0.1',
-    help: 'Where to listen; beyond loopback it needs API_TOKEN or API_KEYS.',
+    help: 'Where to listen; beyond loopback it needs API_TOKEN, API_KEYS or OIDC_ISSUER.',
   },
   httpPort: { kind: port(), default: '8080', help: 'Port of the API and the live page.' },
   httpTlsCert: {
@@ -50,7 +53,7 @@ export const API_SCHEMA = defineConfig({
   apiToken: {
     kind: text('a text of at least 16 characters'),
     secret: true,
-    help: 'Bearer token that may do everything. Where the API listens beyond loopback, it or API_KEYS is needed.',
+    help: 'Bearer token that may do everything. Where the API listens beyond loopback, it, API_KEYS or OIDC_ISSUER is needed.',
   },
   apiKeys: {
     kind: text('a file name'),
@@ -62,6 +65,9 @@ export const API_SCHEMA = defineConfig({
     help: 'How long a visitor of the live page stays signed in.',
   },
   ...ACCESS_SETTINGS,
+  ...OIDC_SETTINGS,
+  ...LIMIT_SETTINGS,
+  ...ORIGIN_SETTINGS,
   bodyLimit: {
     kind: bytes(1024, 64 * 2 ** 20),
     default: '1MiB',

@@ -17,6 +17,15 @@ const OPTIONS = { strict: true, allowUnionTypes: true, verbose: true } as const;
 const PARAMETERS = new Ajv2020({ ...OPTIONS, coerceTypes: true });
 const BODIES = new Ajv2020(OPTIONS);
 
+/** Operations of load: the audit counts them. */
+const DATA_OPERATIONS: ReadonlySet<string> = new Set([
+  'deliverReadings',
+  'insertRecords',
+  'insertRecord',
+  'updateRecord',
+  'deleteRecord',
+]);
+
 /** A query parameter. The properties of an object parameter (`style: form`, `explode: true`) are parameters too. */
 interface QueryParameter {
   readonly parameter: Parameter;
@@ -53,7 +62,12 @@ export class Operation {
     this.route = route;
     this.tag = tags[0]!;
     const scope = scopeOf(operation.security ?? security);
-    this.rule = { scope, limitsDevices: DEVICE_OPERATIONS.has(operationId) };
+    this.rule = {
+      scope,
+      limitsDevices: DEVICE_OPERATIONS.has(operationId),
+      action: operationId,
+      isData: DATA_OPERATIONS.has(operationId),
+    };
     const all = [...shared, ...parameters];
     for (const parameter of all.filter((each) => each.in === 'query')) {
       const { name, schema } = parameter;

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import {
   type Access,
   type HistogramMetric,
-  isHostServed,
+  type Hosts,
   namesOneHost,
   SECURITY_HEADERS,
 } from '@tidegauge/service';
@@ -19,7 +19,6 @@ const INSERT_HEADERS = { ...SECURITY_HEADERS, 'Content-Length': 0 } as const;
 /** Larger bodies go to the app, where a budget bounds them: 1024 connections hold 16 MiB of these. */
 const MAX_BODY = 16 * 1024;
 const SMALL_ANSWER = 16 * 1024;
-const MAX_HOSTS = 100;
 
 /** What the lane did with a request before it passed it on. */
 export interface Handed {
@@ -40,8 +39,7 @@ export interface RecordLaneOptions {
   readonly records: RecordStore;
   /** Bounds the memory of large records that are being sent. */
   readonly answers: Answers;
-  /** The address that the server listens on. */
-  readonly listen: string;
+  readonly hosts: Hosts;
   readonly access: Access;
   /** Largest body that the app takes, bytes. */
   readonly bodyLimit: number;
@@ -63,22 +61,15 @@ type Way = (request: IncomingMessage, response: ServerResponse, target: Target) 
  * with what the lane did so far, so that only the app reports errors.
  */
 export function recordLane(options: RecordLaneOptions): RecordLane {
-  const { operations, records, answers, listen, access, seconds, app } = options;
+  const { operations, records, answers, hosts, access, seconds, app } = options;
   const maxBody = Math.min(MAX_BODY, options.bodyLimit);
-  const hosts = new Set<string>();
   const handed = new WeakMap<IncomingMessage, Handed>();
 
   const isServed = (request: IncomingMessage): boolean => {
-    const { host = '' } = request.headers;
-    if (!namesOneHost(request)) return false;
-    if (hosts.has(host)) return true;
-    if (!isHostServed(listen, host)) return false;
-    if (hosts.size < MAX_HOSTS) hosts.add(host);
-    return true;
+    // The app answers pages of other sites.
+    const { host = '', origin } = request.headers;
+    return origin === undefined && namesOneHost(request) && hosts.isServed(host);
   };
-  const mayWrite = (request: IncomingMessage): boolean =>
-    request.headers.origin === undefined && access.passes(request, 'write') && hasSmallBody(request, maxBody);
-
   const handOn = (request: IncomingMessage, response: ServerResponse, done: Handed): false => {
     handed.set(request, done);
     app(request, response);
@@ -125,25 +116,26 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     const method = request.method!;
     const found = request.url!.startsWith(PREFIX) ? lanes.get(method) : undefined;
-    const mayPass =
-      found !== undefined &&
-      isServed(request) &&
-      (method === 'GET' ? access.passes(request, 'read') : mayWrite(request));
-    const target = mayPass ? targetOf(operations, found.operation, request) : null;
-    if (found === undefined || target === null) {
+    const isRead = method === 'GET';
+    const mayPass = found !== undefined && isServed(request) && (isRead || hasSmallBody(request, maxBody));
+    const sender = mayPass ? access.allowed(request, isRead ? 'read' : 'write') : null;
+    const target = sender === null ? null : targetOf(operations, found!.operation, request);
+    if (found === undefined || sender === null || target === null) {
       app(request, response);
       return;
     }
     const started = performance.now();
     found.way(request, response, target).then(
       (answered) => {
-        if (answered) found.histogram.observe((performance.now() - started) / 1000);
+        if (!answered) return;
+        found.histogram.observe((performance.now() - started) / 1000);
+        if (!isRead) access.record(sender, request, found.operation.rule, response.statusCode);
       },
       (error: unknown) => {
         // For example a record that is too large for one string. The app logs it and answers with 500.
         const outcome = Promise.reject(error);
         outcome.catch(() => {});
-        if (response.headersSent || method !== 'GET') response.destroy();
+        if (response.headersSent || !isRead) response.destroy();
         else handOn(request, response, { body: null, outcome });
       },
     );

@@ -2,8 +2,8 @@ import type { RequestListener } from 'node:http';
 import {
   checkAccess,
   createLogger,
+  Hosts,
   type HttpServer,
-  isHostServed,
   type Logger,
   listen,
   Metrics,
@@ -80,8 +80,9 @@ export async function startApi(
 
 /** The app for clients on this machine. A foreign name in Host is refused: a web page may send it (DNS rebinding). */
 function local(app: RequestListener): RequestListener {
+  const hosts = new Hosts(LOOPBACK, []);
   return (request, response) => {
-    if (isHostServed(LOOPBACK, request.headers.host ?? '')) app(request, response);
+    if (hosts.isServed(request.headers.host ?? '')) app(request, response);
     else response.writeHead(421, { Connection: 'close' }).end();
   };
 }

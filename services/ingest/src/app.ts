@@ -45,6 +45,8 @@ export interface AppOptions {
   /** The address that the server will listen on. */
   readonly listen: string;
   readonly access: Access;
+  /** Further names in the `Host` header that are answered. */
+  readonly allowedHosts: readonly string[];
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
   readonly checks: ReadinessChecks;
 }

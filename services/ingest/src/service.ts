@@ -113,6 +113,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       maxPayload,
       listen: config.httpListen,
       access: openAccess(login, logger, metrics),
+      allowedHosts: config.allowedHosts ?? [],
       broker,
       checks,
     });

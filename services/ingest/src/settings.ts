@@ -8,6 +8,8 @@ import {
   duration,
   integer,
   type Kind,
+  LIMIT_SETTINGS,
+  ORIGIN_SETTINGS,
   oneOf,
   port,
   SERVICE_SETTINGS,
@@ -103,6 +105,8 @@ export const settings = defineConfig({
     help: 'Bearer token for changes, and for reads where OPEN_READS is false. Required when HTTP_LISTEN is not loopback.',
   },
   ...ACCESS_SETTINGS,
+  ...LIMIT_SETTINGS,
+  allowedHosts: ORIGIN_SETTINGS.allowedHosts,
   maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Largest number of readings in one write.' },
   pace: {
     kind: duration(0, 1),

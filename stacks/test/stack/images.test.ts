@@ -76,6 +76,7 @@ const SERVICES: Readonly<Record<string, Service>> = {
       STORE: `postgres://postgres:${encodeURIComponent(PASSWORD)}@postgres/tides`,
       BROKER: 'mqtt://mosquitto:1883',
       HTTP_TOKEN: TOKEN,
+      ALLOWED_HOSTS: 'ingest',
     },
     more: ['--volume', 'ingest:/data'],
   },

@@ -1,14 +1,20 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { RequestHandler, Response } from 'express';
 import { clientOf } from '../clients.ts';
+import { SECURITY_HEADERS } from '../guards.ts';
+import { isLoopback } from '../http.ts';
 import type { Logger } from '../logger.ts';
 import { isSafe } from '../methods.ts';
 import type { Metrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 import { digest, hasDigest, keyIdOf, stateOf } from './api-key.ts';
+import { Audit } from './audit.ts';
+import type { Begun, ClientLimits } from './client-limits.ts';
 import { credentialOf } from './credential.ts';
 import { Guesses } from './guesses.ts';
 import type { KeyFile, LoadedKey } from './key-file.ts';
+import type { Oidc } from './oidc.ts';
 import {
   EVERYONE,
   hasScope,
@@ -28,6 +34,10 @@ export interface AccessOptions {
   /** A token that may read the metrics only. */
   readonly metricsToken?: string | null;
   readonly keys?: KeyFile | null;
+  /** Verifies tokens of an OpenID Connect provider. */
+  readonly oidc?: Oidc | null;
+  /** What one client may use. Clients on this machine without a login, and the token, have no limit. */
+  readonly limits?: ClientLimits | null;
   /** Whether changes need a login even if there is no token and no key. */
   readonly required: boolean;
   /** How long a session of the live page lasts, milliseconds. Default: 12 hours. */
@@ -43,9 +53,20 @@ export interface AccessOptions {
 }
 
 /** Why a request has no principal. */
-type Refusal = 'missing' | 'wrong' | 'expired' | 'throttled' | 'csrf';
+type Refusal = 'missing' | 'wrong' | 'expired' | 'throttled' | 'csrf' | 'unavailable';
+
+/** A token of the provider that must be verified first. */
+class Unverified {
+  readonly token: string;
+
+  constructor(token: string) {
+    this.token = token;
+  }
+}
 
 const SESSION_MS = 12 * 3600 * 1000;
+/** When the keys of the provider cannot be read, seconds. */
+const RETRY_AFTER = 10;
 const REALM = 'Bearer realm="tidegauge"';
 
 /**
@@ -55,6 +76,8 @@ const REALM = 'Bearer realm="tidegauge"';
 export class Access {
   /** The visitors who have signed in on the live page. */
   readonly sessions: Sessions;
+  /** Who changed what. */
+  readonly audit: Audit;
   readonly #options: AccessOptions;
   readonly #token: Buffer | null;
   readonly #metricsToken: Buffer | null;
@@ -62,7 +85,22 @@ export class Access {
   readonly #now: () => number;
   readonly #guesses: Guesses;
   readonly #principals = new WeakMap<LoadedKey, Principal>();
-  readonly #counts = { missing: 0, wrong: 0, expired: 0, throttled: 0, csrf: 0, scope: 0, devices: 0 };
+  /**
+   * The last login of each connection. A client on a connection that stays open sends the same header again, which is
+   * then compared with the client's own one only.
+   */
+  readonly #connections = new WeakMap<Socket, { readonly header: string; readonly principal: Principal }>();
+  readonly #counts = {
+    missing: 0,
+    wrong: 0,
+    expired: 0,
+    throttled: 0,
+    csrf: 0,
+    unavailable: 0,
+    scope: 0,
+    devices: 0,
+    limit: 0,
+  };
 
   constructor(options: AccessOptions) {
     const { token, metricsToken = null, variable, logger, metrics, now = Date.now } = options;
@@ -72,6 +110,7 @@ export class Access {
     this.#owner = tokenPrincipal(variable);
     this.#now = now;
     this.#guesses = new Guesses(logger, now);
+    this.audit = new Audit(logger, now);
     this.sessions = new Sessions(options.sessionMs ?? SESSION_MS, now);
     metrics.counter(
       'tidegauge_login_failures_total',
@@ -83,17 +122,54 @@ export class Access {
 
   /** Whether changes need a login. On loopback they do as soon as there is a token or a file of keys. */
   get isRequired(): boolean {
-    const { required, keys } = this.#options;
-    return required || this.#token !== null || keys?.existed === true;
+    const { required, keys, oidc } = this.#options;
+    return required || this.#token !== null || keys?.existed === true || !!oidc;
   }
 
   /**
-   * Whether a request may do something with all devices. A refusal is not counted: `guard` answers it. It costs a
-   * SHA-256 and a look-up.
+   * The sender of a request who may do something with all devices, or null. A refusal is not counted: `guard` answers
+   * it. It costs a SHA-256 and a look-up.
    */
-  passes(request: IncomingMessage, scope: Scope): boolean {
+  allowed(request: IncomingMessage, scope: Scope): Principal | null {
     const found = this.#identify(request, scope);
-    return typeof found !== 'string' && found.devices === null && hasScope(found, scope);
+    return isPrincipal(found) && found.devices === null && hasScope(found, scope) ? found : null;
+  }
+
+  /**
+   * Begins a request, before anything else of it is done. When its client has used up what one client may use, it is
+   * answered with 429, and the result is false.
+   */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const { limits = null } = this.#options;
+    const owner = limits === null ? null : this.#ownerOf(request);
+    if (owner === null) return true;
+    const begun = limits!.begin(owner);
+    if (typeof begun === 'number') {
+      this.#counts.limit += 1;
+      sendBusy(response, begun);
+      return false;
+    }
+    endOnClose(begun, request, response);
+    return true;
+  }
+
+  /** Records a change that was made. Changes where no login is needed have no sender, and are not recorded. */
+  record(principal: Principal, request: IncomingMessage, rule: Rule, status: number): void {
+    if (principal.kind === 'open') return;
+    const { method = '', socket } = request;
+    // The query of an operation selects what it changes. Other queries can have secrets.
+    const url = (request as { originalUrl?: string }).originalUrl ?? request.url!;
+    const path = url.split('?', 1)[0]!;
+    const { action = `${method} ${path}`, isData = false } = rule;
+    const resource = rule.action === undefined ? path : url;
+    this.audit.record({
+      principal,
+      client: clientOf(socket.remoteAddress),
+      action,
+      resource,
+      status,
+      isData,
+    });
   }
 
   /**
@@ -105,12 +181,14 @@ export class Access {
       const rule = ruleOf(request);
       if (rule.scope === 'public') return next();
       const found = this.#identify(request, rule.scope);
-      if (typeof found === 'string') throw this.#unknown(found, request, response);
-      const scope = rule.scope === 'metrics' ? 'read' : rule.scope;
-      if (!hasScope(found, scope)) throw this.#lacksScope(found, scope, response);
-      if (found.devices !== null && !rule.limitsDevices) throw this.#isLimited(found.devices);
-      response.locals.principal = found;
-      next();
+      if (!(found instanceof Unverified)) {
+        this.#admit(found, rule, request, response);
+        return next();
+      }
+      return this.#verify(found, request).then((verified) => {
+        this.#admit(verified, rule, request, response);
+        next();
+      });
     };
   }
 
@@ -119,22 +197,65 @@ export class Access {
     const session = request.headers.authorization === undefined ? this.sessions.find(request) : null;
     if (session !== null) return session;
     const found = this.#identify(request, 'read');
-    return typeof found === 'string' ? {} : { principal: found };
+    return isPrincipal(found) ? { principal: found } : {};
   }
 
   close(): void {
+    this.audit.flush();
     this.#options.keys?.close();
   }
 
-  #identify(request: IncomingMessage, scope: Rule['scope']): Principal | Refusal {
-    if (!this.isRequired) return EVERYONE;
-    const credential = credentialOf(request.headers);
-    if (credential === null) return this.#ofSession(request) ?? this.#withoutLogin(scope);
+  /** @throws {Problem} when the sender may not do what the request is for */
+  #admit(
+    found: Principal | Refusal,
+    rule: Rule,
+    request: Parameters<RequestHandler>[0],
+    response: Response,
+  ): void {
+    if (typeof found === 'string') throw this.#unknown(found, request, response);
+    const scope = rule.scope === 'metrics' || rule.scope === 'public' ? 'read' : rule.scope;
+    const isChange = !isSafe(request.method) && scope !== 'read';
+    // Also when a handler refuses it, because of the devices.
+    if (isChange) response.once('close', () => this.record(found, request, rule, response.statusCode));
+    if (!hasScope(found, scope)) throw this.#lacksScope(found, scope, response);
+    if (found.devices !== null && !rule.limitsDevices) throw this.#isLimited(found.devices);
+    response.locals.principal = found;
+  }
+
+  /** Whose limit a request counts for; null when it has none. */
+  #ownerOf(request: IncomingMessage): string | null {
+    const found = this.#identify(request, 'admin');
+    if (isPrincipal(found) && found.kind !== 'open') {
+      return found.kind === 'token' ? null : `${found.kind} ${found.id}`;
+    }
     const client = clientOf(request.socket.remoteAddress);
+    return isLoopback(client) || client === '0:0:0:0::/64' ? null : client;
+  }
+
+  async #verify({ token }: Unverified, request: IncomingMessage): Promise<Principal | Refusal> {
+    const found = await this.#options.oidc!.verify(token);
+    if (typeof found !== 'string') this.#guesses.succeeded(clientOf(request.socket.remoteAddress));
+    return found;
+  }
+
+  #identify(request: IncomingMessage, scope: Rule['scope']): Principal | Refusal | Unverified {
+    if (!this.isRequired) return EVERYONE;
+    const { headers, socket } = request;
+    const last = this.#connections.get(socket);
+    if (last !== undefined && last.header === headers.authorization && last.principal.isCurrent()) {
+      return last.principal;
+    }
+    const credential = credentialOf(headers);
+    if (credential === null) return this.#ofSession(request) ?? this.#withoutLogin(scope);
+    const client = clientOf(socket.remoteAddress);
     if (this.#guesses.isThrottled(client)) return 'throttled';
     if (scope === 'metrics' && hasDigest(credential, this.#metricsToken)) return READER;
     const found = this.#check(credential);
-    if (typeof found !== 'string') this.#guesses.succeeded(client);
+    if (!isPrincipal(found)) return found;
+    this.#guesses.succeeded(client);
+    // Tokens of a provider are verified again from time to time.
+    if (found.kind !== 'oidc')
+      this.#connections.set(socket, { header: headers.authorization!, principal: found });
     return found;
   }
 
@@ -151,9 +272,14 @@ export class Access {
     return openReads && (scope === 'read' || scope === 'metrics') ? READER : 'missing';
   }
 
-  #check(credential: string): Principal | Refusal {
+  #check(credential: string): Principal | Refusal | Unverified {
     const id = keyIdOf(credential);
-    if (id === null) return hasDigest(credential, this.#token) ? this.#owner : 'wrong';
+    if (id === null) {
+      if (hasDigest(credential, this.#token)) return this.#owner;
+      const { oidc } = this.#options;
+      if (!oidc?.isToken(credential)) return 'wrong';
+      return oidc.known(credential) ?? new Unverified(credential);
+    }
     const loaded = this.#options.keys?.find(id);
     if (!hasDigest(credential, loaded?.sha256 ?? null)) return 'wrong';
     return stateOf(loaded!.key, this.#now()) === 'valid' ? this.#principalOf(loaded!) : 'expired';
@@ -186,13 +312,17 @@ export class Access {
       const detail = 'A change with the cookie of a session needs the header X-CSRF-Token with its text.';
       return new Problem(403, 'Forbidden', detail);
     }
+    if (refusal === 'unavailable') {
+      const detail = 'The keys of the identity provider cannot be read now, so the token cannot be verified.';
+      return new Problem(503, 'Identity provider unavailable', detail, { retryAfter: RETRY_AFTER });
+    }
     response.setHeader('WWW-Authenticate', refusal === 'missing' ? REALM : `${REALM}, error="invalid_token"`);
     return new Problem(401, 'Unauthorized', this.#reason(refusal));
   }
 
   #reason(refusal: Refusal): string {
     const { variable, keys } = this.#options;
-    if (refusal === 'expired') return 'The key has expired or was revoked.';
+    if (refusal === 'expired') return 'The key or token has expired, or was revoked.';
     if (refusal === 'wrong') return 'The token or key is wrong.';
     const credential = keys ? `API key or ${variable}` : variable;
     return `This request needs the header Authorization: Bearer <${credential}>.`;
@@ -201,7 +331,7 @@ export class Access {
   #lacksScope({ scopes }: Principal, scope: Scope, response: Response): Problem {
     this.#counts.scope += 1;
     response.setHeader('WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scope}"`);
-    const detail = `This needs a key with the scope ${scope}. The scope of this one is ${scopes.join(' and ')}.`;
+    const detail = `This needs a key with the scope ${scope}. The scope of this one is ${scopes.join(' and ') || 'none'}.`;
     return new Problem(403, 'Forbidden', detail);
   }
 
@@ -215,4 +345,25 @@ export class Access {
 /** The sender of a request that `guard` has accepted. */
 export function principalOf(response: Response): Principal {
   return (response.locals.principal as Principal | undefined) ?? READER;
+}
+
+function isPrincipal(found: Principal | Refusal | Unverified): found is Principal {
+  return typeof found !== 'string' && !(found instanceof Unverified);
+}
+
+function endOnClose(begun: Begun, { socket }: IncomingMessage, response: ServerResponse): void {
+  const before = socket.bytesRead + socket.bytesWritten;
+  response.once('close', () => begun.end(socket.bytesRead + socket.bytesWritten - before));
+}
+
+function sendBusy(response: ServerResponse, retryAfter: number): void {
+  const detail = `This client sends too many requests or bytes, or has too many requests in progress: wait ${retryAfter} s.`;
+  const problem = { type: 'about:blank', status: 429, title: 'Too many requests', detail };
+  response
+    .writeHead(429, {
+      ...SECURITY_HEADERS,
+      'Content-Type': 'application/problem+json; charset=utf-8',
+      'Retry-After': String(retryAfter),
+    })
+    .end(JSON.stringify({ ...problem, instance: response.req.url }));
 }

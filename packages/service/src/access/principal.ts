@@ -21,6 +21,10 @@ export interface Rule {
   readonly scope: Scope | 'public' | 'metrics';
   /** Whether the handler limits its answer and its effect to the devices of the principal. */
   readonly limitsDevices: boolean;
+  /** The name of the operation in the audit. Default: method and path. */
+  readonly action?: string;
+  /** Whether it changes readings or records, of which there can be thousands per second. */
+  readonly isData?: boolean;
 }
 
 const always = (): boolean => true;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { originHost } from '../guards.ts';
 import { digest, hasDigest } from './api-key.ts';
 import type { Principal } from './principal.ts';
 
@@ -149,6 +150,7 @@ function cookieOf(request: IncomingMessage): string | null {
 
 /** Browsers send Sec-Fetch-Site with requests to TLS and loopback. `none` is an address that the visitor entered. */
 function isOwnPage({ headers }: IncomingMessage): boolean {
-  const site = headers['sec-fetch-site'];
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  if (origin !== undefined && originHost(origin) !== host) return false;
   return site === undefined || site === 'same-origin' || site === 'none';
 }

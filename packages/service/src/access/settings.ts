@@ -2,10 +2,26 @@ import { checkToken } from '../guards.ts';
 import { isLoopback } from '../http.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
-import { boolean, text } from '../program/kinds.ts';
+import { ConfigError } from '../program/config-error.ts';
+import {
+  assignment,
+  boolean,
+  bytes,
+  duration,
+  integer,
+  type Kind,
+  list,
+  oneOf,
+  text,
+  url,
+} from '../program/kinds.ts';
+import { loadConfig } from '../program/load-config.ts';
 import { type Config, defineConfig } from '../program/settings.ts';
 import { Access } from './access.ts';
+import { ClientLimits } from './client-limits.ts';
 import { KeyFile } from './key-file.ts';
+import { isSafeUrl, OIDC_ALGORITHMS, Oidc } from './oidc.ts';
+import { SCOPES, type Scope } from './principal.ts';
 
 /** Settings of every service that needs a login. */
 export const ACCESS_SETTINGS = defineConfig({
@@ -25,8 +41,109 @@ export const ACCESS_SETTINGS = defineConfig({
   },
 });
 
+/** An origin (RFC 6454), as browsers send it. */
+const origin: Kind<string> = {
+  takes: 'an origin such as https://app.example.org',
+  placeholder: 'ORIGIN',
+  parse(value) {
+    const found = URL.parse(value)?.origin;
+    if (found === undefined || found === 'null' || found !== value.replace(/\/$/, '').toLowerCase()) {
+      throw new Error('it is not a scheme, a host and possibly a port');
+    }
+    return found;
+  },
+};
+
+const permission = assignment('a permission and a scope, such as tidegauge:read=read');
+
+/** `permission=scope` */
+const permissionScope: Kind<readonly [permission: string, scope: Scope]> = {
+  takes: permission.takes,
+  placeholder: 'PERMISSION=SCOPE',
+  parse(value) {
+    const [name, given] = permission.parse(value);
+    const scope = SCOPES.find((each) => each === given);
+    if (scope === undefined) throw new Error(`its scope is not one of ${SCOPES.join(', ')}`);
+    return [name, scope];
+  },
+};
+
+/** Login with access tokens of an OpenID Connect provider. */
+export const OIDC_SETTINGS = defineConfig({
+  oidcIssuer: {
+    kind: url('https', 'http'),
+    help: 'The issuer (iss) of an OpenID Connect provider, whose access tokens are then accepted. https, or http on loopback. Needs OIDC_AUDIENCE.',
+  },
+  oidcAudience: {
+    kind: list(text('a text')),
+    help: 'Audiences (aud) of which a token must have one: the name of this API at the provider.',
+  },
+  oidcJwks: {
+    kind: url('https', 'http'),
+    help: "URL of the provider's keys. Default: the one of its discovery document.",
+  },
+  oidcAlgorithms: {
+    kind: list(oneOf(OIDC_ALGORITHMS)),
+    default: 'RS256,PS256,ES256,EdDSA',
+    help: 'Signature algorithms that are accepted.',
+  },
+  oidcClockTolerance: {
+    kind: duration(0, 300),
+    default: '30s',
+    help: 'How much the clocks of the provider and of this machine may differ.',
+  },
+  oidcScopesClaim: {
+    kind: text('the name of a claim'),
+    default: 'scope',
+    help: 'The claim with the permissions, a text or a list. A name with dots can lead into objects: realm_access.roles.',
+  },
+  oidcScopes: {
+    kind: list(permissionScope),
+    default: 'tidegauge:read=read,tidegauge:write=write,tidegauge:admin=admin',
+    help: 'The scope that each permission of the claim gives.',
+  },
+  oidcDevicesClaim: {
+    kind: text('the name of a claim'),
+    help: 'The claim with the device that a token is limited to, with all devices below it, or * for all. Tokens without it are then refused.',
+  },
+});
+
+/** What one client may use. */
+export const LIMIT_SETTINGS = defineConfig({
+  clientRate: {
+    kind: integer(0, 1_000_000),
+    default: '1000',
+    help: 'Requests per second of one client: a key, or an address without a login. Twice as many can come at once. 0: no limit.',
+  },
+  clientRequests: {
+    kind: integer(0, 65_536),
+    default: '256',
+    help: 'Requests of one client that can be in progress, live streams included. 0: no limit.',
+  },
+  clientBytes: {
+    kind: bytes(0, 2 ** 40),
+    default: '32MiB',
+    help: 'Bytes per second that one client sends and receives. 0: no limit.',
+  },
+});
+
+/** Which names and which pages of other sites a service answers. */
+export const ORIGIN_SETTINGS = defineConfig({
+  allowedHosts: {
+    kind: list(text('a host name')),
+    help: 'Names in the Host header that are answered, besides localhost, IP addresses, the name of this machine and the names of the certificate. *: every name.',
+  },
+  corsOrigins: {
+    kind: list(origin),
+    help: 'Sites whose pages may use the API with a key, such as https://app.example.org.',
+  },
+});
+
 /** The settings of access; those without a value can be left out. */
-export interface AccessConfig extends Partial<Config<typeof ACCESS_SETTINGS>> {
+export interface AccessConfig
+  extends Partial<Config<typeof ACCESS_SETTINGS>>,
+    Partial<Config<typeof OIDC_SETTINGS>>,
+    Partial<Config<typeof LIMIT_SETTINGS>> {
   readonly httpListen: string;
   /** The service's own token. */
   readonly token: string | null;
@@ -44,7 +161,8 @@ export function openAccess(config: AccessConfig, logger: Logger, metrics: Metric
   const required = !isLoopback(httpListen);
   const openReads = config.openReads ?? !required;
   const keys = apiKeys === null ? null : new KeyFile(apiKeys, logger);
-  const tokens = { token, variable, metricsToken, keys };
+  const limits = limitsOf(config);
+  const tokens = { token, variable, metricsToken, keys, oidc: oidcOf(config, logger), limits };
   const lifetime = config.sessionLifetime === undefined ? {} : { sessionMs: config.sessionLifetime * 1000 };
   return new Access({ ...tokens, ...lifetime, required, openReads, openMetrics, logger, metrics });
 }
@@ -54,6 +172,58 @@ export function openAccess(config: AccessConfig, logger: Logger, metrics: Metric
  *
  * @throws {ConfigError} when there is none, or its token is too short
  */
-export function checkAccess({ httpListen, token, variable, apiKeys = null }: AccessConfig): void {
-  if (token !== null || apiKeys === null) checkToken(httpListen, token, variable);
+export function checkAccess({
+  httpListen,
+  token,
+  variable,
+  apiKeys = null,
+  oidcIssuer = null,
+}: AccessConfig): void {
+  if (token !== null || (apiKeys === null && oidcIssuer === null)) checkToken(httpListen, token, variable);
+}
+
+function limitsOf({
+  clientRate = 0,
+  clientRequests = 0,
+  clientBytes = 0,
+}: AccessConfig): ClientLimits | null {
+  const limits = new ClientLimits({
+    rate: clientRate,
+    concurrent: clientRequests,
+    bytesPerSecond: clientBytes,
+  });
+  return limits.isOff ? null : limits;
+}
+
+/** @throws {ConfigError} when the settings of the provider do not belong together */
+function oidcOf(config: AccessConfig, logger: Logger): Oidc | null {
+  const { oidcIssuer: issuer = null, oidcAudience: audience = null, oidcJwks: jwks = null } = config;
+  if (issuer === null) {
+    if (audience === null && jwks === null) return null;
+    throw new ConfigError(['OIDC_AUDIENCE or OIDC_JWKS is set without OIDC_ISSUER: set the issuer too']);
+  }
+  if (audience === null) {
+    throw new ConfigError([
+      'OIDC_ISSUER is set without OIDC_AUDIENCE: tokens that the provider issued for other programs would be accepted',
+    ]);
+  }
+  for (const [variable, value] of Object.entries({ OIDC_ISSUER: issuer, OIDC_JWKS: jwks })) {
+    if (value === null || isSafeUrl(value)) continue;
+    throw new ConfigError([`${variable} is not https: its keys decide who may do what, so they need TLS`]);
+  }
+  const defaults = loadConfig(OIDC_SETTINGS, [], {});
+  const { oidcAlgorithms, oidcClockTolerance, oidcScopesClaim, oidcScopes } = { ...defaults, ...config };
+  return new Oidc(
+    {
+      issuer,
+      audience,
+      jwks,
+      algorithms: oidcAlgorithms,
+      clockTolerance: oidcClockTolerance,
+      scopesClaim: oidcScopesClaim,
+      scopes: oidcScopes,
+      devicesClaim: config.oidcDevicesClaim ?? null,
+    },
+    logger,
+  );
 }

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Audit, createLogger, type Logger, tokenPrincipal } from '../../../src/index.ts';
+
+function start() {
+  const lines: object[] = [];
+  const logger = Object.assign(Object.create(createLogger('test', 'silent')) as Logger, {
+    info: (fields: { audit: object }, message: string) => {
+      assert.equal(message, 'audit');
+      lines.push(fields.audit);
+    },
+  });
+  const audit = new Audit(logger, () => Date.UTC(2026, 10, 23));
+  const change = {
+    principal: tokenPrincipal('API_TOKEN'),
+    client: '192.0.2.7',
+    action: 'putDevice',
+    resource: '/v1/devices/a',
+    status: 200,
+    isData: false,
+  };
+  return { audit, lines, change };
+}
+
+test('each change is an entry and a line, and the outcome is that of the status', () => {
+  const { audit, lines, change } = start();
+  for (const status of [201, 403, 503]) audit.record({ ...change, status });
+  assert.deepEqual(lines[0], {
+    time: '2026-11-23T00:00:00.000Z',
+    kind: 'token',
+    sender: 'API_TOKEN',
+    client: '192.0.2.7',
+    action: 'putDevice',
+    resource: '/v1/devices/a',
+    outcome: 'done',
+    status: 201,
+    count: 1,
+  });
+  assert.deepEqual(
+    audit.list(10).map(({ outcome }) => outcome),
+    ['failed', 'refused', 'done'],
+  );
+});
+
+test('equal changes of data are counted, and different ones are not mixed', () => {
+  const { audit, lines, change } = start();
+  const data = { ...change, action: 'deliverReadings', isData: true };
+  for (let index = 0; index < 1000; index++) audit.record(data);
+  audit.record({ ...data, client: '192.0.2.8' });
+  audit.record({ ...data, status: 503 });
+  assert.equal(lines.length, 3);
+  audit.flush();
+  assert.deepEqual(
+    audit.list(10).map(({ count }) => count),
+    [999, 1, 1, 1],
+  );
+  audit.record(data);
+  assert.equal(lines.length, 5, 'the next window begins with a line');
+});
+
+test('entries are bounded in number and length', () => {
+  const { audit, change } = start();
+  for (let index = 0; index < 1100; index++)
+    audit.record({ ...change, resource: `/${index}${'x'.repeat(1000)}` });
+  const entries = audit.list(5000);
+  assert.equal(entries.length, 1000);
+  assert.match(entries[0]!.resource, /^\/1099x{295}$/);
+});
