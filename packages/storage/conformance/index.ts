@@ -35,13 +35,16 @@ const SUBJECTS = [
   concurrency,
   crash,
 ];
+/** Subjects whose outcome can depend on the number of nodes: copies, conditional writes, retries, failures. */
+const OF_CLUSTERS = [readingsWrite, readingsRange, readingsLatest, devices, records, concurrency, crash];
 
 /**
  * Registers the suite that every store must pass, with node's test runner. It reads differences from the
- * capabilities of the store, not from its name, and tests each capability in both directions.
+ * capabilities of the store, not from its name, and tests each capability in both directions. With
+ * `ofClustersOnly`, only the subjects that several nodes can change.
  */
-export function describeStore(target: StoreTarget): void {
+export function describeStore(target: StoreTarget, { ofClustersOnly = false } = {}): void {
   describe(`store ${target.name}`, () => {
-    for (const subject of SUBJECTS) subject(target);
+    for (const subject of ofClustersOnly ? OF_CLUSTERS : SUBJECTS) subject(target);
   });
 }
