@@ -222,7 +222,9 @@ class Tables:
             'Recovery: from the kill to the first second with 90 % of the rate before; 0: the rate was never lower. '
             'Lower rate: seconds below that, together. Longest pause: without a successful operation. Failed: '
             'operations that ended after the kill, as a number over all runs and as a mean share of a run. A record '
-            'that lacks a write counts in each later run on the same table.',
+            'that lacks a write counts in each later run on the same table. It was read with the consistency level of '
+            'the run: with a level such as ONE, a copy that was down can answer before it has the write. Such a '
+            'record is stale, and not lost.',
         )  # fmt: skip
 
     def nodes(self) -> Table | None:
