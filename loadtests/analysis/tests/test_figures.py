@@ -39,7 +39,7 @@ WORDS = {
     'bars': ['cassandra, raw', 'workload c', 'throughput (ops/s), higher is better'],
     'one-run': ['postgres, raw', 'running time (s), lower is better'],
     'boxes': ['hbase, app', 'Dots: beyond 3 sd from the mean'],
-    'drivers': ['cassandra, a', 'raw', 'app', 'app \N{MINUS SIGN} raw (ms), paired'],
+    'drivers': ['cassandra', 'raw', 'app', 'app \N{MINUS SIGN} raw (ms), paired'],
     'series': ['no steady state', 'flat', 'trial'],
     'histograms': ['postgres, a, raw'],
     'timelines': ['99th percentile', 'seconds from the start of the run'],
@@ -47,6 +47,19 @@ WORDS = {
     'processors': ['processors in use', 'memory (MB)'],
     'disks': ['written (MB per run)', 'not known'],
 }
+
+
+def test_labels_leave_out_levels_that_say_nothing() -> None:
+    factors = [
+        {'store': 'cassandra', 'nodes': 3, 'fault': 'none', 'consistency': 'ONE'},
+        {'store': 'hbase', 'nodes': 3, 'fault': 'none', 'consistency': 'default'},
+        {'store': 'hbase', 'nodes': 3, 'fault': 'kill-node', 'consistency': 'default'},
+    ]
+    rows = [{'factors': each, 'label': f'full {at}'} for at, each in enumerate(factors)]
+    assert plots.short_labels(rows) == ['cassandra, consistency ONE', 'hbase', 'hbase, fault kill-node']
+    # Nothing is left of a single row, and two rows must not look alike.
+    assert plots.short_labels(rows[:1]) == ['full 0']
+    assert plots.short_labels([*rows, rows[1]]) == ['full 0', 'full 1', 'full 2', 'full 1']
 
 
 def draw(name: str) -> Drawing:

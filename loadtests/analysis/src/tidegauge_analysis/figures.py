@@ -3,7 +3,7 @@
 import html
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,11 +122,11 @@ def finish(figure: Figure, name: str, title: str, description: str, stamp: str) 
     return Drawing(name, title, description, _themed(text[start:]), text, png.getvalue())
 
 
-def logarithmic(axis: Axes, which: Literal['x', 'y'] = 'x') -> None:
-    """A logarithmic axis with plain numbers: 0.1, 0.2, 0.5, 1."""
+def logarithmic(axis: Axes, which: Literal['x', 'y'] = 'x', ticks: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
+    """A logarithmic axis with plain numbers at these multiples of powers of ten: 0.1, 0.2, 0.5, 1."""
     axis.set(**{f'{which}scale': 'log'})
     scale = axis.xaxis if which == 'x' else axis.yaxis
-    scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    scale.set_major_locator(LogLocator(subs=ticks, numticks=12))
     scale.set_major_formatter(FuncFormatter(lambda value, _: f'{value:,g}' if value < 1e6 else f'{value:g}'))
     scale.set_minor_formatter(NullFormatter())
     axis.grid(axis=which)

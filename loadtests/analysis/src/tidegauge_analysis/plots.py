@@ -1,5 +1,6 @@
 """The figures that compare groups: bars, boxes, the raw store beside the application, trials in order."""
 
+import json
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
+from tidegauge_analysis.cells import label_of
 from tidegauge_analysis.figures import (
     HATCHES,
     INK,
@@ -40,6 +42,20 @@ FAR_OUT = 3.0
 def wrap(label: str, width: int = 22) -> str:
     """A label in lines that fit beside an axis."""
     return '\n'.join(textwrap.wrap(label, width, break_long_words=True)[:3]) or ' '
+
+
+NEUTRAL = {'fault': 'none', 'network': 'none', 'memory': 'none', 'consistency': 'default', 'target': 0}
+"""Levels that a reader assumes where a label names no other one."""
+
+
+def short_labels(rows: Sequence[Json]) -> list[str]:
+    """Labels without levels that all rows share or that are neutral; the full ones if two rows would look alike."""
+    shared = {name for name in rows[0]['factors'] if len({json.dumps(row['factors'].get(name)) for row in rows}) == 1}
+    labels = []
+    for row in rows:
+        names = [name for name, level in row['factors'].items() if name not in shared and NEUTRAL.get(name) != level]
+        labels.append(label_of(row['factors'], names))
+    return labels if len(set(labels)) == len(rows) and all(labels) else [row['label'] for row in rows]
 
 
 def looks(groups: Sequence[Json]) -> list[tuple[int, int]]:
@@ -196,7 +212,10 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
     if not rows:
         return None
     with style():
-        figure, ((left, right),) = canvas(1.0 + len(rows) * 0.36, 1, 2, sharey=True, width_ratios=[1.15, 1])
+        labels = [wrap(label, 30) for label in short_labels(rows)]
+        lines = max(label.count('\n') + 1 for label in labels)
+        height = 1.0 + len(rows) * max(0.36, 0.06 + 0.14 * lines)
+        figure, ((left, right),) = canvas(height, 1, 2, sharey=True, width_ratios=[1.15, 1])
         names: dict[str, int] = {}
         for at, row in enumerate(rows):
             means = [(row['second'], row['second_mean']), (row['first'], row['first_mean'])]
@@ -213,15 +232,20 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
                 fontsize=7.5,
             )  # fmt: skip
         right.axvline(0, color=MUTED, linewidth=0.9, linestyle=(0, (3, 2)))
-        left.set_yticks(range(len(rows)), [wrap(row['label'], 24) for row in rows])
+        left.set_yticks(range(len(rows)), labels)
         left.set_ylim(len(rows) - 0.45, -0.65)
-        if not rows[0]['higher_is_better']:
-            left.set_xlim(left=0)
         for axis in (left, right):
+            axis.margins(x=0.16)
             axis.xaxis.set_major_locator(MaxNLocator(4))
             axis.grid(axis='x')
             axis.tick_params(axis='y', length=0)
-            axis.margins(x=0.16)
+        means = [
+            value for row in rows for side in ('first_mean', 'second_mean') if (value := _value(row[side]['value']))
+        ]
+        if means and min(means) > 0 and max(means) > 20 * min(means):
+            logarithmic(left, ticks=(1.0,))
+        elif not rows[0]['higher_is_better']:
+            left.set_xlim(left=0)
         left.set_xlabel(axis_label(rows[0]['metric'], rows[0]['unit']))
         right.set_xlabel(axis_label(f'{rows[0]["first"]} {MINUS_SIGN} {rows[0]["second"]}', rows[0]['unit'], 'paired'))
         handles = [

@@ -182,11 +182,18 @@ class Report:
                     title,
                     name,
                     items=[row['sentence']['text'] for row in rows],
-                    figures=self._draw('drivers', plots.drivers, rows, name),
+                    figures=self._draw_drivers(rows, name),
                     tables=[self.tables.drivers(rows, name, f'{title}: what the application adds to the store')],
                 )
             )
         return Section('drivers', 'The raw store beside the application', blocks) if blocks else None
+
+    def _draw_drivers(self, rows: list[Json], name: str) -> list[Drawing]:
+        """Runs with a failure have a separate figure: their latencies would hide those of the others."""
+        failed = [row for row in rows if row['factors'].get('fault', 'none') != 'none']
+        others = [row for row in rows if row not in failed]
+        parts = [(others, name), (failed, f'{name}-failure')]
+        return [drawing for part, of in parts if part for drawing in self._draw('drivers', plots.drivers, part, of)]
 
     def _contributions(self) -> Section | None:
         rows = self._differences(METHODS)
@@ -197,7 +204,7 @@ class Report:
         for metric, first, second in dict.fromkeys((row['metric'], row['first'], row['second']) for row in rows):
             same = [row for row in rows if (row['metric'], row['first'], row['second']) == (metric, first, second)]
             name = f'contributions-{metric.replace(".", "-")}-{first}-{second}'
-            figures = self._draw('drivers', plots.drivers, same, name)
+            figures = self._draw_drivers(same, name)
             title = f'{capital(in_words(metric))}: {first} beside {second}'
             blocks.append(Block(title, name, items=[row['sentence']['text'] for row in same], figures=figures))
         return Section('contributions', 'What the method alone contributed', blocks)
