@@ -13,6 +13,7 @@ export interface Shared {
 
 export function ingestEnvironment(config: Settings, { store, broker }: Shared): Variables {
   return {
+    ...optional('ROUTES', config.routes),
     ...optional('BROKER_USER', config.mqttUser),
     ...optional('BROKER_PASSWORD', config.mqttPassword),
     STORE: store,

@@ -28,6 +28,10 @@ export const settings = defineConfig({
       default: './data',
       help: 'The directory for everything that is kept.',
     },
+    routes: {
+      kind: text('a file name'),
+      help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}. A change is used without a restart.',
+    },
   }),
   ...inGroup('Sensors', {
     sim: { kind: boolean(), default: 'true', help: 'Run simulated sensors.' },

@@ -177,9 +177,34 @@ export interface RouteDocument extends NotesDocument {
 /** The routes of one ingest process, in their order: `GET /routes` on its port. */
 export interface RoutesDocument {
   readonly instance: string;
+  /** Why these are not the routes of the routes file; null when they are. */
+  readonly trouble: string | null;
   readonly routes: readonly RouteDocument[];
   /** Payloads of HTTP requests, which use no route. */
   readonly http: NotesDocument;
+}
+
+/** What the routes make of a message, without storing it. */
+export interface ExplainDocument {
+  readonly topic: string;
+  /** Null when the topic matches no route. */
+  readonly route: {
+    readonly name: string;
+    readonly topic: string;
+    readonly format: string;
+    readonly preset?: string;
+  } | null;
+  /** The names of the topic; null when it does not give them. */
+  readonly device: string | null;
+  readonly metric: string | null;
+  /** All readings of the message; `readings` has at most 1,000 of them. */
+  readonly total: number;
+  readonly readings: readonly (ReadingDocument & { readonly unit?: string })[];
+  readonly ignored: readonly { readonly field: string; readonly reason: string }[];
+  /** Why the message would go to quarantine. */
+  readonly error?: { readonly reason: string; readonly message: string; readonly position: string | null };
+  /** The setting that makes such a message readable; null when its sender must change. */
+  readonly fix?: string | null;
 }
 
 /** The outcome of one HTTP delivery: received = stored + duplicate + quarantined. */

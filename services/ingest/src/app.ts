@@ -14,6 +14,7 @@ import {
 } from '@tidegauge/readings';
 import {
   type Access,
+  ConfigError,
   createServiceApp,
   type Logger,
   type Metrics,
@@ -28,6 +29,7 @@ import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepRoutes, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
 import type { RouteNotes } from './route-notes.ts';
+import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -49,6 +51,10 @@ export interface AppOptions {
   readonly allowedHosts: readonly string[];
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
   readonly checks: ReadinessChecks;
+  /** Null without a routes file. */
+  readonly reloader: RouteReloader | null;
+  /** What an operator should repair although ingest works. */
+  readonly warnings: () => readonly string[];
 }
 
 /** Ingest's own HTTP application, for operators, Prometheus and the API. It does not listen. */
@@ -63,6 +69,10 @@ function ingestRoutes(options: AppOptions): express.Router {
   app.get('/ledger', (_request, response) => void response.json(ledger(options, since)));
 
   app.get('/routes', (_request, response) => void response.json(routesDocument(options)));
+  app.post('/routes/reload', async (_request, response) => {
+    await reload(options);
+    response.json(routesDocument(options));
+  });
 
   app.get('/quarantine', (request, response) => {
     if (isOther(options, request)) {
@@ -192,7 +202,22 @@ async function take({ pipeline }: AppOptions, request: Request): Promise<Deliver
   return pipeline.deliver(message);
 }
 
-function routesDocument({ router, instance }: AppOptions): RoutesDocument {
+/** Reads the routes file again. */
+async function reload({ reloader }: AppOptions): Promise<void> {
+  if (reloader === null) {
+    throw new Problem(409, 'No routes file', 'Ingest has no routes file: start it with ROUTES (--routes).');
+  }
+  try {
+    await reloader.reload();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const errors = error.problems.map((message) => ({ path: '', message }));
+    const detail = 'The routes file has mistakes. The routes in use stay.';
+    throw new Problem(422, 'Routes not valid', detail, { errors });
+  }
+}
+
+function routesDocument({ router, instance, reloader }: AppOptions): RoutesDocument {
   const routes = router.routes.map(({ name, template, format, preset, messages, notes }) => ({
     name,
     topic: template.template,
@@ -201,7 +226,7 @@ function routesDocument({ router, instance }: AppOptions): RoutesDocument {
     messages: messages[0] + messages[1] + messages[2],
     ...notesDocument(notes),
   }));
-  return { instance, routes, http: notesDocument(router.httpNotes) };
+  return { instance, trouble: reloader?.trouble ?? null, routes, http: notesDocument(router.httpNotes) };
 }
 
 function notesDocument(notes: RouteNotes): NotesDocument {

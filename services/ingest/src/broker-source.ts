@@ -20,10 +20,12 @@ const MOST_OUTSTANDING = 65_535;
 export class BrokerSource implements Origin {
   readonly session: MqttSession;
   readonly #file: string;
+  readonly #shareGroup: string | null;
   #pipeline: Pipeline | null = null;
 
   constructor(config: Config<typeof settings>, routes: readonly Route[], logger: Logger) {
     this.#file = join(config.dataDir, `${config.clientId}.subscriptions.json`);
+    this.#shareGroup = config.shareGroup;
     this.session = new MqttSession({
       ...connection(config),
       clientId: config.clientId,
@@ -45,7 +47,28 @@ export class BrokerSource implements Origin {
     await this.session.connect(signal);
     // The broker's session outlives this process. The next process reads these filters, and unsubscribes those that it
     // does not use.
-    writeFileSync(`${this.#file}.new`, JSON.stringify(this.session.subscriptions));
+    this.#remember(this.session.subscriptions);
+  }
+
+  /**
+   * Changes the subscriptions to those of other routes, within the session. Resolves when the broker has confirmed;
+   * while it is unavailable, that is after the reconnection.
+   *
+   * @throws {MqttSessionError} when the broker refuses a filter; the others are in force
+   */
+  async subscribe(routes: readonly Route[]): Promise<void> {
+    const wanted = subscriptions(routes, this.#shareGroup);
+    // A process that ends before the broker has confirmed may have some of both.
+    this.#remember([...this.session.subscriptions, ...wanted]);
+    try {
+      await this.session.setSubscriptions(wanted);
+    } finally {
+      this.#remember(this.session.subscriptions);
+    }
+  }
+
+  #remember(current: readonly Subscription[]): void {
+    writeFileSync(`${this.#file}.new`, JSON.stringify(current));
     renameSync(`${this.#file}.new`, this.#file);
   }
 

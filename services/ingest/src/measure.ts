@@ -1,6 +1,7 @@
 import type { Metrics } from '@tidegauge/service';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
+import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
 
 const REASONS = [
@@ -25,8 +26,24 @@ export function measure(
   quarantine: Quarantine,
   backend: string,
   broker: () => { readonly connected: boolean; readonly reconnects: number },
+  reloader: RouteReloader | null,
 ): void {
   const { accounts, sequences } = pipeline;
+  metrics.counter(
+    'tidegauge_routes_reloads_total',
+    'Changed routes files, by result: used, or refused because of a mistake',
+    () =>
+      (['used', 'refused'] as const).map((result) => ({
+        labels: { result },
+        value: reloader?.counts[result] ?? 0,
+      })),
+    ['result'],
+  );
+  metrics.gauge(
+    'tidegauge_routes_stale',
+    '1 while the routes in use are not those of the routes file, because it has a mistake, otherwise 0',
+    () => [{ value: reloader !== null && reloader.trouble !== null ? 1 : 0 }],
+  );
   metrics.counter(
     'tidegauge_messages_received_total',
     'MQTT messages received, by route and QoS',

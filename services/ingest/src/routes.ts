@@ -67,12 +67,15 @@ export const MAX_TOPIC_BYTES = 1024;
 
 /** Routes in order. The first route whose template matches a topic is used. */
 export class Router {
-  readonly routes: readonly Route[];
   /** The notes of payloads from HTTP, which use no route. */
   readonly httpNotes = new RouteNotes();
   readonly #maxTopicBytes: number;
-  readonly #templates: string;
-  readonly #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
+  #routes: readonly Route[];
+  /** Removed routes whose topics the broker still sends. They count after all others. */
+  #leaving: readonly Route[] = [];
+  #all: readonly Route[] = [];
+  #templates = '';
+  #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
 
   /** The names of line protocol from HTTP. */
   readonly influxNames: InfluxNames;
@@ -86,10 +89,36 @@ export class Router {
     maxTopicBytes = MAX_TOPIC_BYTES,
     influxNames: InfluxNames = compileInfluxNames(),
   ) {
-    this.routes = routes;
+    this.#routes = routes;
     this.influxNames = influxNames;
     this.#maxTopicBytes = maxTopicBytes;
-    this.#templates = routes.map((route) => route.template.template).join(', ');
+    this.#begin();
+  }
+
+  get routes(): readonly Route[] {
+    return this.#routes;
+  }
+
+  /**
+   * Uses other routes from the next message on. A route with the name of a previous one continues its counts.
+   *
+   * @param leaving previous routes that are used for messages of no other route until `endLeaving`
+   */
+  replace(routes: readonly Route[], leaving: readonly Route[]): void {
+    const before = new Map(this.#routes.map((route) => [route.name, route]));
+    this.#routes = routes.map((route) => {
+      const { messages, notes } = before.get(route.name) ?? route;
+      return { ...route, messages, notes };
+    });
+    this.#leaving = leaving;
+    this.#begin();
+  }
+
+  /** Ends the use of the previous routes. */
+  endLeaving(): void {
+    if (this.#leaving.length === 0) return;
+    this.#leaving = [];
+    this.#begin();
   }
 
   resolve(topic: string): ResolvedTopic {
@@ -105,6 +134,12 @@ export class Router {
     return resolved;
   }
 
+  #begin(): void {
+    this.#cache = new ByteCache(CACHE_BYTES, bytesOf);
+    this.#all = [...this.#routes, ...this.#leaving];
+    this.#templates = shortList(this.#routes.map((route) => route.template.template));
+  }
+
   #tooLong(topic: string): ResolvedTopic {
     const bytes = Buffer.byteLength(topic);
     const message = `topic ${quote(topic)} has ${bytes} bytes, and at most ${this.#maxTopicBytes} are accepted: publish to a shorter topic, or raise MAX_TOPIC`;
@@ -112,7 +147,7 @@ export class Router {
   }
 
   #match(topic: string): ResolvedTopic {
-    for (const route of this.routes) {
+    for (const route of this.#all) {
       const names = route.template.match(topic);
       if (names === null) continue;
       if (names instanceof DecodeError) return { ...NO_ROUTE, route, error: names };
@@ -134,4 +169,10 @@ function bytesOf({ device, metric, captured }: ResolvedTopic): number {
 
 function copied(captured: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(captured).map(([name, level]) => [name, copyString(level)]));
+}
+
+/** At most ten templates, for a message. */
+function shortList(templates: readonly string[]): string {
+  const more = templates.length - 10;
+  return more > 0 ? `${templates.slice(0, 10).join(', ')} and ${more} more` : templates.join(', ');
 }

@@ -23,6 +23,7 @@ import { BrokerSource } from './broker-source.ts';
 import { measure } from './measure.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
+import { RouteReloader } from './route-reloader.ts';
 import { Router } from './routes.ts';
 import { defaultRoutes, loadRoutes } from './routes-file.ts';
 import type { settings } from './settings.ts';
@@ -94,7 +95,17 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       connected: source.session.connected,
       reconnects: source.session.stats.reconnects,
     });
-    measure(metrics, pipeline, router, quarantine, backend, broker);
+    const reloader =
+      config.routes === null
+        ? null
+        : new RouteReloader({
+            file: config.routes,
+            ack: config.ack,
+            router,
+            subscribe: (routes) => source.subscribe(routes),
+            logger,
+          });
+    measure(metrics, pipeline, router, quarantine, backend, broker, reloader);
     const checks: ReadinessChecks = {
       'the broker': () =>
         source.session.connected ? null : `the broker ${maskUrl(config.broker)} is not connected`,
@@ -116,11 +127,14 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       allowedHosts: config.allowedHosts ?? [],
       broker,
       checks,
+      reloader,
+      warnings: () => [reloader?.warning ?? []].flat(),
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
     undo.push(() => drain(pipeline, source, config.stopTimeout));
     await source.connect(pipeline, signal);
+    if (reloader !== null) undo.push(await watchRoutes(reloader));
     logger.info({ store: backend, http: http.url, broker: config.broker }, 'ingest is ready');
     return { stop, failed: broken.promise };
   } catch (error) {
@@ -130,6 +144,20 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     }
     throw error;
   }
+}
+
+/**
+ * Watches the routes file, and reloads it on SIGHUP. A terminal sends SIGHUP to end the programs in it, so there the
+ * signal keeps that meaning. Returns a function that ends the watch.
+ */
+async function watchRoutes(reloader: RouteReloader): Promise<() => void> {
+  const onSignal = () => void reloader.reload().catch(() => {});
+  if (!process.stdin.isTTY) process.on('SIGHUP', onSignal);
+  await reloader.watch();
+  return () => {
+    process.off('SIGHUP', onSignal);
+    reloader.stop();
+  };
 }
 
 function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {

@@ -1,0 +1,139 @@
+import { stat } from 'node:fs/promises';
+import { ConfigError, type Logger } from '@tidegauge/service';
+import type { AckPolicy, Route, Router } from './routes.ts';
+import { loadRoutes } from './routes-file.ts';
+
+const POLL_MS = 2000;
+
+export interface RouteReloaderOptions {
+  /** The routes file. */
+  readonly file: string;
+  /** The acknowledgement policy of routes without one. */
+  readonly ack: AckPolicy;
+  readonly router: Router;
+  /** Changes the subscriptions of the broker session. Resolves when the broker has confirmed. */
+  readonly subscribe: (routes: readonly Route[]) => Promise<void>;
+  readonly logger: Logger;
+  /** How often the file is checked for a change. */
+  readonly pollMs?: number;
+}
+
+/**
+ * Uses a changed routes file without a restart. New topics are subscribed to before topics of removed routes are
+ * unsubscribed, and until the broker has confirmed that, the removed routes still decode their messages. So a message
+ * that was acknowledged to its publisher is neither lost nor quarantined by the change. A file with a mistake changes
+ * nothing.
+ *
+ * The file is polled, because not every file system reports changes of mounted files and links.
+ */
+export class RouteReloader {
+  /** Files that were used, and files that were refused, since the start. */
+  readonly counts = { used: 0, refused: 0 };
+  readonly #options: RouteReloaderOptions;
+  #trouble: string | null = null;
+  #version = '';
+  #last: Promise<void> = Promise.resolve();
+  #generation = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: RouteReloaderOptions) {
+    this.#options = options;
+  }
+
+  /** Why the routes in use are not those of the file; null when they are. */
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  /** `trouble` without the content of the file, for answers that need no login; null without trouble. */
+  get warning(): string | null {
+    return this.#trouble === null
+      ? null
+      : 'the routes in use are not those of the routes file: GET /routes and the log have the reason';
+  }
+
+  /** Begins to watch the file. The routes in use are those of its present content. */
+  async watch(): Promise<void> {
+    this.#version = await this.#currentVersion();
+    const { pollMs = POLL_MS } = this.#options;
+    let isBusy = false;
+    this.#timer = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      void this.#look().finally(() => {
+        isBusy = false;
+      });
+    }, pollMs);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#generation++;
+  }
+
+  /**
+   * Reads the file and uses its routes. Resolves when they decode; subscriptions follow.
+   *
+   * @throws {ConfigError} when the file has mistakes; the routes in use stay
+   */
+  reload(): Promise<void> {
+    const next = this.#last.then(() => this.#reload());
+    this.#last = next.catch(() => {});
+    return next;
+  }
+
+  async #look(): Promise<void> {
+    const version = await this.#currentVersion();
+    if (version === this.#version) return;
+    await this.reload().catch(() => {});
+  }
+
+  async #reload(): Promise<void> {
+    const { file, ack, router, logger } = this.#options;
+    this.#version = await this.#currentVersion();
+    try {
+      const { routes, warnings } = loadRoutes(file, ack);
+      for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
+      const leaving = router.routes;
+      router.replace(routes, leaving);
+      this.counts.used++;
+      this.#trouble = null;
+      logger.info({ file, routes: router.routes.length }, 'routes reloaded');
+      void this.#subscribe(++this.#generation);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.counts.refused++;
+      this.#trouble = `the routes file is not used: ${error.message}`;
+      logger.error(
+        { file, problems: error.problems },
+        'the routes file has mistakes: the old routes stay in use',
+      );
+      throw error;
+    }
+  }
+
+  /** Subscribes to the topics of the current routes, and then ends the removed routes. */
+  async #subscribe(generation: number): Promise<void> {
+    const { router, subscribe, logger } = this.#options;
+    try {
+      await subscribe(router.routes);
+    } catch (error) {
+      if (generation !== this.#generation) return;
+      const { message } = error as Error;
+      this.#trouble = `the broker did not accept the subscriptions of the routes: ${message}`;
+      logger.error({ reason: message }, 'the broker did not accept the subscriptions of the routes');
+    }
+    if (generation === this.#generation) router.endLeaving();
+  }
+
+  /** Changes whenever the file does; empty when it cannot be read. */
+  async #currentVersion(): Promise<string> {
+    try {
+      const { ino, size, mtimeNs } = await stat(this.#options.file, { bigint: true });
+      return `${ino} ${size} ${mtimeNs}`;
+    } catch {
+      return '';
+    }
+  }
+}
