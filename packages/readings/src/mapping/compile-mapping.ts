@@ -246,19 +246,15 @@ export class Mapping {
       if (metric instanceof DecodeError) return metric;
       valueMetric = metric;
     }
+    const stated = this.#unit === null && valueMetric !== null ? unitOfElement(fields) : null;
+    const ownUnit = this.#unit === null ? stated?.unit : valueAt(fields, this.#unit);
+    const unit = typeof ownUnit === 'string' ? ownUnit : null;
     let isEmpty = true;
     for (const key in fields) {
-      if (reserved.has(key)) continue;
+      if (reserved.has(key) || key === stated?.field) continue;
       isEmpty = false;
       if (key === valueField && valueMetric !== null) {
-        const unit = this.#unit === null ? unitOfElement(fields)?.unit : valueAt(fields, this.#unit);
-        const error = this.#walk(
-          current,
-          valueMetric,
-          fields[key],
-          0,
-          typeof unit === 'string' ? unit : null,
-        );
+        const error = this.#walk(current, restoreName(valueMetric), fields[key], 0, unit);
         if (error !== null) return error;
         continue;
       }
@@ -354,7 +350,7 @@ export class Mapping {
       return null;
     }
     if (!this.#namesAll) return this.#add(current, plan.name, value, path, unit);
-    const filled = this.#metric!.fill({ ...current.values, field: plan.name }, cleanName);
+    const filled = this.#metric!.fill({ ...current.values, field: plan.name }, cleanName, oneWord);
     if (typeof filled !== 'string') return missing(filled.missing, 'metric');
     const problem = metricNameProblem(filled);
     if (problem === null) return this.#add(current, filled, value, path, unit);
@@ -411,7 +407,7 @@ export class Mapping {
   #metricOf(values: TemplateValues, context: DecodeContext): string | null | DecodeError {
     let metric = context.metric;
     if (this.#metric !== null && !this.#namesAll) {
-      const filled = this.#metric.fill(values, cleanName);
+      const filled = this.#metric.fill(values, cleanName, oneWord);
       if (typeof filled !== 'string') return missing(filled.missing, 'metric');
       metric = filled;
     } else if (this.#metric === null && isObject(values.record) && isName(values.record.metric)) {
@@ -425,6 +421,11 @@ export class Mapping {
 /** A device of a payload: a path, of which each segment is cleaned. */
 function cleanDevice(name: string): string {
   return name.split('/').map(cleanName).join('/');
+}
+
+/** A name as a part of a metric: the path of a device becomes one word. */
+function oneWord(name: string): string {
+  return name.replaceAll('/', '~2F');
 }
 
 function join(path: string, key: string): string {

@@ -4,6 +4,7 @@ import { quote } from '../quote.ts';
 import { type MappingOptions, timeOptions } from './options.ts';
 import { valueAt } from './paths.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
+import { isNoValue } from './texts.ts';
 import { compileTime, type ReadTime, UNKNOWN_ZONE } from './times.ts';
 
 /** The time of a record, and the field of the record that has it, which is no metric. */
@@ -75,7 +76,7 @@ function explicit(fields: readonly (string | Template)[], read: ReadTime): ReadR
     for (const field of fields) {
       const name = typeof field === 'string' ? field : field.text;
       const raw = typeof field === 'string' ? fieldAt(field, values) : filled(field, values);
-      if (raw !== null && raw !== '') return timeOf(raw, name, read, context);
+      if (raw !== null) return timeOf(raw, name, read, context);
     }
     return { time: context.received, field: null };
   };
@@ -96,6 +97,10 @@ function timeOf(
   read: ReadTime,
   { received, notes }: DecodeContext,
 ): RecordTime | DecodeError {
+  if (typeof raw === 'string' && isNoValue(raw)) {
+    notes?.ignored(field, 'it is no time, so the time of receipt is used');
+    return { time: received, field };
+  }
   const time = read(raw);
   if (time === 'local') {
     notes?.ignored(field, LOCAL);

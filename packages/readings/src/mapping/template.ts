@@ -21,8 +21,17 @@ export interface Template {
   readonly text: string;
   /** The names in braces. */
   readonly names: readonly string[];
-  /** Fills the template. A value that does not exist is returned as `{ missing }`, with its name. */
-  fill(values: TemplateValues, clean: (text: string) => string): string | { readonly missing: string };
+  /**
+   * Fills the template. A value that does not exist is returned as `{ missing }`, with its name.
+   *
+   * @param clean for values of the payload, and levels of the topic as they are in the topic
+   * @param cleaned for `{device}` and `{metric}` of the topic and `{field}`, which are valid names already
+   */
+  fill(
+    values: TemplateValues,
+    clean: (text: string) => string,
+    cleaned?: (text: string) => string,
+  ): string | { readonly missing: string };
 }
 
 /** An empty place takes the separator after it away, or at the end the one before it. */
@@ -55,16 +64,17 @@ export function compileTemplate(text: string): Template {
   function fill(
     values: TemplateValues,
     clean: (text: string) => string,
+    cleaned = (text: string) => text,
   ): string | { readonly missing: string } {
     let filled = '';
     let isEmpty = false;
     for (const [i, literal] of [...literals, last].entries()) {
       filled += isEmpty && SEPARATOR.test(literal) ? literal.slice(1) : literal;
       if (i === alternatives.length) break;
-      const value = firstOf(alternatives[i]!, values);
-      if (value === null) return { missing: alternatives[i]!.join('|') };
-      isEmpty = value === '';
-      if (!isEmpty) filled += clean(value);
+      const found = firstOf(alternatives[i]!, values);
+      if (found === null) return { missing: alternatives[i]!.join('|') };
+      isEmpty = found.text === '';
+      if (!isEmpty) filled += found.isName ? cleaned(found.text) : clean(found.text);
     }
     return isEmpty ? filled.replace(/[./]$/, '') : filled;
   }
@@ -72,20 +82,27 @@ export function compileTemplate(text: string): Template {
   return { text, names: alternatives.flat().filter((name) => name !== ''), fill };
 }
 
-function firstOf(names: readonly string[], values: TemplateValues): string | null {
+interface Found {
+  readonly text: string;
+  /** Whether it is a valid name already. */
+  readonly isName: boolean;
+}
+
+function firstOf(names: readonly string[], values: TemplateValues): Found | null {
   for (const name of names) {
-    const value = name === '' ? '' : lookUp(name, values);
-    if (value !== null) return value;
+    const found = name === '' ? { text: '', isName: false } : lookUp(name, values);
+    if (found !== null) return found;
   }
   return null;
 }
 
-function lookUp(name: string, { topic, record, root, key, field }: TemplateValues): string | null {
-  if (name === 'field') return field;
-  if (Object.hasOwn(topic, name) && topic[name] !== null) return topic[name] as string;
-  if (name === 'key') return key;
+function lookUp(name: string, { topic, record, root, key, field }: TemplateValues): Found | null {
+  if (name === 'field') return field === null ? null : { text: field, isName: true };
+  const level = Object.hasOwn(topic, name) ? topic[name]! : null;
+  if (level !== null) return { text: level, isName: name === 'device' || name === 'metric' };
+  if (name === 'key') return { text: key, isName: false };
   const value = valueAt(record, name) ?? valueAt(root, name);
-  if (typeof value === 'string') return value === '' ? null : value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return value === '' ? null : { text: value, isName: false };
+  if (typeof value === 'number' || typeof value === 'boolean') return { text: String(value), isName: false };
   return null;
 }

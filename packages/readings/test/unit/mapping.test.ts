@@ -176,6 +176,21 @@ describe('the names of a mapping', () => {
     assert.match(error.message, /the payload has no "id", which device of the mapping uses/);
   });
 
+  it('does not escape names of the topic and of fields twice', () => {
+    const context = {
+      device: 'Living~20Room',
+      metric: 'switch~200',
+      received: RECEIVED,
+      captured: { site: 'a b' },
+    };
+    const options = { device: '{site}/{device}', metric: '{metric}.{field}' };
+    assert.deepEqual(map(options, { 'x y': 1 }, context).readings, [
+      ['a~20b/Living~20Room', 'switch~200.x~20y', 1],
+    ]);
+    assert.deepEqual(map(options, '7', context).readings, [['a~20b/Living~20Room', 'switch~200', 7]]);
+    assert.deepEqual(map({}, { value: 7 }, context).readings, [['Living~20Room', 'switch~200', 7]]);
+  });
+
   it('keeps the device of the topic above a device that the payload names itself', () => {
     assert.equal(map({}, { device: 'Living Room', x: { y: 1 } }).readings[0]?.[0], 'hub/Living~20Room');
   });
@@ -205,6 +220,16 @@ describe('the records of a mapping', () => {
       ]);
       assert.deepEqual(units, { [`${prefix}temp`]: 'Cel', [`${prefix}hum`]: '%' });
     }
+  });
+
+  it('have the unit beside a value', () => {
+    const context = { ...AT_DEVICE, metric: 'temp' };
+    const { readings, units } = map({}, { value: 21, unit: '°C', ok: true }, context);
+    assert.deepEqual(readings, [
+      ['hub', 'temp', 21],
+      ['hub', 'ok', 1],
+    ]);
+    assert.deepEqual(units, { temp: 'Cel' });
   });
 
   it('can be below a path, with the time of the whole payload', () => {
@@ -333,6 +358,11 @@ describe('the time of a mapping', () => {
       ['hub', 'epoch', 7],
       ['hub', 'x', 1],
     ]);
+  });
+
+  it('is that of receipt when the field has a word for no value', () => {
+    for (const time of ['', 'unknown', null]) assert.deepEqual(timeOf({}, { time }), [['hub', 'x', 1]]);
+    assert.deepEqual(timeOf({ time: 'at' }, { at: 'unavailable' }), [['hub', 'x', 1]]);
   });
 
   it('is refused when a certain name has no time', () => {
