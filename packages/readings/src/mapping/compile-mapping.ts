@@ -233,7 +233,8 @@ export class Mapping {
       return this.#walk(current, place, values.record, 0, null);
     }
     if (Array.isArray(values.record)) {
-      const place = this.#namesAll ? '' : restoreName(payload.context.metric ?? '');
+      const isNamed = this.#namesAll || namedValues(values.record) !== null;
+      const place = isNamed ? '' : restoreName(payload.context.metric ?? '');
       return this.#walkArray(current, place, values.record, 0);
     }
     const valueField = ['v', 'value'].find(
