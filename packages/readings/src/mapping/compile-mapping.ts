@@ -8,7 +8,7 @@ import { deviceNameProblem, metricNameProblem, type Reading } from '../reading.t
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
-import { namedValues, unitOfElement } from './named-values.ts';
+import { namedValues, unitOfElement, valueWithUnit } from './named-values.ts';
 import type { MappingOptions } from './options.ts';
 import { type ParsedAs, parseFields } from './parsed-fields.ts';
 import { isObject, type RecordAt, recordsAt, valueAt } from './paths.ts';
@@ -16,7 +16,7 @@ import { BareText, parsePayload } from './payload-tree.ts';
 import { compileRecordTime, type ReadRecordTime, timePaths } from './record-time.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 import { commonStateOf, isNoValue } from './texts.ts';
-import { registeredUnit } from './units.ts';
+import { writtenUnit } from './units.ts';
 
 /** Objects and arrays inside each other. Deeper ones are ignored. */
 export const MAX_DEPTH = 12;
@@ -199,12 +199,8 @@ export class Mapping {
     const reserved = new Set<string>();
     if (time.field !== null) reserved.add(time.field);
     if (this.#device === null && isName(fields.device)) reserved.add('device');
-    const boot = 'boot' in fields && !isObject(fields.boot) ? readBoot(fields.boot) : null;
-    if (boot instanceof DecodeError) return boot;
-    const seq = 'seq' in fields && !isObject(fields.seq) ? readSeq(fields.seq) : null;
-    if (seq instanceof DecodeError) return seq;
-    if (boot !== null || fields.boot === null) reserved.add('boot');
-    if (seq !== null || fields.seq === null) reserved.add('seq');
+    const boot = sequenceField(fields, 'boot', readBoot, reserved, context);
+    const seq = sequenceField(fields, 'seq', readSeq, reserved, context);
     const current: Current = { payload, index, values, device, time: time.time, boot, seq, reserved };
     return this.#value === null ? this.#readFields(current, fields) : this.#readValue(current, this.#value);
   }
@@ -287,6 +283,8 @@ export class Mapping {
     if (depth >= MAX_DEPTH)
       return this.#ignore(current, path, `it is nested deeper than ${MAX_DEPTH} levels`);
     if (Array.isArray(value)) return this.#walkArray(current, path, value, depth);
+    const measured = valueWithUnit(value as Readonly<Record<string, unknown>>);
+    if (measured !== null) return this.#walk(current, path, measured.value, depth + 1, measured.unit);
     let isEmpty = true;
     for (const key in value) {
       isEmpty = false;
@@ -383,7 +381,7 @@ export class Mapping {
     seen.set(identity, index);
     readings.push(makeReading(device, metric, time, found.value, context.received, boot, seq));
     if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
-    const unit = plan.unit ?? found.unit ?? (ownUnit === null ? null : registeredUnit(ownUnit));
+    const unit = plan.unit ?? found.unit ?? (ownUnit === null ? null : writtenUnit(ownUnit));
     if (unit !== null) context.notes?.unit(device, metric, unit);
     return null;
   }
@@ -422,6 +420,25 @@ export class Mapping {
 /** A device of a payload: a path, of which each segment is cleaned. */
 function cleanDevice(name: string): string {
   return name.split('/').map(cleanName).join('/');
+}
+
+/**
+ * Reads `boot` or `seq`. A value that cannot be one is ignored with a note, and an object or array is an ordinary field.
+ */
+function sequenceField<T>(
+  fields: Readonly<Record<string, unknown>>,
+  name: string,
+  read: (value: unknown) => T | null | DecodeError,
+  reserved: Set<string>,
+  { notes }: DecodeContext,
+): T | null {
+  const raw = fields[name];
+  if (raw === undefined || (isObject(raw) && raw !== null)) return null;
+  reserved.add(name);
+  const value = read(raw);
+  if (!(value instanceof DecodeError)) return value;
+  notes?.ignored(name, `it is no valid ${name}, so the message is not checked for gaps`);
+  return null;
 }
 
 /** A name as a part of a metric: the path of a device becomes one word. */

@@ -33,6 +33,18 @@ export function unitOfElement(
   return null;
 }
 
+/** The value and the unit of an object that has both and nothing else; null for other objects. */
+export function valueWithUnit(
+  object: Readonly<Record<string, unknown>>,
+): { readonly value: unknown; readonly unit: string } | null {
+  const keys = Object.keys(object);
+  if (keys.length !== 2) return null;
+  const field = keys.find((key) => VALUES.includes(key));
+  const unit = unitOfElement(object);
+  if (field === undefined || unit === null || !isScalar(object[field])) return null;
+  return { value: object[field], unit: unit.unit };
+}
+
 function areDistinct(array: readonly unknown[], name: string, value: string): boolean {
   const names = new Set<string>();
   for (const element of array) {

@@ -22,7 +22,18 @@ const CERTAIN = ['t', 'time', 'ts', 'timestamp'];
  * Senders use them for other things too.
  */
 const LIKELY = [
-  ...['Time', 'TIME', 'Timestamp', 'timeStamp', 'time_stamp', 'ts_ms', 'time_ms', 'timestamp_ms', 'TS'],
+  ...[
+    'Time',
+    'TIME',
+    'Timestamp',
+    'timeStamp',
+    'time_stamp',
+    'ts_ms',
+    'time_ms',
+    'timestamp_ms',
+    'TS',
+    'tst',
+  ],
   ...[
     'datetime',
     'date_time',

@@ -1,4 +1,4 @@
-import { isUnit, registeredUnit } from './units.ts';
+import { isUnit, writtenUnit } from './units.ts';
 
 // How texts of payloads are read: numbers with and without a unit, words for states, and words for no value.
 
@@ -102,10 +102,13 @@ const QUANTITY = /^([+-]?)(\d[\d.,'’]*|[.,]\d+)(?:[eE]([+-]?\d{1,3}))?(\s*)(\S
 /** These units are recognised without white space before them. Other single letters could end an identifier. */
 const SHORT_UNITS = new Set(['%', '°', 'V', 'W', 'K', 'l', 'L', 's', 'm', 'g', 'h', 'Ω', 'Ω', '℃', '℉']);
 
+/** One comma before three digits: a thousand, or a decimal comma. Before a unit it is taken as a thousand. */
+const AMBIGUOUS = /^[1-9]\d{0,2},\d{3}$/;
+
 /**
  * Reads a number that may have separators and a unit: `21.5`, `-3,2 °C`, `1,234 W`, `1.234,5 kWh`, `45%`. A separator
  * is a thousands separator when it occurs several times, or when it is a comma before exactly three digits. Returns
- * null for other texts, also for a number before a word that is no known unit, and for numbers with leading zeros such
+ * null for other texts, for `1,234` without a unit, which can mean both, also for a number before a word that is no known unit, and for numbers with leading zeros such
  * as `007`, which are identifiers.
  */
 export function quantityOf(text: string): Quantity | null {
@@ -117,9 +120,9 @@ export function quantityOf(text: string): Quantity | null {
   if (plain === null || /^0\d/.test(plain)) return null;
   const value = Number(`${sign}${plain}e${exponent}`);
   if (!Number.isFinite(value)) return null;
-  if (word === '') return { value, unit: null };
+  if (word === '') return AMBIGUOUS.test(digits) ? null : { value, unit: null };
   if (!isUnit(word) || (space === '' && word.length === 1 && !SHORT_UNITS.has(word))) return null;
-  return { value, unit: registeredUnit(word) };
+  return { value, unit: writtenUnit(word) };
 }
 
 /** The digits with a decimal point and no other separator; null when the separators make no sense. */

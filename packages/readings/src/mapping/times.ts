@@ -29,6 +29,9 @@ const LONGEST = 64;
 // Groups: year, month, day, hour, minute, second, fraction, zone. `.` and `/` separate the parts of dates too.
 const DATE_TIME =
   /^(\d{4})([-/.])(\d\d?)\2(\d\d?)(?:[Tt]| +)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/;
+// 21.11.2026 12:00: with points the day is first everywhere. With slashes it differs by country, so that is not read.
+const DAY_FIRST =
+  /^(\d\d?)\.(\d\d?)\.(\d{4})(?:,? +)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/;
 // RFC 2822 section 3.3 and RFC 5322: [day-name,] day month year hour:minute[:second] zone
 const RFC_2822 =
   /^(?:[A-Za-z]{3}, ?)?(\d{1,2}) ([A-Za-z]{3}) (\d{4}) (\d\d):(\d\d)(?::(\d\d))?(?: (GMT|UTC?|Z|[+-]\d{4}|EST|EDT|CST|CDT|MST|MDT|PST|PDT))?$/;
@@ -76,6 +79,7 @@ export function compileTime({ unit, format, zone }: TimeReading): ReadTime {
       return readNumber(Number(trimmed));
     const parts =
       (format === 'auto' || format === 'iso8601' ? readDateTime(trimmed) : null) ??
+      (format === 'auto' ? readDayFirst(trimmed) : null) ??
       (format === 'auto' || format === 'rfc2822' ? readRfc2822(trimmed) : null);
     if (parts === null) return 'unreadable';
     const milliseconds = millisecondsOf(parts);
@@ -99,6 +103,17 @@ function readDateTime(text: string): Parts | null {
   const match = DATE_TIME.exec(text);
   if (match === null) return null;
   const [, year, , month, day, hour, minute, second = '0', fraction = '', zone = null] = match;
+  const micros = Number(fraction.slice(0, 6).padEnd(6, '0'));
+  return {
+    ...{ year: Number(year), month: Number(month), day: Number(day) },
+    ...{ hour: Number(hour), minute: Number(minute), second: Number(second), micros, zone },
+  };
+}
+
+function readDayFirst(text: string): Parts | null {
+  const match = DAY_FIRST.exec(text);
+  if (match === null) return null;
+  const [, day, month, year, hour, minute, second = '0', fraction = '', zone = null] = match;
   const micros = Number(fraction.slice(0, 6).padEnd(6, '0'));
   return {
     ...{ year: Number(year), month: Number(month), day: Number(day) },

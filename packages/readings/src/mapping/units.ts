@@ -62,6 +62,12 @@ export function registeredUnit(unit: string): string {
   return ALIASES.get(unit) ?? unit;
 }
 
+/** Like `registeredUnit`, for a unit that a payload states: there `C` is degrees Celsius, and not coulomb. */
+export function writtenUnit(unit: string): string {
+  if (unit === 'C') return 'Cel';
+  return unit === 'F' ? '°F' : registeredUnit(unit);
+}
+
 /** Whether a unit is in the SenML registry. */
 export function isRegistered(unit: string): boolean {
   return REGISTERED.has(unit);

@@ -232,6 +232,26 @@ describe('the records of a mapping', () => {
     assert.deepEqual(units, { temp: 'Cel' });
   });
 
+  it('can be objects with a value and its unit', () => {
+    const { readings, units } = map(
+      {},
+      { t: { value: 21.5, unit: 'C' }, p: { v: 1, uom: 'hPa' }, q: { value: 1, x: 2 } },
+    );
+    assert.deepEqual(readings, [
+      ['hub', 't', 21.5],
+      ['hub', 'p', 1],
+      ['hub', 'q.value', 1],
+      ['hub', 'q.x', 2],
+    ]);
+    assert.deepEqual(units, { t: 'Cel', p: 'hPa' });
+  });
+
+  it('are read without a sequence number that is none', () => {
+    const { readings, ignored } = map({}, { seq: 'twelve', boot: true, x: 1 });
+    assert.deepEqual(readings, [['hub', 'x', 1]]);
+    assert.deepEqual(Object.keys(ignored), ['boot', 'seq']);
+  });
+
   it('can be below a path, with the time of the whole payload', () => {
     const payload = {
       time: '2026-11-21T11:00:00Z',
@@ -345,6 +365,7 @@ describe('the time of a mapping', () => {
       last_seen: Date.UTC(2026, 10, 21, 11),
       received_at: '2026-11-21T11:00:00.000000000Z',
       datetime: 'Sat, 21 Nov 2026 11:00:00 GMT',
+      ts: '21.11.2026 11:00',
     })) {
       assert.deepEqual(timeOf({}, { [name]: value }), [['hub', 'x', 1, '2026-11-21T11:00:00.000000Z']], name);
     }
