@@ -20,8 +20,7 @@ export interface Preset {
    */
   readonly base: string;
   /**
-   * In order: the first one whose topic matches is used. The first one with a mapping is used for all topics when a
-   * route has its own `topic`.
+   * In order: the first one whose topic matches is used. `presetMapping` chooses one when a route has its own `topic`.
    */
   readonly routes: readonly PresetRoute[];
 }
@@ -33,17 +32,21 @@ export function presetTopic(base: string, topic: string): string {
 
 /**
  * The mapping of a preset for a route with its own topic template: that of the route of the preset whose template has
- * the same end, `x/{device+}/STATE` for `tele/{device}/STATE`; the first one when none has.
+ * the same end, `x/{device+}/STATE` for `tele/{device}/STATE`; of several, the one with the fewest fixed levels; the
+ * first one when none has the same end.
  */
 export function presetMapping({ routes }: Preset, topic: string): MappingOptions {
   const levels = levelsOf(topic);
   let best: MappingOptions = {};
   let longest = -1;
+  let fewest = 0;
   for (const { topic: other, mapping } of routes) {
     if (mapping === 'ignore') continue;
     const length = commonEnd(levels, levelsOf(other));
-    if (length <= longest) continue;
+    const fixed = levelsOf(other).filter((level) => !/^[{+#]/.test(level)).length;
+    if (length < longest || (length === longest && (length === 0 || fixed >= fewest))) continue;
     longest = length;
+    fewest = fixed;
     best = mapping;
   }
   return best;

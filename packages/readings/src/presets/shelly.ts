@@ -97,12 +97,17 @@ export const shelly: Preset = {
     { topic: 'shellies/{device}/+/+/command', mapping: 'ignore' },
     { topic: 'shellies/{device}/events/rpc', mapping: NOTIFICATION },
     { topic: 'shellies/{device}/status/{metric}', mapping: STATUS },
+    // open, close and stop, of which two only are words for states.
+    {
+      topic: 'shellies/{device}/roller/{roller}',
+      mapping: { metric: 'roller.{roller}', values: { '*': 'text' } },
+    },
     {
       topic: 'shellies/{device}/{metric+}',
       mapping: {
         metric: '{metric}.{field}',
         time: false,
-        values: { 'relay.*.overpower': 'state', '*': 'any' },
+        values: { 'relay.*': 'state', '*': 'any' },
         units: UNITS,
       },
     },

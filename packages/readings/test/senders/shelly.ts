@@ -241,4 +241,28 @@ export const shelly: readonly SenderMessage[] = [
     readings: [['plus1pm', 'online', 0]],
     auto: 'same',
   },
+  {
+    source: 'iobroker-community-adapters/ioBroker.shelly, issue 895 (a log of a Shelly 2.5)',
+    topic: 'shellies/shellyswitch25-111111111111/input/1',
+    payload: '0',
+    preset: 'shelly',
+    readings: [['shellyswitch25-111111111111', 'input.1', 0]],
+    auto: 'same',
+  },
+  {
+    source: 'iobroker-community-adapters/ioBroker.shelly, issue 895 (a log of a Shelly 2.5)',
+    topic: 'shellies/shellyswitch25-111111111111/relay/power',
+    payload: '0.00',
+    preset: 'shelly',
+    readings: [['shellyswitch25-111111111111', 'relay.power', 0]],
+    auto: 'same',
+  },
+  {
+    source: 'iobroker-community-adapters/ioBroker.shelly, issue 895 (a log of a Shelly 2.5)',
+    topic: 'shellies/shellyswitch25-111111111111/roller/0/energy',
+    payload: '0',
+    preset: 'shelly',
+    readings: [['shellyswitch25-111111111111', 'roller.0.energy', 0]],
+    auto: 'same',
+  },
 ];

@@ -9,6 +9,7 @@ import {
   presetMapping,
   presets,
 } from '@tidegauge/readings';
+import { decodeMessage } from '../senders/decode-message.ts';
 import { RECEIVED } from './helpers.ts';
 
 const AT_HUB: DecodeContext = { device: 'hub', metric: null, received: RECEIVED };
@@ -101,4 +102,41 @@ describe('the mapping of a preset for a route with its own topic', () => {
     const first = presets.tasmota!.routes[0]!.mapping;
     assert.equal(presetMapping(presets.tasmota!, 'home/+/{device}/anything'), first);
   });
+
+  it('is the most general one of several with the same end', () => {
+    const { routes } = presets.esphome!;
+    const general = routes.find(({ topic }) => topic === '{device}/+/{metric}/state');
+    assert.equal(presetMapping(presets.esphome!, 'home/{device}/{metric}/state'), general?.mapping);
+  });
+});
+
+// The words are those of the documentation of each sender.
+describe('the mapping of a preset', () => {
+  const cases = [
+    ['shelly', 'shellies/x/relay/0', 'on', [['x', 'relay.0', 1]]],
+    ['shelly', 'shellies/x/relay/0', 'overpower', []],
+    ['shelly', 'shellies/x/roller/0', 'open', [['x', 'roller.0', 'open']]],
+    ['shelly', 'shellies/x/roller/0', 'stop', [['x', 'roller.0', 'stop']]],
+    ['shelly', 'shellies/x/roller/0/pos', '55', [['x', 'roller.0.pos', 55]]],
+    ['shelly', 'shellies/x/roller/0/command', 'stop', []],
+    ['esphome', 'n/climate/x/mode/state', 'off', [['n', 'x.mode', 'off']]],
+    ['esphome', 'n/climate/x/mode/state', 'heat', [['n', 'x.mode', 'heat']]],
+    ['esphome', 'n/climate/x/target_temperature/state', '21.5', [['n', 'x.target_temperature', 21.5]]],
+    ['esphome', 'n/cover/x/state', 'open', [['n', 'x', 'open']]],
+    ['esphome', 'n/binary_sensor/x/state', 'ON', [['n', 'x', 1]]],
+    ['home-assistant', 'homeassistant/climate/x/state', 'off', [['climate/x', 'state', 'off']]],
+    ['home-assistant', 'homeassistant/climate/x/state', 'heat', [['climate/x', 'state', 'heat']]],
+    ['home-assistant', 'homeassistant/person/x/state', 'not_home', [['person/x', 'state', 'not_home']]],
+    ['home-assistant', 'homeassistant/switch/x/state', 'off', [['switch/x', 'state', 0]]],
+  ] as const;
+  for (const [preset, topic, payload, expected] of cases) {
+    it(`reads ${topic} ${payload}`, () => {
+      const { readings } = decodeMessage({ source: 'documentation', preset, topic, payload, readings: [] });
+      if (readings instanceof DecodeError) assert.fail(`${readings}`);
+      assert.deepEqual(
+        readings.map(({ device, metric, value }) => [device, metric, value]),
+        expected,
+      );
+    });
+  }
 });
