@@ -17,6 +17,8 @@ const TEST_TIMEOUT_MS = 600_000;
 const JOB_TIMEOUT_MS = 2_400_000;
 const LEFT_OVER_MS = 5000;
 const OUTPUT_CHARACTERS = 20_000;
+/** pytest's exit code when `--names` matches no test of a package. */
+const NO_TESTS = 5;
 /** What the lab prints before it installs or builds something. */
 const NOTICE = /^(Installing|Downloading|Building|Unpacking) .*\.\.\.$/;
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -83,7 +85,13 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
     }, JOB_TIMEOUT_MS);
     const exit = await running.exited.finally(() => clearTimeout(late));
     const records = parseRecords(await readFile(recordsFile, 'utf8').catch(() => ''));
-    if (exit.code !== 0 && problems.length === 0 && !records.some(({ outcome }) => outcome === 'failed')) {
+    const isEmpty = options.names !== null && exit.code === NO_TESTS && isPython(job);
+    if (
+      exit.code !== 0 &&
+      !isEmpty &&
+      problems.length === 0 &&
+      !records.some(({ outcome }) => outcome === 'failed')
+    ) {
       problems.push(`${job.name}: ${exitText(exit)}, and no failed test`);
     }
     const left = await endLeftOver(mark, options.leftOverMs);
@@ -95,8 +103,10 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
   }
 }
 
+const isPython = ({ suite }: Job): boolean => SUITES[suite]?.folders !== undefined;
+
 function commandFor(job: Job, recordsFile: string, names: string | null): [string, string[]] {
-  if (SUITES[job.suite]?.folders !== undefined) {
+  if (isPython(job)) {
     const chosen = names === null ? [] : ['-k', names];
     return [PYTHON, ['-m', 'pytest', '-q', '-p', 'pytest_records', ...chosen, ...job.files]];
   }

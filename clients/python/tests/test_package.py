@@ -10,7 +10,7 @@ ROOT = PACKAGE.parents[1]
 
 def test_wheel_and_source_have_what_a_program_needs(tmp_path: Path) -> None:
     # Without isolation nothing is downloaded.
-    command = [sys.executable, '-m', 'build', '--no-isolation', '--outdir', tmp_path, PACKAGE]
+    command = [sys.executable, '-m', 'build', '--no-isolation', '--outdir', str(tmp_path), str(PACKAGE)]
     subprocess.run(command, check=True, capture_output=True)
     with zipfile.ZipFile(next(tmp_path.glob('*.whl'))) as wheel:
         names = wheel.namelist()
