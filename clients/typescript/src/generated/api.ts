@@ -410,6 +410,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who changed what
+         * @description The last changes by senders with a login, the newest first: at most 1,000, since the start of this API. The log has all
+         *     of them. Changes of readings and records by one sender within ten seconds are counted in one entry.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session": {
         parameters: {
             query?: never;
@@ -774,6 +795,25 @@ export interface components {
             shortened?: boolean;
             /** @description Only in the answer for one item. */
             payload?: string;
+        };
+        AuditEntry: {
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            kind: "token" | "key" | "oidc";
+            /** @description The id of the key, the subject of the token, or the name of the setting. */
+            sender: string;
+            /** @description The address, of IPv6 its first 64 bits. */
+            client: string;
+            /** @description The operation. */
+            action: string;
+            /** @description The path with the query, at most 300 characters. */
+            resource: string;
+            /** @enum {string} */
+            outcome: "done" | "refused" | "failed";
+            status: number;
+            /** @description Number of changes. */
+            count: number;
         };
         Session: {
             /** @description The id of the key; null without a login. */
@@ -2568,6 +2608,53 @@ export interface operations {
             403: components["responses"]["NotAllowed"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Entries, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "time": "2026-11-21T14:05:08.012Z",
+                     *           "kind": "key",
+                     *           "sender": "3f9c0a7b21",
+                     *           "client": "192.0.2.7",
+                     *           "action": "putDevice",
+                     *           "resource": "/v1/devices/site-3",
+                     *           "outcome": "done",
+                     *           "status": 200,
+                     *           "count": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        entries: components["schemas"]["AuditEntry"][];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
             default: components["responses"]["Problem"];
         };
     };
