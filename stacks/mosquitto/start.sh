@@ -6,6 +6,8 @@ umask 077
 
 RUN=/run/mosquitto
 SENSORS=/mosquitto/data/sensors
+# Revoked certificates of sensors (stacks/bin/sensor-certificate). The broker reads them when it starts.
+REVOKED=/mosquitto/data/revoked.pem
 # Replicas of ingest and of the simulator. Each has its own user, because a user has one connection.
 REPLICAS=16
 # The values of the 1gb profile are the defaults.
@@ -57,6 +59,24 @@ access() {
   done
 }
 
+# A listener for sensors with a certificate of the stack's authority in place of a password. The common name is the user,
+# whatever name the client sends. It comes first, because max_connections applies to the last listener.
+certificates() {
+  [ "${SENSOR_CERTIFICATES:-false}" = true ] || return 0
+  cat <<LISTENER
+listener 8885
+max_connections $MAX_CONNECTIONS
+cafile /run/secrets/ca
+certfile /run/secrets/mosquitto_cert
+keyfile /run/secrets/mosquitto_key
+tls_version tlsv1.2
+require_certificate true
+use_identity_as_username true
+use_username_as_clientid true
+LISTENER
+  if [ -e "$REVOKED" ]; then echo "crlfile $REVOKED"; fi
+}
+
 changed() {
   [ -e "$SENSORS" ] && ! cmp -s "$SENSORS" "$RUN/sensors"
 }
@@ -67,6 +87,7 @@ access >"$RUN/acl"
 mosquitto_passwd -U "$RUN/services"
 printf '%s\n' '-h localhost' '-p 8884' '--cafile /run/secrets/ca' '-u health' "-P $health" >"$RUN/mosquitto_sub"
 {
+  certificates
   cat /mosquitto/config/mosquitto.conf
   echo "max_queued_messages $MAX_QUEUED_MESSAGES"
   echo "max_queued_bytes $MAX_QUEUED_BYTES"
@@ -76,10 +97,12 @@ printf '%s\n' '-h localhost' '-p 8884' '--cafile /run/secrets/ca' '-u health' "-
 } >"$RUN/mosquitto.conf"
 gather
 
+certificate_listeners=0
+[ "${SENSOR_CERTIFICATES:-false}" != true ] || certificate_listeners=1
 # mosquitto 2.0.11 subtracts two connections for a refused login, so it may accept more than max_connections. The limit
 # of open files bounds them: 64 for connections of services, 64 for its own files.
 # shellcheck disable=SC3045 # dash and busybox have it
-ulimit -n $((MAX_CONNECTIONS + 128))
+ulimit -n $((MAX_CONNECTIONS * (certificate_listeners + 1) + 128))
 mosquitto -c "$RUN/mosquitto.conf" &
 broker=$!
 trap 'kill -TERM "$broker" 2>/dev/null || true' TERM INT
@@ -91,7 +114,7 @@ while kill -0 "$broker" 2>/dev/null; do
     gather
     # Without the lines of listeners, which stay in effect. mosquitto 2.0.11 loses max_connections if it reads them
     # again.
-    sed -E '/^(listener|max_connections|certfile|keyfile|tls_version|use_username_as_clientid) /d' \
+    sed -E '/^(listener|max_connections|cafile|crlfile|certfile|keyfile|tls_version|require_certificate|use_[a-z_]+) /d' \
       "$RUN/mosquitto.conf" >"$RUN/mosquitto.conf.new"
     mv "$RUN/mosquitto.conf.new" "$RUN/mosquitto.conf"
     kill -HUP "$broker"

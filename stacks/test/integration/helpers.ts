@@ -16,6 +16,12 @@ export interface ShippedBroker {
   readonly url: string;
   /** The URL for ingest and the exporter. */
   readonly servicesUrl: string;
+  /** The URL for sensors with a certificate; nothing listens there without SENSOR_CERTIFICATES. */
+  readonly certificatesUrl: string;
+  /** The directory of the authority. */
+  readonly authority: string;
+  /** The file of revoked certificates, which the broker reads when it starts. */
+  readonly revoked: string;
   readonly ca: string;
   readonly pid: number;
   /** Password of a user of the stack. Replicas (`ingest-1`) have the same one. */
@@ -45,7 +51,7 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
   await findProgram('mosquitto', 'mosquitto');
   await findProgram('mosquitto_sub', 'mosquitto-clients');
   const { path, remove } = temporaryDirectory('shipped-broker');
-  const [port, servicesPort] = [await freePort(), await freePort()];
+  const [port, servicesPort, certificatesPort] = [await freePort(), await freePort(), await freePort()];
   const secrets = join(path, 'secrets');
   await run(join(ROOT, 'stacks/bin/secrets'), ['sqlite', '--directory', secrets]);
   const mounts = { '/run/mosquitto': 'run', '/mosquitto/config': 'config', '/mosquitto/data': 'data' };
@@ -55,6 +61,7 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
     text = text.replaceAll('/run/secrets/', `${secrets}/tidegauge_`);
     for (const [from, to] of Object.entries(mounts)) text = text.replaceAll(from, join(path, to));
     text = text.replaceAll('8883', String(port)).replaceAll('8884', String(servicesPort));
+    text = text.replaceAll('8885', String(certificatesPort));
     // The broker ends with its script, which is killed when this process exits.
     text = text.replace(/^mosquitto -c/m, 'setpriv --pdeathsig KILL mosquitto -c');
     // As root it would switch to the user mosquitto, who cannot read files that root created.
@@ -84,6 +91,9 @@ export async function startShippedBroker(bounds: BrokerBounds): Promise<ShippedB
   return {
     url: `mqtts://localhost:${port}`,
     servicesUrl: `mqtts://localhost:${servicesPort}`,
+    certificatesUrl: `mqtts://localhost:${certificatesPort}`,
+    authority: `${secrets}-authority`,
+    revoked: join(path, 'data/revoked.pem'),
     ca: await readFile(join(secrets, 'tidegauge_ca'), 'utf8'),
     get pid() {
       return server.pid;

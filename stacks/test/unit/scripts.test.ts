@@ -18,6 +18,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   images: ['oracle'],
   secrets: ['oracle', '--directory', '/nowhere'],
   sensor: ['add', 'site/3'],
+  'sensor-certificate': ['create', 'site/3'],
 };
 
 test('every script has --help, and bad usage is one line and exit code 2', () => {
