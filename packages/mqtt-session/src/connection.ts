@@ -5,6 +5,7 @@ import {
   decodeControl,
   encodeConnect,
   encodeDisconnect,
+  encodePublish,
   encodeSubscribe,
   encodeUnsubscribe,
   PINGREQ,
@@ -65,6 +66,8 @@ interface Request {
 
 /** Unsent bytes of acknowledgements from which the broker counts as not reading. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
+/** Unsent bytes up to which messages are published. */
+const MAX_UNSENT_PUBLISH_BYTES = 256 * 1024;
 const WRITE_INTERVAL_MS = 1;
 const SAME_CLIENT_ID =
   'if it repeats, another process may use this clientId: 3.1.1 and mosquitto before 2.0.15 do not report it';
@@ -169,6 +172,15 @@ export class Connection {
   resume(): void {
     this.#paused = false;
     this.#updateHold();
+  }
+
+  /** Sends a message with QoS 0. Returns false when it was not sent, because earlier bytes are not sent yet. */
+  publish(topic: string, payload: Uint8Array): boolean {
+    if (this.#state !== 'open') return false;
+    const packet = encodePublish(topic, payload, this.#context.version);
+    if (this.#stream.writableLength + packet.length > MAX_UNSENT_PUBLISH_BYTES) return false;
+    this.#write(packet);
+    return true;
   }
 
   /** Rejects when the connection ends first. */

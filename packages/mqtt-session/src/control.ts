@@ -105,6 +105,13 @@ export function encodeUnsubscribe(messageId: number, filters: readonly string[],
   return generate({ cmd: 'unsubscribe', messageId, unsubscriptions: [...filters] }, version);
 }
 
+/** Encodes PUBLISH with QoS 0. */
+export function encodePublish(topic: string, payload: Uint8Array, version: 4 | 5): Buffer {
+  const { buffer, byteOffset, length } = payload;
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  return generate({ cmd: 'publish', topic, payload: bytes, qos: 0, dup: false, retain: false }, version);
+}
+
 export const PINGREQ: Buffer = generate({ cmd: 'pingreq' }, 5);
 
 /** Encodes DISCONNECT. Under 3.1.1 it has no reason code. */

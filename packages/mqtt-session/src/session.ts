@@ -174,6 +174,20 @@ export class MqttSession {
     await waiter.promise;
   }
 
+  /**
+   * Publishes a message with QoS 0 and without the retain flag, for example a command to a sender. Nothing is queued.
+   *
+   * @param topic without wildcards, at most 65,535 bytes
+   * @returns whether it was sent. It is not without a connection, or while more than 256 KiB wait to be sent
+   * @throws {TypeError} when the topic is invalid
+   */
+  publish(topic: string, payload: Uint8Array): boolean {
+    if (topic === '' || /[+#\0]/.test(topic) || Buffer.byteLength(topic) > 65_535) {
+      throw new TypeError(`topic ${JSON.stringify(topic.slice(0, 100))} cannot be published to`);
+    }
+    return this.#connection?.publish(topic, payload) === true;
+  }
+
   /** Stops delivery after the current message. Nothing is read until `resume`; keep-alive continues. */
   pause(): void {
     this.#paused = true;

@@ -61,6 +61,28 @@ test('acknowledgements released backwards are sent in receive order', async (t) 
 });
 
 for (const protocolVersion of [5, 4] as const) {
+  test(`a message is published with QoS 0, and none is queued without a connection, MQTT ${protocolVersion}`, async (t) => {
+    const server = await startScriptedServer(t);
+    const { session } = record(t, { url: server.url, protocolVersion });
+    assert.equal(session.publish('a/b', Buffer.from('early')), false);
+    await session.connect();
+    const chunk = Buffer.from('..payload..');
+    assert.equal(session.publish('a/b', chunk.subarray(2, 9)), true);
+    assert.equal(session.publish('a/b', Buffer.alloc(300_000)), false, 'more than may wait');
+    for (const topic of ['', 'a/+', '#', 'a\0', 'x'.repeat(70_000)])
+      assert.throws(() => session.publish(topic, chunk), TypeError, topic.slice(0, 5));
+    const peer = server.peers[0]!;
+    await until('a PUBLISH', () => sent(peer, 'publish').length === 1);
+    const [packet] = sent(peer, 'publish');
+    assert.ok(packet?.cmd === 'publish');
+    assert.deepEqual(
+      [packet.topic, String(packet.payload), packet.qos, packet.retain],
+      ['a/b', 'payload', 0, false],
+    );
+    await session.close();
+    assert.equal(session.publish('a/b', chunk), false);
+  });
+
   test(`reading stops when the queue is full and continues when it has space, MQTT ${protocolVersion}`, async (t) => {
     const server = await startScriptedServer(t);
     const { session, messages } = record(t, { url: server.url, protocolVersion, receiveMaximum: 2 });
