@@ -63,7 +63,7 @@ module.exports = {
   forbidden: [
     ...[ROOT, ...WORKSPACES].flatMap(declared),
     pure('parallel'),
-    pure('readings', ['cborg']),
+    pure('readings', ['cborg', 'protobufjs']),
     pure('workload'),
     {
       name: 'text-is-pure',

@@ -31,7 +31,7 @@ const NOTES: Readonly<Record<string, string>> = {
 \`\`\`yaml
 - name: boilers
   topic: sensors/{device+}/{metric}   # {device} is one level, {device+} one or more, + and # as in MQTT
-  format: auto                        # auto, plain, text, json, senml-json, senml-cbor, influx
+  format: auto                        # auto, plain, text, json, senml-json, senml-cbor, influx, sparkplug-b
   qos: 1
   retained: skip                      # or store
   ack: durable                        # or stored, received

@@ -11,7 +11,8 @@ export type DecodeReason =
   | 'invalid_time'
   | 'invalid_name'
   | 'too_many_readings'
-  | 'unsupported';
+  | 'unsupported'
+  | 'no_birth';
 
 /**
  * A payload that cannot be decoded. Codecs return this value and do not throw, because bad payloads are a normal
@@ -50,6 +51,8 @@ export interface DecodeContext {
   readonly received: number;
   /** The levels of the topic that a template names besides device and metric: `{node}`. */
   readonly captured?: Readonly<Record<string, string>> | null | undefined;
+  /** The MQTT topic, for formats that read it. */
+  readonly topic?: string;
   /** Receives units and skipped fields. */
   readonly notes?: Notes | undefined;
 }
@@ -65,3 +68,23 @@ export interface DecodeContext {
  * else for (const { device, metric, time, value } of result) console.log(device, metric, time, value);
  */
 export type Decode = (payload: Uint8Array, context: DecodeContext) => readonly Reading[] | DecodeError;
+
+/** What a stateful decoder makes of a message. */
+export interface StatefulResult {
+  readonly decoded: readonly Reading[] | DecodeError;
+  /** The payload to keep: `replay` decodes it to the same readings without the state of this moment. */
+  readonly payload: Uint8Array;
+  /** A message to publish at QoS 0; the sender answers it. */
+  readonly reply: { readonly topic: string; readonly payload: Uint8Array } | null;
+}
+
+/**
+ * Decodes messages whose meaning depends on earlier messages. One decoder must receive all messages of a route, in the
+ * order of their arrival. Its memory is bounded. No exceptions.
+ */
+export interface StatefulDecoder {
+  /** Decodes a message that has just arrived, once. */
+  decode(payload: Uint8Array, context: DecodeContext): StatefulResult;
+  /** Decodes a message that was kept in the spool or in quarantine. It changes no state. */
+  readonly replay: Decode;
+}

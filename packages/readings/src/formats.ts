@@ -1,10 +1,11 @@
-import type { Decode } from './codec.ts';
+import type { Decode, StatefulDecoder } from './codec.ts';
 import { decodeAuto } from './codecs/auto.ts';
 import { decodeInflux } from './codecs/influx.ts';
 import { decodeJson } from './codecs/json.ts';
 import { decodePlain } from './codecs/plain.ts';
 import { decodeSenmlCbor } from './codecs/senml-cbor.ts';
 import { decodeSenmlJson } from './codecs/senml-json.ts';
+import { SparkplugDecoder } from './codecs/sparkplug.ts';
 import { decodeText } from './codecs/text.ts';
 import { table } from './table.ts';
 
@@ -20,6 +21,11 @@ export const formats = table<Decode>({
 });
 
 export const formatNames: readonly string[] = Object.freeze(Object.keys(formats));
+
+/** The formats of MQTT routes that need a decoder with state, by their names. Each route needs its own decoder. */
+export const statefulFormats = table<() => StatefulDecoder>({
+  'sparkplug-b': () => new SparkplugDecoder(),
+});
 
 /** The format of each media type of an HTTP body or an MQTT 5 content type. */
 export const mediaTypes = table<string>({

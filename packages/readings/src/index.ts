@@ -8,6 +8,7 @@ export {
   splitLines,
 } from './codecs/influx.ts';
 export { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC, type InfluxNames } from './codecs/influx-names.ts';
+export { SparkplugDecoder } from './codecs/sparkplug.ts';
 export * from './device.ts';
 export * from './documents.ts';
 export * from './formats.ts';

@@ -16,6 +16,8 @@ export class Accounts {
   spooledEver = 0;
   messages = 0;
   retainedSkipped = 0;
+  /** Messages that decoders with state sent: requests for births. */
+  replies = 0;
   readonly quarantinedByReason = new Map<string, number>();
 
   get quarantined(): number {

@@ -14,6 +14,7 @@ const REASONS = [
   'invalid_name',
   'too_many_readings',
   'unsupported',
+  'no_birth',
   'rejected',
   'unexpected',
 ];
@@ -91,6 +92,9 @@ export function measure(
   ]);
   metrics.counter('tidegauge_retained_skipped_total', 'Retained messages skipped', () => [
     { value: accounts.retainedSkipped },
+  ]);
+  metrics.counter('tidegauge_rebirth_requests_total', 'Births requested from Sparkplug nodes', () => [
+    { value: accounts.replies },
   ]);
   metrics.counter(
     'tidegauge_quarantine_dropped_total',

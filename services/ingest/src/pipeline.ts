@@ -1,4 +1,11 @@
-import { DecodeError, type DeliveryDocument, now, type Reading, type Stage } from '@tidegauge/readings';
+import {
+  DecodeError,
+  type DeliveryDocument,
+  now,
+  type Reading,
+  type Stage,
+  type StatefulResult,
+} from '@tidegauge/readings';
 import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import { Accounts } from './accounts.ts';
@@ -37,6 +44,8 @@ export interface PipelineOptions {
    * stop.
    */
   readonly onFull: (full: boolean) => void;
+  /** Publishes a message that a decoder with state sends, such as a request for births. Default: none is sent. */
+  readonly onReply?: (reply: NonNullable<StatefulResult['reply']>) => void;
   /** Called once when readings can no longer be stored without an operator. */
   readonly onBroken: (error: unknown) => void;
 }
@@ -194,9 +203,11 @@ export class Pipeline {
     const skipped = message.retain && route?.retained === 'skip';
     if (skipped) this.accounts.retainedSkipped++;
     const received = this.#receiveTime();
-    const decoded = skipped
-      ? NONE
-      : (error ?? route!.decode(payload, { device, metric, received, captured, notes: route!.notes }));
+    const context = { device, metric, received, captured, topic, notes: route?.notes };
+    const stateful = skipped || error !== null ? null : route!.stateful;
+    const result = stateful === null ? null : stateful.decode(payload, context);
+    if (result !== null && result.reply !== null) this.#reply(result.reply);
+    const decoded = skipped ? NONE : (error ?? result?.decoded ?? route!.decode(payload, context));
     const readings = decoded instanceof DecodeError ? NONE : decoded;
     if (!skipped && route !== null && decoded === readings && readings.length === 0)
       route.notes.ignoredMessages++;
@@ -204,7 +215,7 @@ export class Pipeline {
     const delivery: Delivery = {
       source: 'mqtt',
       topic,
-      payload,
+      payload: result?.payload ?? payload,
       format,
       part: null,
       readings,
@@ -219,6 +230,11 @@ export class Pipeline {
     };
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
+  }
+
+  #reply(reply: NonNullable<StatefulResult['reply']>): void {
+    this.accounts.replies++;
+    this.#options.onReply?.(reply);
   }
 
   /** Puts a message that the MQTT session could not decode into quarantine. Does not throw. */

@@ -108,5 +108,5 @@ function decodeWhole(
   const { route, device, metric, captured, error } = router.resolve(topic);
   if (error !== null) return error;
   const notes = takesNotes ? route!.notes : undefined;
-  return route!.decode(payload, { device, metric, received, captured, notes });
+  return route!.decode(payload, { device, metric, received, captured, topic, notes });
 }

@@ -16,6 +16,7 @@ import {
   presetNames,
   presets,
   presetTopic,
+  statefulFormats,
   templateNames,
 } from '@tidegauge/readings';
 import { didYouMean } from '@tidegauge/text';
@@ -32,6 +33,7 @@ import {
 const KEYS = ['name', 'topic', 'format', 'preset', 'base', 'mapping', 'influx', 'qos', 'retained', 'ack'];
 const INFLUX_KEYS = ['device', 'metric', 'precision'];
 const QOS = [0, 1, 2] as const;
+const FORMATS = [...formatNames, ...Object.keys(statefulFormats)];
 /** Entries of a file. Each message is compared with the routes until one matches, unless its topic is cached. */
 const MOST_ENTRIES = 1000;
 const IGNORE: Decode = () => [];
@@ -119,7 +121,7 @@ class RoutesReader {
         this.mistakes.push({ path: [index, key], message: `it must be a text${example}` });
       }
     }
-    const format = this.#choice<string>(entry, index, 'format', formatNames, 'auto');
+    const format = this.#choice<string>(entry, index, 'format', FORMATS, 'auto');
     const qos = this.#choice<0 | 1 | 2>(entry, index, 'qos', QOS, 1);
     const retained = this.#choice<RetainedPolicy>(entry, index, 'retained', RETAINED_POLICIES, 'skip');
     const ack = this.#choice<AckPolicy>(entry, index, 'ack', ACK_POLICIES, this.#ack);
@@ -132,11 +134,13 @@ class RoutesReader {
       const template = this.#template(parts, entry, index);
       if (template === null) return;
       this.#checkName(parts.name, index);
+      const stateful = statefulFormats[format]?.() ?? null;
       this.routes.push({
         name: parts.name,
         template,
         format,
-        decode: influx ?? decoderOf(parts.mapping, format),
+        decode: influx ?? stateful?.replay ?? decoderOf(parts.mapping, format),
+        stateful,
         preset,
         isIgnored: parts.mapping === 'ignore',
         qos,

@@ -4,6 +4,7 @@ import {
   DecodeError,
   type InfluxNames,
   quote,
+  type StatefulDecoder,
   type TopicTemplate,
 } from '@tidegauge/readings';
 import { ByteCache } from './byte-cache.ts';
@@ -25,7 +26,10 @@ export interface Route {
   readonly name: string;
   readonly template: TopicTemplate;
   readonly format: string;
+  /** Decodes a message; for a format with state, one that was kept. */
   readonly decode: Decode;
+  /** Decodes messages as they arrive, for a format with state; null for other formats. */
+  readonly stateful: StatefulDecoder | null;
   /** The preset that it belongs to; null without one. */
   readonly preset: string | null;
   /** Whether its messages are acknowledged and not decoded. Its topics are not subscribed to. */

@@ -24,7 +24,7 @@ import { measure } from './measure.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { RouteReloader } from './route-reloader.ts';
-import { Router } from './routes.ts';
+import { type Route, Router } from './routes.ts';
 import { defaultRoutes, loadRoutes } from './routes-file.ts';
 import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
@@ -49,6 +49,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       ? { routes: defaultRoutes(config.ack), warnings: [] }
       : loadRoutes(config.routes, config.ack);
   for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
+  checkShared(routes, config.shareGroup);
   const router = new Router(
     routes,
     config.maxTopic,
@@ -89,6 +90,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       maxInFlight: config.maxInFlight,
       maxInFlightBytes: config.maxInFlightBytes,
       onFull: (full) => (full ? source.session.pause() : source.session.resume()),
+      onReply: ({ topic, payload }) => void source.session.publish(topic, payload),
       onBroken: (error) => broken.reject(error),
     });
     const broker = () => ({
@@ -158,6 +160,20 @@ async function watchRoutes(reloader: RouteReloader): Promise<() => void> {
     process.off('SIGHUP', onSignal);
     reloader.stop();
   };
+}
+
+/**
+ * A decoder with state must receive all messages of its topics, and the members of a share group receive a part each.
+ *
+ * @throws {ConfigError}
+ */
+function checkShared(routes: readonly Route[], shareGroup: string | null): void {
+  const route = routes.find(({ stateful }) => stateful !== null);
+  if (route === undefined || shareGroup === null) return;
+  throw new ConfigError([
+    `SHARE_GROUP is ${shareGroup}, but the route ${route.name} reads ${route.format}, whose messages depend on each other: ` +
+      'read its topics with one ingest process without SHARE_GROUP, and leave the route out here',
+  ]);
 }
 
 function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {

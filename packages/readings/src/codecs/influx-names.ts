@@ -1,4 +1,5 @@
 import { MAX_DEVICE_LENGTH, MAX_METRIC_LENGTH, MAX_SEGMENTS } from '../reading.ts';
+import { DIGEST_LENGTH, digest, escapeName, fitName } from './escape-name.ts';
 import type { Point } from './influx-line.ts';
 
 /**
@@ -22,8 +23,6 @@ export interface InfluxNames {
 type Piece = string | readonly string[];
 
 const LITERAL = /^[\p{L}\p{N}_.:@~-]+$/u;
-/** Length of the mark of shortened names: `~-` and 16 hexadecimal digits. */
-const DIGEST_LENGTH = 18;
 
 /**
  * Compiles the templates of device and metric. A template has literals and names in braces: `{measurement}`,
@@ -31,7 +30,7 @@ const DIGEST_LENGTH = 18;
  * tag of these that the line has. A segment of a device is left out when the line has none of its tags. `{*}`, as a
  * whole segment of a device, is a segment `key:value` for each other tag, in the order of their keys.
  *
- * Characters that names do not allow become `~` and two hexadecimal digits for each byte of UTF-8. A name that is too
+ * Names are cleaned as in a mapping: characters that names do not allow become `~` and hexadecimal digits. A name that is too
  * long ends with `~-` and a hash of the rest. With the default templates, lines of different series have different
  * names, unless they name one device by different tags.
  *
@@ -65,7 +64,9 @@ export function compileInfluxNames(device = INFLUX_DEVICE, metric = INFLUX_METRI
         // Without its dots the measurement ends at the first dot of the default template.
         return escapeName(found.value, found.key === 'measurement' ? '.' : '');
       });
-      return notDots(fit(texts.join('') || escapeName(field), MAX_METRIC_LENGTH));
+      const name = texts.join('');
+      // Without its tags, a template can leave nothing, or only dots, which are no name.
+      return fitName(/^\.*$/.test(name) ? escapeName(field) : name, MAX_METRIC_LENGTH);
     },
   };
 }
@@ -83,6 +84,7 @@ function piecesOf(template: string, text: string): Piece[] {
   }
   // An empty segment would make an invalid name.
   if (pieces.length === 0) throw bad(template, 'it has an empty segment');
+  if (/^\.+$/.test(text)) throw bad(template, 'a name cannot be of dots only');
   return pieces;
 }
 
@@ -137,13 +139,13 @@ function segmentsOf(pieces: readonly Piece[], point: Point, database: string | n
     // A database `telegraf/autogen` is two segments.
     if (found.key === 'db' && pieces.length === 1) {
       const parts = found.value.split('/').filter((part) => part !== '');
-      return parts.map((part) => notDots(escapeName(part)));
+      return parts.map((part) => escapeName(part));
     }
     // A value with a colon is written with its key, so that it cannot be another tag.
     const isKeyed = pieces.length === 1 && found.isTag && found.value.includes(':');
     text += isKeyed ? keyed(found.key, found.value) : escapeName(found.value);
   }
-  return [notDots(text)];
+  return [text];
 }
 
 /** The tags that no other part of the templates uses. Of several tags in one pair of braces, one is used. */
@@ -163,20 +165,6 @@ function keyed(key: string, value: string): string {
   return `${escapeName(key, ':')}:${escapeName(value)}`;
 }
 
-/** Replaces characters that names do not allow, and those of `more`, by `~` and two digits for each byte. */
-export function escapeName(text: string, more = ''): string {
-  if (more === '' && /^[\p{L}\p{N}_.:@-]*$/u.test(text)) return text;
-  return text.replaceAll(/[^\p{L}\p{N}_@-]/gu, (char) => {
-    if ((char === '.' || char === ':') && !more.includes(char)) return char;
-    const bytes = Buffer.from(char);
-    return [...bytes].map((byte) => `~${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
-  });
-}
-
-function notDots(name: string): string {
-  return /^\.+$/.test(name) ? name.replaceAll('.', '~2E') : name;
-}
-
 /** Joins segments to a device that fits below `parent`. Segments that do not fit become one hash. */
 function joinSegments(parts: readonly string[], parent: string | null): string {
   const above = parent === null ? 0 : parent.split('/').length;
@@ -193,17 +181,4 @@ function joinSegments(parts: readonly string[], parent: string | null): string {
   }
   const rest = digest(parts.slice(kept).join('/'));
   return device === '' ? rest : `${device}/${rest}`;
-}
-
-function fit(name: string, length: number): string {
-  if (name.length <= length) return name;
-  const start = name.slice(0, length - DIGEST_LENGTH);
-  return (start.isWellFormed() ? start : start.slice(0, -1)) + digest(name);
-}
-
-/** A mark and the 64-bit FNV-1a hash of a text (draft-eastlake-fnv section 2). */
-function digest(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-  return `~-${hash.toString(16).padStart(16, '0')}`;
 }

@@ -1,0 +1,245 @@
+import {
+  type Decode,
+  type DecodeContext,
+  DecodeError,
+  type StatefulDecoder,
+  type StatefulResult,
+} from '../codec.ts';
+import { makeReading, readText, timeProblem } from '../make-reading.ts';
+import { resolveDevice } from '../naming.ts';
+import { quote } from '../quote.ts';
+import { MAX_METRIC_LENGTH, type Reading, type ReadingValue } from '../reading.ts';
+import { MAX_TIME } from '../time.ts';
+import { escapeName, fitName } from './escape-name.ts';
+import { SparkplugNodes } from './sparkplug-nodes.ts';
+import {
+  addNames,
+  type BirthNames,
+  DATA_TYPES,
+  parseSparkplug,
+  rebirthCommand,
+  type SparkplugMetric,
+  type SparkplugPayload,
+} from './sparkplug-payload.ts';
+
+/** Least time between two requests to one node, and between two requests to any nodes, microseconds. */
+const REBIRTH_EVERY = 30_000_000;
+const REBIRTHS_SPACED = 50_000;
+
+const NAMESPACE = 'spBv1.0';
+const KINDS = ['NBIRTH', 'NDEATH', 'DBIRTH', 'DDEATH', 'NDATA', 'DDATA', 'NCMD', 'DCMD'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Bits of each signed integer type. */
+const SIGNED: ReadonlyMap<string, number> = new Map([
+  ['Int8', 8],
+  ['Int16', 16],
+  ['Int32', 32],
+  ['Int64', 64],
+]);
+const UNSIGNED = new Set(['UInt8', 'UInt16', 'UInt32', 'UInt64', 'DateTime']);
+const TEXTS = new Set(['String', 'Text', 'UUID']);
+/** Metrics that control a session and measure nothing. */
+const CONTROL = /^(?:bdSeq$|Node Control\/|Device Control\/)/;
+
+interface Address {
+  readonly group: string;
+  readonly kind: Kind;
+  readonly node: string;
+  /** Empty for the node itself. */
+  readonly device: string;
+}
+
+/**
+ * Decodes Sparkplug B (Eclipse Sparkplug Specification 3.0.0) as a host application. A birth gives the names and data
+ * types of metrics, and later messages use their aliases, so messages must be decoded in the order of their arrival,
+ * and all of them by one decoder.
+ *
+ *     no birth --NBIRTH--> born --NDEATH of this birth--> no birth
+ *
+ * It requests a rebirth (NCMD with `Node Control/Rebirth`) when a node has no birth here, an alias is unknown or
+ * sequence numbers are missing: at most once in 30 s for each node, and 20 times in a second for all. The births are
+ * bounded in bytes; those of the least recently used nodes are removed.
+ */
+export class SparkplugDecoder implements StatefulDecoder {
+  readonly #nodes: SparkplugNodes;
+  #lastRebirth = Number.NEGATIVE_INFINITY;
+
+  /** @param maxBytes memory for births */
+  constructor(maxBytes?: number) {
+    this.#nodes = new SparkplugNodes(maxBytes);
+  }
+
+  /** Decodes a message that has just arrived, and follows births, deaths and sequence numbers. */
+  decode(payload: Uint8Array, context: DecodeContext): StatefulResult {
+    const address = addressOf(context.topic ?? '');
+    if (address === null) return { decoded: [], payload, reply: null };
+    if (address instanceof DecodeError) return { decoded: address, payload, reply: null };
+    const { kind, group, node, device } = address;
+    if (kind === 'NCMD' || kind === 'DCMD') return { decoded: [], payload, reply: null };
+    const parsed = parseSparkplug(payload);
+    if (parsed instanceof DecodeError) return { decoded: parsed, payload, reply: null };
+    const key = `${group}/${node}`;
+    if (kind === 'NDEATH') {
+      this.#nodes.end(key, bdSeqOf(parsed));
+      return { decoded: [], payload, reply: null };
+    }
+    let reason: string | null = null;
+    if (kind === 'NBIRTH') this.#nodes.begin(key, parsed.seq ?? 0, bdSeqOf(parsed));
+    else reason = this.#nodes.follow(key, parsed.seq);
+    if (kind === 'NBIRTH' || kind === 'DBIRTH') this.#nodes.addBirth(key, device, parsed.metrics);
+    if (kind === 'DDEATH') this.#nodes.endDevice(key, device);
+    const decoded = kind === 'DDEATH' ? [] : this.#read(address, parsed, context);
+    if (decoded instanceof DecodeError && decoded.reason === 'no_birth') reason ??= decoded.message;
+    const reply = reason === null ? null : this.#rebirth(key, address, context.received);
+    const isRefused = decoded instanceof DecodeError;
+    return { decoded, payload: isRefused ? payload : this.#complete(address, parsed, payload), reply };
+  }
+
+  /** Decodes a message that was kept, with the current births, and changes nothing. */
+  readonly replay: Decode = (payload, context) => {
+    const address = addressOf(context.topic ?? '');
+    if (address === null || address instanceof DecodeError) return address ?? [];
+    if (!/^[ND](?:BIRTH|DATA)$/.test(address.kind)) return [];
+    const parsed = parseSparkplug(payload);
+    return parsed instanceof DecodeError ? parsed : this.#read(address, parsed, context);
+  };
+
+  #birthOf({ group, node, device }: Address, metric: SparkplugMetric): BirthNames | null {
+    if (metric.name !== null && metric.type !== null) return null;
+    return this.#nodes.find(`${group}/${node}`, device, metric);
+  }
+
+  /** The payload with the names and data types of its births. */
+  #complete(address: Address, { metrics }: SparkplugPayload, payload: Uint8Array): Uint8Array {
+    const names = metrics.map((metric) => {
+      const birth = this.#birthOf(address, metric);
+      return birth === null ? null : { name: metric.name ?? birth.name, type: metric.type ?? birth.type };
+    });
+    return names.every((each) => each === null) ? payload : addNames(payload, names);
+  }
+
+  #read(
+    address: Address,
+    parsed: SparkplugPayload,
+    context: DecodeContext,
+  ): readonly Reading[] | DecodeError {
+    const device = deviceOf(address, context);
+    if (device instanceof DecodeError) return device;
+    const { received, notes } = context;
+    const readings: Reading[] = [];
+    for (const [index, metric] of parsed.metrics.entries()) {
+      const position = `metric ${index + 1} of ${parsed.metrics.length}`;
+      const birth = this.#birthOf(address, metric);
+      const name = metric.name ?? birth?.name;
+      const type = metric.type ?? birth?.type ?? null;
+      if (name === undefined || type === null) return noBirth(address, metric).at(position);
+      if (CONTROL.test(name)) {
+        notes?.ignored(name, 'it controls the session');
+        continue;
+      }
+      const time = timeOf(metric.timestamp ?? parsed.timestamp, received);
+      if (time instanceof DecodeError) return time.at(position);
+      const value = readingValue(metric, DATA_TYPES[type] ?? `type ${type}`);
+      if (typeof value === 'object') {
+        notes?.ignored(name, value.ignored);
+        continue;
+      }
+      const word = metricWord(name);
+      if (metric.unit !== null) notes?.unit(device, word, metric.unit);
+      readings.push(makeReading(device, word, time, value, received, null, null));
+    }
+    return readings;
+  }
+
+  #rebirth(key: string, { group, node }: Address, received: number): StatefulResult['reply'] {
+    if (received - this.#lastRebirth < REBIRTHS_SPACED) return null;
+    if (!this.#nodes.mayRequest(key, received, REBIRTH_EVERY)) return null;
+    this.#lastRebirth = received;
+    return {
+      topic: `${NAMESPACE}/${group}/NCMD/${node}`,
+      payload: rebirthCommand(Math.floor(received / 1000)),
+    };
+  }
+}
+
+/** The parts of a topic: section 4.1. Null for STATE messages. */
+function addressOf(topic: string): Address | null | DecodeError {
+  const [namespace, group = '', kind = '', node = '', device = '', ...rest] = topic.split('/');
+  if (namespace === NAMESPACE && group === 'STATE') return null;
+  const isKnown = (KINDS as readonly string[]).includes(kind);
+  const hasDevice = kind.startsWith('D');
+  const isWhole = group !== '' && node !== '' && rest.length === 0 && hasDevice === (device !== '');
+  if (namespace === NAMESPACE && isKnown && isWhole) return { group, kind: kind as Kind, node, device };
+  return new DecodeError(
+    'unsupported',
+    `topic ${quote(topic)} is not of Sparkplug B: spBv1.0/<group>/<NBIRTH, NDATA, DBIRTH, …>/<node>[/<device>]`,
+  );
+}
+
+function deviceOf({ group, node, device }: Address, context: DecodeContext): string | DecodeError {
+  const parts = [group, node, ...(device === '' ? [] : [device])].map((part) => escapeName(part));
+  return resolveDevice(context.device, parts.join('/'));
+}
+
+/** A name is a path. Its slashes become dots, and its dots `~2E`, so that different names stay different. */
+function metricWord(name: string): string {
+  const word = name
+    .split('/')
+    .map((part) => escapeName(part, '.'))
+    .join('.');
+  return fitName(word, MAX_METRIC_LENGTH);
+}
+
+function bdSeqOf({ metrics }: SparkplugPayload): number | null {
+  const value = metrics.find(({ name }) => name === 'bdSeq')?.value;
+  return value?.kind === 'integer' ? Number(value.value) : null;
+}
+
+function noBirth({ group, node, device }: Address, { name, alias }: SparkplugMetric): DecodeError {
+  const what = name === null ? `alias ${alias ?? 'none'}` : `the data type of ${quote(name)}`;
+  const of = quote(device === '' ? `${group}/${node}` : `${group}/${node}/${device}`);
+  return new DecodeError(
+    'no_birth',
+    `${what} is unknown, because no birth of ${of} was received: a rebirth is requested; replay this message after it`,
+  );
+}
+
+/** Microseconds of a timestamp in milliseconds. */
+function timeOf(timestamp: number | null, received: number): number | DecodeError {
+  if (timestamp === null) return received;
+  const time = timestamp * 1000;
+  if (time <= MAX_TIME) return timeProblem(time, 'timestamp', received) ?? time;
+  return new DecodeError('invalid_time', `the timestamp ${timestamp} ms is after June 2255`);
+}
+
+/** The value of a metric, or why it has none. */
+function readingValue(
+  { isNull, value }: SparkplugMetric,
+  type: string,
+): ReadingValue | { readonly ignored: string } {
+  if (isNull || value === null) return { ignored: 'it is null' };
+  const bits = SIGNED.get(type);
+  if (value.kind === 'integer' && bits !== undefined) return Number(BigInt.asIntN(bits, value.value));
+  if (value.kind === 'integer' && UNSIGNED.has(type)) return Number(value.value);
+  if (value.kind === 'boolean' && type === 'Boolean') return value.value ? 1 : 0;
+  if (value.kind === 'string' && TEXTS.has(type)) {
+    const text = readText(value.value, null);
+    return text instanceof DecodeError ? { ignored: 'it is a text that cannot be stored' } : text;
+  }
+  if ((value.kind === 'float' && type === 'Float') || (value.kind === 'double' && type === 'Double')) {
+    if (!Number.isFinite(value.value)) return { ignored: 'it is not a finite number' };
+    return value.kind === 'float' ? shortest(value.value) : value.value;
+  }
+  if (value.kind === 'other') return { ignored: `the data type ${type} is not supported` };
+  return { ignored: `its value does not have its data type, ${type}` };
+}
+
+/** The number with the fewest digits that is this value as a 32-bit float: 21.3, not 21.299999237060547. */
+function shortest(value: number): number {
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return value;
+}
