@@ -121,7 +121,7 @@ test('clients of InfluxDB 1.x write lines, and receive its answers', async (cont
     [write(path, gzipSync(Buffer.alloc(2 << 20)), { 'Content-Encoding': 'gzip' }), 413, /too large/],
     [write(path, Buffer.alloc(2 << 20)), 413, /too large/],
     [write(path, 'a v=1', { Authorization: 'Token wrong' }), 401, /wrong/],
-    [send('/write?db=a'), 405, /GET is not a method/],
+    [send('/write?db=a', { headers: { Authorization: basic } }), 405, /GET is not a method/],
   ];
   for (const [answer, status, error] of refusals) {
     const { status: got, body } = await answer;
