@@ -45,7 +45,7 @@ const BODY_BYTES = 8 * 1024 * 1024;
 
 const PUBLIC: Rule = { scope: 'public', limitsDevices: true };
 /** Writers of InfluxDB send queries too, such as CREATE DATABASE. They are answered without data. */
-const WRITE: Rule = { scope: 'write', limitsDevices: false };
+const WRITE: Rule = { scope: 'write', limitsDevices: true };
 /** Lines of InfluxDB are readings. */
 const LINES: Rule = { ...WRITE, isData: true };
 

@@ -92,6 +92,8 @@ export interface Lines {
   readonly body: Uint8Array;
   readonly database: string;
   readonly precision: string;
+  /** The device that the sender is limited to; null without a limit. */
+  readonly device: string | null;
   /** Whether nothing is stored when one line is malformed. */
   readonly whole: boolean;
 }
@@ -177,8 +179,8 @@ export class IngestClient {
   }
 
   /** Sends line protocol to one replica, like `deliver`. @throws {IngestError} */
-  lines({ body, database, precision, whole }: Lines): Promise<LinesDocument> {
-    const path = `/lines${search({ db: database, precision, whole: whole ? 'true' : undefined })}`;
+  lines({ body, database, precision, device, whole }: Lines): Promise<LinesDocument> {
+    const path = `/lines${search({ db: database, precision, device: device ?? undefined, whole: whole ? 'true' : undefined })}`;
     return this.#give(path, body, 'text/plain; charset=utf-8');
   }
 

@@ -1,5 +1,6 @@
 import {
   type DeliveryDocument,
+  deviceNameProblem,
   influxPrecision,
   type LinesDocument,
   now,
@@ -22,20 +23,25 @@ export interface LinesRequest {
   readonly database: string;
   /** As `influxPrecision` reads it. */
   readonly precision: string;
+  /** All devices of the request are this one or below it; null without such a limit. */
+  readonly device: string | null;
   /** With true, nothing of a request is stored when one line of it is no line protocol (InfluxDB 2.x). */
   readonly whole: boolean;
 }
 
 /** @throws {Problem} 400 */
 export function linesRequest(query: URLSearchParams): LinesRequest {
-  const unknown = [...query.keys()].find((name) => !['db', 'precision', 'whole'].includes(name));
+  const unknown = [...query.keys()].find((name) => !['db', 'precision', 'device', 'whole'].includes(name));
   if (unknown !== undefined) throw bad(`${unknown} is not a parameter of this request.`);
   const database = query.get('db') ?? '';
   if (database === '' || database.length > MAX_DATABASE)
     throw bad(`db must be a name of 1 to ${MAX_DATABASE} characters.`);
   const precision = query.get('precision') ?? 'ns';
   if (influxPrecision(precision) === null) throw bad('precision must be ns, us, ms, s, m or h.');
-  return { database, precision, whole: query.get('whole') === 'true' };
+  const device = query.get('device');
+  const problem = device === null ? null : deviceNameProblem(device);
+  if (problem !== null) throw bad(`device: ${problem}.`);
+  return { database, precision, device, whole: query.get('whole') === 'true' };
 }
 
 /**
@@ -48,12 +54,12 @@ export function linesRequest(query: URLSearchParams): LinesRequest {
 export async function takeLines(
   pipeline: Pipeline,
   router: Router,
-  { database, precision, whole }: LinesRequest,
+  { database, precision, device, whole }: LinesRequest,
   payload: Uint8Array,
 ): Promise<LinesDocument> {
   checkTaking(pipeline);
-  const message = influxMessage(database, precision, payload);
-  const context = { device: null, metric: null, received: now() };
+  const message = influxMessage({ database, precision, device }, payload);
+  const context = { device, metric: null, received: now() };
   const split = splitLines(payload, influxOptionsOf(router, message), context, MESSAGE_READINGS);
   const { refused, errors, refusedLines, isMalformed } = split;
   const nothing = whole && isMalformed;

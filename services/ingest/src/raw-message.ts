@@ -57,9 +57,12 @@ export function httpMessage(contentType: string, query: URLSearchParams, payload
   return { source: 'http', topic, payload, format, part: null };
 }
 
-/** Creates a message of line protocol from an HTTP request; the names are of `influxPrecision` and `{db}`. */
-export function influxMessage(database: string, precision: string, payload: Uint8Array): RawMessage {
-  const query = new URLSearchParams({ db: database, precision });
+/** Creates a message of line protocol from an HTTP request. All its devices are `device` or below it, unless it is null. */
+export function influxMessage(
+  { database, precision, device }: { database: string; precision: string; device: string | null },
+  payload: Uint8Array,
+): RawMessage {
+  const query = new URLSearchParams({ db: database, precision, ...(device === null ? {} : { device }) });
   return { source: 'http', topic: `${PATH}?${query}`, payload, format: 'influx', part: null };
 }
 

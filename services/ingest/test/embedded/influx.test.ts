@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { startEmbeddedBroker } from '@tidegauge/lab';
+import { changeKeys, newKey } from '@tidegauge/service';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt from 'mqtt';
@@ -26,7 +27,13 @@ async function start(context: TestContext, env: Readonly<Record<string, string>>
   const broker = await startEmbeddedBroker({ port: 0 });
   const store = `sqlite:${join(directory, 'store.db')}`;
   const ingest = await startIngestProcess({ STORE: store, BROKER: broker.url, DATA_DIR: directory, ...env });
-  const api = await startApiProcess({ STORE: store, INGEST: ingest.url, API_TOKEN: TOKEN });
+  const { text: limitedKey, key } = newKey(
+    { name: 'a sensor', scopes: ['write'], devices: 'site-3', expires: null },
+    Date.now(),
+  );
+  const keys = join(directory, 'keys.json');
+  changeKeys(keys, () => [key]);
+  const api = await startApiProcess({ STORE: store, INGEST: ingest.url, API_TOKEN: TOKEN, API_KEYS: keys });
   context.after(async () => {
     await api.kill();
     await ingest.kill();
@@ -51,7 +58,7 @@ async function start(context: TestContext, env: Readonly<Record<string, string>>
       value,
       time / 1e6 - TIME,
     ]);
-  return { broker, ingest, send, write, stored };
+  return { broker, limitedKey, ingest, send, write, stored };
 }
 
 test('clients of InfluxDB 1.x write lines, and receive its answers', async (context) => {
@@ -163,6 +170,26 @@ test('clients of InfluxDB 2.x write lines, and receive its answers', async (cont
   const many = Array.from({ length: 15_000 }, (_, n) => `m,device=many v=${n}i ${TIME + n}`).join('\n');
   assert.equal((await write(`${path}&precision=s`, many)).status, 204);
   assert.equal((await stored('house/many')).length, 15_000);
+});
+
+test('a key with a limit of devices writes below its device only', async (context) => {
+  const { limitedKey, write, send, stored, ingest } = await start(context);
+  const Authorization = `Token ${limitedKey}`;
+  const path = '/api/v2/write?org=home&bucket=house&precision=s';
+  assert.equal((await write(path, `m,host=pi v=1 ${TIME}\nm v=`, { Authorization })).status, 400);
+  assert.equal((await write(path, `m,host=pi v=1 ${TIME}`, { Authorization })).status, 204);
+  assert.equal((await write('/write?db=site-4&precision=s', `m v=2 ${TIME}`, { Authorization })).status, 204);
+  assert.deepEqual(await stored('site-3/house/pi'), [['m.v', 1, 0]]);
+  assert.deepEqual(await stored('site-3/site-4'), [['m.v', 2, 0]]);
+  assert.deepEqual(await stored('site-4'), []);
+  const query = {
+    method: 'POST',
+    body: new URLSearchParams({ q: 'SHOW DATABASES' }),
+    headers: { Authorization },
+  };
+  assert.equal((await send('/query', query)).status, 200);
+  await fetch(`${ingest.url}/quarantine/replay`, { method: 'POST' });
+  assert.equal((await ingest.ledger()).readings.quarantined, 1, 'the refused payload has its limit too');
 });
 
 test('line protocol over MQTT uses the settings of its route', async (context) => {
