@@ -28,7 +28,7 @@ export function explain(
 ): ExplainDocument {
   const { route, device, metric, captured, error } = router.resolve(topic);
   const notes = new Collected();
-  const decoded = error ?? route!.decode(payload, { device, metric, received, captured, notes });
+  const decoded = error ?? route!.decode(payload, { device, metric, received, captured, topic, notes });
   const failed = decoded instanceof DecodeError ? decoded : null;
   const readings = decoded instanceof DecodeError ? [] : decoded;
   return {

@@ -11,6 +11,8 @@ export interface RouteReloaderOptions {
   /** The acknowledgement policy of routes without one. */
   readonly ack: AckPolicy;
   readonly router: Router;
+  /** Throws a ConfigError when the routes cannot be used with the other settings. */
+  readonly check?: (routes: readonly Route[]) => void;
   /** Changes the subscriptions of the broker session. Resolves when the broker has confirmed. */
   readonly subscribe: (routes: readonly Route[]) => Promise<void>;
   readonly logger: Logger;
@@ -94,6 +96,7 @@ export class RouteReloader {
     this.#version = await this.#currentVersion();
     try {
       const { routes, warnings } = loadRoutes(file, ack);
+      this.#options.check?.(routes);
       for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
       const leaving = router.routes;
       router.replace(routes, leaving);

@@ -111,8 +111,10 @@ export class Router {
   replace(routes: readonly Route[], leaving: readonly Route[]): void {
     const before = new Map(this.#routes.map((route) => [route.name, route]));
     this.#routes = routes.map((route) => {
-      const { messages, notes } = before.get(route.name) ?? route;
-      return { ...route, messages, notes };
+      const { messages, notes, stateful, decode, format } = before.get(route.name) ?? route;
+      // A decoder with state keeps the births of its senders.
+      const kept = stateful !== null && format === route.format ? { stateful, decode } : {};
+      return { ...route, messages, notes, ...kept };
     });
     this.#leaving = leaving;
     this.#begin();

@@ -104,6 +104,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
             file: config.routes,
             ack: config.ack,
             router,
+            check: (routes) => checkShared(routes, config.shareGroup),
             subscribe: (routes) => source.subscribe(routes),
             logger,
           });
