@@ -136,8 +136,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
     undo.push(() => drain(pipeline, source, config.stopTimeout));
-    await source.connect(pipeline, signal);
     if (reloader !== null) undo.push(await watchRoutes(reloader));
+    await source.connect(pipeline, signal);
     logger.info({ store: backend, http: http.url, broker: config.broker }, 'ingest is ready');
     return { stop, failed: broken.promise };
   } catch (error) {
