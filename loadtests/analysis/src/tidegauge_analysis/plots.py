@@ -239,10 +239,10 @@ def drivers(differences: Sequence[Json], name: str, stamp: str) -> Drawing | Non
             axis.xaxis.set_major_locator(MaxNLocator(4))
             axis.grid(axis='x')
             axis.tick_params(axis='y', length=0)
-        means = [
+        shown = [
             value for row in rows for side in ('first_mean', 'second_mean') if (value := _value(row[side]['value']))
         ]
-        if means and min(means) > 0 and max(means) > 20 * min(means):
+        if shown and min(shown) > 0 and max(shown) > 20 * min(shown):
             logarithmic(left, ticks=(1.0,))
         elif not rows[0]['higher_is_better']:
             left.set_xlim(left=0)
