@@ -19,7 +19,7 @@ function write(name: string, text: string): void {
 test('the stack files of the project are read: ports, labels, secrets, memory, directories', () => {
   const stack = readStack(ROOT, ['docker-stack.yml', 'stacks/postgres.yml'], '1gb', {});
   const service = (name: string) => stack.services.find((each) => each.name === name)!;
-  assert.deepEqual(service('mosquitto').ports, [8883]);
+  assert.deepEqual(service('mosquitto').ports, [8883, 8885]);
   assert.deepEqual([...service('postgres').labels], [['tidegauge.postgres', 'true']]);
   assert.deepEqual(service('postgres').directories, ['/var/lib/tidegauge/postgres']);
   assert.ok(service('postgres').limit! > service('postgres').reserved!);
