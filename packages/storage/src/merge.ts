@@ -66,6 +66,9 @@ export function firstPageRows(limit: number, series: number): number {
   return Math.max(1, Math.ceil(Math.min(limit, PAGE_ROWS.first) / Math.max(series, 1)));
 }
 
+/** Readings of the first pages of all series, if one query reads them, unless there are more series. */
+const FIRST_PAGES_ROWS = 512;
+
 /** One page of a series: at most `limit` readings of [from, to), in microseconds, in the given order. */
 export interface PageQuery {
   readonly from: number;
@@ -90,17 +93,46 @@ export function rangeOfSeries<S extends { readonly metric: string }>(
   return take(mergePages(streams, compareReadings(order)), limit);
 }
 
+/**
+ * As `rangeOfSeries`, for a database across a network: one query reads the first pages of all series. Most ranges over
+ * many series need no other one.
+ *
+ * @param readFirst resolves to a page for each of the given ones, in their order
+ */
+export async function* rangeOfSeriesAtOnce<S extends { readonly metric: string }>(
+  query: RangeQuery,
+  series: readonly S[],
+  readPage: (series: S, page: PageQuery) => Promise<readonly Reading[]>,
+  readFirst: (pages: readonly FirstPage<S>[]) => Promise<readonly (readonly Reading[])[]>,
+): AsyncGenerator<Reading> {
+  const { limit, order = 'desc' } = query;
+  const rows = Math.max(1, Math.min(limit, Math.floor(FIRST_PAGES_ROWS / series.length)));
+  const firsts = series
+    .map((each) => ({ series: each, ...seriesBounds(query, each.metric), order, limit: rows }))
+    .filter(({ from, to }) => from < to);
+  if (firsts.length === 0) return;
+  const pages = await readFirst(firsts);
+  const streams = firsts.map((first, index) => pagesOf(first.series, query, rows, readPage, pages[index]));
+  yield* take(mergePages(streams, compareReadings(order)), limit);
+}
+
+/** The first page of a series of a range. */
+export interface FirstPage<S> extends PageQuery {
+  readonly series: S;
+}
+
 async function* pagesOf<S extends { readonly metric: string }>(
   series: S,
   query: RangeQuery,
   rows: number,
   readPage: (series: S, page: PageQuery) => Promise<readonly Reading[]>,
+  first?: readonly Reading[],
 ): AsyncGenerator<readonly Reading[]> {
   const { order = 'desc' } = query;
   let limit = rows;
   let { from, to } = seriesBounds(query, series.metric);
-  while (from < to) {
-    const page = await readPage(series, { from, to, order, limit });
+  for (let known = first; from < to; known = undefined) {
+    const page = known ?? (await readPage(series, { from, to, order, limit }));
     yield page;
     const last = page.at(-1);
     if (last === undefined || page.length < limit) return;

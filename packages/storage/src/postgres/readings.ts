@@ -16,8 +16,16 @@ import type {
 } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { foldGroups, fromRows, namesOf, pagesOfDevices, rangeByDevice } from '../groups.ts';
-import { demandFewMetrics, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
+import {
+  demandFewMetrics,
+  type FirstPage,
+  NEWEST,
+  type PageQuery,
+  rangeOfSeries,
+  rangeOfSeriesAtOnce,
+} from '../merge.ts';
 import { groupStatement, SQL_DAY } from '../sql-groups.ts';
+import { int8Array } from './arrays.ts';
 import { binder, type Database, type Result, type Row, type Value } from './database.ts';
 import { devicesStatement } from './devices-range.ts';
 import type { Dialect } from './dialect.ts';
@@ -50,6 +58,15 @@ const UPSERT_RETURNING = `${UPSERT} returning true`;
 const PAGE = `
   select ${READING_COLUMNS} from readings where series = $1 and time >= $2 and time < $3 order by time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit $4`, desc: `${PAGE} desc limit $4` };
+const FIRST_PAGE = `
+  select place, page.* from unnest($1::bigint[], $2::bigint[], $3::bigint[]) with ordinality
+    as wanted (id, low, high, place) cross join lateral (
+    select ${READING_COLUMNS} from readings where series = id and time >= low and time < high order by time`;
+/** The first pages of several series, in the order of the parameters. */
+const FIRST_PAGES: Readonly<Record<Order, string>> = {
+  asc: `${FIRST_PAGE} asc limit $4) as page order by place, page.time asc`,
+  desc: `${FIRST_PAGE} desc limit $4) as page order by place, page.time desc`,
+};
 const LATEST_SERIES_OF = `
   select device, metric, id from series where device = any ($1) and (device, metric) > ($2, $3)
   order by device, metric limit $4`;
@@ -111,7 +128,25 @@ export class PostgresReadings implements ReadingStore {
     const { device, metric } = query;
     const series = await this.#dictionary.of(device, metric);
     if (metric === undefined) demandFewMetrics(device, series.length);
-    yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
+    const readPage = (each: Series, page: PageQuery) => this.#page(device, each, page);
+    if (series.length === 1 || !this.#dialect.lateral) yield* rangeOfSeries(query, series, readPage);
+    else yield* rangeOfSeriesAtOnce(query, series, readPage, (pages) => this.#firstPages(device, pages));
+  }
+
+  async #firstPages(device: string, pages: readonly FirstPage<Series>[]): Promise<Reading[][]> {
+    const { order, limit } = pages[0]!;
+    const bounds = [
+      pages.map(({ series }) => series.id),
+      pages.map(({ from }) => from),
+      pages.map(({ to }) => to),
+    ];
+    const { rows } = await this.#db.run('calls', FIRST_PAGES[order], [...bounds.map(int8Array), limit]);
+    const found: Reading[][] = pages.map(() => []);
+    for (const [place, ...row] of rows) {
+      const index = Number(place) - 1;
+      found[index]!.push(toReading(device, pages[index]!.series.metric, row));
+    }
+    return found;
   }
 
   async #page(device: string, { id, metric }: Series, page: PageQuery): Promise<Reading[]> {

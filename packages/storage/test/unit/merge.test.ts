@@ -5,9 +5,11 @@ import { collect, reading, T0 } from '../../conformance/data.ts';
 import {
   compareReadings,
   compareText,
+  type FirstPage,
   mergePages,
   type PageQuery,
   rangeOfSeries,
+  rangeOfSeriesAtOnce,
   seriesBounds,
   take,
 } from '../../src/merge.ts';
@@ -125,6 +127,30 @@ describe('rangeOfSeries', () => {
       }
     });
   }
+
+  test('gives the same range when one query reads the first pages of all series', async () => {
+    const readFirst = (pages: readonly FirstPage<(typeof series)[number]>[]) =>
+      Promise.all(pages.map((page) => readPage(page.series, page)));
+    for (const order of ['asc', 'desc'] as const) {
+      const all = series.flatMap(({ rows }) => rows).sort(compareReadings(order));
+      for (const limit of [1, 25, 109, 1000]) {
+        const query = { device: 'd', limit, order, after: all[10]! };
+        const found = await collect(rangeOfSeriesAtOnce(query, series, readPage, readFirst));
+        assert.deepEqual(found, all.slice(11, 11 + limit));
+      }
+    }
+    requested.length = 0;
+    const many = Array.from({ length: 200 }, (_, n) => ({
+      metric: `m${n}`,
+      rows: [reading({ device: 'd', metric: `m${n}`, time: T0 + n })],
+    }));
+    const whole = await collect(rangeOfSeriesAtOnce({ device: 'd', limit: 1000 }, many, readPage, readFirst));
+    assert.equal(whole.length, 200);
+    // Each first page has room for a second reading, so no series needs another page.
+    assert.equal(requested.length, 200);
+    const none = { device: 'd', limit: 9, from: T0 + 1000, to: T0 + 1000 };
+    assert.deepEqual(await collect(rangeOfSeriesAtOnce(none, many, readPage, readFirst)), []);
+  });
 
   test('reads only the requested metric, and nothing if it has no readings', async () => {
     const query = { device: 'd', metric: 'b', limit: 100, order: 'asc' } as const;
