@@ -28,8 +28,10 @@ const TOO_LONG: FieldPlan = {
   name: null,
   ignored: `its name has more than ${MAX_METRIC_LENGTH} characters: rename it`,
 };
-/** Bound of each cache of plans: the characters of its names. */
-const CACHE_CHARACTERS = 100_000;
+/** Bound of each cache of plans, bytes. */
+export const PLAN_CACHE_BYTES = 1 << 20;
+/** An entry without the characters of its name: the key, the plan and their place in the map. */
+const ENTRY_BYTES = 200;
 
 /**
  * The plans of a mapping for fields and metrics. Patterns are matched once for each name, not for each message. The
@@ -50,9 +52,9 @@ export class FieldPlans {
   readonly #fields = new Map<string, FieldPlan>();
   readonly #containers = new Map<string, boolean>();
   readonly #metrics = new Map<string, MetricPlan>();
-  #fieldCharacters = 0;
-  #containerCharacters = 0;
-  #metricCharacters = 0;
+  #fieldBytes = 0;
+  #containerBytes = 0;
+  #metricBytes = 0;
 
   /** @param consumed paths that are used for something else than metrics */
   constructor(options: MappingOptions, consumed: ReadonlySet<string>) {
@@ -83,8 +85,8 @@ export class FieldPlans {
     const known = this.#fields.get(path);
     if (known !== undefined) return known;
     const plan = this.#planField(path);
-    if (this.#fieldCharacters + path.length <= CACHE_CHARACTERS) {
-      this.#fieldCharacters += path.length + 1;
+    if (this.#fieldBytes + bytesOf(path) <= PLAN_CACHE_BYTES) {
+      this.#fieldBytes += bytesOf(path);
       this.#fields.set(path, plan);
     }
     return plan;
@@ -96,8 +98,8 @@ export class FieldPlans {
     const known = this.#containers.get(path);
     if (known !== undefined) return known;
     const isDropped = this.#consumed.has(path) || this.#drop.find(path) !== null;
-    if (this.#containerCharacters + path.length <= CACHE_CHARACTERS) {
-      this.#containerCharacters += path.length + 1;
+    if (this.#containerBytes + bytesOf(path) <= PLAN_CACHE_BYTES) {
+      this.#containerBytes += bytesOf(path);
       this.#containers.set(path, isDropped);
     }
     return isDropped;
@@ -114,8 +116,8 @@ export class FieldPlans {
       scale: this.#scale.find(metric)?.value ?? 1,
       offset: this.#offset.find(metric)?.value ?? 0,
     };
-    if (this.#metricCharacters + metric.length <= CACHE_CHARACTERS) {
-      this.#metricCharacters += metric.length + 1;
+    if (this.#metricBytes + bytesOf(metric) <= PLAN_CACHE_BYTES) {
+      this.#metricBytes += bytesOf(metric);
       this.#metrics.set(metric, plan);
     }
     return plan;
@@ -128,6 +130,11 @@ export class FieldPlans {
     const name = cleanName(renamed === null ? path : substitute(renamed.value, renamed.parts));
     return name.length > MAX_METRIC_LENGTH ? TOO_LONG : { name, ignored: null };
   }
+}
+
+/** Memory of a cache entry. The key and the name in the plan can be two strings of two bytes per character. */
+function bytesOf(name: string): number {
+  return ENTRY_BYTES + 4 * name.length;
 }
 
 function patternList(patterns: readonly string[]): Patterns<true> {
