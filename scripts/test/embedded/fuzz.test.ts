@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type FuzzOptions, runTarget } from '../../fuzz/run-target.ts';
+import { fuzzTargets } from '../../fuzz/targets.ts';
+
+const SEED = 20_261_123;
+/** All targets together take about 10 s of processor time. `npm run fuzz` runs more. */
+const INPUTS = 8000;
+/** A machine that runs other tests too can stop a thread for seconds. */
+const LIMIT_MS = 20_000;
+
+function run(options: Partial<FuzzOptions>) {
+  const module = new URL('../../fuzz/targets.ts', import.meta.url).href;
+  const limits = { seed: SEED, inputs: INPUTS, seconds: 3600, limitMs: LIMIT_MS };
+  return runTarget({ module, target: '', ...limits, ...options });
+}
+
+describe('changed payloads', () => {
+  for (const { name } of fuzzTargets) {
+    it(`are decoded or refused by ${name}`, async () => {
+      const result = await run({ target: name });
+      if ('problem' in result) {
+        assert.fail(`${result.problem}\nnpm run fuzz -- ${name} --input ${result.input.toString('base64')}`);
+      }
+      assert.equal(result.inputs, INPUTS);
+      assert.ok(result.kinds > 2, `${result.kinds} kinds of results`);
+    });
+  }
+});
+
+describe('the fuzzer', () => {
+  const module = new URL('../faulty-targets.ts', import.meta.url).href;
+  const failureOf = async (target: string, options: Partial<FuzzOptions> = {}) => {
+    const result = await run({ module, target, ...options });
+    return 'problem' in result ? result : assert.fail('no failure was found');
+  };
+
+  it('finds an exception, and finds it again with the same seed', async () => {
+    const found = await failureOf('throws');
+    assert.match(found.problem, /RangeError: two braces/);
+    assert.ok(found.input.includes('}}'));
+    assert.deepEqual(await failureOf('throws'), found);
+  });
+
+  it('finds an input that takes too long', async () => {
+    const found = await failureOf('hangs', { limitMs: 1000 });
+    assert.match(found.problem, /more than 1000 ms/);
+    assert.equal(found.input.length, 9);
+  });
+
+  it('finds memory that is not released', async () => {
+    assert.match((await failureOf('leaks')).problem, /memory in use grew by \d{8,} bytes/);
+  });
+
+  it('reports the counts of a target without faults', async () => {
+    const result = await run({ module, target: 'sound', inputs: 500 });
+    assert.ok(!('problem' in result));
+    assert.equal(result.inputs, 500);
+  });
+});
