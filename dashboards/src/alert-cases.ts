@@ -99,6 +99,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [ingest('tidegauge_readings_quarantined_total', ',reason="malformed"')]: '0+1x200',
     },
   },
+  level('TidegaugeRoutesStale', ingest('tidegauge_routes_stale'), { well: 0, bad: 1, edge: 0 }, 31),
   {
     alert: 'TidegaugeSpoolFilling',
     intervalSeconds: 15,

@@ -68,6 +68,14 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         '{{ $labels.instance }} quarantines {{ $value | humanizePercentage }} of the readings that it receives.',
     },
     {
+      name: 'TidegaugeRoutesStale',
+      severity: 'warning',
+      expr: 'tidegauge_routes_stale > 0',
+      forSeconds: 5 * MINUTE,
+      summary: 'Ingest does not use its routes file, because the file has a mistake.',
+      description: 'The routes that {{ $labels.instance }} uses are not those of its routes file.',
+    },
+    {
       name: 'TidegaugeSpoolFilling',
       severity: 'critical',
       expr: `tidegauge_spool_bytes / tidegauge_spool_limit_bytes > ${limit.spoolRatio}`,
