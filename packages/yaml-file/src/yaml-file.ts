@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from '@tidegauge/service/program';
 import { type Document, isMap, isNode, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 
-const MAX_BYTES = 2 ** 20;
+/** The largest file that is read. */
+export const MAX_BYTES = 2 ** 20;
 /** Values that aliases (`*name`) of a file may make. */
 const MAX_ALIASES = 100;
 const MAX_MISTAKES = 20;

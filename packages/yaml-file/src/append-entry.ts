@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigError } from '@tidegauge/service/program';
+import { parseDocument, stringify } from 'yaml';
+import { MAX_BYTES, YamlFile } from './yaml-file.ts';
+
+/** Lines are not wrapped, and lists inside the entry are indented. */
+const STYLE = { lineWidth: 0 };
+
+/**
+ * The text of a file whose data is a list, YAML or JSON, with a further entry at its end. The other lines of a YAML
+ * file stay as they are, with their comments, unless the file has the form `[…]`.
+ *
+ * @param name the name of the file in errors
+ * @returns null when the list has an equal entry already
+ * @throws {ConfigError} when the text is no list, or becomes longer than a file may be (1 MiB)
+ */
+export function appendEntry(text: string, name: string, entry: object): string | null {
+  const file = YamlFile.parse(text, name);
+  const data = file.data ?? [];
+  if (!Array.isArray(data)) throw file.error([{ path: [], message: 'it must be a list' }]);
+  if (data.some((each) => isDeepStrictEqual(each, entry))) return null;
+  const wanted = [...(data as readonly unknown[]), entry];
+  for (const candidate of candidates(text, wanted, entry)) {
+    if (!hasData(candidate, name, wanted)) continue;
+    const bytes = Buffer.byteLength(candidate);
+    if (bytes <= MAX_BYTES) return candidate;
+    throw new ConfigError([
+      `${name}: with the entry it has ${bytes} bytes, and at most ${MAX_BYTES} are read`,
+    ]);
+  }
+  throw new ConfigError([`${name}: an entry cannot be added to a file of this form: add it with an editor`]);
+}
+
+/** Texts that may be the result, the one with the fewest changes first. */
+function* candidates(text: string, wanted: readonly unknown[], entry: object): Generator<string> {
+  if (isJson(text)) {
+    yield `${JSON.stringify(wanted, null, 2)}\n`;
+    return;
+  }
+  // The entries of a list can be indented; all of them have the same indentation.
+  const indent = /^( *)- /m.exec(text)?.[1] ?? '';
+  const added = stringify([entry], STYLE).replace(/^(?=.)/gm, indent);
+  yield `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${added}`;
+  const document = parseDocument(text, { version: '1.2' });
+  document.add(document.createNode(entry));
+  yield document.toString(STYLE);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function hasData(text: string, name: string, wanted: readonly unknown[]): boolean {
+  try {
+    return isDeepStrictEqual(YamlFile.parse(text, name).data, wanted);
+  } catch {
+    return false;
+  }
+}
