@@ -205,6 +205,55 @@ export interface ExplainDocument {
   readonly error?: { readonly reason: string; readonly message: string; readonly position: string | null };
   /** The setting that makes such a message readable; null when its sender must change. */
   readonly fix?: string | null;
+  /** Routes that would take the topic, when no route does. */
+  readonly proposals?: readonly RouteProposal[];
+}
+
+/** An entry of a routes file that would take a topic. */
+export type RouteProposal = { readonly preset: string } | { readonly topic: string };
+
+/** The answer to `POST /routes` on the port of ingest. */
+export interface RouteAddedDocument {
+  readonly instance: string;
+  /** False when the file had the same entry before. */
+  readonly added: boolean;
+  /** The topic templates that the entry reads. */
+  readonly topics: readonly string[];
+}
+
+/** Messages in quarantine with the same cause. */
+export interface CauseDocument {
+  readonly reason: string;
+  /** The route that takes their topics; null when none does, and for HTTP. */
+  readonly route: string | null;
+  /** Its topic template; without a route the pattern of the topics; for HTTP the request. */
+  readonly topic: string;
+  readonly count: number;
+  /** The newest of them. */
+  readonly last: {
+    readonly id: string;
+    /** The topic and the detail, at most 500 characters each. */
+    readonly topic: string;
+    readonly detail: string;
+    readonly received: string;
+  };
+  /** The setting that makes such messages readable; null when their sender must change. */
+  readonly fix: string | null;
+  /** Routes that would take the topics, when no route does. */
+  readonly proposals: readonly RouteProposal[];
+}
+
+/** The quarantine of one ingest process by cause: `GET /quarantine/causes` on its port. */
+export interface CausesDocument {
+  readonly instance: string;
+  /** The most frequent first. */
+  readonly causes: readonly CauseDocument[];
+  /** Messages that were read: the newest. */
+  readonly messages: number;
+  /** Messages in quarantine. */
+  readonly total: number;
+  /** Messages that were read and whose cause is not in the list, because it is full. */
+  readonly unlisted: number;
 }
 
 /** The outcome of one HTTP delivery: received = stored + duplicate + quarantined. */

@@ -54,8 +54,8 @@ function accessOf({ access, token, listen, logger, metrics }: ServiceAppOptions)
   return openAccess(config, logger, metrics);
 }
 
-/** Paths to which readings are sent. */
-const DATA: ReadonlySet<string> = new Set(['/readings', '/lines']);
+/** Paths to which readings are sent, to be stored or explained. */
+const DATA: ReadonlySet<string> = new Set(['/readings', '/lines', '/explain']);
 
 /** Health needs no login, because probes have none, and its answers have no data. */
 function ruleOf({ method, url }: IncomingMessage): Rule {

@@ -8,6 +8,7 @@ import {
   type LedgerDocument,
   type LiveLine,
   type NotesDocument,
+  type RouteAddedDocument,
   type RoutesDocument,
   type Stage,
   type StageDocument,
@@ -21,19 +22,24 @@ import {
   Problem,
   type ReadinessChecks,
 } from '@tidegauge/service';
-import express, { type Express, type Request, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { explainRequest, notValid, routesOfEntry } from './explain-request.ts';
 import { linesRequest, takeLines } from './lines.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
+import { causesOf } from './quarantine-causes.ts';
 import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepRoutes, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
+import { FileNotReplaced } from './routes-writer.ts';
 
 const HEARTBEAT_MS = 15_000;
 const PAGE = { preset: 100, most: 1000 };
+/** Largest body with a route, bytes. A mapping with all its tables fits. */
+const ROUTE_BODY_LIMIT = 128 * 1024;
 
 export interface AppOptions {
   readonly pipeline: Pipeline;
@@ -68,7 +74,14 @@ function ingestRoutes(options: AppOptions): express.Router {
   const app = express.Router();
   app.get('/ledger', (_request, response) => void response.json(ledger(options, since)));
 
+  app.post('/explain', rawBody(options.maxPayload), (request, response) => {
+    response.json(explainRequest(options.router, jsonOf(request)));
+  });
+
   app.get('/routes', (_request, response) => void response.json(routesDocument(options)));
+  app.post('/routes', rawBody(ROUTE_BODY_LIMIT), async (request, response) => {
+    response.json(await addRoute(options, jsonOf(request)));
+  });
   app.post('/routes/reload', async (_request, response) => {
     await reload(options);
     response.json(routesDocument(options));
@@ -85,6 +98,9 @@ function ingestRoutes(options: AppOptions): express.Router {
       typeof request.query.reason === 'string' ? request.query.reason : null,
     );
     response.json({ items, next: next === null ? null : String(next), total, reasons });
+  });
+  app.get('/quarantine/causes', async (_request, response) => {
+    response.json(await causesOf(quarantine, options.router, options.instance));
   });
   app.get('/quarantine/:id', async (request, response) => {
     const id = idOf(options, request);
@@ -211,9 +227,51 @@ async function reload({ reloader }: AppOptions): Promise<void> {
     await reloader.reload();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const errors = error.problems.map((message) => ({ path: '', message }));
-    const detail = 'The routes file has mistakes. The routes in use stay.';
-    throw new Problem(422, 'Routes not valid', detail, { errors });
+    throw notValid(error, 'The routes in use stay, because the routes file has mistakes');
+  }
+}
+
+/**
+ * Adds a route to the routes file and uses it.
+ *
+ * @param body JSON with `route`, an entry of a routes file
+ * @throws {Problem} 400 or 422 for another body, 409 when the file cannot be written; nothing is changed then
+ */
+async function addRoute({ reloader, instance }: AppOptions, body: unknown): Promise<RouteAddedDocument> {
+  const { route, ...others } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof route !== 'object' || route === null || Array.isArray(route) || Object.keys(others).length > 0) {
+    const detail = 'The body must have route, an entry of a routes file: {"route": {"preset": "tasmota"}}.';
+    throw new Problem(400, 'Invalid request', detail);
+  }
+  const routes = routesOfEntry(route);
+  if (reloader === null) {
+    const detail = `${instance} has no routes file: start it with ROUTES (--routes), and add the route again.`;
+    throw new Problem(409, 'No routes file', detail);
+  }
+  try {
+    const added = await reloader.add(route);
+    const topics = routes.filter(({ isIgnored }) => !isIgnored).map(({ template }) => template.template);
+    return { instance, added, topics };
+  } catch (error) {
+    if (error instanceof ConfigError) throw notValid(error, 'The routes file would have mistakes');
+    if (error instanceof FileNotReplaced)
+      throw new Problem(409, 'Routes file not writable', `${error.message}.`);
+    throw error;
+  }
+}
+
+/** Reads a body as bytes, whatever its type. */
+function rawBody(limit: number): RequestHandler {
+  return express.raw({ type: () => true, limit, inflate: false });
+}
+
+/** @throws {Problem} 400 */
+function jsonOf({ body }: Request): unknown {
+  try {
+    return JSON.parse(String(body ?? ''));
+  } catch (error) {
+    const detail = `The body is not JSON: ${(error as Error).message}.`;
+    throw new Problem(400, 'Invalid request', detail);
   }
 }
 

@@ -1,14 +1,5 @@
-import {
-  compileTopicTemplate,
-  DecodeError,
-  type ExplainDocument,
-  type MappingOptions,
-  type Notes,
-  presets,
-  presetTopic,
-  templateNames,
-  toReadingDocument,
-} from '@tidegauge/readings';
+import { DecodeError, type ExplainDocument, type Notes, toReadingDocument } from '@tidegauge/readings';
+import { fixOf, proposalsFor } from './fixes.ts';
 import type { Router } from './routes.ts';
 
 /** Readings and ignored fields of an explanation at most. */
@@ -56,6 +47,7 @@ export function explain(
       : {
           error: { reason: failed.reason, message: failed.message, position: failed.position },
           fix: fixOf(failed, topic, route?.preset ?? null),
+          ...(failed.reason === 'unknown_topic' ? { proposals: proposalsFor(topic) } : {}),
         }),
   };
 }
@@ -71,58 +63,4 @@ class Collected implements Notes {
   ignored(field: string, why: string): void {
     if (this.ignoredFields.length < MOST_LISTED) this.ignoredFields.push({ field, reason: why });
   }
-}
-
-/** The setting that makes a message like this one readable; null when the sender must change. */
-export function fixOf({ reason, message }: DecodeError, topic: string, preset: string | null): string | null {
-  const suited = preset === null ? presetsOf(topic) : [];
-  const hint =
-    suited.length === 0
-      ? ''
-      : `, or the preset of its sender: - preset: ${suited.join(' (or ')}${')'.repeat(suited.length - 1)}`;
-  switch (reason) {
-    case 'unknown_topic':
-      return suited.length > 0 && /^[^{+#]/.test(suited[0]!)
-        ? `add a route: - preset: ${suited.join(', or - preset: ')}, or - topic: ${suggestedTopic(topic)}`
-        : `add a route: - topic: ${suggestedTopic(topic)}`;
-    case 'invalid_time':
-      return `set how its time is read: mapping: { time: { field: NAME, zone: Europe/Berlin } }, or mapping: { time: false } for the time of receipt${hint}`;
-    case 'invalid_name':
-      return /names a device|device/.test(message)
-        ? `name the device in the topic of the route ({device}), or mapping: { device: '{FIELD}' }${hint}`
-        : `name the metric in the topic of the route ({metric}), or mapping: { metric: '{FIELD}' }, or rename it: mapping: { rename: { FIELD: NAME } }${hint}`;
-    case 'malformed':
-    case 'invalid_value':
-      return `set how its values are read: format: text, or mapping: { values: { '*': text } } or a table of words and numbers${hint}`;
-    case 'too_many_readings':
-      return `read only a part: mapping: { records: PATH } or mapping: { keep: [PATTERN] }${hint}`;
-    case 'too_large':
-      return 'raise MAX_PAYLOAD, or send less in one message';
-    default:
-      return null;
-  }
-}
-
-/** The presets with a topic that this topic matches, except those whose topics begin with any word. */
-function presetsOf(topic: string): readonly string[] {
-  return Object.values(presets)
-    .filter(({ base, routes }) =>
-      routes.some(({ topic: below, mapping }) => {
-        if (mapping === 'ignore') return false;
-        const template = presetTopic(base, below);
-        if (/^[{+#]/.test(template)) return false;
-        const captures = templateNames(mapping as MappingOptions);
-        const names = compileTopicTemplate(template, { captures }).match(topic);
-        return names !== null && !(names instanceof DecodeError);
-      }),
-    )
-    .map(({ name }) => name);
-}
-
-/** A topic template for topics like this one: the last level is the metric, and those before are the device. */
-function suggestedTopic(topic: string): string {
-  const levels = topic.split('/').map((level) => level.replace(/[{}+#]/g, '_'));
-  if (levels.length === 1) return '{device}';
-  if (levels.length === 2) return `${levels[0]}/{device}`;
-  return `${levels[0]}/{device+}/{metric}`;
 }

@@ -200,6 +200,19 @@ export class Quarantine {
     return { items, next: null, ...sums };
   }
 
+  /**
+   * Items before another one, the newest first, without a bound in bytes: use it for a few hundred items. Long topics
+   * and details are shortened.
+   *
+   * @param before the number of an item; null for the newest
+   */
+  newest(limit: number, before: number | null): readonly { id: number; document: QuarantineDocument }[] {
+    return this.#db
+      .prepare(`SELECT ${SHORTENED} FROM quarantine WHERE id < ? ORDER BY id DESC LIMIT ?`)
+      .all(before ?? Number.MAX_SAFE_INTEGER, limit)
+      .map((row) => ({ id: Number(row.id), document: shorten(this.#document(row)) }));
+  }
+
   /** Finds an item, without its payload. */
   find(id: number): QuarantineDocument | null {
     const row = this.#db.prepare(`SELECT ${WHOLE} FROM quarantine WHERE id = ?`).get(id);

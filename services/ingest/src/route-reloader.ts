@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { ConfigError, type Logger } from '@tidegauge/service';
+import { appendEntry, readBounded } from '@tidegauge/yaml-file';
 import type { AckPolicy, Route, Router } from './routes.ts';
-import { loadRoutes } from './routes-file.ts';
+import { loadRoutes, parseRoutes } from './routes-file.ts';
+import { FileNotReplaced, replaceFile } from './routes-writer.ts';
 
 const POLL_MS = 2000;
 
@@ -83,6 +85,37 @@ export class RouteReloader {
     const next = this.#last.then(() => this.#reload());
     this.#last = next.catch(() => {});
     return next;
+  }
+
+  /**
+   * Adds an entry at the end of the file, replaces the file atomically, and uses its routes.
+   *
+   * @returns false when the file had an equal entry before
+   * @throws {ConfigError} when the file has mistakes, or would have some; it is not changed then
+   * @throws {FileNotReplaced} when the file cannot be written
+   */
+  add(entry: object): Promise<boolean> {
+    const next = this.#last.then(() => this.#add(entry));
+    this.#last = next.then(
+      () => {},
+      () => {},
+    );
+    return next;
+  }
+
+  async #add(entry: object): Promise<boolean> {
+    const { file, ack, check, logger } = this.#options;
+    const version = await this.#currentVersion();
+    const changed = appendEntry(readBounded(file), file, entry);
+    if (changed !== null) {
+      check?.(parseRoutes(changed, file, ack).routes);
+      if ((await this.#currentVersion()) !== version)
+        throw new FileNotReplaced(`${file} was changed at the same time: send the request again`);
+      await replaceFile(file, changed);
+      logger.info({ file }, 'a route was added to the routes file');
+    }
+    await this.#reload();
+    return changed !== null;
   }
 
   async #look(): Promise<void> {

@@ -120,6 +120,13 @@ export class Router {
     this.#begin();
   }
 
+  /** A router that tries further routes before those in use, for an explanation. */
+  before(routes: readonly Route[]): Router {
+    return routes.length === 0
+      ? this
+      : new Router([...routes, ...this.#routes], this.#maxTopicBytes, this.influxNames);
+  }
+
   /** Ends the use of the previous routes. */
   endLeaving(): void {
     if (this.#leaving.length === 0) return;

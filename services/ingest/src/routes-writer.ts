@@ -1,0 +1,46 @@
+import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises';
+
+/** What an operator does for each reason why a file cannot be replaced. */
+const HINTS: Readonly<Record<string, string>> = {
+  EACCES: 'let the user of ingest write the file and its directory, or add the route to the file yourself',
+  EPERM: 'let the user of ingest write the file and its directory, or add the route to the file yourself',
+  EROFS: 'it is mounted read-only: add the route where the file comes from',
+  EBUSY: 'the file is a mount of its own: mount its directory, or add the route where the file comes from',
+  ENOSPC: 'the disk is full',
+};
+
+/** The routes file was not changed. The message has the reason and what to do. */
+export class FileNotReplaced extends Error {
+  override readonly name = 'FileNotReplaced';
+}
+
+/**
+ * Replaces a file atomically and durably: readers see the old content or the new one, also after a power failure. A
+ * symbolic link stays, and the file keeps its mode.
+ *
+ * @throws {FileNotReplaced} when it cannot be replaced; the old content stays
+ */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  let draft: string | null = null;
+  try {
+    const target = await realpath(file);
+    draft = `${target}.${process.pid}.new`;
+    const { mode } = await stat(target);
+    const handle = await open(draft, 'w', mode & 0o777);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    // The mask of the process can have removed bits.
+    await chmod(draft, mode & 0o777);
+    await rename(draft, target);
+  } catch (error) {
+    if (draft !== null) await rm(draft, { force: true }).catch(() => {});
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const hint = HINTS[code];
+    const what = `the routes file ${file} cannot be written: ${message}`;
+    throw new FileNotReplaced(hint === undefined ? what : `${what}: ${hint}`, { cause: error });
+  }
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fixOf, proposalsFor, suggestedTopic } from '../../src/fixes.ts';
+import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
+import { causesOf } from '../../src/quarantine-causes.ts';
+import { Router } from '../../src/routes.ts';
+import { parseRoutes } from '../../src/routes-file.ts';
+
+const MIB = 1024 * 1024;
+
+function entry(topic: string, more: Partial<QuarantineEntry> = {}): QuarantineEntry {
+  return {
+    source: 'mqtt',
+    topic,
+    payload: Buffer.from('x'),
+    format: 'auto',
+    part: null,
+    received: Date.UTC(2026, 10, 21) * 1000,
+    reason: 'unknown_topic',
+    detail: `topic "${topic}" matches no route`,
+    position: null,
+    readings: 1,
+    ...more,
+  };
+}
+
+async function setUp(context: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-causes-'));
+  const quarantine = new Quarantine(join(directory, 'q.db'), 'i', 64 * MIB);
+  context.after(async () => {
+    quarantine.close();
+    await rm(directory, { recursive: true });
+  });
+  const { routes } = parseRoutes('- topic: plant/{device}/{metric}\n', 'routes.yml', 'durable');
+  return { quarantine, causes: () => causesOf(quarantine, new Router(routes), 'i') };
+}
+
+test('messages in quarantine are grouped by reason, topics and fix, the most frequent first', async (context) => {
+  const { quarantine, causes } = await setUp(context);
+  quarantine.add([
+    entry('zigbee2mqtt/lamp'),
+    entry('weather/roof/wind'),
+    ...Array.from({ length: 700 }, (_, n) => entry(`weather/mast-${n}/wind`)),
+    entry('plant/pump/mode', { reason: 'malformed', detail: 'a word' }),
+    entry('plant/fan/mode', { reason: 'malformed', detail: 'another word' }),
+    entry('POST /readings?device=a', { source: 'http', reason: 'malformed', detail: 'no number' }),
+  ]);
+  const found = await causes();
+  assert.deepEqual(
+    found.causes.map(({ reason, route, topic, count, proposals }) => ({
+      reason,
+      route,
+      topic,
+      count,
+      proposals,
+    })),
+    [
+      {
+        reason: 'unknown_topic',
+        route: null,
+        topic: 'weather/{device+}/{metric}',
+        count: 701,
+        proposals: [{ topic: 'weather/{device+}/{metric}' }],
+      },
+      { reason: 'malformed', route: 'default', topic: 'plant/{device}/{metric}', count: 2, proposals: [] },
+      { reason: 'malformed', route: null, topic: 'POST /readings', count: 1, proposals: [] },
+      {
+        reason: 'unknown_topic',
+        route: null,
+        topic: 'zigbee2mqtt/{device}',
+        count: 1,
+        proposals: [{ preset: 'zigbee2mqtt' }, { topic: 'zigbee2mqtt/{device}' }],
+      },
+    ],
+  );
+  assert.equal(found.causes[1]?.last.detail, 'another word', 'the newest');
+  assert.equal(found.causes[2]?.fix, null, 'no setting of a route changes a message from HTTP');
+  assert.deepEqual([found.messages, found.total, found.unlisted], [705, 705, 0]);
+});
+
+test('the list of causes is bounded, and says how many messages are not in it', async (context) => {
+  const { quarantine, causes } = await setUp(context);
+  for (let part = 0; part < 5; part++) {
+    const topics = Array.from({ length: 2200 }, (_, n) => `tenant-${part}-${n}/${'x'.repeat(900)}/{device}`);
+    quarantine.add(topics.map((topic) => entry(topic)));
+  }
+  const found = await causes();
+  assert.deepEqual([found.messages, found.total, found.causes.length], [10_000, 11_000, 200]);
+  assert.equal(found.unlisted, 9800);
+  const bytes = Buffer.byteLength(JSON.stringify(found));
+  assert.ok(bytes < 512 * 1024, `${bytes} bytes`);
+});
+
+test('a proposed topic takes the topic that it is proposed for, whatever its characters', () => {
+  for (const topic of [
+    'a',
+    'a/b',
+    'a/b/c',
+    'Living Room/Lamp 1/x',
+    'a b/{x}/y',
+    '/a/b',
+    'é/1',
+    '{device}/x/y',
+  ]) {
+    const template = suggestedTopic(topic);
+    assert.notEqual(template, null, topic);
+    const { routes } = parseRoutes(JSON.stringify([{ topic: template }]), 'routes.yml', 'durable');
+    assert.equal(new Router(routes).resolve(topic).error, null, `${topic} ${template}`);
+  }
+  for (const topic of ['', '/', '$share/a', `${'x'.repeat(600)}`, 'a/b/', 'a\0/b', '..'])
+    assert.doesNotThrow(() => proposalsFor(topic), topic);
+  assert.equal(fixOf({ reason: 'no_birth', message: '' }, 'a/b', null), null);
+});
