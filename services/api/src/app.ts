@@ -31,6 +31,7 @@ import { translate } from './problems.ts';
 import { handedBody, recordLane } from './record-lane.ts';
 import { auditHandlers } from './routes/audit.ts';
 import { deviceHandlers } from './routes/devices.ts';
+import { explainHandlers } from './routes/explain.ts';
 import { ledgerHandlers } from './routes/ledger.ts';
 import { liveHandlers } from './routes/live.ts';
 import { quarantineHandlers } from './routes/quarantine.ts';
@@ -122,6 +123,7 @@ export function createApp(dependencies: AppDependencies): App {
     readings: [budget, express.raw(sent)],
     devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
     records: [handedBody(lane), budget, express.json(sent)],
+    routes: [budget, express.json(sent)],
   };
   const cursors = new Cursors(config.apiToken);
   const handlers = {
@@ -130,6 +132,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...recordHandlers(store, lane, answers),
     ...ledgerHandlers(ingest),
     ...quarantineHandlers(ingest, cursors),
+    ...explainHandlers(ingest),
     ...liveHandlers(live),
     ...sessionHandlers(access),
     ...auditHandlers(access.audit),

@@ -4,12 +4,15 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
+  CausesDocument,
   DeliveryDocument,
+  ExplainDocument,
   LedgerDocument,
   LinesDocument,
   LiveLine,
   QuarantineDocument,
   QuarantineStepDocument,
+  RouteAddedDocument,
 } from '@tidegauge/readings';
 import type { ProblemDetails } from '@tidegauge/service';
 
@@ -25,6 +28,7 @@ const LIVE_BYTES_PER_SECOND = 4 * 1024 * 1024;
 /** After a pause, the API reads as much at once as this time allows, milliseconds. */
 const LIVE_BURST_MS = 250;
 const RESOLVE_EVERY_MS = 5000;
+const JSON_TYPE = 'application/json';
 /** Time for one step through the quarantine of ingest, in addition to the usual timeout, milliseconds. */
 const STEP_MS = 5000;
 
@@ -182,6 +186,31 @@ export class IngestClient {
   lines({ body, database, precision, device, whole }: Lines): Promise<LinesDocument> {
     const path = `/lines${search({ db: database, precision, device: device ?? undefined, whole: whole ? 'true' : undefined })}`;
     return this.#give(path, body, 'text/plain; charset=utf-8');
+  }
+
+  /** What becomes of a message, by one replica: `POST /explain`. @throws {IngestError} */
+  explain(request: object): Promise<ExplainDocument> {
+    return this.#give('/explain', Buffer.from(JSON.stringify(request)), JSON_TYPE);
+  }
+
+  /** Every replica's quarantine by cause. @throws {IngestError} 503 when none answers. */
+  causes(): Promise<Answers<CausesDocument>> {
+    return this.#askAll((url) => this.#json<CausesDocument>(url, 'GET', '/quarantine/causes'));
+  }
+
+  /**
+   * Adds a route to the routes file of every replica, one after the other, because they can share the file.
+   *
+   * @throws {IngestError} when no replica added it
+   */
+  addRoute(route: object): Promise<Answers<RouteAddedDocument>> {
+    const body = Buffer.from(JSON.stringify({ route }));
+    let last: Promise<unknown> = Promise.resolve();
+    return this.#askAll((url) => {
+      const next = last.then(() => this.#json<RouteAddedDocument>(url, 'POST', '/routes', body, JSON_TYPE));
+      last = next.catch(() => {});
+      return next;
+    });
   }
 
   async #give<T>(path: string, body: Uint8Array, contentType: string): Promise<T> {

@@ -20,6 +20,7 @@ const BODIES = new Ajv2020(OPTIONS);
 /** Operations of load: the audit counts them. */
 const DATA_OPERATIONS: ReadonlySet<string> = new Set([
   'deliverReadings',
+  'explain',
   'insertRecords',
   'insertRecord',
   'updateRecord',

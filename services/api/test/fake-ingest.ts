@@ -1,7 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
+  type CauseDocument,
+  type CausesDocument,
   type DeliveryDocument,
+  type ExplainDocument,
   formatTime,
   type LedgerDocument,
   type LiveLine,
@@ -9,6 +12,7 @@ import {
   type QuarantineDocument,
   type QuarantineStepDocument,
   type Reading,
+  type RouteAddedDocument,
   type Stage,
   toReadingDocument,
 } from '@tidegauge/readings';
@@ -39,6 +43,20 @@ export class FakeIngest {
   connected = true;
   /** Whether a quarantined message can be stored when it is replayed. */
   isCured: (item: QuarantineDocument) => boolean = () => false;
+  /** The answer to `POST /explain`, and the bodies of the requests. */
+  explanation: ExplainDocument = {
+    topic: 'sensors/a/m',
+    route: { name: 'default', topic: 'sensors/{device+}/{metric}', format: 'auto' },
+    device: 'a',
+    metric: 'm',
+    total: 0,
+    readings: [],
+    ignored: [],
+  };
+  readonly explained: unknown[] = [];
+  /** Routes that were added. */
+  readonly routes: unknown[] = [];
+  causes: readonly CauseDocument[] = [];
   /** Largest number of messages in one step of a bulk change. */
   stepItems = 1000;
   stageSeconds = 60;
@@ -131,9 +149,25 @@ export class FakeIngest {
     if (area === 'live') this.#listen(response);
     else if (area === 'ledger') json(response, 200, this.#ledger());
     else if (area === 'readings') await this.#receive(request, response, searchParams);
+    else if (area === 'explain') {
+      this.explained.push(await bodyOf(request));
+      json(response, 200, this.explanation);
+    } else if (area === 'routes') await this.#addRoute(request, response);
     else if (id === undefined) this.#list(response, searchParams);
+    else if (id === 'causes') json(response, 200, this.#causes());
     else if (request.method === 'POST' && verb === undefined) this.#step(response, id, searchParams);
     else this.#item(response, request.method!, id, verb);
+  }
+
+  #causes(): CausesDocument {
+    const { instance, causes } = this;
+    const messages = causes.reduce((sum, { count }) => sum + count, 0);
+    return { instance, causes, messages, total: messages, unlisted: 0 };
+  }
+
+  async #addRoute(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.routes.push(await bodyOf(request));
+    json(response, 200, { instance: this.instance, added: true, topics: [] } satisfies RouteAddedDocument);
   }
 
   #listen(response: ServerResponse): void {
@@ -264,6 +298,12 @@ export class FakeIngest {
       json(response, 200, this.quarantine[index]);
     }
   }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {

@@ -330,6 +330,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/quarantine/causes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Quarantine by cause
+         * @description Groups the newest 10,000 messages of each ingest process by reason, by the route that takes their topics or the
+         *     pattern of topics that no route takes, and by the setting that would fix them. At most 200 groups, the most frequent
+         *     first.
+         */
+        get: operations["listQuarantineCauses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/quarantine/{id}": {
         parameters: {
             query?: never;
@@ -381,6 +403,51 @@ export interface paths {
          *     quarantine. When it fails again, it stays and `quarantined` is 1.
          */
         post: operations["replayQuarantineItem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain a message
+         * @description What becomes of a message with this topic and payload: its route, its device and metric, and the readings as the store
+         *     would hold them, with units and ignored fields; or the reason why it would go to quarantine, and the setting that
+         *     changes that. Nothing is stored or counted. With `format` or `route`, it is read as if the routes file had that.
+         *     Formats whose messages depend on each other are read as after a restart, without earlier messages.
+         */
+        post: operations["explain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a route
+         * @description Adds an entry at the end of the routes file of every ingest process, after it was checked, and uses it at once. The
+         *     first route that matches a topic counts, so it reads topics that no other route takes. An equal entry is added once. The answer is
+         *     409 when ingest was started without a routes file (ROUTES), or when it cannot write the file.
+         */
+        post: operations["addRoute"];
         delete?: never;
         options?: never;
         head?: never;
@@ -796,6 +863,80 @@ export interface components {
             /** @description Only in the answer for one item. */
             payload?: string;
         };
+        /**
+         * @description An entry of a routes file, as in docs/configuration.md: `topic` or `preset`, and optionally `name`, `format`, `base`,
+         *     `mapping`, `influx`, `qos`, `retained` and `ack`.
+         */
+        RouteEntry: Record<string, never>;
+        Cause: {
+            reason: string;
+            /** @description The route that takes the topics; null when none does, and for HTTP. */
+            route: string | null;
+            /** @description The topic template of the route, the pattern of the topics, or the request. */
+            topic: string;
+            /** @description Messages. */
+            count: number;
+            /** @description The newest message. Topic and detail have at most 500 characters. */
+            last: {
+                id: string;
+                topic: string;
+                detail: string;
+                received: components["schemas"]["Time"];
+            };
+            /** @description The setting that makes such messages readable; null when their sender must change. */
+            fix: string | null;
+            proposals: components["schemas"]["Proposals"];
+        };
+        /** @description Entries of a routes file that take the topic, when no route does. */
+        Proposals: {
+            preset?: string;
+            topic?: string;
+        }[];
+        Explanation: {
+            topic: string;
+            /** @description Null when no route takes the topic. */
+            route: {
+                name: string;
+                /** @description The topic template. */
+                topic: string;
+                format: string;
+                preset?: string;
+            } | null;
+            /** @description The device of the topic. */
+            device: string | null;
+            /** @description The metric of the topic. */
+            metric: string | null;
+            /** @description Readings of the message. */
+            total: number;
+            /** @description The rows of the store, with the unit where it is known; at most 1,000. */
+            readings: {
+                device: string;
+                metric: string;
+                time: components["schemas"]["Time"];
+                value: number | string;
+                received: components["schemas"]["Time"];
+                /** @enum {string} */
+                quality: "ok" | "skewed" | "unsynced";
+                boot?: string;
+                seq?: number;
+                /** @description As in the SenML registry. */
+                unit?: string;
+            }[];
+            /** @description Fields without a value, at most 1,000. */
+            ignored: {
+                field: string;
+                reason: string;
+            }[];
+            /** @description Why the message would go to quarantine. */
+            error?: {
+                reason: string;
+                message: string;
+                position: string | null;
+            };
+            /** @description The setting that changes that; null when the sender must change. */
+            fix?: string | null;
+            proposals?: components["schemas"]["Proposals"];
+        };
         AuditEntry: {
             /** Format: date-time */
             time: string;
@@ -960,6 +1101,24 @@ export interface components {
                  *       "status": 403,
                  *       "detail": "table orders is not a table of records: Tidegauge did not create it, and its layout is not YCSB's. use another name",
                  *       "instance": "/v1/records/orders"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The route has mistakes, or the routes file would have some. The detail has all of them. */
+        RouteNotValid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Routes not valid",
+                 *       "status": 422,
+                 *       "detail": "The route has mistakes: route:1:3: [1].topik: topik is not a key of a route",
+                 *       "instance": "/v1/routes"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
@@ -2451,6 +2610,71 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listQuarantineCauses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The causes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "causes": [
+                     *         {
+                     *           "reason": "unknown_topic",
+                     *           "route": null,
+                     *           "topic": "zigbee2mqtt/{device}",
+                     *           "count": 12,
+                     *           "last": {
+                     *             "id": "ingest-1.17",
+                     *             "topic": "zigbee2mqtt/lamp",
+                     *             "detail": "topic \"zigbee2mqtt/lamp\" matches no route (sensors/{device+}/{metric})",
+                     *             "received": "2026-11-21T14:05:08.012731Z"
+                     *           },
+                     *           "fix": "add a route: - preset: zigbee2mqtt, or - topic: zigbee2mqtt/{device}",
+                     *           "proposals": [
+                     *             {
+                     *               "preset": "zigbee2mqtt"
+                     *             },
+                     *             {
+                     *               "topic": "zigbee2mqtt/{device}"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "messages": 12,
+                     *       "total": 12,
+                     *       "unlisted": 0,
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        causes: components["schemas"]["Cause"][];
+                        /** @description Messages that were read. */
+                        messages: number;
+                        /** @description Messages in quarantine. */
+                        total: number;
+                        /** @description Messages that were read and whose cause is not in the list, because it is full. */
+                        unlisted: number;
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
     getQuarantineItem: {
         parameters: {
             query?: never;
@@ -2561,6 +2785,174 @@ export interface operations {
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    explain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "topic": "tele/attic/SENSOR",
+                 *       "payload": "{\"SI7021\":{\"Temperature\":21.5,\"Humidity\":null}}",
+                 *       "route": {
+                 *         "preset": "tasmota"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description A topic of 1 to 16,000 characters, without +, # and U+0000. */
+                    topic: string;
+                    /** @description Text, or base64 with `encoding: base64`. */
+                    payload: string;
+                    /**
+                     * @default text
+                     * @enum {string}
+                     */
+                    encoding?: "text" | "base64";
+                    /**
+                     * @description The format to try in place of that of the route.
+                     * @enum {string}
+                     */
+                    format?: "auto" | "plain" | "text" | "json" | "senml-json" | "senml-cbor" | "influx" | "sparkplug-b";
+                    route?: components["schemas"]["RouteEntry"];
+                };
+            };
+        };
+        responses: {
+            /** @description The explanation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "topic": "tele/attic/SENSOR",
+                     *       "route": {
+                     *         "name": "tasmota",
+                     *         "topic": "tele/{device}/SENSOR",
+                     *         "format": "auto",
+                     *         "preset": "tasmota"
+                     *       },
+                     *       "device": "attic",
+                     *       "metric": null,
+                     *       "total": 1,
+                     *       "readings": [
+                     *         {
+                     *           "device": "attic",
+                     *           "metric": "SI7021.Temperature",
+                     *           "time": "2026-11-21T14:05:08.012731Z",
+                     *           "value": 21.5,
+                     *           "received": "2026-11-21T14:05:08.012731Z",
+                     *           "quality": "ok",
+                     *           "unit": "Cel"
+                     *         }
+                     *       ],
+                     *       "ignored": [
+                     *         {
+                     *           "field": "SI7021.Humidity",
+                     *           "reason": "it is null"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            422: components["responses"]["RouteNotValid"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    addRoute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "route": {
+                 *         "preset": "zigbee2mqtt"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    route: components["schemas"]["RouteEntry"];
+                };
+            };
+        };
+        responses: {
+            /** @description What each ingest process did. Those that could not add it are in `unreachable`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "instances": [
+                     *         {
+                     *           "instance": "ingest-1",
+                     *           "added": true,
+                     *           "topics": [
+                     *             "zigbee2mqtt/{device+}"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        instances: {
+                            instance: string;
+                            /** @description False when the file had an equal entry before. */
+                            added: boolean;
+                            /** @description The topic templates of the entry. */
+                            topics: string[];
+                        }[];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            /** @description Ingest has no routes file, or cannot write it. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "No routes file",
+                     *       "status": 409,
+                     *       "detail": "ingest-1 has no routes file: start it with ROUTES (--routes), and add the route again.",
+                     *       "instance": "/v1/routes"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["RouteNotValid"];
             429: components["responses"]["TooMany"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["Problem"];
