@@ -5,7 +5,7 @@ const HINTS: Readonly<Record<string, string>> = {
   EACCES: 'let the user of ingest write the file and its directory, or add the route to the file yourself',
   EPERM: 'let the user of ingest write the file and its directory, or add the route to the file yourself',
   EROFS: 'it is mounted read-only: add the route where the file comes from',
-  EBUSY: 'the file is a mount of its own: mount its directory, or add the route where the file comes from',
+  EBUSY: 'the file is a separate mount: mount its directory, or add the route where the file comes from',
   ENOSPC: 'the disk is full',
 };
 

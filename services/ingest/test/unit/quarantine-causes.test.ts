@@ -81,7 +81,7 @@ test('messages in quarantine are grouped by reason, topics and fix, the most fre
   assert.deepEqual([found.messages, found.total, found.unlisted], [705, 705, 0]);
 });
 
-test('the list of causes is bounded, and says how many messages are not in it', async (context) => {
+test('the list of causes is bounded, and has the number of messages that are not in it', async (context) => {
   const { quarantine, causes } = await setUp(context);
   for (let part = 0; part < 5; part++) {
     const topics = Array.from({ length: 2200 }, (_, n) => `tenant-${part}-${n}/${'x'.repeat(900)}/{device}`);
