@@ -13,8 +13,8 @@ export interface NpmProgram {
   readonly program: Program;
 }
 
-/** Test runners and checks of the source. They read their arguments themselves. */
-const OTHERS = /^scripts\/(test|words)\.ts/;
+/** Test runners, fuzzing and checks of the source. They read their arguments themselves. */
+const OTHERS = /^scripts\/(test|words|fuzz\/main)\.ts/;
 
 /** The npm scripts that run a program of this repository, in the order of package.json. */
 export async function npmPrograms(): Promise<readonly NpmProgram[]> {
