@@ -128,7 +128,18 @@ function remembered(file: string): readonly Subscription[] {
   }
 }
 
-function connection(config: Config<typeof settings>) {
+/** The settings that lead to a broker. */
+export type BrokerOptions = Pick<
+  Config<typeof settings>,
+  'broker' | 'brokerUser' | 'brokerPassword' | 'brokerCa' | 'brokerCert' | 'brokerKey'
+>;
+
+/**
+ * The options of a session for the address, the login and the certificates of a broker.
+ *
+ * @throws {ConfigError} when a file of a certificate or key cannot be read
+ */
+export function connection(config: BrokerOptions) {
   const { broker, brokerUser, brokerPassword } = config;
   return {
     url: broker,

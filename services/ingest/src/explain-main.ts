@@ -1,18 +1,36 @@
 import { readFileSync } from 'node:fs';
 import { now } from '@tidegauge/readings';
-import { defineCommand, defineConfig, EXIT, run, text } from '@tidegauge/service/program';
+import { BROKER_SETTINGS } from '@tidegauge/service';
+import {
+  ConfigError,
+  defineCommand,
+  defineConfig,
+  EXIT,
+  integer,
+  run,
+  text,
+} from '@tidegauge/service/program';
 import { explain } from './explain.ts';
 import { printExplanation } from './explain-text.ts';
+import { follow } from './follow.ts';
 import { Router } from './routes.ts';
 import { defaultRoutes, loadRoutes } from './routes-file.ts';
+import { BROKER_CERTIFICATE_SETTINGS } from './settings.ts';
 
 const settings = defineConfig({
-  topic: { kind: text('a topic'), required: true, help: 'The MQTT topic of the message.' },
+  topic: { kind: text('a topic'), help: 'The MQTT topic of the message.' },
   payload: { kind: text(), help: 'Its payload. Without it the payload is read from standard input.' },
   routes: {
     kind: text('a file name'),
     help: 'The routes file. Default: one route, sensors/{device+}/{metric}.',
   },
+  follow: {
+    kind: text('a topic filter'),
+    help: 'Instead of one message: subscribe at the broker, and explain each message as it arrives, until Ctrl+C.',
+  },
+  count: { kind: integer(1, 1_000_000_000), help: 'With --follow: end after this number of messages.' },
+  ...BROKER_SETTINGS,
+  ...BROKER_CERTIFICATE_SETTINGS,
 });
 
 export const program = defineCommand({
@@ -22,17 +40,48 @@ export const program = defineCommand({
   examples: [
     "npm run explain -- --topic sensors/boiler/temperature --payload '21.5 °C'",
     'npm run explain -- --routes routes.yml --topic tele/attic/SENSOR < message.json',
+    "npm run explain -- --routes routes.yml --follow 'tele/#' --count 20",
   ],
   settings,
-  async run({ topic, payload, routes }) {
+  async run(config, signal) {
+    const { topic, payload, routes, follow: filter, count } = config;
+    checkUse(topic, payload, filter, count);
     const router = new Router(
       routes === null ? defaultRoutes('durable') : loadRoutes(routes, 'durable').routes,
     );
+    if (filter !== null) {
+      const say = (line: string) => void process.stderr.write(`${line}\n`);
+      await follow({ ...config, filter, count, router, output: process.stdout, say }, signal);
+      return EXIT.OK;
+    }
     const bytes = payload === null ? readFileSync(0) : Buffer.from(payload);
-    const found = explain(router, topic, bytes, now());
+    const found = explain(router, topic!, bytes, now());
     process.stdout.write(printExplanation(found));
     return found.error === undefined ? EXIT.OK : EXIT.FAILED;
   },
 });
+
+/** @throws {ConfigError} when the options do not belong together */
+function checkUse(
+  topic: string | null,
+  payload: string | null,
+  filter: string | null,
+  count: number | null,
+): void {
+  if (topic === null && filter === null) {
+    throw new ConfigError([
+      '--topic is missing: give the topic of a message, or --follow FILTER for a broker',
+    ]);
+  }
+  if (filter === null) {
+    if (count !== null) throw new ConfigError(['--count needs --follow: it ends after so many messages']);
+    return;
+  }
+  const other = topic !== null ? '--topic' : payload !== null ? '--payload' : null;
+  if (other !== null)
+    throw new ConfigError([
+      `${other} and --follow exclude each other: --follow reads messages of the broker`,
+    ]);
+}
 
 if (import.meta.main) process.exitCode = await run(program);

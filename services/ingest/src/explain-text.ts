@@ -1,7 +1,11 @@
 import type { ExplainDocument } from '@tidegauge/readings';
 
-/** An explanation as lines for a terminal. */
-export function printExplanation(found: ExplainDocument): string {
+/**
+ * An explanation as lines for a terminal.
+ *
+ * @param most readings, and ignored fields, that are printed
+ */
+export function printExplanation(found: ExplainDocument, most = 1000): string {
   const { topic, route, device, metric, readings, total, ignored, error, fix } = found;
   const lines = [`topic    ${topic}`];
   if (route !== null) {
@@ -11,19 +15,33 @@ export function printExplanation(found: ExplainDocument): string {
   if (device !== null) lines.push(`device   ${device}`);
   if (metric !== null) lines.push(`metric   ${metric}`);
   lines.push('');
-  for (const reading of readings) {
+  for (const reading of readings.slice(0, most)) {
     const value = typeof reading.value === 'string' ? JSON.stringify(reading.value) : reading.value;
     const unit = reading.unit === undefined ? '' : ` ${reading.unit}`;
     lines.push(
       `reading  ${reading.device} ${reading.metric} = ${value}${unit} at ${reading.time} (${reading.quality})`,
     );
   }
-  if (total > readings.length) lines.push(`         and ${total - readings.length} more readings`);
-  for (const { field, reason } of ignored) lines.push(`ignored  ${field}: ${reason}`);
+  const more = total - Math.min(readings.length, most);
+  if (more > 0) lines.push(`         and ${more} more readings`);
+  for (const { field, reason } of ignored.slice(0, most)) lines.push(`ignored  ${field}: ${reason}`);
+  if (ignored.length > most) lines.push(`         and ${ignored.length - most} more fields`);
   if (error !== undefined) {
     const place = error.position === null ? '' : ` (at ${error.position})`;
     lines.push(`quarantine  ${error.reason}: ${error.message}${place}`);
     if (fix !== undefined && fix !== null) lines.push(`fix      ${fix}`);
   } else if (total === 0) lines.push('nothing to store: the message is acknowledged and counted as ignored');
-  return `${lines.join('\n')}\n`;
+  return `${lines.map(visible).join('\n')}\n`;
+}
+
+/**
+ * A text from outside on one line of a terminal: control characters, which can move the cursor or change the text
+ * before them, and marks that change the direction of the text are escaped.
+ */
+export function visible(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it replaces
+    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
 }

@@ -1,6 +1,12 @@
-import { DecodeError, type ExplainDocument, type Notes, toReadingDocument } from '@tidegauge/readings';
+import {
+  type DecodeContext,
+  DecodeError,
+  type ExplainDocument,
+  type Notes,
+  toReadingDocument,
+} from '@tidegauge/readings';
 import { fixOf, proposalsFor } from './fixes.ts';
-import type { Router } from './routes.ts';
+import type { Route, Router } from './routes.ts';
 
 /** Readings and ignored fields of an explanation at most. */
 const MOST_LISTED = 1000;
@@ -10,16 +16,19 @@ const MOST_LISTED = 1000;
  * reason why it would go to quarantine, and a setting that changes that. Nothing is stored or counted.
  *
  * @param received the time of receipt to assume, microseconds since the epoch
+ * @param isLive whether a decoder with state learns from the message, as from one that has just arrived
  */
 export function explain(
   router: Router,
   topic: string,
   payload: Uint8Array,
   received: number,
+  { isLive = false }: { readonly isLive?: boolean } = {},
 ): ExplainDocument {
   const { route, device, metric, captured, error } = router.resolve(topic);
   const notes = new Collected();
-  const decoded = error ?? route!.decode(payload, { device, metric, received, captured, topic, notes });
+  const context = { device, metric, received, captured, topic, notes };
+  const decoded = error ?? decode(route!, payload, context, isLive);
   const failed = decoded instanceof DecodeError ? decoded : null;
   const readings = decoded instanceof DecodeError ? [] : decoded;
   return {
@@ -50,6 +59,10 @@ export function explain(
           ...(failed.reason === 'unknown_topic' ? { proposals: proposalsFor(topic) } : {}),
         }),
   };
+}
+
+function decode({ stateful, decode }: Route, payload: Uint8Array, context: DecodeContext, isLive: boolean) {
+  return isLive && stateful !== null ? stateful.decode(payload, context).decoded : decode(payload, context);
 }
 
 class Collected implements Notes {

@@ -43,6 +43,12 @@ function influxTemplate(part: 'device' | 'metric'): Kind<string> {
   };
 }
 
+/** The certificate with which a client logs in to the broker. */
+export const BROKER_CERTIFICATE_SETTINGS = defineConfig({
+  brokerCert: { kind: text('a file name'), help: 'PEM file of a client certificate.' },
+  brokerKey: { kind: text('a file name'), help: "PEM file of the client certificate's private key." },
+});
+
 /** Every setting of ingest. The table in docs/configuration.md is generated from it. */
 export const settings = defineConfig({
   store: {
@@ -52,8 +58,7 @@ export const settings = defineConfig({
     help: 'The store for readings. The scheme selects the backend.',
   },
   ...BROKER_SETTINGS,
-  brokerCert: { kind: text('a file name'), help: 'PEM file of a client certificate.' },
-  brokerKey: { kind: text('a file name'), help: "PEM file of the client certificate's private key." },
+  ...BROKER_CERTIFICATE_SETTINGS,
   clientId: {
     kind: clientId,
     default: 'tidegauge-ingest',
