@@ -106,7 +106,7 @@ export function splitLines(
   let lines: string[] = [];
   let readings = 0;
   const finish = () => {
-    if (lines.length > 0) valid.push(Buffer.from(lines.join('\n')));
+    if (lines.length > 0) valid.push(payloadOf(lines));
     lines = [];
     readings = 0;
   };
@@ -127,7 +127,7 @@ export function splitLines(
   finish();
   return {
     valid,
-    refused: refused.length === 0 ? null : Buffer.from(refused.join('\n')),
+    refused: refused.length === 0 ? null : payloadOf(refused),
     refusedLines: refused.length,
     errors,
     isMalformed,
@@ -173,6 +173,12 @@ function readPoint(
     into.push(makeReading(device, names.metric(point, field), time, value, received, null, null));
   }
   return null;
+}
+
+/** A payload of lines. An empty line comes before U+FEFF, which would be a byte order mark at the start of a payload. */
+function payloadOf(lines: readonly string[]): Uint8Array {
+  const text = lines.join('\n');
+  return Buffer.from(text.startsWith('\ufeff') ? `\n${text}` : text);
 }
 
 /** Microseconds since the epoch. Digits below a microsecond are cut. */

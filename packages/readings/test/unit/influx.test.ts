@@ -289,6 +289,11 @@ describe('the format influx', () => {
     );
     assert.ok(isMalformed);
   });
+
+  it('splits lines so that U+FEFF at the start of one is no byte order mark', () => {
+    const [only] = splitLines(Buffer.from('a b=1\n\ufeffused=1u d=1'), {}, CONTEXT, 1).valid.slice(1);
+    assert.equal(decode('influx', only).length, 1);
+  });
 });
 
 describe('templates of names', () => {
