@@ -12,7 +12,13 @@ export interface Parameters {
   readonly query: Readonly<Record<string, unknown>>;
 }
 
-const OPTIONS = { strict: true, allowUnionTypes: true, verbose: true } as const;
+/** The formats of integers need no check: `maximum` is below them. */
+const OPTIONS = {
+  strict: true,
+  allowUnionTypes: true,
+  verbose: true,
+  formats: { int32: true, int64: true },
+} as const;
 /** All schemas are compiled at the start. Parameters arrive as text, so they are converted; bodies are not. */
 const PARAMETERS = new Ajv2020({ ...OPTIONS, coerceTypes: true });
 const BODIES = new Ajv2020(OPTIONS);

@@ -627,7 +627,10 @@ export interface components {
             v: number | boolean | string;
             /** @description One power cycle of the sensor. */
             boot?: string;
-            /** @description Counts the readings of one boot: 0, 1, 2 and so on. */
+            /**
+             * Format: int64
+             * @description Counts the readings of one boot: 0, 1, 2 and so on.
+             */
             seq?: number;
         };
         /** @description Several metrics of one moment. Every field that is not named here is a metric. */
@@ -635,6 +638,7 @@ export interface components {
             device?: string;
             t?: string | number;
             boot?: string;
+            /** Format: int64 */
             seq?: number;
         } & {
             [key: string]: number | boolean | string;
@@ -675,7 +679,10 @@ export interface components {
             quality: "ok" | "skewed" | "unsynced";
             /** @description One power cycle of the sensor. */
             boot?: string;
-            /** @description Counts the readings of one boot. */
+            /**
+             * Format: int64
+             * @description Counts the readings of one boot.
+             */
             seq?: number;
         };
         ReadingPage: {
@@ -684,6 +691,7 @@ export interface components {
         };
         Bucket: {
             time: components["schemas"]["Time"];
+            /** Format: int64 */
             count: number;
             min?: number;
             max?: number;
@@ -693,6 +701,7 @@ export interface components {
         Group: {
             /** @description A device, a metric, or a UTC day such as 2026-11-21. */
             key: string;
+            /** Format: int64 */
             count: number;
             min: number;
             max: number;
@@ -702,9 +711,13 @@ export interface components {
             sum: number | null;
         };
         Delivery: {
+            /** Format: int64 */
             received: number;
+            /** Format: int64 */
             stored: number;
+            /** Format: int64 */
             duplicate: number;
+            /** Format: int64 */
             quarantined: number;
         };
         DeviceFields: {
@@ -714,6 +727,7 @@ export interface components {
             city?: string | null;
             /** @description A text without U+0000. */
             kind?: string | null;
+            /** Format: int32 */
             year?: number | null;
             /** @description At most 16,384 characters as JSON. */
             attributes?: {
@@ -725,6 +739,7 @@ export interface components {
             site: string | null;
             city: string | null;
             kind: string | null;
+            /** Format: int32 */
             year: number | null;
             attributes: {
                 [key: string]: string | number | boolean | null;
@@ -739,15 +754,24 @@ export interface components {
             fields: components["schemas"]["RecordFields"];
         };
         Counts: {
+            /** Format: int64 */
             received: number;
+            /** Format: int64 */
             stored: number;
+            /** Format: int64 */
             duplicate: number;
+            /** Format: int64 */
             quarantined: number;
+            /** Format: int64 */
             spooled: number;
+            /** Format: int64 */
             inFlight: number;
         };
         Stage: {
-            /** @description Readings that passed the stage in the last `stageSeconds`. */
+            /**
+             * Format: int64
+             * @description Readings that passed the stage in the last `stageSeconds`.
+             */
             count: number;
             /** @description Seconds. With several instances it is the slowest. */
             p50: number | null;
@@ -770,12 +794,15 @@ export interface components {
             end_to_end: components["schemas"]["Stage"];
         };
         Messages: {
+            /** Format: int64 */
             received: number;
+            /** Format: int64 */
             retainedSkipped: number;
         };
         Mqtt: {
             /** @description True when every instance is connected. */
             connected: boolean;
+            /** Format: int64 */
             reconnects: number;
         };
         /**
@@ -784,25 +811,46 @@ export interface components {
          *     count what is no longer tracked.
          */
         Gaps: {
-            /** @description Devices that are tracked. */
+            /**
+             * Format: int64
+             * @description Devices that are tracked.
+             */
             devices: number;
-            /** @description Exact for all tracked devices. */
+            /**
+             * Format: int64
+             * @description Exact for all tracked devices.
+             */
             missing: number;
-            /** @description Exact for all tracked devices. */
+            /**
+             * Format: int64
+             * @description Exact for all tracked devices.
+             */
             duplicates: number;
-            /** @description Numbers that were missing when their details were dropped. Some may have arrived since. */
+            /**
+             * Format: int64
+             * @description Numbers that were missing when their details were dropped. Some may have arrived since.
+             */
             givenUp: number;
-            /** @description Readings that were stored but not compared with others. */
+            /**
+             * Format: int64
+             * @description Readings that were stored but not compared with others.
+             */
             unjudged: number;
             list: {
                 device: string;
                 boot: string;
+                /** Format: int64 */
                 highest: number;
+                /** Format: int64 */
                 missing: number;
                 /** @description Inclusive ranges of missing sequence numbers, the highest of them. */
                 ranges: number[][];
-                /** @description Missing numbers below the tracked range. They are not in `missing`. */
+                /**
+                 * Format: int64
+                 * @description Missing numbers below the tracked range. They are not in `missing`.
+                 */
                 givenUp: number;
+                /** Format: int64 */
                 duplicates: number;
             }[];
             /** @description True when the list was cut or details were dropped. */
@@ -854,9 +902,15 @@ export interface components {
             reason: string;
             detail: string;
             position: string | null;
-            /** @description Bytes of payload. */
+            /**
+             * Format: int64
+             * @description Bytes of payload.
+             */
             size: number;
-            /** @description Number of readings in the ledger for this message. */
+            /**
+             * Format: int64
+             * @description Number of readings in the ledger for this message.
+             */
             readings: number;
             /** @description True when topic or detail is cut to 500 characters. Only lists do that. */
             shortened?: boolean;
@@ -874,7 +928,10 @@ export interface components {
             route: string | null;
             /** @description The topic template of the route, the pattern of the topics, or the request. */
             topic: string;
-            /** @description Messages. */
+            /**
+             * Format: int64
+             * @description Messages.
+             */
             count: number;
             /** @description The newest message. Topic and detail have at most 500 characters. */
             last: {
@@ -906,7 +963,10 @@ export interface components {
             device: string | null;
             /** @description The metric of the topic. */
             metric: string | null;
-            /** @description Readings of the message. */
+            /**
+             * Format: int64
+             * @description Readings of the message.
+             */
             total: number;
             /** @description The rows of the store, with the unit where it is known; at most 1,000. */
             readings: {
@@ -918,6 +978,7 @@ export interface components {
                 /** @enum {string} */
                 quality: "ok" | "skewed" | "unsynced";
                 boot?: string;
+                /** Format: int64 */
                 seq?: number;
                 /** @description As in the SenML registry. */
                 unit?: string;
@@ -952,8 +1013,12 @@ export interface components {
             resource: string;
             /** @enum {string} */
             outcome: "done" | "refused" | "failed";
+            /** Format: int32 */
             status: number;
-            /** @description Number of changes. */
+            /**
+             * Format: int64
+             * @description Number of changes.
+             */
             count: number;
         };
         Session: {
@@ -978,6 +1043,7 @@ export interface components {
         Problem: {
             type: string;
             title: string;
+            /** Format: int32 */
             status: number;
             detail: string;
             instance: string;
@@ -1718,6 +1784,7 @@ export interface operations {
                  *     }
                  */
                 filter: {
+                    /** Format: int32 */
                     year?: number;
                     city?: components["schemas"]["Filter"];
                     site?: components["schemas"]["Filter"];
@@ -1742,6 +1809,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         matched: number;
                     };
                 };
@@ -2037,6 +2105,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    /** Format: int32 */
                     fieldCount: number;
                 };
             };
@@ -2465,7 +2534,10 @@ export interface operations {
                     "application/json": {
                         items: components["schemas"]["QuarantineItem"][];
                         next: components["schemas"]["Next"];
-                        /** @description Items that the filter matches. */
+                        /**
+                         * Format: int64
+                         * @description Items that the filter matches.
+                         */
                         total: number;
                         /** @description Number of items by reason, over all reasons. */
                         reasons: {
@@ -2530,15 +2602,30 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        /** @description Messages. */
+                        /**
+                         * Format: int64
+                         * @description Messages.
+                         */
                         tried: number;
-                        /** @description Messages that left quarantine. */
+                        /**
+                         * Format: int64
+                         * @description Messages that left quarantine.
+                         */
                         replayed: number;
-                        /** @description Messages that failed again. */
+                        /**
+                         * Format: int64
+                         * @description Messages that failed again.
+                         */
                         kept: number;
-                        /** @description Readings. */
+                        /**
+                         * Format: int64
+                         * @description Readings.
+                         */
                         stored: number;
-                        /** @description Readings that were stored before. */
+                        /**
+                         * Format: int64
+                         * @description Readings that were stored before.
+                         */
                         duplicate: number;
                         next: components["schemas"]["Next"];
                         unreachable: components["schemas"]["Unreachable"];
@@ -2596,6 +2683,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** Format: int64 */
                         discarded: number;
                         next: components["schemas"]["Next"];
                         unreachable: components["schemas"]["Unreachable"];
@@ -2658,11 +2746,20 @@ export interface operations {
                      */
                     "application/json": {
                         causes: components["schemas"]["Cause"][];
-                        /** @description Messages that were read. */
+                        /**
+                         * Format: int64
+                         * @description Messages that were read.
+                         */
                         messages: number;
-                        /** @description Messages in quarantine. */
+                        /**
+                         * Format: int64
+                         * @description Messages in quarantine.
+                         */
                         total: number;
-                        /** @description Messages that were read and whose cause is not in the list, because it is full. */
+                        /**
+                         * Format: int64
+                         * @description Messages that were read and whose cause is not in the list, because it is full.
+                         */
                         unlisted: number;
                         unreachable: components["schemas"]["Unreachable"];
                     };
