@@ -26,9 +26,9 @@ export function get(path, parameters = {}) {
   return request('GET', path, parameters);
 }
 
-/** A request that changes something. @throws {RequestError} */
-export function send(method, path, parameters = {}) {
-  return request(method, path, parameters);
+/** A request that changes something, with a body of JSON unless it is undefined. @throws {RequestError} */
+export function send(method, path, parameters = {}, body = undefined) {
+  return request(method, path, parameters, body);
 }
 
 /** Exchanges a key for the cookie of a session; without a key, reads what the visitor may do. @throws {RequestError} */
@@ -50,26 +50,30 @@ export function onSignIn(ask) {
   signIn = ask;
 }
 
-async function request(method, path, parameters) {
+async function request(method, path, parameters, body) {
   for (;;) {
     try {
-      return await once(method, path, parameters);
+      return await once(method, path, parameters, {}, body);
     } catch (error) {
       if (error.status !== 401 || !(await signIn(error.message))) throw error;
     }
   }
 }
 
-async function once(method, path, parameters, login = {}) {
+async function once(method, path, parameters, login = {}, sent = undefined) {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     for (const each of [value].flat()) if (each !== undefined) search.append(name, each);
   }
   const query = search.size === 0 ? '' : `?${search}`;
-  const headers = method === 'GET' || csrf === null ? login : { ...login, 'X-CSRF-Token': csrf };
+  const headers = { ...login };
+  if (method !== 'GET' && csrf !== null) headers['X-CSRF-Token'] = csrf;
+  const content = sent === undefined ? {} : { body: JSON.stringify(sent) };
+  if (sent !== undefined) headers['Content-Type'] = 'application/json';
   let response;
   try {
-    response = await fetch(path + query, { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    response = await fetch(path + query, { method, headers, signal, ...content });
   } catch {
     throw new RequestError('The server does not answer.');
   }

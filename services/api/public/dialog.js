@@ -3,12 +3,13 @@
 import { element } from './dom.js';
 
 /**
- * Requests a confirmation before a change that cannot be undone.
+ * Requests a confirmation before a change.
  *
+ * @param className of the button: `danger` for a change that cannot be undone, otherwise empty
  * @returns true when the visitor confirms it with `action`
  */
-export async function confirm({ title, text, action }) {
-  return (await ask({ title, text, action, className: 'danger' })) !== null;
+export async function confirm({ title, text, action, className = 'danger' }) {
+  return (await ask({ title, text, action, className })) !== null;
 }
 
 /** @returns the API key that the visitor enters, or null */

@@ -2,6 +2,7 @@
 
 import { get, serverNow } from './api.js';
 import { $, element, setText } from './dom.js';
+import { initExplain, refreshCauses } from './explain.js';
 import { count, duration, moment, rate } from './format.js';
 import { initQuarantine, refreshQuarantine } from './quarantine.js';
 
@@ -51,6 +52,7 @@ export function initPipeline() {
     scale.append(element('span', { class: 'mark' }, mark));
   $('stages').append(scale);
   initQuarantine();
+  initExplain();
 }
 
 /** Reads the ledger and shows it. @throws {RequestError} when ingest does not answer */
@@ -67,6 +69,7 @@ export async function refreshPipeline() {
   showStages(ledger);
   showGaps(gaps, since);
   await refreshQuarantine(ledger);
+  await refreshCauses(ledger);
   return ledger;
 }
 

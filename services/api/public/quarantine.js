@@ -51,6 +51,7 @@ async function reread() {
   rows = new Map(page.items.map((item) => [item.id, known.get(item.id) ?? rowOf(item)]));
   showRows();
   describe(page);
+  document.dispatchEvent(new Event('quarantine'));
 }
 
 async function showMore() {

@@ -39,7 +39,10 @@ async function ask(why) {
   }
 }
 
-function show({ sender, csrf }) {
+function show({ sender, csrf, scopes, devices }) {
+  // The style sheet hides what is for administrators from all others, and the server refuses it to them.
+  if (scopes.includes('admin') && devices === null) document.body.dataset.admin = '';
+  else delete document.body.dataset.admin;
   $('sign-out').hidden = csrf === null;
   setText($('sign-out'), 'Sign out');
   $('sign-out').title = sender === null ? '' : `Signed in with the key ${sender}`;
