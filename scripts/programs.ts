@@ -13,8 +13,8 @@ export interface NpmProgram {
   readonly program: Program;
 }
 
-/** Test runners, fuzzing and checks of the source. They read their arguments themselves. */
-const OTHERS = /^scripts\/(test|words|fuzz\/main)\.ts/;
+/** Test runners, fuzzing and checks of the source and its packages. They read their arguments themselves. */
+const OTHERS = /^scripts\/(test|words|fuzz\/main|supply-chain\/\w+-main)\.ts/;
 
 /** The npm scripts that run a program of this repository, in the order of package.json. */
 export async function npmPrograms(): Promise<readonly NpmProgram[]> {

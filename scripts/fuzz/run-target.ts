@@ -35,7 +35,7 @@ export interface FuzzOptions extends FuzzLimits {
  * allocation that cannot fail; the seed then repeats the run.
  */
 const MAX_HEAP_MB = 256;
-const MAX_GROWTH_BYTES = 32 << 20;
+const MAX_GROWTH_BYTES = 64 << 20;
 
 /** Fuzzes one target in a thread. Returns the counts, or the input that failed. */
 export async function runTarget(options: FuzzOptions): Promise<FuzzCounts | FuzzFailure> {

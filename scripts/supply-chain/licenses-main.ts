@@ -1,0 +1,26 @@
+// Lists the licences of all packages in production: `npm run licenses`. See SECURITY.md.
+import { setUpAnalysis } from '../setup.js';
+import { productionComponents } from './components.ts';
+import { ALLOWED, isAllowed } from './licenses.ts';
+
+// Python packages state their licence in their installed metadata only.
+setUpAnalysis();
+const components = productionComponents();
+const byLicense = Map.groupBy(components, ({ license }) => license ?? 'not stated');
+for (const [license, group] of [...byLicense].sort(([, a], [, b]) => b.length - a.length)) {
+  const why = ALLOWED[license] ? `: ${ALLOWED[license]}` : '';
+  process.stdout.write(`\n${license} (${group.length})${why}\n`);
+  for (const { ecosystem, name, version } of group)
+    process.stdout.write(`  ${ecosystem} ${name} ${version}\n`);
+}
+const refused = components.filter(({ license }) => license === null || !isAllowed(license));
+process.stdout.write(
+  `\n${components.length} packages, ${refused.length} with a licence that is not allowed\n`,
+);
+for (const { ecosystem, name, version, license } of refused) {
+  const what = license === null ? 'states no licence' : `has the licence ${license}`;
+  process.stderr.write(
+    `${ecosystem} ${name} ${version} ${what}: replace it, or add the licence to scripts/supply-chain/licenses.ts\n`,
+  );
+}
+process.exitCode = refused.length > 0 ? 1 : 0;
