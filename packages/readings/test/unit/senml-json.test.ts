@@ -156,6 +156,46 @@ describe('an example pack of RFC 8428', () => {
   });
 });
 
+describe('an example pack of RFC 9193', () => {
+  it('section 1, binary data beside other values', () => {
+    const pack = [
+      { bn: 'urn:dev:ow:10e2073a01080063:', n: 'temp', u: 'Cel', v: 7.1 },
+      { n: 'open', vb: false },
+      { n: 'nfc-reader', vd: 'aGkgCg' },
+    ];
+    const device = 'urn:dev:ow:10e2073a01080063';
+    assert.deepEqual(of(pack), [
+      [device, 'temp', 7.1],
+      [device, 'open', 0],
+      [device, 'nfc-reader', 'aGkgCg'],
+    ]);
+  });
+
+  it('sections 1 and 4, data with its content format, which is not stored', () => {
+    // The example leaves out the data of the image.
+    const pack = [
+      { n: 'nfc-reader', vd: 'gmNmb28YKg', bct: '60', bt: 1627430700 },
+      { n: 'nfc-reader', vd: 'gmNiYXIYKw', t: 10 },
+      { n: 'iris-photo', vd: 'iVBORw0KGgo', ct: 'image/png', t: 10 },
+      { n: 'nfc-reader', vd: 'gmNiYXoYLA', t: 20 },
+    ];
+    const readings = decode('senml-json', pack, CONTEXT).map(({ metric, value, time }) => [
+      metric,
+      value,
+      formatTime(time),
+    ]);
+    assert.deepEqual(readings, [
+      ['nfc-reader', 'gmNmb28YKg', '2021-07-28T00:05:00.000000Z'],
+      ['nfc-reader', 'gmNiYXIYKw', '2021-07-28T00:05:10.000000Z'],
+      ['iris-photo', 'iVBORw0KGgo', '2021-07-28T00:05:10.000000Z'],
+      ['nfc-reader', 'gmNiYXoYLA', '2021-07-28T00:05:20.000000Z'],
+    ]);
+    assert.deepEqual(of([{ n: 'a/nfc-reader', vd: 'gmNmb28YKg', ct: '60' }]), [
+      ['a', 'nfc-reader', 'gmNmb28YKg'],
+    ]);
+  });
+});
+
 describe('a SenML pack', () => {
   it('without a separator in its names contains metrics of the device of the topic', () => {
     assert.deepEqual(brief(decode('senml-json', [{ n: 'humidity', v: 1 }])), [
