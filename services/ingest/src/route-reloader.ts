@@ -108,7 +108,8 @@ export class RouteReloader {
     const version = await this.#currentVersion();
     const changed = appendEntry(readBounded(file), file, entry);
     if (changed !== null) {
-      check?.(parseRoutes(changed, file, ack).routes);
+      const { routes } = parseRoutes(changed, file, ack);
+      check?.(routes);
       if ((await this.#currentVersion()) !== version)
         throw new FileNotReplaced(`${file} was changed at the same time: send the request again`);
       await replaceFile(file, changed);
