@@ -19,9 +19,8 @@ const pack = [
 /** What a broken sensor sends, the reason under which it is quarantined, and words of the detail. */
 const BAD: readonly (readonly [topic: string, payload: string | Buffer, reason: string, words: RegExp])[] = [
   ['sensors/lonely', '1', 'unknown_topic', /matches no route \(sensors\/\{device\+\}\/\{metric\}\)/],
-  ['sensors/bad name!/temperature', '1', 'invalid_name', /bad name!/],
+  ['sensors/../temperature', '1', 'invalid_name', /not just dots/],
   ['sensors/probe/temperature', '', 'empty_payload', /no bytes/],
-  ['sensors/probe/temperature', 'NaN', 'invalid_value', /NaN/],
   ['sensors/probe/temperature', Buffer.alloc(1 << 20, 0xfe), 'malformed', /UTF-8/],
   ['sensors/probe/temperature', JSON.stringify(pack), 'invalid_value', /not a number/],
   ['sensors/probe/temperature', '{"t":"9999-01-01T00:00:00Z","v":1}', 'invalid_time', /9999/],
@@ -57,8 +56,8 @@ test('bad input is quarantined with a clear reason, and ingest continues', async
     assert.equal(item.size, Buffer.byteLength(payload));
   }
   const metrics = await (await fetch(`${ingest.url}/metrics`)).text();
-  assert.match(metrics, /^tidegauge_readings_quarantined_total\{reason="invalid_value"\} 2$/m);
-  assert.match(metrics, /^tidegauge_readings_received_total 16$/m);
+  assert.match(metrics, /^tidegauge_readings_quarantined_total\{reason="invalid_value"\} 1$/m);
+  assert.match(metrics, /^tidegauge_readings_received_total 14$/m);
   assert.equal((await storedReadings(bench.store, ['good'])).length, BAD.length);
 });
 
