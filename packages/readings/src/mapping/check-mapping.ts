@@ -1,5 +1,6 @@
 import { type MappingOptions, VALUE_KINDS } from './options.ts';
 import { PARSED_AS } from './parsed-fields.ts';
+import { isTable } from './paths.ts';
 import { MAX_STARS } from './patterns.ts';
 import { compileTemplate, templateProblem } from './template.ts';
 import { TIME_FORMATS, TIME_UNITS, UNKNOWN_ZONE } from './times.ts';
@@ -233,10 +234,6 @@ class Check {
   #add(path: Place, message: string): void {
     this.problems.push({ path, message });
   }
-}
-
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function count(text: string, character: string): number {

@@ -49,12 +49,9 @@ export class FieldPlans {
   readonly #units: Patterns<string>;
   readonly #scale: Patterns<number>;
   readonly #offset: Patterns<number>;
-  readonly #fields = new Map<string, FieldPlan>();
-  readonly #containers = new Map<string, boolean>();
-  readonly #metrics = new Map<string, MetricPlan>();
-  #fieldBytes = 0;
-  #containerBytes = 0;
-  #metricBytes = 0;
+  readonly #fields = new PlanCache<FieldPlan>();
+  readonly #containers = new PlanCache<boolean>();
+  readonly #metrics = new PlanCache<MetricPlan>();
 
   /** @param consumed paths that are used for something else than metrics */
   constructor(options: MappingOptions, consumed: ReadonlySet<string>) {
@@ -82,14 +79,7 @@ export class FieldPlans {
 
   /** The plan of the field at a path. */
   field(path: string): FieldPlan {
-    const known = this.#fields.get(path);
-    if (known !== undefined) return known;
-    const plan = this.#planField(path);
-    if (this.#fieldBytes + bytesOf(path) <= PLAN_CACHE_BYTES) {
-      this.#fieldBytes += bytesOf(path);
-      this.#fields.set(path, plan);
-    }
-    return plan;
+    return this.#fields.get(path) ?? this.#fields.keep(path, this.#planField(path));
   }
 
   /** Whether nothing below a path is used. */
@@ -97,12 +87,7 @@ export class FieldPlans {
     if (this.#consumed.size === 0 && this.#drop.isEmpty) return false;
     const known = this.#containers.get(path);
     if (known !== undefined) return known;
-    const isDropped = this.#consumed.has(path) || this.#drop.find(path) !== null;
-    if (this.#containerBytes + bytesOf(path) <= PLAN_CACHE_BYTES) {
-      this.#containerBytes += bytesOf(path);
-      this.#containers.set(path, isDropped);
-    }
-    return isDropped;
+    return this.#containers.keep(path, this.#consumed.has(path) || this.#drop.find(path) !== null);
   }
 
   /** The plan of a metric. */
@@ -116,11 +101,7 @@ export class FieldPlans {
       scale: this.#scale.find(metric)?.value ?? 1,
       offset: this.#offset.find(metric)?.value ?? 0,
     };
-    if (this.#metricBytes + bytesOf(metric) <= PLAN_CACHE_BYTES) {
-      this.#metricBytes += bytesOf(metric);
-      this.#metrics.set(metric, plan);
-    }
-    return plan;
+    return this.#metrics.keep(metric, plan);
   }
 
   #planField(path: string): FieldPlan {
@@ -132,9 +113,25 @@ export class FieldPlans {
   }
 }
 
-/** Memory of a cache entry. The key and the name in the plan can be two strings of two bytes per character. */
-function bytesOf(name: string): number {
-  return ENTRY_BYTES + 4 * name.length;
+/** Values by name, at most `PLAN_CACHE_BYTES` of them. A full cache keeps what it has. */
+class PlanCache<V> {
+  readonly #values = new Map<string, V>();
+  #bytes = 0;
+
+  get(name: string): V | undefined {
+    return this.#values.get(name);
+  }
+
+  /** Returns the value, which is kept if there is room. The name is new. */
+  keep(name: string, value: V): V {
+    // The name and that in the plan can be two strings of two bytes per character.
+    const bytes = ENTRY_BYTES + 4 * name.length;
+    if (this.#bytes + bytes <= PLAN_CACHE_BYTES) {
+      this.#bytes += bytes;
+      this.#values.set(name, value);
+    }
+    return value;
+  }
 }
 
 function patternList(patterns: readonly string[]): Patterns<true> {

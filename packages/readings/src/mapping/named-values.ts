@@ -1,3 +1,5 @@
+import { isTable } from './paths.ts';
+
 // Arrays of objects that have a name and a value each: [{"name": "temperature", "value": 21.5, "unit": "°C"}]
 
 const NAMES = ['name', 'key', 'value_type', 'metric', 'sensor', 'id', 'type', 'label', 'n'];
@@ -13,7 +15,7 @@ export interface NamedValues {
 /** The fields for name and value, when each element has both and all names differ; otherwise null. */
 export function namedValues(array: readonly unknown[]): NamedValues | null {
   const first = array[0];
-  if (!isRecord(first)) return null;
+  if (!isTable(first)) return null;
   const value = VALUES.find((field) => isScalar(first[field]));
   if (value === undefined) return null;
   for (const name of NAMES) {
@@ -48,16 +50,12 @@ export function valueWithUnit(
 function areDistinct(array: readonly unknown[], name: string, value: string): boolean {
   const names = new Set<string>();
   for (const element of array) {
-    if (!isRecord(element)) return false;
+    if (!isTable(element)) return false;
     const own = element[name];
     if (typeof own !== 'string' || own === '' || !Object.hasOwn(element, value)) return false;
     names.add(own);
   }
   return names.size === array.length;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isScalar(value: unknown): boolean {

@@ -4,6 +4,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null;
 }
 
+/** Whether a value is an object with fields, and not an array. */
+export function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && !Array.isArray(value);
+}
+
 /** The value at a path; undefined when it does not exist. A field whose own name has dots is found too. */
 export function valueAt(root: unknown, path: string): unknown {
   let node = root;
