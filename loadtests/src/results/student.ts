@@ -5,16 +5,26 @@ export interface Estimate {
   readonly high: number;
 }
 
+/** The mean of independent values, and the variance of this mean, which is NaN for less than two values. */
+export function meanWithVariance(values: readonly number[]): {
+  readonly mean: number;
+  readonly variance: number;
+} {
+  const count = values.length;
+  const mean = values.reduce((sum, value) => sum + value, 0) / count;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, variance: squares / (count - 1) / count };
+}
+
 /**
  * The mean and Student's confidence interval of independent values with an approximately normal distribution, such as
  * the differences between paired blocks. The interval of a single value is infinite. NaN for no values.
  */
 export function estimate(values: readonly number[]): Estimate {
   const count = values.length;
-  const mean = values.reduce((sum, value) => sum + value, 0) / count;
+  const { mean, variance } = meanWithVariance(values);
   if (count < 2) return { mean, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  const half = studentQuantile(0.975, count - 1) * Math.sqrt(squares / (count - 1) / count);
+  const half = studentQuantile(0.975, count - 1) * Math.sqrt(variance);
   return { mean, low: mean - half, high: mean + half };
 }
 

@@ -1,4 +1,4 @@
-import { studentQuantile } from '../../results/student.ts';
+import { meanWithVariance, studentQuantile } from '../../results/student.ts';
 
 /** What this needs of a difference between two drivers in `analysis.json`. */
 export interface DriverDifference {
@@ -106,9 +106,7 @@ function stratumOf({ pairs, second_mean }: DriverDifference): readonly Stratum[]
   const raw = second_mean.value.value;
   const count = values.length;
   if (count < 2 || raw === null) return [];
-  const mean = values.reduce((sum, value) => sum + value, 0) / count;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return [{ count, mean, variance: squares / (count - 1) / count, raw }];
+  return [{ count, ...meanWithVariance(values), raw }];
 }
 
 function stratifiedMean(strata: readonly Stratum[]): { mean: number; low: number; high: number } {
