@@ -2,6 +2,7 @@ export * from './arguments.ts';
 export * from './context.ts';
 export * from './contract.ts';
 export * from './errors.ts';
+export { isMatch } from './groups.ts';
 export { compareText } from './merge.ts';
 export { createStore, type OpenOptions, openStore, optionsOf, STORE_SCHEMES } from './registry.ts';
 export { MissingTable } from './tables.ts';
