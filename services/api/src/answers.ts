@@ -66,6 +66,24 @@ export class Answers {
   }
 
   /**
+   * Sends a text in pieces, as fast as the client receives it.
+   *
+   * @param bytes memory that the pieces are made from, reserved until the response closes
+   * @throws {Problem} 503 when too many large answers are being sent
+   */
+  async text(response: Response, type: string, bytes: number, pieces: Iterable<string>): Promise<void> {
+    this.reserve(response, bytes);
+    const late = setTimeout(() => response.destroy(), LIST_MS);
+    response.once('close', () => clearTimeout(late));
+    response.setHeader('Content-Type', type);
+    for (const piece of pieces) {
+      if (!response.write(piece)) await drained(response);
+      if (response.destroyed) return;
+    }
+    response.end();
+  }
+
+  /**
    * Reserves memory for an answer of `bytes` until the response closes. Answers of up to one part need none.
    *
    * @throws {Problem} 503 when too many large answers are being sent

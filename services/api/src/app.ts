@@ -25,6 +25,8 @@ import { influxCredentials } from './influx/credentials.ts';
 import { influxRoutes } from './influx/routes.ts';
 import type { IngestClient } from './ingest-client.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
+import { openTsdbErrors } from './opentsdb/errors.ts';
+import { openTsdbHandlers } from './opentsdb/handlers.ts';
 import { apiOperations } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
@@ -124,6 +126,7 @@ export function createApp(dependencies: AppDependencies): App {
     devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
     records: [handedBody(lane), budget, express.json(sent)],
     routes: [budget, express.json(sent)],
+    opentsdb: [budget, express.json(sent)],
   };
   const cursors = new Cursors(config.apiToken);
   const handlers = {
@@ -136,6 +139,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...liveHandlers(live),
     ...sessionHandlers(access),
     ...auditHandlers(access.audit),
+    ...openTsdbHandlers(store, answers),
   };
   app.use(dispatch(operations, handlers, readers));
   app.use(influxRoutes({ ingest, budget, bodyLimit: config.bodyLimit }));
@@ -143,7 +147,7 @@ export function createApp(dependencies: AppDependencies): App {
   // Without ingest the API can still read the store, so readiness depends on the store only.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));
   app.use(notFound);
-  app.use(influxErrors(translate), problemHandler(logger, translate));
+  app.use(influxErrors(translate), openTsdbErrors(translate), problemHandler(logger, translate));
   const close = () => {
     live.close();
     access.close();

@@ -23,6 +23,13 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'getSession',
   'beginSession',
   'endSession',
+  'tsdbVersion',
+  'tsdbAggregators',
+  'tsdbFilters',
+  'tsdbSuggest',
+  'tsdbLookUp',
+  'tsdbQuery',
+  'tsdbPostQuery',
 ]);
 
 /** The device that the sender of a request is limited to; null when it may use all devices. */

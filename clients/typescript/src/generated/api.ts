@@ -528,6 +528,133 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The version of OpenTSDB whose requests these are
+         * @description Clients read it to select their functions.
+         */
+        get: operations["tsdbVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/aggregators": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Aggregators
+         * @description The names of the functions that combine series and downsample.
+         */
+        get: operations["tsdbAggregators"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/config/filters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Types of filters
+         * @description The types of filters of tag values.
+         */
+        get: operations["tsdbFilters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/suggest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Names that begin with a text
+         * @description Names of metrics, keys of tags, or values of tags, sorted. Names of new metrics appear within a minute. With very many
+         *     devices some names can be missing.
+         */
+        get: operations["tsdbSuggest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/search/lookup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Series
+         * @description The series of a metric whose tags match, by device.
+         */
+        get: operations["tsdbLookUp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Points of series
+         * @description As the POST request, with the query in the URL.
+         */
+        get: operations["tsdbQuery"];
+        put?: never;
+        /**
+         * Points of series
+         * @description Reads the series that match, downsamples them, and combines those of each group. A query reads at most 2,000 series, and
+         *     has at most 524,288 points in memory. It takes at most 30 s. A larger query gets 413. Fields that are not described
+         *     have no effect.
+         */
+        post: operations["tsdbPostQuery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -592,6 +719,110 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description An error in the form of OpenTSDB. */
+        TsdbError: {
+            error: {
+                /** Format: int32 */
+                code: number;
+                message: string;
+                details: string;
+            };
+        };
+        TsdbNames: string[];
+        /** @description Values of tags by their keys. */
+        TsdbTags: {
+            [key: string]: string;
+        };
+        TsdbLookup: {
+            /** @constant */
+            type: "LOOKUP";
+            metric: string;
+            tags: {
+                key: string;
+                value: string;
+            }[];
+            /** Format: int32 */
+            limit: number;
+            /**
+             * Format: int32
+             * @description Milliseconds.
+             */
+            time: number;
+            results: {
+                tsuid: string;
+                metric: string;
+                tags: components["schemas"]["TsdbTags"];
+            }[];
+            /** Format: int32 */
+            startIndex: number;
+            /** Format: int32 */
+            totalResults: number;
+        };
+        TsdbQuery: {
+            /**
+             * Format: int64
+             * @description Seconds or milliseconds since 1970, 1h-ago, or 2026/11/21-14:05:08 in UTC.
+             */
+            start: number | string | null;
+            /**
+             * Format: int64
+             * @description Seconds or milliseconds since 1970, 1h-ago, or 2026/11/21-14:05:08 in UTC.
+             */
+            end?: number | string | null;
+            queries: components["schemas"]["TsdbSubQuery"][];
+            /** @description Times of the answer are milliseconds instead of seconds. */
+            msResolution?: boolean | null;
+            /** @description Each result has its query. */
+            showQuery?: boolean | null;
+            /** @description Must not be true. */
+            useCalendar?: boolean | null;
+            /** @description UTC only. */
+            timezone?: string | null;
+        };
+        TsdbSubQuery: {
+            aggregator: string;
+            metric: string;
+            /** @description Interval, function and possibly fill policy: 1m-avg-zero. */
+            downsample?: string | null;
+            /** @description Changes per second instead of values. */
+            rate?: boolean | null;
+            rateOptions?: {
+                counter?: boolean;
+                counterMax?: number;
+                resetValue?: number;
+                dropResets?: boolean;
+            } | null;
+            /** @description Filters that group, by key: a value, values with | between them, *, or type(filter). */
+            tags?: {
+                [key: string]: string;
+            } | null;
+            filters?: components["schemas"]["TsdbFilter"][] | null;
+            /** @description Only series that have no other tags than those of the filters. */
+            explicitTags?: boolean | null;
+        };
+        TsdbFilter: {
+            /** @description One of /api/config/filters. */
+            type: string;
+            /** @description device, prefix, site, city, kind or year. */
+            tagk: string;
+            filter: string;
+            groupBy?: boolean | null;
+            group_by?: boolean | null;
+        };
+        TsdbResults: {
+            metric: string;
+            tags: components["schemas"]["TsdbTags"];
+            /** @description Keys of tags whose values differ between the series that were combined. */
+            aggregateTags: string[];
+            /** @description The query, with `showQuery`. `index` is its place. */
+            query?: Record<string, never>;
+            /** @description Values by time. With `arrays`, pairs of time and value. */
+            dps: {
+                [key: string]: components["schemas"]["TsdbValue"];
+            } | components["schemas"]["TsdbValue"][][];
+        }[];
+        /** @description A number. For an interval without values, null or NaN as the fill policy defines. */
+        TsdbValue: number | string | null;
         /** @description A path of 1 to 8 segments, each of letters, digits and _ . : @ ~ -, and not of dots alone. */
         DeviceName: string;
         /** @description One word of letters, digits and _ . : @ ~ -, and not of dots alone. */
@@ -1206,6 +1437,101 @@ export interface components {
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A parameter or the body is not valid, in the form of OpenTSDB. */
+        TsdbInvalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": 400,
+                 *         "message": "No such aggregation function: mean.",
+                 *         "details": "Invalid request"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["TsdbError"];
+            };
+        };
+        /** @description The key is missing, wrong, expired or revoked. */
+        TsdbNoKey: {
+            headers: {
+                /** @description Bearer, RFC 6750. */
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": 401,
+                 *         "message": "The token or key is wrong.",
+                 *         "details": "Unauthorized"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["TsdbError"];
+            };
+        };
+        /** @description The key lacks the scope. */
+        TsdbNotAllowed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": 403,
+                 *         "message": "This needs a key with the scope read. The scope of this one is write.",
+                 *         "details": "Forbidden"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["TsdbError"];
+            };
+        };
+        /** @description This client sent too many wrong keys or too many requests. `Retry-After` is the time to wait, in seconds. */
+        TsdbTooMany: {
+            headers: {
+                /** @description Seconds. */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": 429,
+                 *         "message": "Too many wrong tokens came from this address.",
+                 *         "details": "Too many failed logins"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["TsdbError"];
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Any other failure. 413 means that the query is too large. */
+        TsdbFailure: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": 413,
+                 *         "message": "The query for temperature selects more than 2000 series.",
+                 *         "details": "The query is too large"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["TsdbError"];
             };
         };
         /** @description Any other failure. */
@@ -3234,6 +3560,354 @@ export interface operations {
             403: components["responses"]["NotAllowed"];
             429: components["responses"]["TooMany"];
             default: components["responses"]["Problem"];
+        };
+    };
+    tsdbVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": "2.4.1",
+                     *       "repo": "Tidegauge"
+                     *     }
+                     */
+                    "application/json": {
+                        version: string;
+                    } & {
+                        [key: string]: string;
+                    };
+                };
+            };
+            400: components["responses"]["TsdbInvalid"];
+            401: components["responses"]["TsdbNoKey"];
+            403: components["responses"]["TsdbNotAllowed"];
+            429: components["responses"]["TsdbTooMany"];
+            default: components["responses"]["TsdbFailure"];
+        };
+    };
+    tsdbAggregators: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their names. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       "avg",
+                     *       "max",
+                     *       "min",
+                     *       "sum"
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["TsdbNames"];
+                };
+            };
+            400: components["responses"]["TsdbInvalid"];
+            401: components["responses"]["TsdbNoKey"];
+            403: components["responses"]["TsdbNotAllowed"];
+            429: components["responses"]["TsdbTooMany"];
+            default: components["responses"]["TsdbFailure"];
+        };
+    };
+    tsdbFilters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What each type does, by its name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "wildcard": {
+                     *         "description": "A text in which * stands for any characters.",
+                     *         "examples": "device=wildcard(site-1/*)"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        [key: string]: {
+                            description: string;
+                            examples: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["TsdbInvalid"];
+            401: components["responses"]["TsdbNoKey"];
+            403: components["responses"]["TsdbNotAllowed"];
+            429: components["responses"]["TsdbTooMany"];
+            default: components["responses"]["TsdbFailure"];
+        };
+    };
+    tsdbSuggest: {
+        parameters: {
+            query: {
+                /**
+                 * @description What is named.
+                 * @example metrics
+                 */
+                type: "metrics" | "tagk" | "tagv";
+                /**
+                 * @description The beginning of the names.
+                 * @example temp
+                 */
+                q?: string;
+                /** @description The most names. */
+                max?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first of these names. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       "temperature"
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["TsdbNames"];
+                };
+            };
+            400: components["responses"]["TsdbInvalid"];
+            401: components["responses"]["TsdbNoKey"];
+            403: components["responses"]["TsdbNotAllowed"];
+            429: components["responses"]["TsdbTooMany"];
+            default: components["responses"]["TsdbFailure"];
+        };
+    };
+    tsdbLookUp: {
+        parameters: {
+            query: {
+                /**
+                 * @description A metric, or * for all, with filters of tags: temperature{device=*,city=Faro}.
+                 * @example temperature{device=*}
+                 */
+                m: string;
+                /** @description The most series. */
+                limit?: number;
+                /** @description Has no effect. */
+                useMeta?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first of these series. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "LOOKUP",
+                     *       "metric": "temperature",
+                     *       "tags": [
+                     *         {
+                     *           "key": "device",
+                     *           "value": "*"
+                     *         }
+                     *       ],
+                     *       "limit": 25,
+                     *       "time": 3,
+                     *       "results": [
+                     *         {
+                     *           "tsuid": "4C1D0A6E2B9F7788AABBCCDD",
+                     *           "metric": "temperature",
+                     *           "tags": {
+                     *             "device": "site-3/boiler",
+                     *             "prefix": "site-3"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "startIndex": 0,
+                     *       "totalResults": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TsdbLookup"];
+                };
+            };
+            400: components["responses"]["TsdbInvalid"];
+            401: components["responses"]["TsdbNoKey"];
+            403: components["responses"]["TsdbNotAllowed"];
+            429: components["responses"]["TsdbTooMany"];
+            default: components["responses"]["TsdbFailure"];
+        };
+    };
+    tsdbQuery: {
+        parameters: {
+            query: {
+                /**
+                 * @description Start, inclusive: seconds (up to 10 digits) or milliseconds since 1970, 1h-ago, or 2026/11/21-14:05:08 in UTC.
+                 * @example 1h-ago
+                 */
+                start: string;
+                /** @description End, inclusive. Default: now. */
+                end?: string;
+                /**
+                 * @description aggregator[:downsampling][:rate[{options}]][:explicit_tags]:metric[{tags that group}[{other filters}]]
+                 * @example [
+                 *       "avg:1m-avg:temperature{device=*}"
+                 *     ]
+                 */
+                m: string[];
+                /** @description Times of the answer are milliseconds instead of seconds. */
+                ms?: string;
+                /** @description The points are pairs in an array. */
+                arrays?: string;
+                /** @description Each result has its query. */
+                show_query?: string;
+                /** @description Has no effect. */
+                no_annotations?: string;
+                /** @description Has no effect. */
+                global_annotations?: string;
+                /** @description UTC only. */
+                timezone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A result for each combination of the values of the tags that group. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "metric": "temperature",
+                     *         "tags": {
+                     *           "device": "site-3/boiler",
+                     *           "prefix": "site-3"
+                     *         },
+                     *         "aggregateTags": [],
+                     *         "dps": {
+                     *           "1795269900": 21.5,
+                     *           "1795269960": 21.25
+                     *         }
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["TsdbResults"];
+                };
+            };
+            400: components["responses"]["TsdbInvalid"];
+            401: components["responses"]["TsdbNoKey"];
+            403: components["responses"]["TsdbNotAllowed"];
+            429: components["responses"]["TsdbTooMany"];
+            default: components["responses"]["TsdbFailure"];
+        };
+    };
+    tsdbPostQuery: {
+        parameters: {
+            query?: {
+                /** @description The points are pairs in an array. */
+                arrays?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "start": 1795269900000,
+                 *       "end": 1795273500000,
+                 *       "msResolution": true,
+                 *       "queries": [
+                 *         {
+                 *           "metric": "temperature",
+                 *           "aggregator": "avg",
+                 *           "downsample": "1m-avg",
+                 *           "filters": [
+                 *             {
+                 *               "type": "wildcard",
+                 *               "tagk": "device",
+                 *               "filter": "site-3/*",
+                 *               "groupBy": true
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TsdbQuery"];
+            };
+        };
+        responses: {
+            /** @description A result for each combination of the values of the tags that group. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "metric": "temperature",
+                     *         "tags": {
+                     *           "device": "site-3/boiler",
+                     *           "prefix": "site-3"
+                     *         },
+                     *         "aggregateTags": [],
+                     *         "dps": {
+                     *           "1795269900": 21.5,
+                     *           "1795269960": 21.25
+                     *         }
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["TsdbResults"];
+                };
+            };
+            400: components["responses"]["TsdbInvalid"];
+            401: components["responses"]["TsdbNoKey"];
+            403: components["responses"]["TsdbNotAllowed"];
+            429: components["responses"]["TsdbTooMany"];
+            default: components["responses"]["TsdbFailure"];
         };
     };
     healthz: {

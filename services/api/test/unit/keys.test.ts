@@ -19,6 +19,7 @@ interface Keys {
   revoke(header: Header): void;
 }
 
+type Tags = { readonly device: string };
 type Header = { readonly Authorization: string };
 
 /** An API that listens for others, with a token and a file of keys. */
@@ -85,6 +86,17 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   beginSession: ['POST', '/v1/session'],
   endSession: ['DELETE', '/v1/session'],
   metrics: ['GET', '/metrics'],
+  tsdbVersion: ['GET', '/api/version'],
+  tsdbAggregators: ['GET', '/api/aggregators'],
+  tsdbFilters: ['GET', '/api/config/filters'],
+  tsdbSuggest: ['GET', '/api/suggest?type=metrics'],
+  tsdbLookUp: ['GET', '/api/search/lookup?m=temperature'],
+  tsdbQuery: ['GET', '/api/query?start=1h-ago&m=sum:temperature'],
+  tsdbPostQuery: [
+    'POST',
+    '/api/query',
+    { start: 0, queries: [{ aggregator: 'sum', metric: 'temperature' }] },
+  ],
 };
 /** The live stream does not end, and health needs no key. */
 const OTHERS = new Set(['live', 'healthz', 'readyz', 'getSession']);
@@ -265,6 +277,39 @@ test('a list of devices for a key of some devices has these only, on every page 
     headers: { ...header },
   });
   assert.equal(stolen.status, 400);
+});
+
+test('a key of some devices finds these only through the requests of OpenTSDB, whatever the filters', async (t) => {
+  const keys = await start(t);
+  const { api } = keys;
+  const [mine, others] = [
+    ['site-3', 'site-3/boiler'],
+    ['site-2/boiler', 'site-3-x', 'site-30'],
+  ];
+  await api.ingest.commit(mine.map((device) => reading(1, { device, metric: 'mine' })));
+  await api.ingest.commit(others.map((device) => reading(1, { device, metric: 'others' })));
+  await api.ingest.commit([...mine, ...others].map((device) => reading(2, { device, metric: 'all' })));
+  const headers = { ...(await keys.add(['read'], 'site-3')) };
+  const get = async (path: string) => (await api.call('GET', path, { headers })).body;
+  // Another sender must not fill the names.
+  await api.call('GET', '/api/suggest?type=metrics', { headers: { Authorization: `Bearer ${TOKEN}` } });
+  assert.deepEqual(await get('/api/suggest?type=metrics'), ['all', 'mine']);
+  assert.deepEqual(await get('/api/suggest?type=tagv'), mine);
+  for (const filter of ['', '{device=*}', '{device=site-2/boiler|site-3/boiler|site-3}', '{prefix=*}']) {
+    const found = await get(`/api/search/lookup?m=${encodeURIComponent(`*${filter}`)}`);
+    assert.deepEqual(
+      [...new Set(found.results.map(({ tags }: { tags: Tags }) => tags.device))],
+      mine,
+      filter,
+    );
+    const body = await get(`/api/query?start=0&m=${encodeURIComponent(`none:all${filter}`)}`);
+    assert.deepEqual(
+      body.map(({ tags }: { tags: Tags }) => tags.device),
+      mine,
+      filter,
+    );
+  }
+  assert.deepEqual(await get('/api/query?start=0&m=none:others{device=site-2/boiler}'), []);
 });
 
 test('what a key of some devices delivers is stored below its device, whatever the body names', async (t) => {
