@@ -10,5 +10,5 @@ import { store } from './dashboards/store.ts';
 /** Every dashboard. Its uid is the name of its file. */
 export const DASHBOARDS: readonly Dashboard[] = [live, ingest, broker, store, boards, loadTest];
 
-/** The dashboard of an SQL data source instead of Prometheus. Not every deployment has it. */
-export const SQL_DASHBOARDS: readonly Dashboard[] = [latest];
+/** The dashboards with the API as the data source instead of Prometheus. */
+export const API_DASHBOARDS: readonly Dashboard[] = [latest];

@@ -1,5 +1,5 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import { DASHBOARDS, SQL_DASHBOARDS } from './dashboards.ts';
+import { API_DASHBOARDS, DASHBOARDS } from './dashboards.ts';
 import { alertsFile, recordingRulesFile } from './rule-files.ts';
 import { ruleTestsFile } from './rule-tests.ts';
 
@@ -9,11 +9,10 @@ export function generated(): ReadonlyMap<string, string> {
     ['prometheus/rules.yml', recordingRulesFile()],
     ['prometheus/alerts.yml', alertsFile()],
     ['prometheus/alerts.test.yml', ruleTestsFile()],
-    ...DASHBOARDS.map((dashboard) => entry('grafana/dashboards', dashboard)),
-    ...SQL_DASHBOARDS.map((dashboard) => entry('grafana/postgres', dashboard)),
+    ...[...DASHBOARDS, ...API_DASHBOARDS].map(entry),
   ]);
 }
 
-function entry(folder: string, dashboard: Dashboard): [string, string] {
-  return [`${folder}/${dashboard.uid}.json`, `${JSON.stringify(dashboard, null, 2)}\n`];
+function entry(dashboard: Dashboard): [string, string] {
+  return [`grafana/dashboards/${dashboard.uid}.json`, `${JSON.stringify(dashboard, null, 2)}\n`];
 }

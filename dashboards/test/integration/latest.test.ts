@@ -1,107 +1,134 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { promisify } from 'node:util';
-import { findProgram } from '@tidegauge/lab';
-import { startPostgres } from '@tidegauge/lab/postgres';
-import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { type Reading, unknownDevice } from '@tidegauge/readings';
+import { type TestContext, test } from 'node:test';
+import type { Reading } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
-import { latest } from '../../src/dashboards/latest.ts';
+import { startApiProcess } from '@tidegauge/test-support/api-process';
+import { latest, type OpenTsdbTarget } from '../../src/dashboards/latest.ts';
 import { panelsOf } from '../../src/lint.ts';
 
-const READER = join(import.meta.dirname, '..', '..', 'grafana', 'postgres', 'reader.sql');
-const NOON = Date.UTC(2026, 10, 21, 12) * 1000;
-const started = await startOrSkip('postgres', () => startPostgres());
-const run = promisify(execFile);
+const NOON = Date.UTC(2026, 10, 21, 12);
+const TOKEN = 'the-token-of-grafana';
 
 const reading = (device: string, metric: string, minute: number, value: number | string): Reading => ({
   device,
   metric,
-  time: NOON + minute * 60e6,
+  time: NOON * 1000 + minute * 60e6,
   value,
-  received: NOON,
+  received: NOON * 1000,
   boot: null,
   seq: null,
   quality: 'ok',
 });
 
-/** A query as Grafana sends it, for an hour from noon. */
-function filledIn(sql: string, device: string): string {
-  return sql
-    .replaceAll('$'.concat('{device:sqlstring}'), `'${device}'`)
-    .replaceAll('$__unixEpochNanoFrom()', `${NOON * 1000}`)
-    .replaceAll('$__unixEpochNanoTo()', `${NOON * 1000 + 3.6e12}`);
+const READINGS = [
+  reading('site-1/boiler', 'temperature', 1, 20),
+  reading('site-1/boiler', 'temperature', 3, 21.5),
+  reading('site-1/boiler', 'temperature', 2, 19),
+  reading('site-1/boiler', 'state', 2, 'open'),
+  reading('site-2/pump', 'temperature', 4, 5),
+  reading('site-2/pump', 'temperature', 90, 6),
+];
+
+interface Choice {
+  readonly metric: string;
+  readonly device: string;
 }
 
-function sqlOf(title: string): string {
+interface Answer {
+  readonly tags: Readonly<Record<string, string>>;
+  readonly dps: Readonly<Record<string, number>>;
+}
+
+/** The texts of variables, as Grafana inserts them: several values have | between them. */
+function filledIn(text: string, { metric, device }: Choice): string {
+  return text.replaceAll('$metric', metric).replaceAll('$device', device);
+}
+
+/** The request of Grafana 11.6 for a panel, an hour from noon in intervals of 30 minutes: its `convertTargetToQuery`. */
+function requestOf(title: string, choice: Choice): object {
   const panel = panelsOf(latest).find((one) => one.title === title);
-  const [target] = (panel?.targets ?? []) as { readonly rawSql?: string }[];
-  assert.ok(target?.rawSql, `no panel ${title} with a query`);
-  return target.rawSql;
+  const [target] = (panel?.targets ?? []) as unknown as readonly OpenTsdbTarget[];
+  assert.ok(target, `no panel ${title} with a query`);
+  const tags = Object.entries(target.tags).map(([key, text]) => [key, filledIn(text, choice)]);
+  const query = {
+    metric: filledIn(target.metric, choice),
+    aggregator: target.aggregator,
+    downsample: `30m-${target.downsampleAggregator}`,
+    tags: Object.fromEntries(tags),
+  };
+  const times = { start: NOON, end: NOON + 3_599_999 };
+  return { ...times, queries: [query], msResolution: true, globalAnnotations: true, showQuery: true };
 }
 
-test('Latest shows the readings in PostgreSQL, with a user who cannot change them', {
-  skip: 'skip' in started ? started.skip : false,
-}, async (context) => {
-  if (!('server' in started)) return;
-  const postgres = started.server;
-  context.after(() => postgres.stop());
-  const database = await postgres.createDatabase();
-  const store = await openStore(postgres.url(database));
-  try {
-    const devices = ['site-1/boiler', 'site-2/pump', 'site-3/lost'];
-    await store.devices.register(devices);
-    await store.readings.write([
-      reading(devices[0]!, 'temperature', 1, 20),
-      reading(devices[0]!, 'temperature', 3, 21.5),
-      reading(devices[0]!, 'temperature', 2, 19),
-      reading(devices[0]!, 'state', 2, 'open'),
-      reading(devices[1]!, 'temperature', 4, 5),
-      reading(devices[1]!, 'temperature', 90, 6),
-    ]);
-    const at = (name: string, attributes: Readonly<Record<string, number | string>>) =>
-      store.devices.put({ ...unknownDevice(name), attributes });
-    await at(devices[0]!, { lat: 37.02, lon: -7.93 });
-    await at(devices[1]!, { lat: 'north', lon: 1 });
-    await at(devices[2]!, { lat: 91, lon: 1 });
-  } finally {
-    await store.close();
-  }
+async function startApi(context: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidegauge-latest-'));
+  const url = `sqlite:${join(folder, 'test.db')}`;
+  const store = await openStore(url);
+  await store.devices.register(['site-1/boiler', 'site-2/pump', 'site-3/lost']);
+  await store.readings.write(READINGS);
+  await store.close();
+  const api = await startApiProcess({
+    STORE: url,
+    INGEST: 'http://127.0.0.1:1',
+    HTTP_LISTEN: '0.0.0.0',
+    API_TOKEN: 'another-token-of-the-api',
+    READ_TOKEN: TOKEN,
+  });
+  context.after(async () => {
+    await api.stop();
+    await rm(folder, { recursive: true });
+  });
+  return api.url.replace('0.0.0.0', '127.0.0.1');
+}
 
-  const psql = await findProgram('psql', 'postgresql-client-15', ['/usr/lib/postgresql/15/bin']);
-  const as = async (user: string, password: string, ...args: readonly string[]) => {
-    const place = ['-h', postgres.address, '-p', `${postgres.port}`, '-U', user, '-d', database];
-    const form = ['--no-psqlrc', '--quiet', '--no-align', '--tuples-only', '--set=ON_ERROR_STOP=1'];
-    const env = { ...process.env, PGPASSWORD: password, PGTZ: 'UTC' };
-    return (await run(psql, [...place, ...form, ...args], { env, timeout: 30_000 })).stdout
-      .trim()
-      .split('\n');
+test('Latest shows the readings of a store through the API, with a token that can only read', async (context) => {
+  const url = await startApi(context);
+  const headers = {
+    Authorization: `Basic ${Buffer.from(`grafana:${TOKEN}`).toString('base64')}`,
+    'Content-Type': 'application/json',
   };
-  await as(postgres.user, postgres.password, '--set=password=only-reads', '--file', READER);
-  const reader = (sql: string) => as('tidegauge_reader', 'only-reads', '--command', sql);
-  const panel = (title: string, chosen: string) => reader(filledIn(sqlOf(title), chosen));
+  const send = async (path: string, body?: object) => {
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const response = await fetch(url + path, { headers, ...init });
+    assert.equal(response.status, 200, `${path}: ${await response.clone().text()}`);
+    return response.json();
+  };
+  const panel = async (title: string, choice: Choice) => {
+    const answers = (await send('/api/query', requestOf(title, choice))) as readonly Answer[];
+    return answers.map(({ tags, dps }) => [tags.device, Object.values(dps)]);
+  };
 
-  assert.deepEqual(await panel('Latest values', ''), [
-    'site-2/pump|temperature|2026-11-21 13:30:00+00|6',
-    'site-1/boiler|temperature|2026-11-21 12:03:00+00|21.5',
-    'site-1/boiler|state|2026-11-21 12:02:00+00|open',
+  const all = { metric: 'temperature', device: '*' };
+  assert.deepEqual(await panel('Latest values', all), [
+    ['site-1/boiler', [21.5]],
+    ['site-2/pump', [5]],
   ]);
-  assert.equal((await panel('Latest values', 'site-1/boiler')).length, 2);
-  assert.deepEqual(await panel('Sites', ''), ['site-1/boiler|||37.02|-7.93']);
-  assert.deepEqual(await panel('Values', 'site-1/boiler'), [
-    '2026-11-21 12:01:00+00|temperature|20',
-    '2026-11-21 12:02:00+00|temperature|19',
-    '2026-11-21 12:03:00+00|temperature|21.5',
+  assert.deepEqual(await panel('Values', all), [
+    ['site-1/boiler', [20.166666666666668]],
+    ['site-2/pump', [5]],
   ]);
-  assert.deepEqual(await panel('Values', 'site-2/pump'), ['2026-11-21 12:04:00+00|temperature|5']);
-  const [variable] = (latest.templating.list ?? []).filter(({ name }) => name === 'device');
-  assert.deepEqual(await reader(String(variable!.query)), [
-    '|All',
-    'site-1/boiler|site-1/boiler',
-    'site-2/pump|site-2/pump',
+  assert.equal((await panel('Values', { ...all, device: 'site-1/boiler' })).length, 1);
+  assert.equal((await panel('Values', { ...all, device: 'site-1/boiler|site-2/pump' })).length, 2);
+  assert.deepEqual(await panel('Values', { ...all, metric: 'state' }), []);
+
+  // The choices of the variables.
+  const queries = (latest.templating.list ?? []).map(({ name, query }) => [name, query]);
+  assert.deepEqual(queries, [
+    ['datasource', 'opentsdb'],
+    ['metric', 'metrics()'],
+    ['device', 'tag_values($metric, device)'],
   ]);
-  for (const sql of ['delete from readings', 'create table mine (id int)'])
-    await assert.rejects(reader(`set transaction read write; ${sql}`), /permission denied/, sql);
+  assert.deepEqual(await send('/api/suggest?type=metrics&q=&max=1000'), ['state', 'temperature']);
+  const lookup = `/api/search/lookup?m=${encodeURIComponent('temperature{device=*}')}&limit=1000`;
+  const { results } = (await send(lookup)) as { results: readonly Answer[] };
+  assert.deepEqual(
+    results.map(({ tags }) => tags.device),
+    ['site-1/boiler', 'site-2/pump'],
+  );
+
+  const refused = await fetch(`${url}/v1/devices/site-1/boiler`, { method: 'DELETE', headers });
+  assert.equal(refused.status, 403);
 });

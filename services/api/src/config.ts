@@ -55,6 +55,11 @@ export const API_SCHEMA = defineConfig({
     secret: true,
     help: 'Bearer token that may do everything. Where the API listens beyond loopback, it, API_KEYS or OIDC_ISSUER is needed.',
   },
+  readToken: {
+    kind: text('a text of at least 16 characters'),
+    secret: true,
+    help: 'Bearer token that may read and nothing else, for Grafana.',
+  },
   apiKeys: {
     kind: text('a file name'),
     help: 'File of API keys, which npm run keys makes. A changed file is used within a second.',

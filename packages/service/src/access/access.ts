@@ -33,6 +33,8 @@ export interface AccessOptions {
   readonly variable: string;
   /** A token that may read the metrics only. */
   readonly metricsToken?: string | null;
+  /** A token that may read, and do nothing else. */
+  readonly readToken?: string | null;
   readonly keys?: KeyFile | null;
   /** Verifies tokens of an OpenID Connect provider. */
   readonly oidc?: Oidc | null;
@@ -81,7 +83,9 @@ export class Access {
   readonly #options: AccessOptions;
   readonly #token: Buffer | null;
   readonly #metricsToken: Buffer | null;
+  readonly #readToken: Buffer | null;
   readonly #owner: Principal;
+  readonly #reader = tokenPrincipal('READ_TOKEN', ['read']);
   readonly #now: () => number;
   readonly #guesses: Guesses;
   readonly #principals = new WeakMap<LoadedKey, Principal>();
@@ -103,10 +107,19 @@ export class Access {
   };
 
   constructor(options: AccessOptions) {
-    const { token, metricsToken = null, variable, logger, metrics, now = Date.now } = options;
+    const {
+      token,
+      metricsToken = null,
+      readToken = null,
+      variable,
+      logger,
+      metrics,
+      now = Date.now,
+    } = options;
     this.#options = options;
     this.#token = token === null ? null : digest(token);
     this.#metricsToken = metricsToken === null ? null : digest(metricsToken);
+    this.#readToken = readToken === null ? null : digest(readToken);
     this.#owner = tokenPrincipal(variable);
     this.#now = now;
     this.#guesses = new Guesses(logger, now);
@@ -276,6 +289,7 @@ export class Access {
     const id = keyIdOf(credential);
     if (id === null) {
       if (hasDigest(credential, this.#token)) return this.#owner;
+      if (hasDigest(credential, this.#readToken)) return this.#reader;
       const { oidc } = this.#options;
       if (!oidc?.isToken(credential)) return 'wrong';
       return oidc.known(credential) ?? new Unverified(credential);

@@ -149,6 +149,8 @@ export interface AccessConfig
   readonly token: string | null;
   /** The variable of the token, for messages. */
   readonly variable: string;
+  /** A token that may read, and do nothing else. */
+  readonly readToken?: string | null;
   /** File of API keys. */
   readonly apiKeys?: string | null;
   /** How long a session of the live page lasts, seconds. */
@@ -157,12 +159,13 @@ export interface AccessConfig
 
 /** The access control of a service. @throws {ConfigError} when the file of keys cannot be used */
 export function openAccess(config: AccessConfig, logger: Logger, metrics: Metrics): Access {
-  const { httpListen, token, variable, metricsToken = null, openMetrics = false, apiKeys = null } = config;
+  const { httpListen, token, variable, openMetrics = false, apiKeys = null } = config;
+  const { metricsToken = null, readToken = null } = config;
   const required = !isLoopback(httpListen);
   const openReads = config.openReads ?? !required;
   const keys = apiKeys === null ? null : new KeyFile(apiKeys, logger);
   const limits = limitsOf(config);
-  const tokens = { token, variable, metricsToken, keys, oidc: oidcOf(config, logger), limits };
+  const tokens = { token, variable, metricsToken, readToken, keys, oidc: oidcOf(config, logger), limits };
   const lifetime = config.sessionLifetime === undefined ? {} : { sessionMs: config.sessionLifetime * 1000 };
   return new Access({ ...tokens, ...lifetime, required, openReads, openMetrics, logger, metrics });
 }

@@ -39,3 +39,18 @@ def before_call(context, case, kwargs):
         else:
             query.setdefault('device', 'site-3/boiler/probe-7')
         case.query = query
+    if case.operation.path in {'/api/query', '/api/search/lookup'}:
+        _write_query(case)
+
+
+def _write_query(case):
+    # The texts of OpenTSDB's queries have a grammar, and refer to metrics, tags and times.
+    if case.method == 'POST':
+        filters = [{'type': 'wildcard', 'tagk': 'device', 'filter': '*', 'groupBy': True}]
+        query = {'aggregator': 'sum', 'metric': 'temperature', 'downsample': '1h-avg', 'filters': filters}
+        case.body = {'start': '1d-ago', 'queries': [query]}
+    elif case.operation.path == '/api/query':
+        flags = {name: case.query[name] for name in ('ms', 'arrays') if name in (case.query or {})}
+        case.query = {**flags, 'start': '1d-ago', 'm': ['sum:1h-avg:temperature{device=*}']}
+    else:
+        case.query = {**(case.query or {}), 'm': 'temperature{device=*}'}

@@ -367,6 +367,19 @@ test('the metrics token reads metrics only, and OPEN_METRICS opens these only', 
   assert.equal(await send(open, 'getLedger', {}), 401);
 });
 
+test('the read token reads everything and changes nothing, also as the password of Basic', async (t) => {
+  const token = 'the-token-of-grafana';
+  const keys = await start(t, { readToken: token });
+  const basic = `Basic ${Buffer.from(`grafana:${token}`).toString('base64')}`;
+  for (const Authorization of [`Bearer ${token}`, basic]) {
+    assert.equal(await send(keys, 'listDevices', { Authorization }), 200);
+    assert.equal(await send(keys, 'tsdbPostQuery', { Authorization }), 200);
+    assert.equal(await send(keys, 'metrics', { Authorization }), 200);
+    for (const id of ['putDevice', 'deliverReadings', 'listAudit'])
+      assert.equal(await send(keys, id, { Authorization }), 403, id);
+  }
+});
+
 test('on loopback, the first key makes changes need one, and reads stay open', async (t) => {
   const keys = await start(t, { httpListen: '127.0.0.1', apiToken: null });
   assert.equal(await send(keys, 'putDevice', {}), 201);
