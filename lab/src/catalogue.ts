@@ -44,17 +44,6 @@ export const CATALOGUE: Readonly<Record<string, CatalogueEntry>> = {
       return { connect: { URL: prometheus.url }, stop: () => prometheus.stop() };
     },
   },
-  citus: {
-    summary: 'Citus where PostgreSQL has the extension: a coordinator, and workers as further nodes',
-    maxNodes: 4,
-    takesTargets: false,
-    async start({ nodes }) {
-      const { startCitus } = await import('./citus.ts');
-      const cluster = await startCitus({ workers: nodes - 1 });
-      const database = await cluster.createDatabase('tidegauge');
-      return { connect: { STORE: cluster.url(database) }, stop: () => cluster.stop() };
-    },
-  },
   ...Object.fromEntries(Object.entries(STORE_SERVERS).map(([name, entry]) => [name, storeEntry(entry)])),
 };
 

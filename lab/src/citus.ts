@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
+import type { NodeGroup } from './node-group.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 
 // A batch over several shards is a two-phase commit. The settings resolve the transactions of a killed coordinator
@@ -41,18 +42,33 @@ export async function hasCitus(): Promise<boolean> {
   }
 }
 
+export interface CitusOptions {
+  /** Default 2. */
+  readonly workers?: number;
+  /** Page cache of each node in MiB; default 48. */
+  readonly sharedBuffers?: number;
+  /** A group for the coordinator, and then one for each worker. Default: no limit of memory. */
+  readonly groups?: readonly NodeGroup[];
+}
+
 /**
  * Starts a coordinator and workers on loopback, as children of this process. Rejects if PostgreSQL has no citus
  * extension.
  */
-export async function startCitus({ workers: count = 2 } = {}): Promise<Citus> {
+export async function startCitus(options: CitusOptions = {}): Promise<Citus> {
+  const { workers: count = 2, sharedBuffers = 48, groups = [] } = options;
   if (!(await hasCitus()))
     throw new Error('PostgreSQL here has no citus extension (pg_available_extensions)');
   // Nodes log in to each other, so they share the password.
   const password = randomBytes(18).toString('base64url');
   const nodes: Postgres[] = [];
   const startNode = async (): Promise<Postgres> => {
-    const node = await startPostgres({ password, sharedBuffers: 48, settings: CITUS_SETTINGS });
+    const node = await startPostgres({
+      password,
+      sharedBuffers,
+      group: groups[nodes.length] ?? null,
+      settings: CITUS_SETTINGS,
+    });
     nodes.push(node);
     return node;
   };

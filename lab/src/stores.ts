@@ -93,6 +93,33 @@ export const STORE_SERVERS: Readonly<Record<string, StoreServerEntry>> = {
         };
       }),
   },
+  citus: {
+    summary: 'Citus where PostgreSQL has the extension: a coordinator, and a worker for each node',
+    maxNodes: 6,
+    minMemory: 128 * MEBIBYTE,
+    start: (workers, { memory } = {}) =>
+      withGroups(workers + 1, memory, async (groups) => {
+        const { startCitus } = await import('./citus.ts');
+        const server = await startCitus({ workers, groups, sharedBuffers: shareOf(memory, 48) });
+        const { coordinator } = server;
+        const version = `select default_version from pg_available_extensions where name = 'citus'`;
+        return {
+          create: async (place) => server.url(await server.createDatabase(place)),
+          endpoints: [`127.0.0.1:${coordinator.port}`],
+          nodes: [coordinator, ...server.workers].map((node, index) =>
+            nodeOf(index === 0 ? 'coordinator' : `worker-${index}`, node, groups[index] ?? null),
+          ),
+          directories: [coordinator, ...server.workers].map(({ directory }) => directory),
+          versions: async () => ({
+            citus: (await coordinator.query(version)).trim(),
+            postgres: firstWord(await coordinator.query('show server_version')),
+          }),
+          flush: null,
+          copies: null,
+          stop: () => server.stop(),
+        };
+      }),
+  },
   mariadb: {
     summary: 'MariaDB of Debian',
     maxNodes: 1,

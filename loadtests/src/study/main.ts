@@ -47,7 +47,7 @@ const directory = {
   help: 'A results directory.',
 } as const;
 
-const { quick, on, results, force } = defineConfig({
+const { quick, on, part, results, force } = defineConfig({
   quick: {
     kind: boolean(),
     default: 'false',
@@ -57,6 +57,10 @@ const { quick, on, results, force } = defineConfig({
     kind: oneOf(PLACES),
     default: 'lab',
     help: 'Where servers run: on this machine, on simulated boards, or in the swarm of DOCKER_HOST.',
+  },
+  part: {
+    kind: repeated(text('a part of the file')),
+    help: 'Run this part of the file only. Give it several times for several parts. Default: all parts.',
   },
   results: {
     kind: text('a directory'),
@@ -86,9 +90,9 @@ export const program: CommandGroup = {
     run: defineCommand({
       name: 'run',
       summary: 'Runs an experiment, or continues it, and writes its report.',
-      settings: { file, quick, on, results, force },
-      async run({ file, quick, on, results, force }, signal) {
-        const plan = makePlan(await readStudy(file, { quick, on }));
+      settings: { file, quick, on, part, results, force },
+      async run({ file, quick, on, part: parts, results, force }, signal) {
+        const plan = makePlan(await readStudy(file, { quick, on, parts }));
         const source = readFileSync(file, 'utf8');
         const directory = results ?? defaultDirectory(plan);
         return performStudy(plan, await placeNamed(on), { source, directory, force, signal, say });
@@ -97,9 +101,9 @@ export const program: CommandGroup = {
     plan: defineCommand({
       name: 'plan',
       summary: 'Prints the runs of an experiment in their order, with time and disk needed. Starts nothing.',
-      settings: { file, quick, on },
-      async run({ file, quick, on }) {
-        const plan = makePlan(await readStudy(file, { quick, on }));
+      settings: { file, quick, on, part },
+      async run({ file, quick, on, part: parts }) {
+        const plan = makePlan(await readStudy(file, { quick, on, parts }));
         process.stdout.write(planText(plan, estimate(plan, earlierRuns())));
         const refusals = refusalsOf(plan, await placeNamed(on));
         for (const line of refusals) process.stdout.write(`refused by run: ${line}\n`);

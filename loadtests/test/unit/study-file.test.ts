@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { hasCitus } from '@tidegauge/lab/citus';
 import { estimate } from '@tidegauge/loadtests/study/estimate';
 import { FACTORS } from '@tidegauge/loadtests/study/file/factors';
 import { FIGURES, parseStudy, type ReadOptions, readStudy } from '@tidegauge/loadtests/study/file/read-study';
 import { SCHEMA_FILE } from '@tidegauge/loadtests/study/file/schema';
+import type { PlaceName } from '@tidegauge/loadtests/study/model';
 import { makePlan, runCount } from '@tidegauge/loadtests/study/plan';
 import { trialSettings } from '@tidegauge/loadtests/study/trial/trial-workload';
 import { ConfigError } from '@tidegauge/service/program';
@@ -31,6 +33,11 @@ async function problems(text: string, options: ReadOptions = {}): Promise<readon
     return error.problems;
   }
   return assert.fail('the file was accepted');
+}
+
+/** The store of each deployment of a quick plan. */
+async function plannedStores(text: string, options: ReadOptions): Promise<unknown[]> {
+  return makePlan(await read(text, { quick: true, ...options })).deployments.map(({ hard }) => hard.store);
 }
 
 test('a file needs a name and a store only; everything else has a default', async () => {
@@ -456,11 +463,34 @@ test('a node is killed only where there is one to kill', async () => {
 test('an exclusion can hold in some places only', async () => {
   const text = `study: x\nhard: { store: [sqlite, postgres] }\neasy: {}
 exclude: [{ store: postgres, on: [lab, boards], because: a test }]\n`;
-  const stores = async (options: ReadOptions) =>
-    makePlan(await read(text, { quick: true, ...options })).deployments.map(({ hard }) => hard.store);
-  assert.deepEqual(await stores({ on: 'lab' }), ['sqlite']);
-  assert.deepEqual((await stores({ on: 'swarm' })).toSorted(), ['postgres', 'sqlite']);
+  assert.deepEqual(await plannedStores(text, { on: 'lab' }), ['sqlite']);
+  assert.deepEqual((await plannedStores(text, { on: 'swarm' })).toSorted(), ['postgres', 'sqlite']);
   assert.match((await problems(text.replace('boards', 'board')))[0]!, /did you mean boards/);
+});
+
+test('an exclusion can hold only where a store is not available', async () => {
+  const text = `study: x\nhard: { store: [citus, postgres], nodes: 1 }\neasy: {}
+exclude: [{ store: citus, without: citus, because: a test }]\n`;
+  const stores = async (on: PlaceName) => (await plannedStores(text, { on })).toSorted();
+  assert.deepEqual(await stores('lab'), (await hasCitus()) ? ['citus', 'postgres'] : ['postgres']);
+  for (const on of ['boards', 'swarm'] as const) assert.deepEqual(await stores(on), ['postgres']);
+  assert.match((await problems(text.replace('without: citus', 'without: oracle')))[0]!, /without/);
+  const always = text.replace(/exclude.*/, '');
+  if (await hasCitus()) assert.equal((await read(always, { on: 'lab' })).hard.store!.length, 2);
+  else
+    assert.match((await problems(always, { on: 'lab' })).join(), /store: citus is not possible: PostgreSQL/);
+});
+
+test('a plan can have some parts of a file only', async () => {
+  const [threads, all] = await Promise.all([read(SWEEPS, { parts: ['threads'] }), read(SWEEPS)]);
+  assert.deepEqual(Object.keys(threads.parts!), ['threads']);
+  assert.deepEqual(threads.parts!.threads!.levels.threads, all.parts!.threads!.levels.threads);
+  assert.ok(runCount(makePlan(threads)) < runCount(makePlan(all)));
+  const counts = `${SWEEPS.replace('records: {', 'records: { threads: 8,')}quick: { parts: { threads: { records: 9 } } }\n`;
+  await read(counts.replace('threads: {', 'threads: { records: 1000,'), { parts: ['records'], quick: true });
+  assert.match((await problems(SWEEPS, { parts: ['thread'] }))[0]!, /no part thread: did you mean threads/);
+  const none = 'study: x\nhard: { store: sqlite }\neasy: {}\n';
+  assert.match((await problems(none, { parts: ['copies'] }))[0]!, /no part copies: the file has no parts/);
 });
 
 test('the studies of this project can be planned, as published and quick', async () => {

@@ -42,7 +42,7 @@ function readQuick(input: StudyInput, levels: StudyLevels, name: 'records' | 'op
     return given ?? (level === ONE_EACH ? level : Math.min(Number(level), QUICK[name]));
   });
   for (const [part, counts] of Object.entries(ofParts)) {
-    if (!isCount(counts[name]) || levels.isSingleIn(part, name)) continue;
+    if (!input.keeps(part) || !isCount(counts[name]) || levels.isSingleIn(part, name)) continue;
     const problem = `the part ${part} has no single level of ${name}: give it one in parts, or remove it here`;
     input.add(['quick', 'parts', part, name], problem);
   }

@@ -35,9 +35,6 @@ export const NONE = 'none';
 /** The level of `operations` with which each thread does one operation, all at once. */
 export const ONE_EACH = 'one-each';
 
-/** Stores by name. Citus needs an extension of PostgreSQL that a machine may not have; the place reports it. */
-export const STORE_NAMES: readonly string[] = [...STORES, 'citus'];
-
 const MAX_COUNT = 2 ** 31 - 1;
 const MEBIBYTE = 2 ** 20;
 const WORKLOAD_LETTER = /^[a-gi]$/i;
@@ -57,7 +54,7 @@ const FACTOR_LIST: readonly Factor[] = [
   {
     name: 'store',
     section: 'hard',
-    takes: `one of ${STORE_NAMES.join(', ')}, or a STORE URL`,
+    takes: `one of ${STORES.join(', ')}, or a STORE URL`,
     default: null,
     help: 'The store. A STORE URL is a store that runs already.',
     parse: parseStore,
@@ -234,9 +231,7 @@ function ofKind({
 function parseStore(level: Level): Level {
   if (typeof level !== 'string') return fail('it is not a name');
   if (!isStoreUrl(level)) {
-    return STORE_NAMES.includes(level)
-      ? level
-      : fail(`there is no store ${level}${didYouMean(level, STORE_NAMES)}`);
+    return STORES.includes(level) ? level : fail(`there is no store ${level}${didYouMean(level, STORES)}`);
   }
   const { scheme, password } = parseUrl(level);
   if (scheme === 'null') return fail('the null store keeps no records');

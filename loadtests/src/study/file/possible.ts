@@ -1,3 +1,4 @@
+import { hasCitus } from '@tidegauge/lab/citus';
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { type Capabilities, createStore, optionsOf, type StoreError } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
@@ -65,6 +66,8 @@ function* plannedLevels(study: Study): Generator<Combination> {
 interface StoreFacts {
   readonly scheme: string;
   readonly isUrl: boolean;
+  /** Whether this machine can start it, as far as the lab cannot install it. */
+  readonly isInstalled: boolean;
   readonly capabilities: Capabilities;
   readonly options: Awaited<ReturnType<typeof optionsOf>>;
 }
@@ -74,7 +77,8 @@ async function factsOf(level: Level): Promise<StoreFacts> {
   const isUrl = isStoreUrl(String(level));
   // A store that is not opened does no I/O.
   const { capabilities } = await createStore(isUrl ? String(level) : exampleUrl(scheme));
-  return { scheme, isUrl, capabilities, options: await optionsOf(scheme) };
+  const isInstalled = scheme !== 'citus' || (await hasCitus());
+  return { scheme, isUrl, isInstalled, capabilities, options: await optionsOf(scheme) };
 }
 
 function exampleUrl(scheme: string): string {
@@ -84,6 +88,13 @@ function exampleUrl(scheme: string): string {
 }
 
 type Rule = (levels: Combination, store: StoreFacts, on: PlaceName | null) => Impossible | null;
+
+const installed: Rule = ({ store }, { isUrl, isInstalled }, on) => {
+  if (isUrl || isInstalled || on !== 'lab') return null;
+  const how =
+    'PostgreSQL here has no citus extension. Name a coordinator that runs: citus://user@host/database';
+  return refuse({ store: store! }, 'store', how);
+};
 
 const runningStore: Rule = ({ store, nodes, memory, network }, { isUrl }) => {
   if (!isUrl) return null;
@@ -200,6 +211,7 @@ const volumes: Rule = ({ workload, volume }) => {
 };
 
 const RULES: readonly Rule[] = [
+  installed,
   runningStore,
   nodeFailure,
   nodeCount,

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { hasCitus } from '@tidegauge/lab/citus';
 import { YamlFile } from '@tidegauge/yaml-file';
 import type { PlaceName, Study, StudyPart } from '../model.ts';
 import { analysisOf, partAnalysis } from './analysis.ts';
@@ -17,6 +18,8 @@ import { readWorkloadFiles, stateOf, workloadsOf } from './workloads.ts';
 export interface ReadOptions {
   /** Applies the sizes of `quick`. */
   readonly quick?: boolean;
+  /** Keeps these parts only. Default: all. */
+  readonly parts?: readonly string[] | null;
   /** Also refuses what this place cannot deploy, as far as that is known without it. */
   readonly on?: PlaceName | null;
 }
@@ -51,11 +54,13 @@ export async function parseStudy(
 async function study(
   file: YamlFile,
   directory: string,
-  { quick = false, on = null }: ReadOptions,
+  { quick = false, on = null, parts }: ReadOptions,
 ): Promise<Study> {
   const mistakes = schemaMistakes(file.data);
   if (mistakes.some(({ path }) => path.length === 0) && !isObject(file.data)) throw file.error(mistakes);
-  const input = new StudyInput(file.data as StudyFile, { directory, quick, on }, mistakes);
+  const available = on === 'lab' && (await hasCitus()) ? ['citus'] : [];
+  const place = { directory, quick, on, onlyParts: parts ?? [], available };
+  const input = new StudyInput(file.data as StudyFile, place, mistakes);
   const levels = new StudyLevels(input);
   const result = studyOf(input, levels);
   if (result === null) throw file.error(input.mistakes);

@@ -28,8 +28,15 @@ export interface StudyFile {
   readonly quick?: Partial<Counts> & { readonly parts?: Readonly<Record<string, Levels>> };
 }
 
-/** Levels to leave out, with the reason. It holds in the places `on`; without it, in all. */
-export type ExclusionFile = Levels & { readonly on?: OneOrMore<PlaceName>; readonly because: string };
+/**
+ * Levels to leave out, with the reason. It holds in the places `on`; without it, in all. With `without`, it does not hold
+ * where that store is available.
+ */
+export type ExclusionFile = Levels & {
+  readonly on?: OneOrMore<PlaceName>;
+  readonly without?: string;
+  readonly because: string;
+};
 
 /** A network profile. Durations have units. */
 export interface NetworkFile {

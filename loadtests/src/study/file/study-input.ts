@@ -10,6 +10,10 @@ export class StudyInput {
   readonly quick: boolean;
   /** Where the study runs. null: not known. */
   readonly on: PlaceName | null;
+  /** The parts to keep. Empty: all. */
+  readonly onlyParts: readonly string[];
+  /** Stores that some machines lack, and this place has. */
+  readonly available: readonly string[];
   readonly mistakes: Mistake[];
   /** Texts of the files that the study names, by their name there. */
   readonly files: Record<string, string> = {};
@@ -23,13 +27,15 @@ export class StudyInput {
    */
   constructor(
     file: StudyFile,
-    place: { readonly directory: string; readonly quick: boolean; readonly on: PlaceName | null },
+    place: Pick<StudyInput, 'quick' | 'on' | 'onlyParts' | 'available'> & { readonly directory: string },
     mistakes: readonly Mistake[],
   ) {
     this.file = file;
     this.#directory = place.directory;
     this.quick = place.quick;
     this.on = place.on;
+    this.onlyParts = place.onlyParts;
+    this.available = place.available;
     this.mistakes = [...mistakes];
     this.#refused = new Set(mistakes.map(({ path }) => path.slice(0, 2).join(' ')));
   }
@@ -42,6 +48,11 @@ export class StudyInput {
   /** Whether the schema refused the value at the path. */
   isRefused(path: Path): boolean {
     return this.#refused.has(path.slice(0, 2).join(' ')) || this.#refused.has(String(path[0]));
+  }
+
+  /** Whether the part of the file is among those that the caller asked for. */
+  keeps(part: string): boolean {
+    return this.onlyParts.length === 0 || this.onlyParts.includes(part);
   }
 
   /** What `parse` returns, or null after a mistake. */

@@ -26,7 +26,7 @@ export class StudyLevels {
   readonly #easy: Record<string, readonly Level[]> = {};
   readonly #fixed: Record<string, Level> = {};
   readonly #parts = new Map<string, Record<string, readonly Level[]>>();
-  /** Levels of parts that a quick run leaves out. */
+  /** Levels of parts that are left out: by a quick run, or with their part. */
   readonly #leftOut = new Map<string, readonly Level[]>();
 
   /** Mistakes are added to the input. */
@@ -47,6 +47,7 @@ export class StudyLevels {
     }
     this.#readParts();
     this.#readQuickParts();
+    this.#leaveOutParts();
     this.#addDefaults();
   }
 
@@ -111,8 +112,8 @@ export class StudyLevels {
 
   /** The exclusions that hold in the place of the study, one for each combination that an entry names. */
   exclusions(): readonly Exclusion[] {
-    const { file, on: here } = this.#input;
-    return (file.exclude ?? []).flatMap(({ because, on, ...where }, index) => {
+    const { file, on: here, available } = this.#input;
+    return (file.exclude ?? []).flatMap(({ because, on, without, ...where }, index) => {
       const path = ['exclude', index];
       const factors: Record<string, readonly Level[]> = {};
       for (const [name, given] of Object.entries(where)) {
@@ -130,6 +131,7 @@ export class StudyLevels {
         factors[name] = levels;
       }
       if (on !== undefined && here !== null && ![on].flat().includes(here)) return [];
+      if (without !== undefined && available.includes(without)) return [];
       return combinations(factors).map(
         (levels: Combination): Exclusion => ({ where: levels, because: String(because) }),
       );
@@ -173,6 +175,24 @@ export class StudyLevels {
         }
       }
     }
+  }
+
+  /** Removes the parts that the caller did not ask for. */
+  #leaveOutParts(): void {
+    const { onlyParts } = this.#input;
+    const known = [...this.#parts.keys()];
+    for (const part of onlyParts) {
+      if (known.includes(part)) continue;
+      const there = known.length === 0 ? 'the file has no parts' : `the parts are ${known.join(', ')}`;
+      this.#input.add(['parts'], `there is no part ${part}${didYouMean(part, known) || `: ${there}`}`);
+    }
+    const removed = known.filter((part) => !this.#input.keeps(part));
+    if (removed.length === 0) return;
+    const factors = [this.#hard, this.#easy, this.#fixed, ...this.#parts.values()];
+    for (const name of new Set(factors.flatMap((levels) => Object.keys(levels)))) {
+      this.#leftOut.set(name, [...(this.#leftOut.get(name) ?? []), ...this.of(name)]);
+    }
+    for (const part of removed) this.#parts.delete(part);
   }
 
   /** An option of a STORE URL is easy where the file has it there: each series then opens its tables with it. */

@@ -13,7 +13,7 @@ import { definePlace, restoreRefusal, throwRefusal } from './place.ts';
 import { profileRefusal, startProxies } from './proxies.ts';
 import { copiesAsSnapshots } from './snapshots.ts';
 
-const REPLICATED: readonly string[] = ['cassandra'];
+const REPLICATED: readonly string[] = ['cassandra', 'citus'];
 
 /** Stores on this machine: servers of the lab, embedded stores, or a server that a STORE URL names. */
 export function labPlace(): Place {
@@ -31,9 +31,6 @@ export function labPlace(): Place {
 function refusalOf(levels: StoreLevels, study: Study): string | null {
   const { store, isUrl, nodes, rf, memory, network } = levels;
   if (isUrl) return refusalOfUrl(levels, study);
-  if (store === 'citus') {
-    return 'the lab does not start Citus: name a coordinator that runs by its STORE URL, such as citus://user@host/database';
-  }
   if (!STORES.includes(store)) return `there is no store ${store} in the lab: there are ${STORES.join(', ')}`;
   const most = isEmbedded(store) ? 1 : STORE_SERVERS[store]!.maxNodes;
   if (nodes > most)
@@ -49,6 +46,10 @@ function refusalOf(levels: StoreLevels, study: Study): string | null {
       return `${store} needs a memory limit of ${minMemory / 2 ** 20}MiB or more to start, not ${memory} bytes`;
     }
     const refusal = memoryLimitRefusal();
+    if (refusal !== null) return refusal;
+  }
+  if (store === 'citus') {
+    const refusal = restoreRefusal(study, 'Citus of the lab');
     if (refusal !== null) return refusal;
   }
   return network === null ? null : profileRefusal(store, network);
