@@ -164,7 +164,8 @@ test('docs/studies.md has all claims with the verdicts that are recorded', () =>
 test('the verdicts of results have their numbers, sizes, date and machine', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tidegauge-claims-'));
   try {
-    writeFileSync(join(directory, 'study.yml'), 'study: x\nclaims: claims/s1.yml\n');
+    const source = 'study: x\nclaims: claims/s1.yml\nparts: { copies: {}, consistency: {} }\n';
+    writeFileSync(join(directory, 'study.yml'), source);
     assert.throws(
       () => verdictsOf(directory),
       /report.analysis\.json: it cannot be read.*make the report first/,
@@ -176,9 +177,13 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
       environment: {},
       differs: [],
     };
+    const levels = { hard: { store: ['citus'] }, easy: { workload: ['a', 'b'] }, fixed: { threads: 1 } };
+    const plan = (parts: object): string =>
+      JSON.stringify({ format: 1, hash: 'a', deployments: [], study: { ...levels, parts } });
+    writeFileSync(join(directory, 'plan.json'), plan({ copies: {}, consistency: {} }));
     writeFileSync(join(directory, 'journal.jsonl'), `${JSON.stringify(opened)}\n`);
     const analysis = {
-      study: { name: 's1-replication', quick: true, fixed: { store: 'citus', threads: 1 } },
+      study: { name: 's1-replication', quick: true },
       runs: { partial: false },
       environment: { place: 'boards', cpu: 'Cortex-A72', cores: 4, memoryBytes: 4e9 },
       claims: [
@@ -205,6 +210,8 @@ test('the verdicts of results have their numbers, sizes, date and machine', () =
         },
       ],
     });
+    writeFileSync(join(directory, 'plan.json'), plan({ copies: {} }));
+    assert.equal(verdictsOf(directory).isPartial, true, 'a part of the file is missing');
     writeFileSync(join(directory, 'study.yml'), 'study: x\n');
     assert.throws(() => verdictsOf(directory), /its study names no claims/);
   } finally {

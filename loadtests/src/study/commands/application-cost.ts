@@ -1,4 +1,5 @@
 import { meanWithVariance, studentQuantile } from '../../results/student.ts';
+import type { Level } from '../model.ts';
 
 /** What this needs of a difference between two drivers in `analysis.json`. */
 export interface DriverDifference {
@@ -8,7 +9,7 @@ export interface DriverDifference {
   readonly first: string;
   readonly second: string;
   /** Factors that vary in the study, without the driver. */
-  readonly factors: Readonly<Record<string, string | number>>;
+  readonly factors: Readonly<Record<string, Level>>;
   readonly second_mean: { readonly value: { readonly value: number | null } };
   /** The difference of each pair of runs of one trial. */
   readonly pairs: readonly { readonly value: number | null }[];
@@ -37,7 +38,7 @@ export interface ApplicationCost {
 const ALL = 'all.mean';
 
 /** Factors at the level where nothing but the store and the application takes part in a latency. */
-const UNDISTURBED: Readonly<Record<string, string | number>> = { fault: 'none', network: 'none', target: 0 };
+const UNDISTURBED: Readonly<Record<string, Level>> = { fault: 'none', network: 'none', target: 0 };
 
 /**
  * What the application adds on each store, from runs with the fewest threads of the study, without a fault, a network
@@ -49,7 +50,7 @@ const UNDISTURBED: Readonly<Record<string, string | number>> = { fault: 'none', 
  */
 export function applicationCosts(
   differences: readonly DriverDifference[],
-  fixed: Readonly<Record<string, string | number>>,
+  fixed: Readonly<Record<string, Level>>,
 ): readonly ApplicationCost[] {
   const usable = differences
     .filter(
@@ -87,7 +88,7 @@ export function applicationCosts(
   return costs.toSorted((a, b) => (`${a.store} ${a.operation}` < `${b.store} ${b.operation}` ? -1 : 1));
 }
 
-function isUndisturbed(factors: Readonly<Record<string, string | number>>): boolean {
+function isUndisturbed(factors: Readonly<Record<string, Level>>): boolean {
   return Object.entries(UNDISTURBED).every(
     ([name, level]) => String(factors[name] ?? level) === String(level),
   );

@@ -3,10 +3,10 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@tidegauge/service/program';
 import { YamlFile } from '@tidegauge/yaml-file';
-import { readEntries } from '../archive/results.ts';
+import { readEntries, readPlan } from '../archive/results.ts';
 import { readClaims } from '../file/claims.ts';
 import type { StudyFile } from '../file/study-file.ts';
-import type { Claim } from '../model.ts';
+import type { Claim, Level, Study } from '../model.ts';
 import { type ApplicationCost, applicationCosts, type DriverDifference } from './application-cost.ts';
 
 const STUDIES = fileURLToPath(new URL('../../../studies/', import.meta.url));
@@ -22,6 +22,7 @@ export interface RecordedVerdicts {
   readonly study: string;
   readonly size: 'quick' | 'full';
   /** Planned runs are missing. */
+  /** Whether runs of the plan, or parts of the file, are missing. */
   readonly isPartial: boolean;
   /** ISO 8601. */
   readonly date: string;
@@ -39,11 +40,7 @@ interface RecordedVerdict {
 
 /** What this needs of `analysis.json`. */
 interface Analysis {
-  readonly study: {
-    readonly name: string;
-    readonly quick: boolean;
-    readonly fixed: Readonly<Record<string, string | number>>;
-  };
+  readonly study: { readonly name: string; readonly quick: boolean };
   readonly runs: { readonly partial: boolean };
   readonly environment: Readonly<Record<string, string | number>>;
   readonly claims: readonly {
@@ -192,17 +189,19 @@ function describe({ study, size, isPartial, date, place, machine }: RecordedVerd
  * @throws {ConfigError} when it has no report, or its study names no claims
  */
 export function verdictsOf(directory: string): RecordedVerdicts {
-  const { claims: named } = YamlFile.read(join(directory, 'study.yml')).data as StudyFile;
+  const { claims: named, parts = {} } = YamlFile.read(join(directory, 'study.yml')).data as StudyFile;
   const [file] = [named ?? []].flat();
   if (file === undefined) throw new ConfigError([`${directory}: its study names no claims`]);
   const analysis = readAnalysis(directory);
   const { study, runs, environment } = analysis;
+  const plan = readPlan(directory).study;
+  const lacksParts = Object.keys(plan.parts ?? {}).length < Object.keys(parts).length;
   const gigabytes = Math.round(Number(environment.memoryBytes) / 1e9);
   return {
     claims: basename(file, '.yml'),
     study: study.name,
     size: study.quick ? 'quick' : 'full',
-    isPartial: runs.partial,
+    isPartial: runs.partial || lacksParts,
     date: readEntries(directory)[0]!.time.slice(0, 10),
     place: String(environment.place),
     machine: `${environment.cpu}, ${environment.cores} processors, ${gigabytes} GB`,
@@ -212,8 +211,14 @@ export function verdictsOf(directory: string): RecordedVerdicts {
         { verdict, found: [shown, reason].filter((part) => part !== '').join(' ') },
       ]),
     ),
-    application: applicationCosts(analysis.drivers, study.fixed),
+    application: applicationCosts(analysis.drivers, constantLevels(plan)),
   };
+}
+
+/** Factors with one level in the whole study. */
+function constantLevels({ hard, easy, fixed }: Study): Readonly<Record<string, Level>> {
+  const single = Object.entries({ ...hard, ...easy }).filter(([, levels]) => levels.length === 1);
+  return { ...fixed, ...Object.fromEntries(single.map(([name, levels]) => [name, levels[0]!])) };
 }
 
 function readAnalysis(directory: string): Analysis {
