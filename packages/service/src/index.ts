@@ -20,3 +20,4 @@ export * from './secrets.ts';
 export * from './service-app.ts';
 export * from './store-metrics.ts';
 export { type Tls, type TlsFiles, tlsFiles } from './tls.ts';
+export * from './watch-file.ts';

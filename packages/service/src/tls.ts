@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from './logger.ts';
 import { ConfigError } from './program/config-error.ts';
+import { poll } from './watch-file.ts';
 
 /** PEM files of a server: its certificate chain and its private key. */
 export interface TlsFiles {
@@ -81,13 +82,10 @@ async function read(file: string, what: string): Promise<string> {
  * Reloads the certificate of a server when its files change, without a restart. New connections use it; open
  * connections continue. When the files cannot be used, for example because the new key is not there yet, the server
  * keeps its certificate. Returns a function that ends the watch.
- *
- * The files are polled, because not every file system reports changes of mounted secrets and links.
  */
 export function watchPair(server: Server, pair: Pair, { files, logger, pollMs = POLL_MS }: Tls): () => void {
   let current = pair;
   let complained = '';
-  let busy = false;
   const look = async (): Promise<void> => {
     try {
       const next = await readPair(files);
@@ -102,13 +100,5 @@ export function watchPair(server: Server, pair: Pair, { files, logger, pollMs = 
       complained = message;
     }
   };
-  const timer = setInterval(() => {
-    if (busy) return;
-    busy = true;
-    void look().finally(() => {
-      busy = false;
-    });
-  }, pollMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  return poll(look, pollMs);
 }

@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises';
-import { ConfigError, type Logger } from '@tidegauge/service';
+import { ConfigError, fileVersion, type Logger, poll } from '@tidegauge/service';
 import { appendEntry, readBounded } from '@tidegauge/yaml-file';
 import type { AckPolicy, Route, Router } from './routes.ts';
 import { loadRoutes, parseRoutes } from './routes-file.ts';
@@ -27,8 +26,6 @@ export interface RouteReloaderOptions {
  * unsubscribed, and until the broker has confirmed that, the removed routes still decode their messages. So a message
  * that was acknowledged to its publisher is neither lost nor quarantined by the change. A file with a mistake changes
  * nothing.
- *
- * The file is polled, because not every file system reports changes of mounted files and links.
  */
 export class RouteReloader {
   /** Files that were used, and files that were refused, since the start. */
@@ -38,7 +35,7 @@ export class RouteReloader {
   #version = '';
   #last: Promise<void> = Promise.resolve();
   #generation = 0;
-  #timer: NodeJS.Timeout | null = null;
+  #endPoll = () => {};
 
   constructor(options: RouteReloaderOptions) {
     this.#options = options;
@@ -57,22 +54,14 @@ export class RouteReloader {
   }
 
   /** Begins to watch the file. The routes in use are those of its present content. */
-  async watch(): Promise<void> {
-    this.#version = await this.#currentVersion();
-    const { pollMs = POLL_MS } = this.#options;
-    let isBusy = false;
-    this.#timer = setInterval(() => {
-      if (isBusy) return;
-      isBusy = true;
-      void this.#look().finally(() => {
-        isBusy = false;
-      });
-    }, pollMs);
-    this.#timer.unref();
+  watch(): void {
+    const { file, pollMs = POLL_MS } = this.#options;
+    this.#version = fileVersion(file);
+    this.#endPoll = poll(() => this.#look(), pollMs);
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#endPoll();
     this.#generation++;
   }
 
@@ -105,12 +94,12 @@ export class RouteReloader {
 
   async #add(entry: object): Promise<boolean> {
     const { file, ack, check, logger } = this.#options;
-    const version = await this.#currentVersion();
+    const version = fileVersion(file);
     const changed = appendEntry(readBounded(file), file, entry);
     if (changed !== null) {
       const { routes } = parseRoutes(changed, file, ack);
       check?.(routes);
-      if ((await this.#currentVersion()) !== version)
+      if (fileVersion(file) !== version)
         throw new FileNotReplaced(`${file} was changed at the same time: send the request again`);
       await replaceFile(file, changed);
       logger.info({ file }, 'a route was added to the routes file');
@@ -120,14 +109,13 @@ export class RouteReloader {
   }
 
   async #look(): Promise<void> {
-    const version = await this.#currentVersion();
-    if (version === this.#version) return;
+    if (fileVersion(this.#options.file) === this.#version) return;
     await this.reload().catch(() => {});
   }
 
   async #reload(): Promise<void> {
     const { file, ack, router, logger } = this.#options;
-    this.#version = await this.#currentVersion();
+    this.#version = fileVersion(file);
     try {
       const { routes, warnings } = loadRoutes(file, ack);
       this.#options.check?.(routes);
@@ -162,15 +150,5 @@ export class RouteReloader {
       logger.error({ reason: message }, 'the broker did not accept the subscriptions of the routes');
     }
     if (generation === this.#generation) router.endLeaving();
-  }
-
-  /** Changes whenever the file does; empty when it cannot be read. */
-  async #currentVersion(): Promise<string> {
-    try {
-      const { ino, size, mtimeNs } = await stat(this.#options.file, { bigint: true });
-      return `${ino} ${size} ${mtimeNs}`;
-    } catch {
-      return '';
-    }
   }
 }

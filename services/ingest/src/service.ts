@@ -136,7 +136,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
     undo.push(() => drain(pipeline, source, config.stopTimeout));
-    if (reloader !== null) undo.push(await watchRoutes(reloader));
+    if (reloader !== null) undo.push(watchRoutes(reloader));
     await source.connect(pipeline, signal);
     logger.info({ store: backend, http: http.url, broker: config.broker }, 'ingest is ready');
     return { stop, failed: broken.promise };
@@ -153,10 +153,10 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
  * Watches the routes file, and reloads it on SIGHUP. A terminal sends SIGHUP to end the programs in it, so there the
  * signal keeps that meaning. Returns a function that ends the watch.
  */
-async function watchRoutes(reloader: RouteReloader): Promise<() => void> {
+function watchRoutes(reloader: RouteReloader): () => void {
   const onSignal = () => void reloader.reload().catch(() => {});
   if (!process.stdin.isTTY) process.on('SIGHUP', onSignal);
-  await reloader.watch();
+  reloader.watch();
   return () => {
     process.off('SIGHUP', onSignal);
     reloader.stop();

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import type { Logger } from '../logger.ts';
 import { ConfigError } from '../program/config-error.ts';
+import { fileVersion, poll } from '../watch-file.ts';
 import { type ApiKey, readKey, stateOf } from './api-key.ts';
 
 export const MAX_KEYS = 1000;
@@ -34,9 +35,8 @@ interface Contents {
 }
 
 /**
- * The keys of a file, read again within a second after the file changes. The file is polled, because not every file
- * system reports changes of mounted secrets. A file that cannot be used keeps the keys of its last good version, and a
- * file that was removed has no keys.
+ * The keys of a file, read again within a second after the file changes. A file that cannot be used keeps the keys of
+ * its last good version, and a file that was removed has no keys.
  */
 export class KeyFile {
   readonly path: string;
@@ -44,8 +44,8 @@ export class KeyFile {
   #keys: ReadonlyMap<string, LoadedKey> = new Map();
   #version = '';
   #complaint = '';
-  #timer: NodeJS.Timeout | null = null;
   #existed = false;
+  readonly #endPoll: () => void;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** @throws {ConfigError} when the file exists and cannot be used */
@@ -53,7 +53,7 @@ export class KeyFile {
     this.path = path;
     this.#logger = logger;
     this.#load();
-    this.#timer = setInterval(() => this.#reload(), pollMs).unref();
+    this.#endPoll = poll(() => this.#reload(), pollMs);
   }
 
   /** Whether the file exists, or has existed since the start: from then on, changes need a login. */
@@ -70,14 +70,13 @@ export class KeyFile {
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#endPoll();
   }
 
   #reload(): void {
     this.#lookedAt = performance.now();
     try {
-      if (versionOf(this.path) === this.#version) return;
+      if (fileVersion(this.path) === this.#version) return;
       const before = this.#keys.size;
       this.#load();
       this.#logger.info({ file: this.path, before, keys: this.#keys.size }, 'API keys read again');
@@ -107,18 +106,14 @@ export class KeyFile {
   }
 }
 
-/** The state of a file that every change of it changes; empty when there is no file. */
-function versionOf(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.mode}`;
-}
-
 /**
  * Reads a file of keys; null when it does not exist.
  *
  * @throws {ConfigError} when it cannot be read, is too large, has a mistake, or can be changed by other users
  */
 export function readKeys(path: string): Contents | null {
+  // Before the content, so that a change in between is read again.
+  const version = fileVersion(path);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return null;
   const problem = (what: string) => new ConfigError([`the file of API keys ${path} ${what}`]);
@@ -144,7 +139,7 @@ export function readKeys(path: string): Contents | null {
     }
   });
   if (new Set(keys.map(({ id }) => id)).size < keys.length) throw problem('has two keys with the same id');
-  return { keys, version: versionOf(path), mode: stat.mode };
+  return { keys, version, mode: stat.mode };
 }
 
 /**
