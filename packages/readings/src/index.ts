@@ -17,6 +17,7 @@ export { checkMapping, type MappingProblem, templateNames } from './mapping/chec
 export { cleanName, restoreName } from './mapping/clean-name.ts';
 export { compileMapping } from './mapping/compile-mapping.ts';
 export { type MappingOptions, mergeMappings } from './mapping/options.ts';
+export { isTable } from './mapping/paths.ts';
 export * from './notes.ts';
 export { presetNames, presets } from './presets/index.ts';
 export { type Preset, type PresetRoute, presetMapping, presetTopic } from './presets/preset.ts';

@@ -3,16 +3,17 @@ import { lookup } from 'node:dns/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type {
-  CausesDocument,
-  DeliveryDocument,
-  ExplainDocument,
-  LedgerDocument,
-  LinesDocument,
-  LiveLine,
-  QuarantineDocument,
-  QuarantineStepDocument,
-  RouteAddedDocument,
+import {
+  type CausesDocument,
+  type DeliveryDocument,
+  type ExplainDocument,
+  isTable,
+  type LedgerDocument,
+  type LinesDocument,
+  type LiveLine,
+  type QuarantineDocument,
+  type QuarantineStepDocument,
+  type RouteAddedDocument,
 } from '@tidegauge/readings';
 import type { ProblemDetails } from '@tidegauge/service';
 
@@ -332,7 +333,7 @@ export class IngestClient {
     const text = await readText(url, response);
     if (text === '') return undefined as T;
     const document = parseJson(text);
-    if (isObject(document)) return document as T;
+    if (isTable(document)) return document as T;
     throw unreachable(url, 'its answer is not a JSON object: is it an ingest process?');
   }
 
@@ -368,7 +369,7 @@ export class IngestClient {
 /** Checks a line like any other input: with a wrong URL, it can come from any server. */
 function readLine(url: string, text: string): LiveLine {
   const line = parseJson(text);
-  if (isObject(line) && typeof line.id === 'string') {
+  if (isTable(line) && typeof line.id === 'string') {
     const { readings, missed } = line;
     if (readings === undefined && Number.isSafeInteger(missed) && (missed as number) >= 0) {
       return line as unknown as LiveLine;
@@ -379,7 +380,7 @@ function readLine(url: string, text: string): LiveLine {
 }
 
 function isReading(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isTable(value)) return false;
   const { device, metric, time } = value;
   return typeof device === 'string' && typeof metric === 'string' && typeof time === 'string';
 }
@@ -390,10 +391,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function search(parameters: Readonly<Record<string, string | undefined>>): string {

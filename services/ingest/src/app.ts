@@ -5,6 +5,7 @@ import {
   type DeliveryDocument,
   formatTime,
   isBalanced,
+  isTable,
   type LedgerDocument,
   type LiveLine,
   type NotesDocument,
@@ -239,7 +240,7 @@ async function reload({ reloader }: AppOptions): Promise<void> {
  */
 async function addRoute({ reloader, instance }: AppOptions, body: unknown): Promise<RouteAddedDocument> {
   const { route, ...others } = (body ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof route !== 'object' || route === null || Array.isArray(route) || Object.keys(others).length > 0) {
+  if (!isTable(route) || Object.keys(others).length > 0) {
     const detail = 'The body must have route, an entry of a routes file: {"route": {"preset": "tasmota"}}.';
     throw new Problem(400, 'Invalid request', detail);
   }

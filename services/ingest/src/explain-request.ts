@@ -1,4 +1,4 @@
-import { type ExplainDocument, formatNames, now, statefulFormats } from '@tidegauge/readings';
+import { type ExplainDocument, formatNames, isTable, now, statefulFormats } from '@tidegauge/readings';
 import { ConfigError, Problem } from '@tidegauge/service';
 import { explain } from './explain.ts';
 import { suggestedTopic } from './fixes.ts';
@@ -75,8 +75,8 @@ function routesToTry(
 }
 
 function requestOf(body: unknown): ExplainRequest {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw bad('it must be a JSON object');
-  const { topic, payload, encoding = 'text', format = null, route = null } = body as Record<string, unknown>;
+  if (!isTable(body)) throw bad('it must be a JSON object');
+  const { topic, payload, encoding = 'text', format = null, route = null } = body;
   const unknown = Object.keys(body).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw bad(`${unknown} is not one of ${KEYS.join(', ')}`);
   if (typeof topic !== 'string' || topic === '') throw bad('topic must be a text such as tele/attic/SENSOR');
@@ -88,8 +88,7 @@ function requestOf(body: unknown): ExplainRequest {
   const known = [...formatNames, ...Object.keys(statefulFormats)];
   if (format !== null && (typeof format !== 'string' || !known.includes(format)))
     throw bad(`format must be one of ${known.join(', ')}`);
-  if (route !== null && (typeof route !== 'object' || Array.isArray(route)))
-    throw bad('route must be an object, an entry of a routes file');
+  if (route !== null && !isTable(route)) throw bad('route must be an object, an entry of a routes file');
   return { topic, payload: bytesOf(payload, encoding), format, route };
 }
 

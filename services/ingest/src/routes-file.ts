@@ -8,6 +8,7 @@ import {
   formats,
   influxDecoder,
   influxPrecision,
+  isTable,
   type MappingOptions,
   type MappingProblem,
   mergeMappings,
@@ -284,8 +285,4 @@ function mistakeOf(
 ): Mistake {
   const near = word === undefined ? '' : didYouMean(word, known ?? []);
   return { path: [...at, ...path], message: `${message}${near}`, ...(atKey === true ? { atKey } : {}) };
-}
-
-function isTable(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type Device,
+  isTable,
   QUALITIES,
   type Reading,
   type ReadingValue,
@@ -33,7 +34,7 @@ function encodeValue(value: ReadingValue): string {
 export function parseLine(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return isTable(value) ? value : null;
   } catch {
     return null;
   }
@@ -57,10 +58,10 @@ export function decodeReading(text: string): Reading | null {
 export type DeviceFacts = Omit<Device, 'name'>;
 
 export function isDeviceFacts(value: unknown): value is DeviceFacts {
-  if (!isObject(value)) return false;
+  if (!isTable(value)) return false;
   const { site, city, kind, year, attributes } = value;
   const texts = [site, city, kind].every((text) => text === null || typeof text === 'string');
-  return texts && (year === null || Number.isInteger(year)) && isObject(attributes);
+  return texts && (year === null || Number.isInteger(year)) && isTable(attributes);
 }
 
 /** A copy of the device, so that no caller can change the index. */
@@ -75,7 +76,7 @@ export function toFacts(device: DeviceFacts): DeviceFacts {
 }
 
 export function isRecordFields(value: unknown): value is RecordFields {
-  return isObject(value) && Object.values(value).every((field) => typeof field === 'string');
+  return isTable(value) && Object.values(value).every((field) => typeof field === 'string');
 }
 
 /** The named fields, or all fields for null. */
@@ -84,10 +85,6 @@ export function pickFields(all: RecordFields, names: readonly string[] | null): 
   return Object.fromEntries(
     names.filter((name) => Object.hasOwn(all, name)).map((name) => [name, all[name]!]),
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isTime(value: unknown): value is number {
