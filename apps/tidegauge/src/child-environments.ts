@@ -9,10 +9,14 @@ export interface Shared {
   readonly broker: string;
   /** URL of ingest's HTTP port. */
   readonly ingest: string;
+  /** The token with which the API logs in at ingest. */
+  readonly ingestToken: string;
 }
 
-export function ingestEnvironment(config: Settings, { store, broker }: Shared): Variables {
+export function ingestEnvironment(config: Settings, { store, broker, ingestToken }: Shared): Variables {
   return {
+    HTTP_TOKEN: ingestToken,
+    API_KEYS: keysFile(config),
     ...optional('ROUTES', config.routes),
     ...optional('BROKER_USER', config.mqttUser),
     ...optional('BROKER_PASSWORD', config.mqttPassword),
@@ -25,13 +29,11 @@ export function ingestEnvironment(config: Settings, { store, broker }: Shared): 
   };
 }
 
-export function apiEnvironment(config: Settings, { store, ingest }: Shared): Variables {
+export function apiEnvironment(config: Settings, { store, ingest, ingestToken }: Shared): Variables {
   return {
+    INGEST_TOKEN: ingestToken,
     ...optional('API_TOKEN', config.apiToken),
     API_KEYS: keysFile(config),
-    // Ingest reads its token from these variables, and the API needs the same one.
-    ...optional('INGEST_TOKEN', process.env.HTTP_TOKEN ?? null),
-    ...optional('INGEST_TOKEN_FILE', process.env.HTTP_TOKEN_FILE ?? null),
     STORE: store,
     LOG_LEVEL: config.logLevel,
     INGEST: ingest,

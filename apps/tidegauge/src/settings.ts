@@ -68,6 +68,11 @@ export const settings = defineConfig({
       kind: text('a file name'),
       help: 'The file of API keys, which npm run keys makes. Default: keys.json in the data directory.',
     },
+    httpToken: {
+      kind: text(),
+      secret: true,
+      help: "The bearer token of ingest's port, which may do everything. Default: a new one for each run, which the API uses.",
+    },
   }),
   ...inGroup('Logs', {
     logLevel: { kind: oneOf(LOG_LEVELS), default: 'warn', help: 'The lowest severity that is logged.' },

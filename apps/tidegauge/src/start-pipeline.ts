@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isLoopback, lockDirectory, type Running } from '@tidegauge/service';
 import { createStore } from '@tidegauge/storage';
@@ -49,11 +50,17 @@ export async function startPipeline(config: Settings, signal: AbortSignal): Prom
     if (config.sim) setUpPython();
     const broker = await openBroker(config);
     undo.push(() => broker.close());
-    const shared: Shared = { store, broker: broker.url, ingest: `http://127.0.0.1:${config.metricsPort}` };
+    const shared: Shared = {
+      store,
+      broker: broker.url,
+      ingest: `http://127.0.0.1:${config.metricsPort}`,
+      // Needed even before there are API keys, because keys can be made while ingest runs.
+      ingestToken: config.httpToken ?? randomBytes(24).toString('hex'),
+    };
     await service('ingest', 'ingest', ingestEnvironment(config, shared));
     const listening = (await service('the API', 'api', apiEnvironment(config, shared))) ?? '';
     if (config.sim) {
-      undo.push(() => waitUntilStored(shared.ingest));
+      undo.push(() => waitUntilStored(shared.ingest, shared.ingestToken));
       child('sim', PYTHON, ['-m', 'tidegauge_sim', '--quiet'], simulatorEnvironment(config, shared));
     }
     const api = isLoopback(config.listen)

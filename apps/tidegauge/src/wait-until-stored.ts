@@ -10,11 +10,12 @@ const REQUEST_MS = 1000;
  * Gives up when ingest does not answer, and after five seconds.
  *
  * @param ingest URL of ingest's HTTP port
+ * @param token its token
  */
-export async function waitUntilStored(ingest: string): Promise<void> {
+export async function waitUntilStored(ingest: string, token: string): Promise<void> {
   let before = -1;
   for (const deadline = Date.now() + MAX_WAIT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
-    const ledger = await readLedger(ingest);
+    const ledger = await readLedger(ingest, token);
     if (ledger === null) return;
     const { messages, readings } = ledger;
     if (readings.inFlight === 0 && messages.received === before) return;
@@ -22,9 +23,12 @@ export async function waitUntilStored(ingest: string): Promise<void> {
   }
 }
 
-async function readLedger(ingest: string): Promise<LedgerDocument | null> {
+async function readLedger(ingest: string, token: string): Promise<LedgerDocument | null> {
   try {
-    const response = await fetch(`${ingest}/ledger`, { signal: AbortSignal.timeout(REQUEST_MS) });
+    const response = await fetch(`${ingest}/ledger`, {
+      headers: { Authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(REQUEST_MS),
+    });
     return (await response.json()) as LedgerDocument;
   } catch {
     return null;

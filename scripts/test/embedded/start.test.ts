@@ -54,6 +54,11 @@ test('one command runs the pipeline, stores simulated and real readings, and los
   const { readings } = await until(latest, (answer) => answer.readings.length === 1);
   assert.equal(readings[0]!.value, 21.5);
 
+  // Ingest has a token that only the API has, so that its port allows no more than the API.
+  const change = await fetch(`${pipeline.ingest}/quarantine/discard`, { method: 'POST' });
+  assert.equal(change.status, 401);
+  assert.equal((await fetch(`${pipeline.api}/v1/quarantine/discard`, { method: 'POST' })).status, 200);
+
   const before = (await ledger()).readings;
   assert.equal(await pipeline.interrupt(), 0, pipeline.output());
   assert.deepEqual(leftOver(pipeline.directory), []);

@@ -21,7 +21,7 @@ import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
 import { httpMetrics } from './http-metrics.ts';
 import { influxErrors, influxHealth, isInfluxPath } from './influx/answers.ts';
-import { influxCredentials } from './influx/credentials.ts';
+import { influxPassword } from './influx/password.ts';
 import { influxRoutes } from './influx/routes.ts';
 import type { IngestClient } from './ingest-client.ts';
 import { LiveHub, type LiveHubOptions } from './live-hub.ts';
@@ -91,7 +91,11 @@ export function createApp(dependencies: AppDependencies): App {
   // No ETag: answers change with the store, and hashing each of them would cost more than it saves.
   app.disable('etag');
   const seconds = metrics.histogram('tidegauge_http_request_seconds', 'Duration of HTTP requests');
-  const access = openAccess({ ...config, token: config.apiToken, variable: 'API_TOKEN' }, logger, metrics);
+  const access = openAccess(
+    { ...config, token: config.apiToken, variable: 'API_TOKEN', credentialInUrl: influxPassword },
+    logger,
+    metrics,
+  );
   const answers = new Answers({ reads: config.listReads });
   const hosts = new Hosts(config.httpListen, config.allowedHosts ?? [], config.httpTlsCert ?? null);
   const lane = recordLane({
@@ -111,12 +115,7 @@ export function createApp(dependencies: AppDependencies): App {
     if (isInfluxPath(path) && !isSafe(method!)) return LINES;
     return isSafe(method!) && isPage(path) ? PUBLIC : operations.ruleOf(method!, url!);
   };
-  app.use(
-    guardBrowsers(hosts, config.corsOrigins ?? []),
-    influxHealth,
-    influxCredentials,
-    access.guard(ruleOf),
-  );
+  app.use(guardBrowsers(hosts, config.corsOrigins ?? []), influxHealth, access.guard(ruleOf));
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
   const budget = byteBudget(bodyBytes, bodyBytes / 2);
   // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.

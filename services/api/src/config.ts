@@ -33,7 +33,7 @@ export const API_SCHEMA = defineConfig({
   ingestToken: {
     kind: text('a text of at least 16 characters'),
     secret: true,
-    help: 'Bearer token that ingest requires for all requests where it listens beyond loopback, and for changes elsewhere: its HTTP_TOKEN.',
+    help: 'Login of the API at ingest: the HTTP_TOKEN of ingest, or a key of its API_KEYS with the scope admin. Needed where ingest listens beyond loopback, and for changes where ingest has a token or keys.',
   },
   httpListen: {
     kind: text('an address of this machine'),
@@ -59,10 +59,6 @@ export const API_SCHEMA = defineConfig({
     kind: text('a text of at least 16 characters'),
     secret: true,
     help: 'Bearer token that may read and nothing else, for Grafana.',
-  },
-  apiKeys: {
-    kind: text('a file name'),
-    help: 'File of API keys, which npm run keys makes. A changed file is used within a second.',
   },
   sessionLifetime: {
     kind: duration(60, 30 * 24 * 3600),

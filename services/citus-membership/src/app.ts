@@ -4,8 +4,9 @@ import {
   type Metrics,
   Problem,
   type ReadinessChecks,
+  type ServiceOperation,
 } from '@tidegauge/service';
-import { type Express, Router } from 'express';
+import type { Express, RequestHandler } from 'express';
 import type { Membership } from './membership.ts';
 
 export interface AppOptions {
@@ -27,22 +28,25 @@ export function createApp({ membership, staleSeconds, ...options }: AppOptions):
       isStale(membership.lastRound, staleSeconds) ? 'the coordinator cannot be reached' : null,
     DNS: () => (isStale(membership.lastResolve, staleSeconds) ? 'DNS returns no addresses of workers' : null),
   };
-  return createServiceApp({ ...options, checks, routes: membershipRoutes(membership) });
+  return createServiceApp({ ...options, checks, operations: membershipOperations(membership) });
 }
 
-function membershipRoutes(membership: Membership): Router {
-  const router = Router();
-  router.get('/workers', (_request, response) => {
+function membershipOperations(membership: Membership): readonly ServiceOperation[] {
+  const workers: RequestHandler = (_request, response) => {
     const { members, waiting } = membership.view;
     response.json({ workers: members, waiting: [...waiting].map(([address, why]) => ({ address, why })) });
-  });
-  router.get('/rebalance', (_request, response) => void response.json(progress(membership)));
-  router.post('/rebalance', (_request, response) => {
+  };
+  const rebalance: RequestHandler = (_request, response) => void response.json(progress(membership));
+  const start: RequestHandler = (_request, response) => {
     const why = membership.startRebalance();
     if (why !== null) throw new Problem(409, 'Cannot rebalance now', `The rebalance cannot start: ${why}.`);
     response.status(202).json(progress(membership));
-  });
-  return router;
+  };
+  return [
+    { id: 'listWorkers', method: 'get', path: '/workers', scope: 'read', handlers: [workers] },
+    { id: 'getRebalance', method: 'get', path: '/rebalance', scope: 'read', handlers: [rebalance] },
+    { id: 'startRebalance', method: 'post', path: '/rebalance', scope: 'admin', handlers: [start] },
+  ];
 }
 
 function progress({ rebalance, view }: Membership): object {

@@ -18,10 +18,15 @@ import {
   type Access,
   ConfigError,
   createServiceApp,
+  demandWithin,
   type Logger,
+  limitOf,
   type Metrics,
   Problem,
+  principalOf,
   type ReadinessChecks,
+  type Scope,
+  type ServiceOperation,
 } from '@tidegauge/service';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { explainRequest, notValid, routesOfEntry } from './explain-request.ts';
@@ -30,7 +35,7 @@ import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
 import { causesOf } from './quarantine-causes.ts';
 import { itemText } from './quarantine-item.ts';
-import { checkTaking, stepRoutes, writing } from './quarantine-steps.ts';
+import { checkTaking, stepHandlers, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
@@ -56,6 +61,8 @@ export interface AppOptions {
   readonly access: Access;
   /** Further names in the `Host` header that are answered. */
   readonly allowedHosts: readonly string[];
+  /** Sites whose pages may use the port with a key. */
+  readonly corsOrigins: readonly string[];
   readonly broker: () => { readonly connected: boolean; readonly reconnects: number };
   readonly checks: ReadinessChecks;
   /** Null without a routes file. */
@@ -66,79 +73,109 @@ export interface AppOptions {
 
 /** Ingest's own HTTP application, for operators, Prometheus and the API. It does not listen. */
 export function createApp(options: AppOptions): Express {
-  return createServiceApp({ ...options, routes: ingestRoutes(options) });
+  return createServiceApp({ ...options, operations: ingestOperations(options) });
 }
 
-function ingestRoutes(options: AppOptions): express.Router {
-  const { pipeline, quarantine } = options;
+/**
+ * The requests of ingest's port. Their names and scopes are those of the API's requests for the same.
+ */
+function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
+  const { pipeline, quarantine, router, instance } = options;
   const since = formatTime(Date.now() * 1000);
-  const app = express.Router();
-  app.get('/ledger', (_request, response) => void response.json(ledger(options, since)));
+  const payload = rawBody(options.maxPayload, true);
+  const steps = stepHandlers(options);
 
-  app.post('/explain', rawBody(options.maxPayload), (request, response) => {
-    response.json(explainRequest(options.router, jsonOf(request)));
-  });
-
-  app.get('/routes', (_request, response) => void response.json(routesDocument(options)));
-  app.post('/routes', rawBody(ROUTE_BODY_LIMIT), async (request, response) => {
+  const getLedger: RequestHandler = (_request, response) => void response.json(ledger(options, since));
+  const explain: RequestHandler = (request, response) => {
+    response.json(explainRequest(router, jsonOf(request)));
+  };
+  const listRoutes: RequestHandler = (_request, response) => void response.json(routesDocument(options));
+  const add: RequestHandler = async (request, response) => {
     response.json(await addRoute(options, jsonOf(request)));
-  });
-  app.post('/routes/reload', async (_request, response) => {
+  };
+  const reloadRoutes: RequestHandler = async (_request, response) => {
     await reload(options);
     response.json(routesDocument(options));
-  });
-
-  app.get('/quarantine', (request, response) => {
-    if (isOther(options, request)) {
-      response.json({ items: [], next: null, total: 0, reasons: {} });
-      return;
-    }
-    const { items, next, total, reasons } = quarantine.list(
-      integer(request, 'limit', PAGE.preset, PAGE.most),
-      request.query.after === undefined ? null : integer(request, 'after', 0, Number.MAX_SAFE_INTEGER),
-      typeof request.query.reason === 'string' ? request.query.reason : null,
-    );
-    response.json({ items, next: next === null ? null : String(next), total, reasons });
-  });
-  app.get('/quarantine/causes', async (_request, response) => {
-    response.json(await causesOf(quarantine, options.router, options.instance));
-  });
-  app.get('/quarantine/:id', async (request, response) => {
+  };
+  const listQuarantine: RequestHandler = (request, response) => {
+    response.json(quarantinePage(options, request));
+  };
+  const listCauses: RequestHandler = async (_request, response) => {
+    response.json(await causesOf(quarantine, router, instance));
+  };
+  const getItem: RequestHandler = async (request, response) => {
     const id = idOf(options, request);
     const document = quarantine.find(id) ?? notThere(options, request);
     response.type('json');
     // A failure means that the client disconnected or the item was discarded. Both ends are closed then, so there is
     // no client to answer.
     await streamPipeline(Readable.from(itemText(quarantine, id, document)), response).catch(() => {});
-  });
-
-  app.use(stepRoutes(options));
-  app.post('/quarantine/:id/replay', async (request, response) => {
+  };
+  const replayItem: RequestHandler = async (request, response) => {
     response.json(await replay(options, request));
-  });
-  app.delete('/quarantine/:id', (request, response) => {
+  };
+  const discardItem: RequestHandler = (request, response) => {
     if (!writing(() => quarantine.discard(idOf(options, request)))) notThere(options, request);
     response.status(204).end();
-  });
-  app.post(
-    '/readings',
-    express.raw({ type: () => true, limit: options.maxPayload }),
-    async (request, response) => {
-      response.status(202).json(await take(options, request));
+  };
+  const deliverReadings: RequestHandler = async (request, response) => {
+    response.status(202).json(await take(options, request, queryWithin(request, response)));
+  };
+  const deliverLines: RequestHandler = async (request, response) => {
+    const lines = linesRequest(queryWithin(request, response));
+    response.status(202).json(await takeLines(pipeline, router, lines, bytesOf(request)));
+  };
+  const live: RequestHandler = (_request, response) => streamLive(pipeline, response);
+
+  const get = (path: string, id: string, scope: Scope, handler: RequestHandler): ServiceOperation => {
+    return { id, method: 'get', path, scope, handlers: [handler] };
+  };
+  const post = (path: string, id: string, scope: Scope, ...handlers: RequestHandler[]): ServiceOperation => {
+    return { id, method: 'post', path, scope, handlers };
+  };
+  const ofDevices = { limitsDevices: true, isData: true };
+  return [
+    get('/ledger', 'getLedger', 'read', getLedger),
+    { ...post('/explain', 'explain', 'write', rawBody(options.maxPayload), explain), isData: true },
+    get('/routes', 'listRoutes', 'read', listRoutes),
+    post('/routes', 'addRoute', 'admin', rawBody(ROUTE_BODY_LIMIT), add),
+    post('/routes/reload', 'reloadRoutes', 'admin', reloadRoutes),
+    get('/quarantine', 'listQuarantine', 'read', listQuarantine),
+    get('/quarantine/causes', 'listQuarantineCauses', 'admin', listCauses),
+    get('/quarantine/:id', 'getQuarantineItem', 'read', getItem),
+    post('/quarantine/replay', 'replayQuarantine', 'admin', steps.replay),
+    post('/quarantine/discard', 'discardQuarantine', 'admin', steps.discard),
+    post('/quarantine/:id/replay', 'replayQuarantineItem', 'admin', replayItem),
+    {
+      id: 'discardQuarantineItem',
+      method: 'delete',
+      path: '/quarantine/:id',
+      scope: 'admin',
+      handlers: [discardItem],
     },
+    { ...post('/readings', 'deliverReadings', 'write', payload, deliverReadings), ...ofDevices },
+    { ...post('/lines', 'deliverLines', 'write', payload, deliverLines), ...ofDevices },
+    get('/live', 'live', 'read', live),
+  ];
+}
+
+/** The query of a request with readings. A sender that is limited to a device sends for this one, or for one below it. */
+function queryWithin(request: Request, response: Response): URLSearchParams {
+  const { searchParams } = new URL(request.originalUrl, 'http://localhost');
+  const sent = { principal: principalOf(response) };
+  const limit = limitOf(sent);
+  if (limit !== null) searchParams.set('device', demandWithin(sent, searchParams.get('device') ?? limit));
+  return searchParams;
+}
+
+function quarantinePage(options: AppOptions, request: Request) {
+  if (isOther(options, request)) return { items: [], next: null, total: 0, reasons: {} };
+  const { items, next, total, reasons } = options.quarantine.list(
+    integer(request, 'limit', PAGE.preset, PAGE.most),
+    request.query.after === undefined ? null : integer(request, 'after', 0, Number.MAX_SAFE_INTEGER),
+    typeof request.query.reason === 'string' ? request.query.reason : null,
   );
-  app.post(
-    '/lines',
-    express.raw({ type: () => true, limit: options.maxPayload }),
-    async (request, response) => {
-      const { searchParams } = new URL(request.originalUrl, 'http://localhost');
-      const body: Uint8Array = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      const { pipeline, router } = options;
-      response.status(202).json(await takeLines(pipeline, router, linesRequest(searchParams), body));
-    },
-  );
-  app.get('/live', (_request, response) => streamLive(pipeline, response));
-  return app;
+  return { items, next: next === null ? null : String(next), total, reasons };
 }
 
 /**
@@ -211,10 +248,12 @@ async function replay(options: AppOptions, request: Request): Promise<DeliveryDo
   return outcome;
 }
 
-async function take({ pipeline }: AppOptions, request: Request): Promise<DeliveryDocument> {
-  const { searchParams } = new URL(request.originalUrl, 'http://localhost');
-  const payload: Uint8Array = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const message = httpMessage(request.get('content-type') ?? '', searchParams, payload);
+async function take(
+  { pipeline }: AppOptions,
+  request: Request,
+  query: URLSearchParams,
+): Promise<DeliveryDocument> {
+  const message = httpMessage(request.get('content-type') ?? '', query, bytesOf(request));
   checkTaking(pipeline);
   return pipeline.deliver(message);
 }
@@ -262,8 +301,12 @@ async function addRoute({ reloader, instance }: AppOptions, body: unknown): Prom
 }
 
 /** Reads a body as bytes, whatever its type. */
-function rawBody(limit: number): RequestHandler {
-  return express.raw({ type: () => true, limit, inflate: false });
+function rawBody(limit: number, inflate = false): RequestHandler {
+  return express.raw({ type: () => true, limit, inflate });
+}
+
+function bytesOf({ body }: Request): Uint8Array {
+  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
 /** @throws {Problem} 400 */

@@ -6,7 +6,7 @@ import {
   type QuarantineStepDocument,
 } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
-import { type Request, Router as routerOf } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine, Selection, Walk } from './quarantine.ts';
 import { decodeMessage } from './raw-message.ts';
@@ -50,20 +50,19 @@ interface Sum {
 }
 
 /**
- * Routes to replay and discard many messages, in steps of bounded work, memory and time. The client repeats the
+ * Handlers that replay and discard many messages, in steps of bounded work, memory and time. The client repeats the
  * request with `next` as `cursor` until `next` is null. A pass goes from the oldest message to the newest that
  * existed when it started, so it ends although messages arrive or fail again meanwhile.
  */
-export function stepRoutes(options: StepOptions): ReturnType<typeof routerOf> {
-  const router = routerOf();
+export function stepHandlers(options: StepOptions): Readonly<Record<'discard' | 'replay', RequestHandler>> {
   let replaying = false;
 
-  router.post('/quarantine/discard', async (request, response) => {
+  const discardStep: RequestHandler = async (request, response) => {
     const step = stepOf(options, request);
     response.json(step === null ? documentOf(nothing(), null) : await discard(options.quarantine, step));
-  });
+  };
 
-  router.post('/quarantine/replay', async (request, response) => {
+  const replayStep: RequestHandler = async (request, response) => {
     const step = stepOf(options, request);
     if (step === null) {
       response.json(documentOf(nothing(), null));
@@ -83,9 +82,9 @@ export function stepRoutes(options: StepOptions): ReturnType<typeof routerOf> {
         replaying = false;
       });
     }
-  });
+  };
 
-  return router;
+  return { discard: discardStep, replay: replayStep };
 }
 
 /** @throws {Problem} 503 while readings cannot be stored, or during a stop, when they might never be stored */

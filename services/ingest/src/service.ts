@@ -116,6 +116,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       'the store': () => pipeline.trouble ?? store.health().then(() => null),
     };
     const maxPayload = config.maxPayload;
+    const access = openAccess(login, logger, metrics);
+    undo.push(() => access.close());
     const app = createApp({
       pipeline,
       quarantine,
@@ -126,8 +128,9 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       backend,
       maxPayload,
       listen: config.httpListen,
-      access: openAccess(login, logger, metrics),
+      access,
       allowedHosts: config.allowedHosts ?? [],
+      corsOrigins: config.corsOrigins ?? [],
       broker,
       checks,
       reloader,

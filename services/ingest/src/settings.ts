@@ -9,6 +9,7 @@ import {
   integer,
   type Kind,
   LIMIT_SETTINGS,
+  OIDC_SETTINGS,
   ORIGIN_SETTINGS,
   oneOf,
   port,
@@ -107,11 +108,12 @@ export const settings = defineConfig({
   httpToken: {
     kind: text(),
     secret: true,
-    help: 'Bearer token for changes, and for reads where OPEN_READS is false. Required when HTTP_LISTEN is not loopback.',
+    help: 'Bearer token that may do everything; the INGEST_TOKEN of the API. Where ingest listens beyond loopback, it, API_KEYS or OIDC_ISSUER is needed.',
   },
   ...ACCESS_SETTINGS,
+  ...OIDC_SETTINGS,
   ...LIMIT_SETTINGS,
-  allowedHosts: ORIGIN_SETTINGS.allowedHosts,
+  ...ORIGIN_SETTINGS,
   maxBatch: { kind: integer(1, 100_000), default: '5000', help: 'Largest number of readings in one write.' },
   pace: {
     kind: duration(0, 1),

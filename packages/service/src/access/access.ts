@@ -12,6 +12,7 @@ import { digest, hasDigest, keyIdOf, stateOf } from './api-key.ts';
 import { Audit } from './audit.ts';
 import type { Begun, ClientLimits } from './client-limits.ts';
 import { credentialOf } from './credential.ts';
+import { demandUnlimited } from './device-limit.ts';
 import { Guesses } from './guesses.ts';
 import type { KeyFile, LoadedKey } from './key-file.ts';
 import type { Oidc } from './oidc.ts';
@@ -42,6 +43,8 @@ export interface AccessOptions {
   readonly limits?: ClientLimits | null;
   /** Whether changes need a login even if there is no token and no key. */
   readonly required: boolean;
+  /** The credential in the URL of a request without the header Authorization. Default: none is accepted there. */
+  readonly credentialInUrl?: ((url: string) => string | null) | undefined;
   /** How long a session of the live page lasts, milliseconds. Default: 12 hours. */
   readonly sessionMs?: number;
   /** Whether reads need no login. */
@@ -231,7 +234,10 @@ export class Access {
     // Also when a handler refuses it, because of the devices.
     if (isChange) response.once('close', () => this.record(found, request, rule, response.statusCode));
     if (!hasScope(found, scope)) throw this.#lacksScope(found, scope, response);
-    if (found.devices !== null && !rule.limitsDevices) throw this.#isLimited(found.devices);
+    if (found.devices !== null && !rule.limitsDevices) {
+      this.#counts.devices += 1;
+      demandUnlimited({ principal: found });
+    }
     response.locals.principal = found;
   }
 
@@ -258,7 +264,8 @@ export class Access {
     if (last !== undefined && last.header === headers.authorization && last.principal.isCurrent()) {
       return last.principal;
     }
-    const credential = credentialOf(headers);
+    const credential =
+      headers.authorization === undefined ? this.#inUrl(request) : credentialOf(headers.authorization);
     if (credential === null) return this.#ofSession(request) ?? this.#withoutLogin(scope);
     const client = clientOf(socket.remoteAddress);
     if (this.#guesses.isThrottled(client)) return 'throttled';
@@ -267,9 +274,13 @@ export class Access {
     if (!isPrincipal(found)) return found;
     this.#guesses.succeeded(client);
     // Tokens of a provider are verified again from time to time.
-    if (found.kind !== 'oidc')
-      this.#connections.set(socket, { header: headers.authorization!, principal: found });
+    if (found.kind !== 'oidc' && headers.authorization !== undefined)
+      this.#connections.set(socket, { header: headers.authorization, principal: found });
     return found;
+  }
+
+  #inUrl({ url }: IncomingMessage): string | null {
+    return this.#options.credentialInUrl?.(url!) ?? null;
   }
 
   #ofSession(request: IncomingMessage): Principal | Refusal | null {
@@ -346,12 +357,6 @@ export class Access {
     this.#counts.scope += 1;
     response.setHeader('WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scope}"`);
     const detail = `This needs a key with the scope ${scope}. The scope of this one is ${scopes.join(' and ') || 'none'}.`;
-    return new Problem(403, 'Forbidden', detail);
-  }
-
-  #isLimited(devices: string): Problem {
-    this.#counts.devices += 1;
-    const detail = `The key is limited to ${devices} and the devices below it, and this request concerns other devices too.`;
     return new Problem(403, 'Forbidden', detail);
   }
 }

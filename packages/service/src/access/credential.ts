@@ -1,11 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
 /**
- * The token or key of a request; null when it has none. `Authorization` can be `Bearer <key>` (RFC 6750),
+ * The token or key in the header `Authorization`; null when it has none. The header can be `Bearer <key>` (RFC 6750),
  * `Token <key>` (InfluxDB 2), or `Basic` with the key as the password (RFC 7617), which some devices can send only.
  */
-export function credentialOf({ authorization }: IncomingHttpHeaders): string | null {
-  if (authorization === undefined) return null;
+export function credentialOf(authorization: string): string | null {
   const [, scheme, text] = /^(Bearer|Token|Basic) +(\S+)$/i.exec(authorization) ?? [];
   if (text === undefined) return null;
   return scheme!.toLowerCase() === 'basic' ? passwordOf(text) : text;

@@ -2,6 +2,7 @@ export { Access, type AccessOptions, principalOf } from './access.ts';
 export * from './api-key.ts';
 export { Audit, type AuditEntry } from './audit.ts';
 export { ClientLimits } from './client-limits.ts';
+export * from './device-limit.ts';
 export { Hosts } from './hosts.ts';
 export * from './key-file.ts';
 export { Oidc, type OidcOptions } from './oidc.ts';

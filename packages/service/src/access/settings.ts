@@ -17,7 +17,7 @@ import {
 } from '../program/kinds.ts';
 import { loadConfig } from '../program/load-config.ts';
 import { type Config, defineConfig } from '../program/settings.ts';
-import { Access } from './access.ts';
+import { Access, type AccessOptions } from './access.ts';
 import { ClientLimits } from './client-limits.ts';
 import { KeyFile } from './key-file.ts';
 import { isSafeUrl, OIDC_ALGORITHMS, Oidc } from './oidc.ts';
@@ -25,6 +25,10 @@ import { SCOPES, type Scope } from './principal.ts';
 
 /** Settings of every service that needs a login. */
 export const ACCESS_SETTINGS = defineConfig({
+  apiKeys: {
+    kind: text('a file name'),
+    help: 'File of API keys, which npm run keys makes. A changed file is used within a second.',
+  },
   openReads: {
     kind: boolean(),
     help: 'Whether reads need no login. Default: true on loopback, false where others can reach the service.',
@@ -135,7 +139,7 @@ export const ORIGIN_SETTINGS = defineConfig({
   },
   corsOrigins: {
     kind: list(origin),
-    help: 'Sites whose pages may use the API with a key, such as https://app.example.org.',
+    help: 'Sites whose pages may use the service with a key, such as https://app.example.org.',
   },
 });
 
@@ -151,8 +155,7 @@ export interface AccessConfig
   readonly variable: string;
   /** A token that may read, and do nothing else. */
   readonly readToken?: string | null;
-  /** File of API keys. */
-  readonly apiKeys?: string | null;
+  readonly credentialInUrl?: AccessOptions['credentialInUrl'];
   /** How long a session of the live page lasts, seconds. */
   readonly sessionLifetime?: number;
 }
@@ -160,14 +163,23 @@ export interface AccessConfig
 /** The access control of a service. @throws {ConfigError} when the file of keys cannot be used */
 export function openAccess(config: AccessConfig, logger: Logger, metrics: Metrics): Access {
   const { httpListen, token, variable, openMetrics = false, apiKeys = null } = config;
-  const { metricsToken = null, readToken = null } = config;
+  const { metricsToken = null, readToken = null, credentialInUrl } = config;
   const required = !isLoopback(httpListen);
   const openReads = config.openReads ?? !required;
   const keys = apiKeys === null ? null : new KeyFile(apiKeys, logger);
   const limits = limitsOf(config);
   const tokens = { token, variable, metricsToken, readToken, keys, oidc: oidcOf(config, logger), limits };
   const lifetime = config.sessionLifetime === undefined ? {} : { sessionMs: config.sessionLifetime * 1000 };
-  return new Access({ ...tokens, ...lifetime, required, openReads, openMetrics, logger, metrics });
+  return new Access({
+    ...tokens,
+    ...lifetime,
+    credentialInUrl,
+    required,
+    openReads,
+    openMetrics,
+    logger,
+    metrics,
+  });
 }
 
 /**

@@ -7,15 +7,23 @@ import {
   Metrics,
   type ReadinessChecks,
   type ServiceAppOptions,
+  type ServiceOperation,
 } from '@tidegauge/service';
-import { Router } from 'express';
+import type { RequestHandler } from 'express';
 
 const LISTEN = '127.0.0.1';
+
+const show: RequestHandler = (_request, response) => void response.json({ thing: 1 });
+const change: RequestHandler = (_request, response) => void response.status(202).end();
+const OPERATIONS: readonly ServiceOperation[] = [
+  { id: 'getThing', method: 'get', path: '/thing', scope: 'read', handlers: [show] },
+  { id: 'changeThing', method: 'post', path: '/thing', scope: 'write', handlers: [change] },
+];
 
 async function start(
   context: TestContext,
   checks: ReadinessChecks,
-  more: Pick<ServiceAppOptions, 'routes' | 'token'> = {},
+  more: Pick<ServiceAppOptions, 'operations' | 'token' | 'corsOrigins'> = {},
 ): Promise<string> {
   const app = createServiceApp({
     listen: LISTEN,
@@ -57,12 +65,9 @@ test('while a store hangs, readiness answers 503 with the reason, and health ans
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
 });
 
-test('own routes need the token for changes only, and an unknown path is a problem document', async (context) => {
-  const routes = Router();
-  routes.get('/thing', (_request, response) => void response.json({ thing: 1 }));
-  routes.post('/thing', (_request, response) => void response.status(202).end());
+test('own operations need the token for changes only, and an unknown path is a problem document', async (context) => {
   const token = 'a-long-random-token';
-  const url = await start(context, {}, { routes, token });
+  const url = await start(context, {}, { operations: OPERATIONS, token });
   assert.equal((await fetch(`${url}/thing`)).status, 200);
   assert.equal((await fetch(`${url}/thing`, { method: 'POST' })).status, 401);
   const headers = { authorization: `Bearer ${token}` };
@@ -70,4 +75,22 @@ test('own routes need the token for changes only, and an unknown path is a probl
   const nowhere = await fetch(`${url}/nowhere`);
   assert.equal(nowhere.status, 404);
   assert.equal(nowhere.headers.get('content-type'), 'application/problem+json; charset=utf-8');
+});
+
+test('every answer has the security headers, and pages of the listed origins may use the service', async (context) => {
+  const corsOrigins = ['https://app.example.org'];
+  const url = await start(context, {}, { operations: OPERATIONS, token: null, corsOrigins });
+  for (const path of ['/healthz', '/thing', '/metrics', '/nowhere']) {
+    const { headers } = await fetch(`${url}${path}`);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff', path);
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'self'/, path);
+    assert.equal(headers.get('x-powered-by'), null, path);
+  }
+  const post = (origin: string) => fetch(`${url}/thing`, { method: 'POST', headers: { origin } });
+  assert.equal((await post('https://evil.example')).status, 403);
+  const allowed = await post('https://app.example.org');
+  assert.deepEqual(
+    [allowed.status, allowed.headers.get('access-control-allow-origin')],
+    [202, 'https://app.example.org'],
+  );
 });

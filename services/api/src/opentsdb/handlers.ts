@@ -1,7 +1,7 @@
+import { limitOf } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import type { Response } from 'express';
 import type { Answers } from '../answers.ts';
-import { limitOf } from '../device-limit.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import { queryOf } from '../parameters.ts';
 import { Turns } from '../turns.ts';

@@ -1,9 +1,8 @@
 import { type Device, deviceNameProblem } from '@tidegauge/readings';
-import { Problem } from '@tidegauge/service';
+import { demandWithin, limitOf, Problem } from '@tidegauge/service';
 import type { DeviceFilter, DevicePatch, Store } from '@tidegauge/storage';
 import type { Answers } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
-import { demandWithin, limitOf } from '../device-limit.ts';
 import { devicesOf } from '../device-list.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import { defined, device, queryOf } from '../parameters.ts';

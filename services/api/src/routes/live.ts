@@ -1,4 +1,4 @@
-import { demandWithin, limitOf } from '../device-limit.ts';
+import { demandWithin, limitOf } from '@tidegauge/service';
 import type { Handlers } from '../dispatch.ts';
 import type { LiveHub } from '../live-hub.ts';
 import { device, metric, queryOf } from '../parameters.ts';

@@ -6,6 +6,7 @@ import {
   type Reading,
   toReadingDocument,
 } from '@tidegauge/readings';
+import { demandUnlimited, demandWithin, limitOf } from '@tidegauge/service';
 import {
   type AggregateQuery,
   type Bucket,
@@ -23,7 +24,6 @@ import {
 } from '@tidegauge/storage';
 import { type Answers, type List, sizeOfReading } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
-import { demandUnlimited, demandWithin, limitOf } from '../device-limit.ts';
 import type { Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';

@@ -9,7 +9,7 @@ import { openStore, type Store, StoreError } from '@tidegauge/storage';
 import express from 'express';
 import { Pipeline } from '../../src/pipeline.ts';
 import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
-import { stepRoutes } from '../../src/quarantine-steps.ts';
+import { stepHandlers } from '../../src/quarantine-steps.ts';
 import { Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
 
@@ -59,7 +59,10 @@ async function setUp(context: TestContext, patienceMs = 4000): Promise<Bench> {
     onBroken: (error) => assert.fail(String(error)),
   });
   const app = express();
-  app.use(stepRoutes({ pipeline, quarantine, router, instance: 'i', patienceMs }), problemHandler(logger));
+  const { replay, discard } = stepHandlers({ pipeline, quarantine, router, instance: 'i', patienceMs });
+  app.post('/quarantine/replay', replay);
+  app.post('/quarantine/discard', discard);
+  app.use(problemHandler(logger));
   const server = await listen(app, '127.0.0.1', 0, 'the test');
   context.after(async () => {
     bench.hold = async () => {};
