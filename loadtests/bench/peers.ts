@@ -1,12 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launchServer, type Mosquitto, startMosquitto } from '@tidegauge/lab';
-import { buildOnce } from '@tidegauge/lab/build-once';
-import { go } from '@tidegauge/lab/go';
 import { type Postgres, startPostgres } from '@tidegauge/lab/postgres';
+import { buildTelegraf, TELEGRAF_VERSION } from '@tidegauge/lab/telegraf';
 import { defineConfig, integer, run } from '@tidegauge/service/program';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
@@ -26,7 +24,7 @@ import { textTable } from '../src/results/table.ts';
  * stopped, the same number of messages is queued at the broker, and the consumer is started again; the time counts
  * from the first row to the last.
  */
-const TELEGRAF = 'v1.37.2';
+const PLUGINS = ['inputs.mqtt_consumer', 'outputs.postgresql', 'parsers.json'];
 const WAIT_MS = 180_000;
 const POLL_MS = 100;
 const DEVICES = 500;
@@ -81,7 +79,7 @@ export const program = defineBench({
     rounds: rounds ?? (quick ? 1 : 3),
   }),
   async run(_config, setup, { closers, signal }) {
-    const telegraf = join(await buildOnce(`telegraf/${TELEGRAF}`, buildTelegraf), 'telegraf');
+    const telegraf = await buildTelegraf(PLUGINS);
     const directory = mkdtempSync(join(tmpdir(), 'tidegauge-peers-'));
     closers.add(async () => rmSync(directory, { recursive: true }));
     const broker = await startMosquitto();
@@ -103,7 +101,12 @@ export const program = defineBench({
       const rows = [ours, theirs].map((trials) => row(trials[round]!).join(' '));
       process.stderr.write(`round ${round + 1}/${setup.rounds}: ${rows.join(' | ')}\n`);
     }
-    return { ...setup, telegraf: TELEGRAF, ...report(ours, theirs, setup), trials: { ours, theirs } };
+    return {
+      ...setup,
+      telegraf: `v${TELEGRAF_VERSION}`,
+      ...report(ours, theirs, setup),
+      trials: { ours, theirs },
+    };
   },
 });
 
@@ -273,20 +276,9 @@ function report(ours: readonly Trial[], theirs: readonly Trial[], { messages, ro
     textTable([['consumer', 'stored', 'caught up', 'CPU per message', 'memory'], ...summary.map(row)]),
   );
   process.stdout.write(
-    `ingest beside Telegraf ${TELEGRAF}: ${rate.toFixed(2)} x its rate, ${caughtUp.toFixed(2)} x its rate of catching up, ${cpu.toFixed(2)} x its CPU per message\n`,
+    `ingest beside Telegraf ${TELEGRAF_VERSION}: ${rate.toFixed(2)} x its rate, ${caughtUp.toFixed(2)} x its rate of catching up, ${cpu.toFixed(2)} x its CPU per message\n`,
   );
   return { summary, rate, caughtUp, cpu };
-}
-
-/** Builds Telegraf from its Go module, with only the three plugins that are used here. */
-async function buildTelegraf(target: string): Promise<void> {
-  process.stderr.write(`Building Telegraf ${TELEGRAF} (once, some minutes)...\n`);
-  const stdout = await go(['mod', 'download', '-json', `github.com/influxdata/telegraf@${TELEGRAF}`]);
-  const { Dir: source } = JSON.parse(stdout) as { Dir: string };
-  await mkdir(target);
-  const tags = 'custom,inputs.mqtt_consumer,outputs.postgresql,parsers.json';
-  const build = ['build', '-tags', tags, '-o', join(target, 'telegraf'), './cmd/telegraf'];
-  await go(build, { cwd: source });
 }
 
 if (import.meta.main) process.exitCode = await run(program);

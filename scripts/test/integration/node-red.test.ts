@@ -1,12 +1,11 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findProgram, startMosquitto, temporaryDirectory } from '@tidegauge/lab';
-import { buildOnce } from '@tidegauge/lab/build-once';
-import { assertMayInstall } from '@tidegauge/lab/install-policy';
+import { installNpmProgram } from '@tidegauge/lab/npm-program';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
-import { runProgram, startProcess, waitUntil } from '@tidegauge/process';
+import { startProcess, waitUntil } from '@tidegauge/process';
 import { NODE, ROOT } from '../../setup.js';
 import { startPipeline } from '../embedded/pipeline-process.ts';
 import { assertComplete, sequencesOf } from './sequences.ts';
@@ -17,18 +16,7 @@ const WAIT = { timeoutMs: 60_000 };
 const DEVICE = 'site-1/node-red';
 
 // Its 280 packages (117 MB) are no dependency of this project, and no part of its lock file.
-const installed = await startOrSkip('node-red', () =>
-  buildOnce(`node-red/${VERSION}`, async (directory) => {
-    assertMayInstall('node-red');
-    mkdirSync(directory);
-    writeFileSync(join(directory, 'package.json'), '{"private":true}');
-    const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-    await runProgram('npm', ['install', '--ignore-scripts', ...quiet, `node-red@${VERSION}`], {
-      cwd: directory,
-      timeoutMs: 300_000,
-    });
-  }),
-);
+const installed = await startOrSkip('node-red', () => installNpmProgram('node-red', VERSION));
 const broker = await startOrSkip('mosquitto', () => findProgram('mosquitto', 'mosquitto'));
 const skip = 'skip' in broker ? broker.skip : 'skip' in installed ? installed.skip : false;
 const folder = temporaryDirectory('node-red');
@@ -65,7 +53,7 @@ test('the Node-RED flow keeps readings over an outage of the broker', { skip }, 
     telemetry: { enabled: false, updateNotification: false },
   };
   writeFileSync(join(folder.path, 'settings.js'), `module.exports = ${JSON.stringify(settings)};`);
-  const program = join((installed as { server: string }).server, 'node_modules/node-red/red.js');
+  const program = join((installed as { server: string }).server, 'red.js');
   const nodeRed = startProcess({
     command: NODE,
     args: [program, '--userDir', folder.path],

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { buildOnce } from '@tidegauge/lab/build-once';
 import { startPostgres } from '@tidegauge/lab/postgres';
+import { installPythonPackages } from '@tidegauge/lab/python-packages';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { startApi } from '../harness.ts';
 
@@ -37,7 +36,9 @@ const STORES: Readonly<Record<string, () => Promise<Started>>> = {
 
 for (const [name, start] of Object.entries(STORES)) {
   test(`Schemathesis finds nothing wrong with the API on ${name}`, async (t) => {
-    const program = await startOrSkip('schemathesis', install);
+    const program = await startOrSkip('schemathesis', () =>
+      installPythonPackages('schemathesis', join(FOLDER, 'requirements.txt')),
+    );
     if ('skip' in program) return t.skip(program.skip);
     const started = await startOrSkip(name, start);
     if ('skip' in started) return t.skip(started.skip);
@@ -63,27 +64,6 @@ for (const [name, start] of Object.entries(STORES)) {
     ).length;
     assert.match(output, new RegExp(`Tested: +${count - 1}\\b`), output);
   });
-}
-
-/** Installs Schemathesis in a separate virtual environment, and checks the hash of every file. */
-async function install(): Promise<string> {
-  const requirements = join(FOLDER, 'requirements.txt');
-  const hash = createHash('sha256')
-    .update(await readFile(requirements))
-    .digest('hex')
-    .slice(0, 12);
-  // The scripts contain the path of the build directory, so `python -m` is used: it works in any directory.
-  const folder = await buildOnce(`schemathesis/${hash}`, async (directory) => {
-    await command('python3', ['-m', 'venv', '--copies', directory]);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--require-hashes'];
-    await command(join(directory, 'bin/python'), [...pip, '--only-binary=:all:', '-r', requirements]);
-  });
-  return join(folder, 'bin/python');
-}
-
-async function command(program: string, args: readonly string[]): Promise<void> {
-  const { status, output } = await spawned(program, args, {});
-  if (status !== 0) throw new Error(`${program} ${args.join(' ')} failed: ${output}`);
 }
 
 function run(python: string, folder: string, args: readonly string[]) {
