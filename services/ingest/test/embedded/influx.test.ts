@@ -4,14 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { startEmbeddedBroker } from '@tidegauge/lab';
-import { changeKeys, newKey } from '@tidegauge/service';
-import { startApiProcess } from '@tidegauge/test-support/api-process';
-import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt from 'mqtt';
+import { startIngestWithApi, TOKEN } from '../ingest-with-api.ts';
 import { settled, storedReadings } from '../integration/helpers.ts';
 
-const TOKEN = 'a-token-of-some-length';
 const TIME = 1_795_000_000;
 
 interface Sent {
@@ -21,27 +17,11 @@ interface Sent {
   readonly body: any;
 }
 
-/** Ingest and the API with SQLite and the embedded broker. */
+/** Ingest and the API, and functions that send to them and read what they stored. */
 async function start(context: TestContext, env: Readonly<Record<string, string>> = {}) {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-influx-'));
-  const broker = await startEmbeddedBroker({ port: 0 });
-  const store = `sqlite:${join(directory, 'store.db')}`;
-  const ingest = await startIngestProcess({ STORE: store, BROKER: broker.url, DATA_DIR: directory, ...env });
-  const { text: limitedKey, key } = newKey(
-    { name: 'a sensor', scopes: ['write'], devices: 'site-3', expires: null },
-    Date.now(),
-  );
-  const keys = join(directory, 'keys.json');
-  changeKeys(keys, () => [key]);
-  const api = await startApiProcess({ STORE: store, INGEST: ingest.url, API_TOKEN: TOKEN, API_KEYS: keys });
-  context.after(async () => {
-    await api.kill();
-    await ingest.kill();
-    await broker.close();
-    await rm(directory, { recursive: true });
-  });
+  const { api, broker, ingest, limitedKey, store } = await startIngestWithApi(context, env);
   const send = async (path: string, init: RequestInit = {}): Promise<Sent> => {
-    const response = await fetch(`${api.url}${path}`, init);
+    const response = await fetch(`${api}${path}`, init);
     const text = await response.text();
     const isJson = /json/.test(response.headers.get('Content-Type') ?? '');
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
