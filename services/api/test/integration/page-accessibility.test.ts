@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram } from '@tidegauge/lab/debian';
+import { installNpmProgram } from '@tidegauge/lab/npm-program';
+import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
+import type { Page } from 'playwright-core';
+import { inkIn, PROBE, startInstallation, visit } from '../browser.ts';
+import { type Api, startApi, until } from '../harness.ts';
+
+// axe-core on each view and dialog of the live page, at the size of a small phone.
+
+const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
+const axe = await startOrSkip('axe-core', () => installNpmProgram('axe-core', '4.14.1'));
+const skip = 'skip' in axe ? axe.skip : false;
+
+const PHONE = { width: 360, height: 640 };
+const TOKEN = 'a-long-and-random-token';
+
+interface Violation {
+  readonly id: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** Fails with each rule that the page violates now, and the elements. Checks every rule, best practices included. */
+async function assertAccessible(page: Page, what: string): Promise<void> {
+  // The page's Content-Security-Policy refuses a script element. A script of the debugger is not subject to it.
+  const loaded = (await page.evaluate("typeof window.axe === 'object'")) as boolean;
+  if (!loaded)
+    await page.evaluate(readFileSync(join((axe as { server: string }).server, 'axe.min.js'), 'utf8'));
+  const { violations, passes } = (await page.evaluate('axe.run()')) as {
+    violations: readonly Violation[];
+    passes: readonly unknown[];
+  };
+  assert.ok(passes.length > 10, `${what}: ${passes.length} rules were checked`);
+  assert.deepEqual(
+    violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('\n')}`,
+    ),
+    [],
+    what,
+  );
+  assert.ok(
+    ((await page.evaluate('document.documentElement.scrollWidth')) as number) <= PHONE.width,
+    `${what} is wider than the screen`,
+  );
+}
+
+async function startWithCauses(t: Parameters<typeof startApi>[0]): Promise<Api> {
+  const api = await startInstallation(t);
+  api.ingest.refuse('zigbee2mqtt/lamp', 'unknown_topic', 'it matches no route', '{"state":"ON"}');
+  const last = {
+    id: 'ingest-1.2',
+    topic: 'zigbee2mqtt/lamp',
+    detail: 'it matches no route',
+    received: '2026-11-21T14:00:00.000000Z',
+  };
+  const proposals = [{ preset: 'zigbee2mqtt' }, { topic: 'zigbee2mqtt/{device}' }];
+  const fix = 'add a route: - preset: zigbee2mqtt';
+  const topic = 'zigbee2mqtt/{device}';
+  api.ingest.causes = [
+    { reason: 'unknown_topic', route: null, topic, count: 3, last, fix, proposals },
+    {
+      reason: 'malformed',
+      route: 'default',
+      topic: 'sensors/{device}',
+      count: 1,
+      last,
+      fix: null,
+      proposals: [],
+    },
+  ];
+  api.ingest.explanation = {
+    topic: 'zigbee2mqtt/lamp',
+    route: null,
+    device: null,
+    metric: null,
+    total: 0,
+    readings: [],
+    ignored: [],
+    error: { reason: 'unknown_topic', message: 'it matches no route', position: null },
+    fix,
+    proposals,
+  };
+  return api;
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  const phone = { viewport: PHONE, colorScheme };
+
+  test(`axe finds nothing on the sensors, a chart and the pipeline in ${colorScheme}`, {
+    skip,
+  }, async (t) => {
+    const api = await startWithCauses(t);
+    await visit(api, phone, async (page) => {
+      await until('the sensors', async () => (await page.locator('.row').count()) === 2);
+      await assertAccessible(page, 'the list of sensors');
+      await page.locator('#search').fill('no such sensor');
+      await assertAccessible(page, 'an empty search');
+      await page.locator('#search').fill('');
+      await page.locator(`.row[data-name="${PROBE}"]`).click();
+      await until('the chart', async () => (await inkIn(page, 'temperature')) > 20);
+      await assertAccessible(page, 'the charts of a sensor');
+    });
+    await visit(api, { ...phone, hash: '#/pipeline' }, async (page) => {
+      const unknown = page.locator('#unknown-topics li');
+      await until('the causes', async () => (await page.locator('#causes details').count()) === 1);
+      await assertAccessible(page, 'the pipeline');
+      await unknown.locator('summary').click();
+      await page.locator('#causes summary').click();
+      await page.locator('#quarantine summary').first().click();
+      await unknown.getByRole('button', { name: /^Explain the newest/ }).click();
+      await until('the explanation', async () =>
+        /no route/.test(await page.locator('#explained').innerText()),
+      );
+      await assertAccessible(page, 'an explanation');
+      await unknown.getByRole('button', { name: 'Add the route - preset: zigbee2mqtt' }).click();
+      await until('the question', async () => await page.getByRole('dialog').isVisible());
+      await assertAccessible(page, 'the question before a route is added');
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+      await page.locator('#quarantine-discard').click();
+      await until('the question', async () => await page.getByRole('dialog').isVisible());
+      await assertAccessible(page, 'the question before messages are discarded');
+    });
+  });
+
+  test(`axe finds nothing on the sign-in and the page after it in ${colorScheme}`, { skip }, async (t) => {
+    const api = await startApi(t, { config: { apiToken: TOKEN, openReads: false } });
+    await visit(api, { ...phone, expect: /Failed to load resource.* 401/ }, async (page) => {
+      const dialog = page.getByRole('dialog', { name: 'Sign in' });
+      await until('the dialog', async () => await dialog.isVisible());
+      await assertAccessible(page, 'the sign-in');
+      await dialog.getByLabel('Key').fill('wrong');
+      await page.keyboard.press('Enter');
+      await until('the complaint', async () => /is wrong/.test(await dialog.innerText()));
+      await assertAccessible(page, 'a refused key');
+      await dialog.getByLabel('Key').fill(TOKEN);
+      await page.keyboard.press('Enter');
+      await until('the end of the sign-in', async () => (await page.locator('dialog').count()) === 0);
+      await assertAccessible(page, 'the page without sensors');
+    });
+  });
+}
