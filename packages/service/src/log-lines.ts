@@ -18,9 +18,9 @@ export function readable(logged: object, colours: boolean): string {
   );
   const { stack, message } = (event.err ?? {}) as { stack?: string; message?: string };
   const error = stack ?? message;
-  const text = `${event.name}: ${event.msg ?? ''}${fields.length === 0 ? '' : ` (${fields.join(', ')})`}${
-    error === undefined ? '' : `\n  ${error.replaceAll('\n', '\n  ')}`
-  }`;
+  // A field can be the text of a client. With a newline in it, it could add a line that looks like an event.
+  const head = `${event.name}: ${event.msg ?? ''}${fields.length === 0 ? '' : ` (${fields.join(', ')})`}`;
+  const text = `${head.replaceAll('\n', '\\n')}${error === undefined ? '' : `\n  ${error.replaceAll('\n', '\n  ')}`}`;
   return `${time} ${label} ${text.replace(CONTROL, escaped)}\n`;
 }
 

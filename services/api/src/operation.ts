@@ -160,6 +160,10 @@ export class Operation {
         const value = valuesOf(parameter, given!);
         if (Array.isArray(value) && parameter.schema.type !== 'array') {
           mistakes.push({ path, message: `is given ${value.length} times: give it once, it is no list` });
+        } else if (
+          isTooLarge(owner === null ? parameter.schema : parameter.schema.properties![name]!, value)
+        ) {
+          mistakes.push({ path, message: 'is too large a number' });
         } else if (owner === null) query[name] = value;
         else query[owner] = { ...(query[owner] as object | undefined), [name]: value };
       }
@@ -182,6 +186,15 @@ export class Operation {
       return mistake;
     });
   }
+}
+
+/**
+ * Whether a text would be converted to an infinite number, such as 1e999. The validator does not compare it with the
+ * maximum of the schema.
+ */
+function isTooLarge({ type }: Schema, value: string | string[]): boolean {
+  const isNumber = [type].flat().some((each) => each === 'integer' || each === 'number');
+  return isNumber && Math.abs(Number(value)) === Number.POSITIVE_INFINITY;
 }
 
 /** @throws {TypeError} when the first requirement has no scope */

@@ -61,5 +61,8 @@ test('writes no control sequences to a terminal', () => {
     readable(event, false),
     '00:00:00.000 WARN ingest: bad topic (topic=a\\u001b]0;x\\u0007\\u009b)\n',
   );
+  const injected = { ...event, topic: 'a\n00:00:00.000 ERROR api: owned' };
+  assert.match(readable(injected, false), /\(topic=a\\n00:00:00.000 ERROR api: owned\)\n$/);
+  assert.equal(readable(injected, false).split('\n').length, 2, 'one line');
   assert.ok(readable(event, true).startsWith('00:00:00.000 \u001b[33mWARN\u001b[0m ingest'));
 });

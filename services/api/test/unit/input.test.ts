@@ -240,3 +240,18 @@ test('with an invalid URL of ingest, requests fail and live clients stay connect
   abort.abort();
   assert.equal((await api.call('GET', '/healthz')).status, 200);
 });
+
+test('a number that is infinite is refused, also in a filter', async (t) => {
+  const api = await startApi(t);
+  for (const [method, path] of [
+    ['GET', '/v1/devices?limit=1e999'],
+    ['GET', `/v1/devices?year=${'9'.repeat(400)}`],
+    ['GET', '/v1/devices?year=-1e999'],
+    ['PATCH', '/v1/devices?year=1e999'],
+    ['GET', '/v1/records/t?count=1e999'],
+  ] as const) {
+    const { status, body } = await api.call(method, path, method === 'PATCH' ? { body: { year: 1 } } : {});
+    assert.equal(status, 400, path.slice(0, 40));
+    assert.match(body.detail, /^\/query\/(limit|year|count)/);
+  }
+});
