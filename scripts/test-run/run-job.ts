@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { commandOf, processesWith } from '@tidegauge/lab/processes';
-import { exitText, type RunningProcess, startProcess } from '@tidegauge/process';
+import { exitText, FINDINGS, type RunningProcess, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, PYTHON, ROOT } from '../setup.js';
 import { parseRecords, type TestRecord } from './records.ts';
 import { type Job, SUITES } from './suites.ts';
@@ -53,6 +53,7 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
   const began = performance.now();
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-tests-'));
   const recordsFile = join(directory, 'records');
+  const findingsFile = join(directory, 'findings');
   const mark = directory;
   const problems: string[] = [];
   try {
@@ -67,6 +68,7 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
         ...NODE_ENVIRONMENT,
         [MARK]: mark,
         TEST_RECORDS: recordsFile,
+        [FINDINGS]: findingsFile,
         PYTHONPATH: HERE,
         // A runner that runs inside a test, as in its own tests, is no part of that test's run.
         NODE_TEST_CONTEXT: undefined,
@@ -94,6 +96,8 @@ export async function runJob(job: Job, options: JobOptions): Promise<JobResult> 
     ) {
       problems.push(`${job.name}: ${exitText(exit)}, and no failed test`);
     }
+    const findings = await readFile(findingsFile, 'utf8').catch(() => '');
+    problems.push(...new Set(findings.split('\n').filter((finding) => finding !== '')));
     const left = await endLeftOver(mark, options.leftOverMs);
     if (left.length > 0) problems.push(`${job.name} left processes: ${left.join(', ')}`);
     return { records, problems, output, ms: performance.now() - began };

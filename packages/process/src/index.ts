@@ -10,6 +10,7 @@ export {
   runProgram,
   runProgramSync,
 } from './run-program.ts';
+export { FINDINGS, SecretWatch } from './secret-watch.ts';
 export { type RunningProcess, type StartOptions, startProcess } from './start-process.ts';
 export { temporaryDirectory } from './temporary-directory.ts';
 export { waitUntil } from './wait-until.ts';

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { execa } from 'execa';
 import { commandLine } from './command-line.ts';
 import { type Exit, exitOf } from './exit.ts';
+import { SecretWatch } from './secret-watch.ts';
 
 const LOG_CHARACTERS = 8000;
 const STOP_MS = 20_000;
@@ -60,6 +61,7 @@ export function startProcess(options: StartOptions): RunningProcess {
   const { args = [], stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', detached = false } = options;
   const { ipc = false, stopSignal = 'SIGTERM', stopMs = STOP_MS, extendEnv = true } = options;
   const path = options.env?.PATH ?? process.env.PATH;
+  const watch = SecretWatch.of(options.command, args, options.env ?? {});
   const place = options.cwd === undefined ? {} : { cwd: options.cwd };
   const stopsItself = detached || stdin === 'pipe';
   const [program, ...rest] = stopsItself
@@ -86,6 +88,7 @@ export function startProcess(options: StartOptions): RunningProcess {
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream]?.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-LOG_CHARACTERS);
+      watch?.read(text, stream);
       options.onOutput?.(text, stream);
     });
   }

@@ -1,4 +1,4 @@
-import { exitText, startProcess } from '@tidegauge/process';
+import { exitText, SecretWatch, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
 
 // A service creates its schema when it connects for the first time. This takes Cassandra on three nodes behind a slow
@@ -6,6 +6,7 @@ import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup
 const READY_MS = 180_000;
 const STOP_MS = 30_000;
 const LOG_CHARACTERS = 10_000;
+const METRICS_MS = 2000;
 
 /** A service of this project as a real process, started as in a deployment. */
 export interface ServiceProcess {
@@ -63,11 +64,25 @@ export async function startServiceProcess(
     url.reject(new Error(`${name} was not ready within ${READY_MS} ms: ${log}`));
   }, READY_MS);
   void service.exited.then((exit) => url.reject(new Error(`${name}: ${exitText(exit)}: ${log}`)));
+  const place = await url.promise.finally(() => clearTimeout(late));
+  const watch = SecretWatch.of(`the service ${name}`, [], env);
   return {
     pid: service.pid,
-    url: await url.promise.finally(() => clearTimeout(late)),
+    url: place,
     exited: service.exited.then(({ code }) => code),
-    stop: async () => (await service.stop()).code,
+    stop: async () => {
+      if (watch !== null) watch.read(await metricsOf(place), 'its metrics');
+      return (await service.stop()).code;
+    },
     kill: async () => void (await service.kill()),
   };
+}
+
+/** The metrics of a service; empty when it does not answer, or refuses the request. */
+async function metricsOf(url: string): Promise<string> {
+  try {
+    return await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_MS) })).text();
+  } catch {
+    return '';
+  }
 }

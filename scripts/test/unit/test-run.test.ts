@@ -97,6 +97,33 @@ test('a process that a job leaves is ended, and fails the job', async () => {
   }
 });
 
+test('a secret in the output or the arguments of a process fails the job', async () => {
+  const processes = new URL('../../../packages/process/src/index.ts', import.meta.url);
+  const path = file(
+    'secret.test.mjs',
+    `import { test } from 'node:test';
+     import { startProcess } from ${JSON.stringify(String(processes))};
+     const start = (script, ...args) =>
+       startProcess({
+         command: process.execPath,
+         args: ['-e', script, ...args],
+         env: { API_TOKEN: 'a-token-for-this-test' },
+       }).exited;
+     test('prints its token', () => start('console.error(process.env.API_TOKEN)'));
+     test('has its token as an argument', () => start('', 'token=a-token-for-this-test'));
+     test('does neither', () => start('console.log(1)'));`,
+  );
+  const { records, problems } = await run(path);
+  assert.deepEqual(
+    records.map(({ outcome }) => outcome),
+    ['passed', 'passed', 'passed'],
+  );
+  assert.equal(problems.length, 2, problems.join('\n'));
+  assert.match(problems[0]!, /the secret of API_TOKEN is in stderr$/);
+  assert.match(problems[1]!, /the secret of API_TOKEN is in its arguments$/);
+  assert.doesNotMatch(problems.join(), /a-token-for-this-test/);
+});
+
 test('every test file belongs to a suite, and to one job', () => {
   const all = Object.keys(SUITES);
   const named = jobsOf(all, [], ROOT).flatMap((job) => job.files);
