@@ -443,7 +443,8 @@ def _failure(sample: Sample) -> d.FailureRow:
         'failure-cassandra', 'cassandra, consistency ALL, app', {'store': 'cassandra', 'consistency': 'ALL'}, 5, 4,
         about(100, 'ops/s'), about(16, 's'), about(17, 's'), about(15.2, 's'), about(16.1, 's'),
         sample.number(1500, 'operations', 'sum'), about(42, '%'), sample.number(900, 'records', 'sum'),
-        sample.number(0, 'records', 'sum'), d.Sentence('The rate was 90 % again after 16 s.'),
+        sample.number(2, 'records', 'sum'), sample.number(0, 'records', 'sum'),
+        d.Sentence('The rate was 90 % again after 16 s.'),
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ RECORD = {'node': 'store-1', 'killedSeconds': KILLED, 'restartedSeconds': KILLED
 
 def fault_of(factors: Json) -> Json:
     """Runs of the application lose two records each."""
-    return {**RECORD, 'lost': 2 if factors['driver'] == 'app' else 0}
+    return {**RECORD, 'stale': 1, 'lost': 2 if factors['driver'] == 'app' else 0}
 
 
 @pytest.fixture(scope='module')
@@ -62,6 +62,7 @@ def test_times_and_losses_are_those_of_the_operations(results: Path) -> None:
         assert row['failed_share']['value']['value'] == pytest.approx(100 * 350 / 600, abs=0.3)
         assert row['checked']['value'] == 120
     assert (raw['lost']['value'], app['lost']['value']) == (0, 6)
+    assert (raw['stale']['value'], app['stale']['value']) == (3, 3)
 
 
 def test_the_report_has_them_as_a_table_and_in_words(results: Path) -> None:
@@ -69,6 +70,7 @@ def test_the_report_has_them_as_a_table_and_in_words(results: Path) -> None:
     assert 'A killed node' in page
     raw, app = (row['sentence']['text'] for row in rows_of(results))
     assert 'none lacked an acknowledged write' in raw
+    assert f'{{{rows_of(results)[0]["stale"]["id"]}!}} had it on other copies only' in raw
     assert f'{{{rows_of(results)[1]["lost"]["id"]}!}} lacked an acknowledged write' in app
     table = (results / 'report' / 'tables' / 'failures.csv').read_text(encoding='utf-8')
     assert len(table.strip().splitlines()) == 3
@@ -86,6 +88,7 @@ def test_recompute_finds_them_again(results: Path) -> None:
 
 def test_a_store_that_stays_slow_has_no_time(tmp_path: Path) -> None:
     killed = {**RECORD, 'killedSeconds': 9.0, 'restartedSeconds': 21.5, 'checked': None, 'lost': None}
+    assert 'stale' not in killed, 'as in results of earlier versions'
     results = write_results(
         tmp_path / 'results',
         Truth(

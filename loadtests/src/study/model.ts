@@ -303,8 +303,11 @@ export interface FaultRecord {
   readonly recoverySeconds: number | null;
   /** Share of the operations after the failure that failed. null: there were none. */
   readonly failedShare: number | null;
-  /** Records that were read after the restart, and those that lack an acknowledged write. null: not checked. */
+  /** Records that were read after the restart. null: not checked, as below. */
   readonly checked: number | null;
+  /** Of these, records that lacked an acknowledged write at the level of the run, and had it on other copies. */
+  readonly stale: number | null;
+  /** Of these, records that lack an acknowledged write on all copies. */
   readonly lost: number | null;
 }
 

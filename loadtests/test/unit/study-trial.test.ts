@@ -19,6 +19,7 @@ import {
 import { Recorder } from '@tidegauge/loadtests/study/trial/recorder';
 import { RecoveryMeter } from '@tidegauge/loadtests/study/trial/recovery';
 import { SampledWrites } from '@tidegauge/loadtests/study/trial/sampled-writes';
+import { strongReadUrl } from '@tidegauge/loadtests/study/trial/strong-reads';
 import { parseThrottled } from '@tidegauge/loadtests/study/trial/throttling';
 import { type Evidence, judge } from '@tidegauge/loadtests/study/trial/validity';
 import { initialRecords, parseWorkload, type Values } from '@tidegauge/workload';
@@ -272,9 +273,48 @@ test('the recorder keeps each operation, in memory and in a file', () => {
 
 const WORKLOAD = parseWorkload('recordcount=10\nfieldcount=2\nfieldlength=8', { file: 'small' });
 
-async function verified(writes: SampledWrites, stored: (key: string) => Values) {
-  return writes.verify(async (key) => ({ outcome: 'OK', values: () => stored(key) }));
+type Stored = (key: string) => Values;
+
+async function verified(writes: SampledWrites, stored: Stored, onAllCopies: Stored | null = null) {
+  const reading = (from: Stored) => async (key: string) => ({
+    outcome: 'OK' as const,
+    values: () => from(key),
+  });
+  return writes.verify(reading(stored), onAllCopies && reading(onAllCopies));
 }
+
+test('a write that one copy lacks is stale, and one that all copies lack is lost', async () => {
+  const writes = new SampledWrites(WORKLOAD, 5, 2);
+  const recordOf = initialRecords(WORKLOAD, 5);
+  const initial = new Map(
+    Array.from({ length: 10 }, (_, number) => [recordOf(number).key, recordOf(number).values]),
+  );
+  const keys = [...initial.keys()];
+  for (const key of keys.slice(0, 3)) writes.writing('update', key, { field0: 'new' })!('OK');
+  const copyWith = (updated: number): Stored => {
+    const has = (key: string): boolean => keys.indexOf(key) < updated;
+    return (key) => (has(key) ? { ...initial.get(key)!, field0: 'new' } : initial.get(key)!);
+  };
+  const found = await verified(writes, copyWith(1), copyWith(2));
+  assert.deepEqual([found.checked, found.stale, found.damaged], [10, 1, 1]);
+  const alone = await verified(writes, copyWith(1));
+  assert.deepEqual([alone.stale, alone.damaged], [0, 2]);
+  assert.match((await verified(writes, copyWith(2), copyWith(3))).example!, /right when all copies are read/);
+});
+
+test('records are read from all copies where reads may miss a write', async () => {
+  const url = (levels: string): string => `cassandra://127.0.0.1/k?rf=3&${levels}`;
+  const all = url('read=ALL&write=ONE');
+  assert.equal(await strongReadUrl(url('read=ONE&write=ONE')), all);
+  assert.equal(await strongReadUrl(url('read=QUORUM&write=ONE')), all);
+  assert.equal(await strongReadUrl(url('write=ONE')), 'cassandra://127.0.0.1/k?rf=3&write=ONE&read=ALL');
+  for (const levels of ['', 'read=QUORUM&write=LOCAL_QUORUM', 'read=ONE&write=ALL', 'read=ALL&write=ONE']) {
+    assert.equal(await strongReadUrl(url(levels)), null, levels);
+  }
+  for (const other of ['sqlite:./x.db', 'postgres://u@h/d', 'mongodb://h/d?w=1', 'hbase://h/n']) {
+    assert.equal(await strongReadUrl(other), null, other);
+  }
+});
 
 test('each written record is watched where a node fails, up to a limit', async () => {
   const writes = new SampledWrites(WORKLOAD, 5, 2);

@@ -500,8 +500,10 @@ class FailureRow:
     """In percent of the operations that ended after the failure."""
     checked: Number
     """Written records that were read after the restart, of all runs."""
+    stale: Number
+    """Of these, records that lacked an acknowledged write at the level of the run, and had it on other copies."""
     lost: Number
-    """Of these, records that lack an acknowledged write."""
+    """Of these, records that lack an acknowledged write on all copies."""
     sentence: Sentence
 
 

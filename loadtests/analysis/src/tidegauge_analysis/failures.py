@@ -52,7 +52,13 @@ def _row(scope: Scope, cell: Cell, runs: list[Run]) -> FailureRow:
     def field(key: str, unit: str) -> list[Number]:
         return [
             ledger.add(
-                run.document['fault'][key], unit, 'field', UNCHECKED, file=f'runs/{run.name}.json', path=['fault', key]
+                # Results of earlier versions do not tell stale records from lost ones.
+                run.document['fault'].get(key),
+                unit,
+                'field',
+                UNCHECKED,
+                file=f'runs/{run.name}.json',
+                path=['fault', key],
             )
             for run in runs
         ]
@@ -82,6 +88,7 @@ def _row(scope: Scope, cell: Cell, runs: list[Run]) -> FailureRow:
         failed=total(each('failed', 'operations'), 'operations'),
         failed_share=mean(each('share', '%', 'no operation ended after the failure'), '%'),
         checked=total(field('checked', 'records'), 'records'),
+        stale=total(field('stale', 'records'), 'records'),
         lost=total(field('lost', 'records'), 'records'),
         sentence=Sentence(''),
     )
@@ -155,6 +162,8 @@ def _words(row: FailureRow) -> str:
     if row.checked.id and row.lost.id:
         lost = 'none lacked' if row.lost.value == 0 else f'{{{row.lost.id}!}} lacked'
         parts.append(f'Of {{{row.checked.id}!}} records read after the restart, {lost} an acknowledged write.')
+        if row.stale.value:
+            parts.append(f'{{{row.stale.id}!}} had it on other copies only: the read was stale.')
     else:
         parts.append('No record was read after the restart.')
     return ' '.join(parts)

@@ -212,19 +212,19 @@ class Tables:
             'failures', 'Recovery and losses after a killed node',
             [
                 'Group', 'Runs', 'Recovered', 'Rate before', 'Recovery', 'Lower rate', 'Longest pause', 'Node down',
-                'Failed', 'Failed', 'Records read', 'Records that lack a write',
+                'Failed', 'Failed', 'Records read', 'Stale', 'Lost',
             ],
             self.analysis['failures'],
             lambda f: [
                 f['label'], str(f['n']), str(f['recovered']), f['rate_before'], f['recovery'], f['slow'], f['pause'],
-                f['down'], f['failed'], f['failed_share'], f['checked'], f['lost'],
+                f['down'], f['failed'], f['failed_share'], f['checked'], f['stale'], f['lost'],
             ],
             'Recovery: from the kill to the first second with 90 % of the rate before; 0: the rate was never lower. '
             'Lower rate: seconds below that, together. Longest pause: without a successful operation. Failed: '
-            'operations that ended after the kill, as a number over all runs and as a mean share of a run. A record '
-            'that lacks a write counts in each later run on the same table. It was read with the consistency level of '
-            'the run: with a level such as ONE, a copy that was down can answer before it has the write. Such a '
-            'record is stale, and not lost.',
+            'operations that ended after the kill, as a number over all runs and as a mean share of a run. Records '
+            'were read with the consistency level of the run. With a level such as ONE, a copy that was down can '
+            'answer before it has an acknowledged write: such a record is stale, if it has the write when all copies '
+            'are read. Otherwise it is lost, and counts in each later run on the same table.',
         )  # fmt: skip
 
     def nodes(self) -> Table | None:

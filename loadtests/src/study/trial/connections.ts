@@ -1,6 +1,7 @@
 import { openStore, type Store } from '@tidegauge/storage';
 import { HttpClient } from '../../drivers/http-client.ts';
 import type { DriverRequest } from './driver-messages.ts';
+import { strongReadUrl } from './strong-reads.ts';
 
 export type OpenRequest = Extract<DriverRequest, { readonly command: 'open' }>;
 
@@ -29,6 +30,15 @@ export class Connections {
     if (this.storeUrl === null) throw new TypeError('the driver has no STORE URL');
     this.#store ??= await openStore(this.storeUrl);
     return this.#store;
+  }
+
+  /**
+   * The same store with reads from all copies, which the caller closes. null: its own reads have every acknowledged write,
+   * or it cannot be reached.
+   */
+  async readingAll(): Promise<Store | null> {
+    const url = this.storeUrl === null ? null : await strongReadUrl(this.storeUrl);
+    return url === null ? null : openStore(url);
   }
 
   async closeStore(): Promise<void> {

@@ -141,7 +141,7 @@ export class DeviceSet implements OperationSet {
       const problem = device === null ? 'it is missing' : 'it has a city that no update could have left';
       example ??= `${name}: ${problem}`;
     }
-    return { checked: names.length, damaged, example };
+    return { checked: names.length, damaged, stale: 0, example };
   }
 
   /** The first devices and the last ones: one of each year in both groups. */

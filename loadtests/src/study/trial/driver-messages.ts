@@ -1,5 +1,6 @@
 import type { Outcome } from '../../operations/outcome.ts';
 import type { Driver } from '../drivers.ts';
+import type { Verification } from './sampled-writes.ts';
 import type { TrialSettings } from './trial-workload.ts';
 
 // The driver program reads one request on each line of its standard input, and answers with one line on its standard
@@ -53,7 +54,7 @@ export interface DriverResults {
   readonly run: RunResult;
   /** A few thousand whole lines with the columns `RUN_COLUMNS`. null: there are no more. */
   readonly rows: { readonly text: string | null };
-  readonly verify: { readonly checked: number; readonly damaged: number; readonly example: string | null };
+  readonly verify: Verification;
   readonly drop: null;
 }
 

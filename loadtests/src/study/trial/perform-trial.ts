@@ -97,6 +97,7 @@ export async function performTrial(
   const times = run === null ? null : (nodeFailure?.times(run.originMs) ?? null);
   const meter = times === null ? null : new RecoveryMeter(times.killed);
   let checked: number | null = null;
+  let stale: number | null = null;
   let lost: number | null = null;
   let csv: Performed['csv'] = null;
   let damaged: number | null = null;
@@ -107,8 +108,9 @@ export async function performTrial(
       const replay = table.driver === 'k6' ? { replay: seed } : {};
       const sample = await table.program.request({ command: 'verify', ...replay }, GRACE_MS, signal);
       damaged = run.damaged + sample.damaged;
-      ({ checked, damaged: lost } = sample);
+      ({ checked, stale, damaged: lost } = sample);
       damagedNote = `${sample.checked} records were checked after the run`;
+      if (sample.stale > 0) damagedNote += `, ${sample.stale} of them were stale`;
       if (sample.example !== null) damagedNote += `; ${sample.example}`;
     } catch (error) {
       failed(error);
@@ -136,6 +138,7 @@ export async function performTrial(
             restartedSeconds: times.restarted,
             ...meter!.result(),
             checked,
+            stale,
             lost,
           },
   };

@@ -78,7 +78,7 @@ export class QuerySet implements OperationSet {
 
   /** Nothing was written. */
   async verify(): Promise<Verification> {
-    return { checked: this.#checked, damaged: 0, example: this.#hidden };
+    return { checked: this.#checked, damaged: 0, stale: 0, example: this.#hidden };
   }
 
   /** The readings stay for the other drivers and series. */

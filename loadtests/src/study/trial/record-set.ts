@@ -100,8 +100,17 @@ export class RecordSet implements OperationSet {
     }
   }
 
-  #verifyFrom(target: RecordTarget): Promise<Verification> {
-    return this.#writes.verify((key) => target.read(key, null));
+  async #verifyFrom(target: RecordTarget): Promise<Verification> {
+    const all = await this.#connections.readingAll();
+    try {
+      const fromAll = all === null ? null : rawTarget(all, this.#request.table);
+      return await this.#writes.verify(
+        (key) => target.read(key, null),
+        fromAll === null ? null : (key) => fromAll.read(key, null),
+      );
+    } finally {
+      await all?.close();
+    }
   }
 
   async drop(): Promise<void> {

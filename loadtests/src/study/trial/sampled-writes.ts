@@ -9,12 +9,16 @@ const SAMPLE = 256;
 /** Records that are read at the same time after a run, so that the next run starts soon. */
 export const CHECKS_AT_ONCE = 8;
 
+type ReadRecord = (key: string) => Promise<RecordRead>;
+
 export interface Verification {
   /** Records that were read. */
   readonly checked: number;
   /** Records that are missing, or have a value that no write could have left. */
   readonly damaged: number;
-  /** The first damaged record. null: none. */
+  /** Other records, for which this is so at the level of the run, and not when all copies are read. */
+  readonly stale: number;
+  /** The first damaged or stale record. null: none. */
   readonly example: string | null;
 }
 
@@ -81,20 +85,24 @@ export class SampledWrites {
   /**
    * Reads the watched records, a few at the same time, and compares their values. No write may be running.
    * @param read reads all fields of a record
+   * @param readAll the same from all copies, for records that `read` finds damaged. null: `read` has every acknowledged
+   *   write
    */
-  async verify(read: (key: string) => Promise<RecordRead>): Promise<Verification> {
-    let checked = 0;
-    let damaged = 0;
-    let example: string | null = null;
+  async verify(read: ReadRecord, readAll: ReadRecord | null): Promise<Verification> {
+    const found = { checked: 0, damaged: 0, stale: 0, example: null as string | null };
     await forEach(this.#fields, CHECKS_AT_ONCE, async ([key, fields]) => {
-      const { outcome, values } = await read(key);
-      checked += 1;
-      const problem = outcome === 'OK' ? this.#problemOf(values(), fields) : `the read ended in ${outcome}`;
+      const problemOf = async (each: ReadRecord): Promise<string | null> => {
+        const { outcome, values } = await each(key);
+        return outcome === 'OK' ? this.#problemOf(values(), fields) : `the read ended in ${outcome}`;
+      };
+      found.checked += 1;
+      const problem = await problemOf(read);
       if (problem === null) return;
-      damaged += 1;
-      example ??= `${key}: ${problem}`;
+      const isStale = readAll !== null && (await problemOf(readAll)) === null;
+      found[isStale ? 'stale' : 'damaged'] += 1;
+      found.example ??= `${key}: ${problem}${isStale ? ', and is right when all copies are read' : ''}`;
     });
-    return { checked, damaged, example };
+    return found;
   }
 
   /** Starts to watch a record. null: enough records are watched. */
