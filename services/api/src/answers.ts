@@ -66,6 +66,13 @@ export class Answers {
   }
 
   /**
+   * Reads a part of an answer in turn with the other answers. Resolves to null when the client leaves before its turn.
+   */
+  read<T>(response: ServerResponse, part: () => Promise<T>): Promise<T | null> {
+    return this.#turns.run(response, part);
+  }
+
+  /**
    * Sends a text in pieces, as fast as the client receives it.
    *
    * @param bytes memory that the pieces are made from, reserved until the response closes

@@ -19,6 +19,7 @@ import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
+import { exportHandlers } from './export/handlers.ts';
 import { httpMetrics } from './http-metrics.ts';
 import { influxErrors, influxHealth, isInfluxPath } from './influx/answers.ts';
 import { influxPassword } from './influx/password.ts';
@@ -130,6 +131,7 @@ export function createApp(dependencies: AppDependencies): App {
   const cursors = new Cursors(config.apiToken);
   const handlers = {
     ...readingHandlers(store, ingest, cursors, answers),
+    ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),
     ...recordHandlers(store, lane, answers),
     ...ledgerHandlers(ingest),

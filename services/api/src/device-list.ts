@@ -27,7 +27,7 @@ async function* devicesWithin(
   count: number,
   within: string,
 ): AsyncGenerator<Device> {
-  if (after === undefined) {
+  if (after === undefined || compareText(within, after) > 0) {
     const own = await store.devices.get(within);
     if (own !== null && isMatch(own, filter)) yield own;
   }

@@ -104,7 +104,7 @@ async function call(url: string, method: string, { body, headers = {} }: CallOpt
     ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  const isJson = text !== '' && /json/.test(response.headers.get('Content-Type') ?? '');
+  const isJson = text !== '' && /[/+]json/.test(response.headers.get('Content-Type') ?? '');
   const answer = {
     status: response.status,
     headers: response.headers,

@@ -94,6 +94,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All readings that match, as a file
+         * @description Readings in [from, to), by device, metric and time, all ascending. `device` selects devices by name. Otherwise all
+         *     registered devices that match `prefix`, `site`, `city`, `kind` and `year` are exported. The answer has no limit of size. It
+         *     is sent as fast as the client receives it, compressed when the client accepts gzip.
+         *
+         *     NDJSON ends with the line `{"complete":true,"rows":n}`, CSV with the comment `# complete: n rows`, and Parquet with its
+         *     footer. An answer without it is incomplete: the connection broke, or an earlier line has the reason. To continue NDJSON
+         *     and CSV, keep the complete lines, and send the request again with device, metric and time of the last reading as
+         *     `afterDevice`, `afterMetric` and `afterTime`. A continued CSV has no line of names.
+         */
+        get: operations["exportReadings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/devices": {
         parameters: {
             query?: never;
@@ -2020,6 +2047,105 @@ export interface operations {
                          */
                         asOf: null | string;
                     };
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportReadings: {
+        parameters: {
+            query?: {
+                /** @description The format of the file. */
+                format?: "ndjson" | "csv" | "parquet";
+                /**
+                 * @description Only this device, registered or not. Repeat it for several.
+                 * @example [
+                 *       "site-3/boiler"
+                 *     ]
+                 */
+                device?: components["schemas"]["DeviceName"][];
+                /**
+                 * @description Only this device and all devices below it.
+                 * @example site-3
+                 */
+                prefix?: components["schemas"]["DeviceName"];
+                /**
+                 * @description Year of installation.
+                 * @example 2019
+                 */
+                year?: components["parameters"]["Year"];
+                /**
+                 * @description Exact match.
+                 * @example Aveiro
+                 */
+                city?: components["parameters"]["City"];
+                /**
+                 * @description Exact match.
+                 * @example site-3
+                 */
+                site?: components["parameters"]["Site"];
+                /**
+                 * @description Exact match.
+                 * @example thermometer
+                 */
+                kind?: components["parameters"]["Kind"];
+                /**
+                 * @description Only this metric. Repeat it for several.
+                 * @example [
+                 *       "temperature"
+                 *     ]
+                 */
+                metric?: components["schemas"]["MetricName"][];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from?: components["parameters"]["From"];
+                /**
+                 * @description End, exclusive.
+                 * @example 1795305600
+                 */
+                to?: components["parameters"]["To"];
+                /** @description Continue after this reading: its device. Needs `afterMetric` and `afterTime`. */
+                afterDevice?: components["schemas"]["DeviceName"];
+                /** @description The metric of that reading. */
+                afterMetric?: components["schemas"]["MetricName"];
+                /** @description The time of that reading. */
+                afterTime?: components["schemas"]["Instant"];
+                /** @description Whether NDJSON and CSV end with a line that counts the readings. */
+                trailer?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The readings. */
+            200: {
+                headers: {
+                    /** @description A file name. */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {"device":"site-3/boiler","metric":"temperature","time":"2026-11-21T14:05:08.000250Z","value":64.25,"received":"2026-11-21T14:05:08.012731Z","quality":"ok"}
+                     *     {"complete":true,"rows":1}
+                     */
+                    "application/x-ndjson": string;
+                    /**
+                     * @example device,metric,time,value,text,received,quality,boot,seq
+                     *     site-3/boiler,temperature,2026-11-21T14:05:08.000250Z,64.25,,2026-11-21T14:05:08.012731Z,ok,,
+                     *     # complete: 1 rows
+                     */
+                    "text/csv": string;
+                    /** @example PAR1 */
+                    "application/vnd.apache.parquet": string;
                 };
             };
             400: components["responses"]["Invalid"];

@@ -58,6 +58,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
     '/v1/readings/aggregate?device=site-3&metric=m&from=2026-11-21T00:00Z&bucket=1d',
   ],
   groupReadings: ['GET', '/v1/readings/groups?by=day'],
+  exportReadings: ['GET', '/v1/export'],
   listDevices: ['GET', '/v1/devices'],
   updateDevices: ['PATCH', '/v1/devices?city=Faro', { year: 2019 }],
   getDevice: ['GET', '/v1/devices/site-3/boiler'],
@@ -219,6 +220,8 @@ test('a key of some devices reads and changes these only, and other operations r
       ['GET', `/v1/readings?device=${device}`],
       ['GET', `/v1/readings/latest?device=site-3&device=${device}`],
       ['GET', `/v1/readings/aggregate?device=${device}&metric=m&from=0&bucket=1d`],
+      ['GET', `/v1/export?device=site-3&device=${device}`],
+      ['GET', `/v1/export?prefix=${device}`],
       ['POST', `/v1/readings?device=${device}`, { metric: 'm', v: 1 }],
       ['GET', `/v1/live?device=${device}`],
     ] as const) {
@@ -228,6 +231,15 @@ test('a key of some devices reads and changes these only, and other operations r
     }
   }
   assert.equal((await call('GET', '/v1/readings?city=Faro')).status, 403);
+  for (const query of ['', '?prefix=site-3', '?afterDevice=a&afterMetric=m&afterTime=0']) {
+    const lines = String((await call('GET', `/v1/export${query}`)).body)
+      .trim()
+      .split('\n')
+      .slice(0, -1);
+    const names = lines.map((line) => (JSON.parse(line) as { device: string }).device);
+    // The loop above has deleted the registration of the other one.
+    assert.deepEqual([...new Set(names)], ['site-3', 'site-3/z'], query);
+  }
 });
 
 test('a list of devices for a key of some devices has these only, on every page and with every filter', async (t) => {

@@ -1,0 +1,107 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { constants, createGzip, type Gzip } from 'node:zlib';
+import type { Reading } from '@tidegauge/readings';
+import type { Response } from 'express';
+import { type Answers, sizeOfReading } from '../answers.ts';
+import type { ExportFormat, ExportWriter } from './format.ts';
+
+/** Approximate memory of the readings of one part, bytes. */
+const PART_BYTES = 64 * 1024;
+
+export interface SendOptions {
+  readonly format: ExportFormat;
+  readonly writer: ExportWriter;
+  readonly gzip: boolean;
+  /** The text for a failure after the answer has begun. The log of the service has the details. */
+  explain(error: unknown): string;
+}
+
+/**
+ * Sends an export in parts, as fast as the client receives them. A failure before the first part is thrown. After it,
+ * the answer gets a last line with the reason, and the connection ends without the end of the body, so that the client
+ * does not take the answer for complete.
+ */
+export async function sendExport(
+  response: Response,
+  answers: Answers,
+  readings: AsyncIterator<Reading>,
+  { format, writer, gzip, explain }: SendOptions,
+): Promise<void> {
+  const read = () => answers.read(response, () => partOf(readings));
+  let part = await read();
+  if (part === null) return;
+  answers.reserve(response, format.bytes);
+  const body = new Body(response, gzip);
+  let count = 0;
+  try {
+    await body.write(writer.head());
+    while (part !== null && part.length > 0 && !response.destroyed) {
+      await body.write(writer.rows(part));
+      count += part.length;
+      part = await read();
+    }
+    if (part === null || response.destroyed) return;
+    await body.write(writer.end(count));
+    body.end();
+  } catch (error) {
+    await body.fail(writer.failure(count, explain(error)));
+  }
+}
+
+/** The next readings, none at the end. */
+async function partOf(readings: AsyncIterator<Reading>): Promise<readonly Reading[]> {
+  const part: Reading[] = [];
+  for (let bytes = 0; bytes < PART_BYTES; ) {
+    const { done, value } = await readings.next();
+    if (done === true) return part;
+    part.push(value);
+    bytes += sizeOfReading(value);
+  }
+  return part;
+}
+
+/** The body of an answer, compressed or not, with back-pressure. */
+class Body {
+  readonly #response: Response;
+  readonly #gzip: Gzip | null;
+
+  constructor(response: Response, gzip: boolean) {
+    this.#response = response;
+    this.#gzip = gzip ? createGzip() : null;
+    this.#gzip?.pipe(response);
+  }
+
+  /** Resolves when more can be written, or the client has left. */
+  async write(data: string | Uint8Array): Promise<void> {
+    if (data.length === 0 || this.#response.destroyed) return;
+    const stream = this.#gzip ?? this.#response;
+    if (stream.write(data)) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        stream.off('drain', done);
+        this.#response.off('close', done);
+        resolve();
+      };
+      stream.on('drain', done);
+      this.#response.on('close', done);
+    });
+  }
+
+  end(): void {
+    (this.#gzip ?? this.#response).end();
+  }
+
+  /** Sends a last line and closes the connection, without the end of the body. */
+  async fail(line: string): Promise<void> {
+    await this.write(line);
+    const gzip = this.#gzip;
+    if (gzip !== null) {
+      await new Promise<void>((resolve) => {
+        this.#response.once('close', resolve);
+        gzip.flush(constants.Z_SYNC_FLUSH, resolve);
+      });
+      await nextTurn();
+    }
+    this.#response.socket?.destroySoon();
+  }
+}
