@@ -1,6 +1,7 @@
 """The client against a real API and ingest with SQLite."""
 
 import itertools
+import random
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ import pytest
 
 from conftest import TOKEN
 from support import Relay
-from tidegauge_client import Client, Gap, NewReading, NewReadings, ProblemError, SendError
+from tidegauge_client import Client, Gap, NewReading, NewReadings, ProblemError, SendError, UnreachableError
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -32,6 +33,38 @@ def test_readings_are_sent_in_batches_and_read_page_by_page(client: Client) -> N
     some = client.readings('site-1/pump', since=START + timedelta(seconds=5), until=START.timestamp() + 8)
     assert [reading['value'] for reading in some] == [7, 6, 5]
     assert [reading['value'] for reading in client.latest('site-1/pump', 'nothing')] == [249]
+
+
+def test_an_export_continues_after_a_lost_connection(client: Client, relay: Relay) -> None:
+    texts = [random.Random(seq).randbytes(1400).hex() for seq in range(1200)]
+    for start in range(0, len(texts), 100):
+        batch: list[NewReading] = [
+            {'t': START + timedelta(seconds=seq), 'v': texts[seq]} for seq in range(start, start + 100)
+        ]
+        client.send(batch, device='export/a', metric='text')
+    client.send(series(3), device='export/b', metric='rpm')
+    read = []
+    for reading in client.export(prefix='export', since=START):
+        read.append((reading['device'], reading['value']))
+        if len(read) in {2, 700}:
+            relay.cut()
+            relay.restore()
+    assert read == [('export/a', text) for text in texts] + [('export/b', seq) for seq in range(3)]
+    some = client.export('export/b', metrics=['rpm', 'none'], until=START + timedelta(seconds=2))
+    assert [reading['value'] for reading in some] == [0, 1]
+    with pytest.raises(ProblemError, match='prefix'):
+        next(client.export('export/b', prefix='export'))
+
+
+def test_an_export_without_its_last_line_is_no_complete_one(relay: Relay) -> None:
+    impatient = Client(f'http://127.0.0.1:{relay.port}', TOKEN, retry_for=0.3)
+    impatient.send(series(2), device='export/c', metric='rpm')
+    readings = impatient.export('export/c')
+    assert next(readings)['value'] == 0
+    assert [reading['value'] for reading in readings] == [1]
+    relay.cut()
+    with pytest.raises(UnreachableError):
+        next(impatient.export('export/c'))
 
 
 def test_devices_are_read_and_changed(client: Client) -> None:

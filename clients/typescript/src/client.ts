@@ -1,4 +1,5 @@
 import createClient, { type Client } from 'openapi-fetch';
+import { type ExportQuery, exportReadings } from './export.ts';
 import type { components, operations, paths } from './generated/api.ts';
 import { type LiveEvent, type LiveOptions, live, type Reading } from './live.ts';
 import { dataOf } from './problem-error.ts';
@@ -74,6 +75,16 @@ export class TidegaugeClient {
       const page = dataOf(await this.api.GET('/v1/readings', init));
       return { items: page.readings, next: page.next };
     });
+  }
+
+  /**
+   * All readings that match, by device, metric and time, from one long answer. It continues after a broken connection, and
+   * ends only when the API has reported that the export is complete.
+   *
+   * @throws {ProblemError} when the API refuses the query
+   */
+  export(query: ExportQuery = {}): AsyncGenerator<Reading, void> {
+    return exportReadings(this.api, query);
   }
 
   /** All devices that match, by name. @throws {ProblemError} when the API refuses the query */

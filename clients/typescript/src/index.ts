@@ -5,6 +5,7 @@ export {
   type ReadingsQuery,
   TidegaugeClient,
 } from './client.ts';
+export type { ExportQuery } from './export.ts';
 export type { components, operations, paths } from './generated/api.ts';
 export type { LiveEvent, LiveOptions, Reading } from './live.ts';
 export { dataOf, type Problem, ProblemError } from './problem-error.ts';

@@ -28,7 +28,13 @@ export async function askKey(why) {
   return answer === null || field.value.trim() === '' ? null : field.value.trim();
 }
 
-function ask({ title, text, action, label = '', className = '' }) {
+/**
+ * Shows a form, and waits for it.
+ *
+ * @param label fields of the form
+ * @returns `action`, or null when the visitor cancels
+ */
+export function ask({ title, text, action, label = '', className = '' }) {
   const heading = element('h2', { id: 'dialog-title' }, title);
   const cancel = element('button', { type: 'button' }, 'Cancel');
   const go = element('button', { type: 'submit', class: className }, action);

@@ -3,6 +3,7 @@
 import { serverNow } from './api.js';
 import { complain } from './banner.js';
 import { $, setText } from './dom.js';
+import { initExport } from './export.js';
 import { follow } from './feed.js';
 import { paintMap } from './map.js';
 import { learn, load, sensors } from './model.js';
@@ -17,7 +18,7 @@ import {
   select,
   touch,
 } from './sensor-list.js';
-import { addGap, addLive, initSensorView, paintSensor, show } from './sensor-view.js';
+import { addGap, addLive, initSensorView, paintSensor, show, shownSensor } from './sensor-view.js';
 import { initSession } from './session.js';
 
 const PAINT_MS = 250;
@@ -151,6 +152,7 @@ async function signedIn() {
 
 initSensorList(reveal);
 initSensorView();
+initExport(shownSensor);
 initPipeline();
 addEventListener('hashchange', () => {
   route();

@@ -44,6 +44,11 @@ export function show(name) {
   rebuild();
 }
 
+/** The name of the sensor that is shown, or null. */
+export function shownSensor() {
+  return shown;
+}
+
 /** Adds a live reading if it is from the sensor that is shown. */
 export function addLive(reading) {
   if (reading.device !== shown) return;

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from tidegauge_client.errors import SendError, TidegaugeError
+from tidegauge_client.export import export
 from tidegauge_client.http import Http, Query, retry
 from tidegauge_client.live import Gap, NewReadings, follow
 from tidegauge_client.sending import batches, with_times
@@ -69,6 +70,33 @@ class Client:
             **_filters(site, city, kind, year),
         }
         yield from self._pages('/v1/readings', 'readings', query, page_size)
+
+    def export(  # noqa: PLR0913
+        self,
+        *devices: str,
+        prefix: str | None = None,
+        metrics: Sequence[str] = (),
+        since: Time | None = None,
+        until: Time | None = None,
+        site: str | None = None,
+        city: str | None = None,
+        kind: str | None = None,
+        year: int | None = None,
+    ) -> Iterator[Reading]:
+        """Yield all readings in [since, until) by device, metric and time, from one long answer.
+
+        Without `devices`, those of the registered devices that match. After a broken connection it continues after the
+        last reading. It ends only when the API has reported that the export is complete.
+        """
+        query = {
+            'device': devices or None,
+            'prefix': prefix,
+            'metric': metrics or None,
+            'from': None if since is None else time_text(since),
+            'to': None if until is None else time_text(until),
+            **_filters(site, city, kind, year),
+        }
+        return export(self._http, query, self._retry_for)
 
     def latest(self, *devices: str) -> list[Reading]:
         """Return the newest reading of each metric of up to 200 devices."""

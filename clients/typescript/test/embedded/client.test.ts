@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { startEmbeddedBroker, temporaryDirectory } from '@tidegauge/lab';
 import { waitUntil } from '@tidegauge/process';
@@ -73,6 +74,30 @@ test('readings are sent in batches below BODY_LIMIT, and read page by page in or
     (await collect(some)).map(({ value }) => value),
     [5, 6, 7],
   );
+});
+
+test('an export continues after a lost connection, and has each reading once', async () => {
+  const texts = Array.from({ length: 120 }, (_, seq) => randomBytes(1400).toString('hex') + seq);
+  const readings = texts.map((v, seq) => ({ t: new Date(START + seq * 1000), v }));
+  await client.send(readings, { device: 'export/a', metric: 'text', batchBytes: BODY_LIMIT });
+  await client.send(series(3), { device: 'export/b', metric: 'rpm' });
+  const read: Reading[] = [];
+  for await (const each of client.export({ prefix: 'export', from: new Date(START) })) {
+    read.push(each);
+    if (read.length !== 2 && read.length !== 60) continue;
+    await relay.cut();
+    await relay.restore();
+  }
+  assert.deepEqual(
+    read.map(({ device, value }) => [device, value]),
+    [...texts.map((text) => ['export/a', text]), ...[0, 1, 2].map((seq) => ['export/b', seq])],
+  );
+  const some = client.export({ device: ['export/b'], metric: ['rpm'], to: START + 2000 });
+  assert.deepEqual(
+    (await collect(some)).map(({ value }) => value),
+    [0, 1],
+  );
+  await assert.rejects(() => collect(client.export({ device: ['a'], prefix: 'b' })), { status: 400 });
 });
 
 test('readings without a time get one each, so that none is taken for a duplicate', async () => {

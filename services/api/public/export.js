@@ -1,0 +1,55 @@
+// Downloads readings as a file.
+
+import { ask } from './dialog.js';
+import { $, element } from './dom.js';
+
+const FORMATS = [
+  ['csv', 'CSV'],
+  ['ndjson', 'NDJSON'],
+  ['parquet', 'Parquet'],
+];
+
+/** @param shownSensor returns the name of the sensor that is shown, or null */
+export function initExport(shownSensor) {
+  $('export').addEventListener('click', () => void exportReadings(shownSensor()));
+}
+
+async function exportReadings(device) {
+  const scopes = [['', 'All sensors']];
+  if (device !== null) scopes.unshift([device, device]);
+  const scope = select(scopes);
+  const format = select(FORMATS);
+  const [from, to] = [dateField(), dateField()];
+  const fields = element(
+    'div',
+    {},
+    labelled('Sensors', scope),
+    labelled('Format', format),
+    labelled('From (optional)', from),
+    labelled('To (optional)', to),
+  );
+  const text =
+    'Each reading is a line. The last line of CSV and NDJSON counts them: without it, the file is not complete.';
+  if ((await ask({ title: 'Export readings', text, action: 'Download', label: fields })) === null) return;
+  const query = new URLSearchParams({ format: format.value });
+  if (scope.value !== '') query.set('device', scope.value);
+  if (from.value !== '') query.set('from', new Date(from.value).toISOString());
+  if (to.value !== '') query.set('to', new Date(to.value).toISOString());
+  const link = element('a', { href: `/v1/export?${query}`, download: '' });
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+function labelled(name, field) {
+  return element('label', { class: 'labelled' }, name, field);
+}
+
+function select(choices) {
+  const options = choices.map(([value, text]) => element('option', { value }, text));
+  return element('select', { class: 'field' }, ...options);
+}
+
+function dateField() {
+  return element('input', { class: 'field', type: 'datetime-local' });
+}
