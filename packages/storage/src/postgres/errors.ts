@@ -59,6 +59,11 @@ const NODES: readonly (readonly [RegExp, Meaning])[] = [
     /remote node .*(?:too many clients|connection slots)/s,
     ['OVERLOADED', 'raise max_connections on the workers, or create the tables with fewer shards'],
   ],
+  // XX000, for example when the coordinator uses a connection to a worker that has restarted since.
+  [
+    /^failure on connection marked as essential|^connection to the remote node /,
+    ['UNAVAILABLE', 'the coordinator lost a worker: are all workers running?'],
+  ],
 ];
 
 /**
