@@ -16,6 +16,8 @@ export interface ReadingDocument {
   readonly quality: Quality;
   readonly boot?: string;
   readonly seq?: number;
+  /** The unit of its series, in answers of the API, if it is known. */
+  readonly unit?: string;
 }
 
 export function toReadingDocument(reading: Reading): ReadingDocument {
@@ -199,7 +201,7 @@ export interface ExplainDocument {
   readonly metric: string | null;
   /** All readings of the message; `readings` has at most 1,000 of them. */
   readonly total: number;
-  readonly readings: readonly (ReadingDocument & { readonly unit?: string })[];
+  readonly readings: readonly ReadingDocument[];
   readonly ignored: readonly { readonly field: string; readonly reason: string }[];
   /** Why the message would go to quarantine. */
   readonly error?: { readonly reason: string; readonly message: string; readonly position: string | null };

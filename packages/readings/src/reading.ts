@@ -46,6 +46,17 @@ export const MAX_METRIC_LENGTH = 64;
 /** Longest text value, in UTF-16 code units, that every backend can store. */
 export const MAX_TEXT_LENGTH = 4096;
 
+/** Longest unit of a series, in UTF-16 code units. The longest of the SenML registry has 7. */
+export const MAX_UNIT_LENGTH = 64;
+
+/** Why `unit` cannot be the unit of a series; `null` when it can. It is a text for people: `Cel`, `%RH`, `µg/m³`. */
+export function unitProblem(unit: string): string | null {
+  if (unit.length === 0) return 'a unit cannot be empty';
+  if (unit.length > MAX_UNIT_LENGTH) return `a unit has at most ${MAX_UNIT_LENGTH} characters`;
+  if (!unit.isWellFormed()) return 'a unit cannot contain half of a surrogate pair';
+  return /\p{Cc}/u.test(unit) ? 'a unit cannot contain control characters' : null;
+}
+
 /** Why `name` is not a valid device name; `null` when it is. */
 export function deviceNameProblem(name: string): string | null {
   if (name.length === 0) return 'a device name cannot be empty';

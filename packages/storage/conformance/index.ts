@@ -9,6 +9,7 @@ import { rangeOfDevices, readingsGroups } from './readings-groups.ts';
 import { readingsLatest } from './readings-latest.ts';
 import { readingsRange } from './readings-range.ts';
 import { readingsRollUp } from './readings-roll-up.ts';
+import { readingsUnits } from './readings-units.ts';
 import { readingsWrite } from './readings-write.ts';
 import { recordLoads } from './record-loads.ts';
 import { recordTables } from './record-tables.ts';
@@ -28,6 +29,7 @@ const SUBJECTS = [
   rangeOfDevices,
   readingsRollUp,
   readingsExpire,
+  readingsUnits,
   devices,
   records,
   recordLoads,
@@ -36,7 +38,16 @@ const SUBJECTS = [
   crash,
 ];
 /** Subjects whose outcome can depend on the number of nodes: copies, conditional writes, retries, failures. */
-const OF_CLUSTERS = [readingsWrite, readingsRange, readingsLatest, devices, records, concurrency, crash];
+const OF_CLUSTERS = [
+  readingsWrite,
+  readingsRange,
+  readingsLatest,
+  readingsUnits,
+  devices,
+  records,
+  concurrency,
+  crash,
+];
 
 /**
  * Registers the suite that every store must pass, with node's test runner. It reads differences from the

@@ -5,6 +5,7 @@ import {
   MAX_TIME,
   metricNameProblem,
   type Reading,
+  unitProblem,
 } from '@tidegauge/readings';
 import type {
   AggregateQuery,
@@ -18,6 +19,8 @@ import type {
   RangeCursor,
   RangeQuery,
   RecordFields,
+  SeriesName,
+  SeriesUnit,
   YcsbRecord,
 } from './contract.ts';
 import { StoreError } from './errors.ts';
@@ -30,7 +33,7 @@ import { StoreError } from './errors.ts';
 export const MAX_BUCKETS = 100_000;
 /** The largest number of groups of one `groups`. */
 export const MAX_GROUPS = 100_000;
-/** The largest number of names in `latest`, devices in a page of `list`, and records in a `scan`. */
+/** The largest number of names in `latest` and `units`, devices in a page of `list`, and records in a `scan`. */
 export const MAX_PAGE = 10_000;
 /** The largest number of metrics of a device. A reading that exceeds it is REJECTED. */
 export const MAX_METRICS = 500;
@@ -185,6 +188,21 @@ export function checkAggregate(query: AggregateQuery): void {
 export function checkDevices(names: readonly string[]): void {
   demand(Array.isArray(names) && names.length <= MAX_PAGE, `devices are at most ${MAX_PAGE} names`);
   for (const name of names) checkSeries(name);
+}
+
+/** @throws {StoreError} REJECTED with the indexes of units that no backend can store. */
+export function checkUnits(units: readonly SeriesUnit[]): void {
+  checkSeriesNames(units);
+  const problems = units.map(({ unit }) =>
+    typeof unit === 'string' ? unitProblem(unit) : 'a unit is a text',
+  );
+  const rows = problems.flatMap((problem, row) => (problem === null ? [] : [row]));
+  if (rows.length > 0) throw new StoreError('REJECTED', String(problems[rows[0]!]), { rows });
+}
+
+export function checkSeriesNames(series: readonly SeriesName[]): void {
+  demand(Array.isArray(series) && series.length <= MAX_PAGE, `series are at most ${MAX_PAGE} names`);
+  for (const { device, metric } of series) checkSeries(device, metric);
 }
 
 export function checkTime(time: number): void {

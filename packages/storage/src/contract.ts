@@ -161,6 +161,14 @@ export interface Groups {
   readonly asOf: number | null;
 }
 
+/** The name of a series. */
+export type SeriesName = Pick<Reading, 'device' | 'metric'>;
+
+/** The unit of a series: one of the SenML registry, such as `Cel`, or another text. */
+export interface SeriesUnit extends SeriesName {
+  readonly unit: string;
+}
+
 /** A position in a range over devices. */
 export interface DevicesCursor extends RangeCursor {
   readonly device: string;
@@ -193,6 +201,14 @@ export interface ReadingStore {
   latest(devices: readonly string[], limit?: number): Promise<Reading[]>;
   /** Names of the metrics that a device has or had, at most `limit` of them, in any order. */
   metrics(device: string, limit: number): Promise<string[]>;
+  /**
+   * Stores the units of 1 to `MAX_PAGE` series that have readings, and replaces earlier units. No series occurs twice.
+   * Ingest calls it after a write, for units that `units` did not return. Some engines store the unit of a series
+   * without readings too, others ignore it.
+   */
+  setUnits(units: readonly SeriesUnit[]): Promise<void>;
+  /** The unit of each of 1 to `MAX_PAGE` series, in their order. Null if it is not known. */
+  units(series: readonly SeriesName[]): Promise<(string | null)[]>;
   /** Ordered by time. */
   aggregate(query: AggregateQuery): Promise<Bucket[]>;
   /**

@@ -26,6 +26,8 @@ export const STORE_OPERATIONS = [
   'readings.range',
   'readings.latest',
   'readings.metrics',
+  'readings.setUnits',
+  'readings.units',
   'readings.aggregate',
   'readings.groups',
   'readings.rangeOfDevices',
@@ -274,6 +276,15 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
       check.checkDevices([device]);
       check.checkLimit(limit);
       return gate.pass('readings.metrics', () => inner.metrics(device, limit));
+    },
+    async setUnits(units) {
+      check.checkUnits(units);
+      if (units.length > 0) await gate.pass('readings.setUnits', () => inner.setUnits(units));
+    },
+    async units(series) {
+      check.checkSeriesNames(series);
+      if (series.length === 0) return [];
+      return gate.pass('readings.units', () => inner.units(series));
     },
     async aggregate(query) {
       check.checkAggregate(query);

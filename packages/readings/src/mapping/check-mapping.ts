@@ -1,3 +1,4 @@
+import { unitProblem } from '../reading.ts';
 import { type MappingOptions, VALUE_KINDS } from './options.ts';
 import { PARSED_AS } from './parsed-fields.ts';
 import { isTable } from './paths.ts';
@@ -135,7 +136,7 @@ class Check {
   }
 
   #unit(unit: unknown, place: Place): void {
-    if (typeof unit !== 'string' || unit === '' || unit.length > 64) {
+    if (typeof unit !== 'string' || unitProblem(unit) !== null) {
       this.#add(place, `${shown(unit)} is not a unit, a text of 1 to 64 characters`);
       return;
     }

@@ -13,6 +13,8 @@ import type {
   Order,
   RangeQuery,
   ReadingStore,
+  SeriesName,
+  SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { groupsOf, rollUpDays } from '../day-totals.ts';
@@ -34,6 +36,7 @@ import { BUCKET_US } from './schema.ts';
 import { SeriesIndex } from './series.ts';
 import type { Session } from './session.ts';
 import { CassandraTotals } from './totals.ts';
+import { CassandraUnits } from './units.ts';
 
 // Concurrent calls of one write, latest or expire.
 const WIDTH = 64;
@@ -50,6 +53,7 @@ export class CassandraReadings implements ReadingStore {
   readonly #index: SeriesIndex;
   readonly #groups: CassandraGroups;
   readonly #totals: CassandraTotals;
+  readonly #units: CassandraUnits;
   readonly #insert: string;
   readonly #pages: Readonly<Record<Order, string>>;
 
@@ -59,6 +63,7 @@ export class CassandraReadings implements ReadingStore {
     this.#index = new SeriesIndex(session);
     this.#groups = new CassandraGroups(session, this.#index);
     this.#totals = new CassandraTotals(session);
+    this.#units = new CassandraUnits(session);
     const table = `"${session.keyspace}".readings`;
     this.#insert = `insert into ${table} (${READING_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     const page = `
@@ -174,6 +179,14 @@ export class CassandraReadings implements ReadingStore {
       });
       return some.flatMap((device) => found.get(device)!);
     });
+  }
+
+  setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    return this.#units.set(units);
+  }
+
+  units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    return this.#units.of(series);
   }
 
   async metrics(device: string, limit: number): Promise<string[]> {

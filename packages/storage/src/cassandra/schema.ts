@@ -62,6 +62,11 @@ const STEPS: readonly ((config: CassandraConfig) => readonly string[])[] = [
       scope tinyint, first int, until int, as_of bigint, primary key (scope, first, until)
     ) with compression = ${compression(config)}`,
   ],
+  (config) => [
+    `create table if not exists "${config.keyspace}".tidegauge_units (
+      device text, metric text, unit text, primary key (device, metric)
+    ) with compression = ${compression(config)}`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

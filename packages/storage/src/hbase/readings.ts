@@ -13,6 +13,8 @@ import type {
   Groups,
   RangeQuery,
   ReadingStore,
+  SeriesName,
+  SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { groupsOf, rollUpDays } from '../day-totals.ts';
@@ -24,6 +26,7 @@ import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } 
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
 import type { Session } from './session.ts';
 import { HbaseTotals } from './totals.ts';
+import { HbaseUnits } from './units.ts';
 
 /** Concurrent calls of one latest or expire. */
 const WIDTH = 32;
@@ -46,6 +49,7 @@ export class HbaseReadings implements ReadingStore {
   readonly #table: Table;
   readonly #groups: HbaseGroups;
   readonly #totals: HbaseTotals;
+  readonly #units: HbaseUnits;
   readonly #prefixes = new SeriesPrefixes();
   readonly #durability: Pick<Put, 'durability'>;
 
@@ -55,6 +59,7 @@ export class HbaseReadings implements ReadingStore {
     this.#table = session.table('readings');
     this.#groups = new HbaseGroups(session);
     this.#totals = new HbaseTotals(session);
+    this.#units = new HbaseUnits(session);
     // `sync` is the default of HBase.
     this.#durability = session.config.durability === 'fsync' ? { durability: 'fsync' } : {};
   }
@@ -126,6 +131,14 @@ export class HbaseReadings implements ReadingStore {
       demandFewMetrics(device, newest.length);
       start = Buffer.from(series);
     }
+  }
+
+  setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    return this.#units.set(units);
+  }
+
+  units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    return this.#units.of(series);
   }
 
   async metrics(device: string, limit: number): Promise<string[]> {

@@ -10,7 +10,8 @@ import type { Session } from './session.ts';
 
 /**
  * - readings: a row per reading, see `keys.ts` and `mapping.ts`
- * - devices: a row per device by its name, with a column per field; the first row has the version of the schema
+ * - devices: a row per device by its name, with a column per field. Rows before the first name have the version of the
+ *   schema, and the units of series: see `units.ts`
  * - totals (since version 2): a row per day with totals, see `totals.ts`
  */
 export const SCHEMA_VERSION = 2;

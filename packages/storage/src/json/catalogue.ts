@@ -1,10 +1,8 @@
-import type { Reading } from '@tidegauge/readings';
+import type { SeriesName } from '../contract.ts';
 import { Log, type LogOwner } from './log.ts';
 import { parseLine } from './mapping.ts';
 import { dayName, dayNamed } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
-
-export type SeriesName = Pick<Reading, 'device' | 'metric'>;
 
 const WORTH_COMPACTING = 1024 * 1024;
 

@@ -1,8 +1,7 @@
 import type { Reading, ReadingValue } from '@tidegauge/readings';
-import type { RangeQuery, WriteResult } from '../contract.ts';
+import type { RangeQuery, SeriesName, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { compareText, seriesBounds } from '../merge.ts';
-import type { SeriesName } from './catalogue.ts';
 import { DAY, DayIndex, type Series } from './day-index.ts';
 import { Log, type LogOwner, type Mark } from './log.ts';
 import { decodeReading, encodeReading, parseLine } from './mapping.ts';

@@ -75,7 +75,8 @@ export function toFacts(device: DeviceFacts): DeviceFacts {
   return { site, city, kind, year, attributes: { ...(attributes satisfies Attributes) } };
 }
 
-export function isRecordFields(value: unknown): value is RecordFields {
+/** Whether a value is a document of texts by name: a record, or the units of a device. */
+export function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   return isTable(value) && Object.values(value).every((field) => typeof field === 'string');
 }
 

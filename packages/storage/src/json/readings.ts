@@ -11,17 +11,20 @@ import type {
   Groups,
   RangeQuery,
   ReadingStore,
+  SeriesName,
+  SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
-import { Catalogue, type SeriesName } from './catalogue.ts';
+import { Catalogue } from './catalogue.ts';
 import { dayOf } from './day.ts';
 import { Days } from './days.ts';
 import { translated } from './errors.ts';
 import { fingerprintOf, listLogs } from './files.ts';
 import { dayName, dayNamed, type Layout } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
+import { JsonUnits } from './units.ts';
 
 // Readings that are read at the same time. A text can take 12 KB.
 const PAGE = 128;
@@ -41,6 +44,7 @@ export class JsonReadings implements ReadingStore {
   readonly #layout: Layout;
   readonly #days: Days;
   readonly #catalogue: Catalogue;
+  readonly #units: JsonUnits;
   /**
    * Newest readings of days that are not in memory, so that `latest` of an inactive series does not load its day.
    */
@@ -51,6 +55,7 @@ export class JsonReadings implements ReadingStore {
     this.#layout = layout;
     this.#days = new Days(layout.readings, memoryBytes, skipped);
     this.#catalogue = new Catalogue(layout.folder, skipped);
+    this.#units = new JsonUnits(layout, skipped);
   }
 
   /** Bytes of day indexes in memory. */
@@ -118,6 +123,14 @@ export class JsonReadings implements ReadingStore {
   async metrics(device: string, limit: number): Promise<string[]> {
     await translated(this.#layout.folder, () => this.#catalogue.refresh());
     return this.#catalogue.metrics(device).slice(0, limit);
+  }
+
+  setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    return this.#units.set(units);
+  }
+
+  units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    return this.#units.of(series);
   }
 
   #latestOf(devices: readonly string[]): Promise<Reading[]> {
@@ -190,6 +203,7 @@ export class JsonReadings implements ReadingStore {
   async close(): Promise<void> {
     await this.#days.close();
     await this.#catalogue.close();
+    await this.#units.close();
   }
 
   /** The days that have a file. */

@@ -4,7 +4,7 @@ import { partsOf } from '../record-batch.ts';
 import { type BackendRecords, demandOwn, MissingTable, type TableKind } from '../tables.ts';
 import { translated } from './errors.ts';
 import { KeyedLog } from './keyed-log.ts';
-import { isRecordFields, pickFields } from './mapping.ts';
+import { isTexts, pickFields } from './mapping.ts';
 import type { Layout } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 import { SortedKeys } from './sorted-keys.ts';
@@ -145,7 +145,7 @@ class Table {
   constructor(folder: string, name: string, skipped: SkippedLines) {
     const { keys } = this;
     const documents = {
-      is: isRecordFields,
+      is: isTexts,
       held: () => undefined,
       reset: () => keys.clear(),
       changed: (key: string, fields: RecordFields | null) => {

@@ -9,6 +9,7 @@ import { publish, removeAbandoned, syncFolder } from './files.ts';
  *     format.json                   {"format":"tidegauge-json","version":1}
  *     readings/2026-11-21.jsonl     a reading per line, by UTC day of its time
  *     series.jsonl                  which series have readings on which day
+ *     units.jsonl                   the units of the metrics of a device per line, since version 0.2.0
  *     devices.jsonl                 a device per line
  *     records/usertable.jsonl       a record per line; {"made":"tidegauge"} is the mark without which no call drops it
  *

@@ -12,6 +12,8 @@ import type {
   Order,
   RangeQuery,
   ReadingStore,
+  SeriesName,
+  SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { DAY_US, foldGroups, fromRows, namesOf, rangeByDevice } from '../groups.ts';
@@ -123,6 +125,14 @@ export class MariadbReadings implements ReadingStore {
       }
     }
     return found;
+  }
+
+  setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    return this.#dictionary.setUnits(units);
+  }
+
+  units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    return this.#dictionary.units(series);
   }
 
   async metrics(device: string, limit: number): Promise<string[]> {

@@ -46,6 +46,7 @@ const STEPS: readonly (readonly string[])[] = [
       key (city)
     ) engine = innodb ${TEXT}`,
   ],
+  ['alter table series add column if not exists unit varchar(64)'],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -1,5 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
+import type { SeriesName, SeriesUnit } from '../contract.ts';
+import { compareText } from '../merge.ts';
 import type { Database } from './database.ts';
 
 /** Names looked up per statement. */
@@ -67,6 +69,32 @@ export class SeriesDictionary {
         this.#bytes += cachedBytes(boot as string);
       }
     }
+  }
+
+  /** Sets the units of series that exist. */
+  async setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    // Sorted, so that processes that change the same series wait for each other and never deadlock.
+    const sorted = units.toSorted(
+      (a, b) => compareText(a.device, b.device) || compareText(a.metric, b.metric),
+    );
+    await this.#db.transaction((connection) =>
+      connection.batch(
+        'update series set unit = ? where device = ? and metric = ?',
+        sorted.map(({ device, metric, unit }) => [unit, device, metric]),
+      ),
+    );
+  }
+
+  async units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    const known = new Map<string, string | null>();
+    for (let start = 0; start < series.length; start += LEARN_ROWS) {
+      const names = series.slice(start, start + LEARN_ROWS).flatMap(({ device, metric }) => [device, metric]);
+      const marks = new Array<string>(names.length / 2).fill('(?, ?)').join(', ');
+      const find = `select device, metric, unit from series where (device, metric) in (${marks})`;
+      for (const { device, metric, unit } of await this.#db.query(find, names))
+        known.set(`${device} ${metric}`, unit as string | null);
+    }
+    return series.map(({ device, metric }) => known.get(`${device} ${metric}`) ?? null);
   }
 
   #add(id: number, device: string, metric: string): void {

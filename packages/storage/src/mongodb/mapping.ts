@@ -24,6 +24,8 @@ export interface SeriesDocument {
   readonly _id: number;
   readonly d: string;
   readonly m: string;
+  /** The unit, if it is known. Version 0.2.0 and earlier have none. */
+  readonly u?: string;
 }
 
 /** Attributes as pairs, because their names can have dots and dollar signs. */

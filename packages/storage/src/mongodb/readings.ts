@@ -10,6 +10,8 @@ import type {
   Groups,
   RangeQuery,
   ReadingStore,
+  SeriesName,
+  SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
@@ -121,6 +123,14 @@ export class MongodbReadings implements ReadingStore {
       const newest = await eachOf(all, (series) => this.#page(series, NEWEST));
       return newest.flat();
     });
+  }
+
+  setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    return this.#db.run(() => this.#series.setUnits(units));
+  }
+
+  units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    return this.#db.run(() => this.#series.units(series));
   }
 
   async metrics(device: string, limit: number): Promise<string[]> {

@@ -14,7 +14,7 @@ const RETRY_MS = 200;
 /**
  * - readings: {_id: {s: series, t: time}, ...}. Ranges, latest and duplicates all use the index on _id, which always
  *   exists. In a sharded cluster, shard by {_id: 1}: series numbers are random, so series spread.
- * - series: {_id: number, d: device, m: metric}
+ * - series: {_id: number, d: device, m: metric, u: unit}
  * - devices: {_id: name, ...}
  * - tidegauge_schema: {_id: 'schema', version}
  * - tidegauge_tables: {_id: UUID of a collection, table}, the collections of records that Tidegauge made; its first

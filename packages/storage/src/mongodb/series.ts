@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Reading } from '@tidegauge/readings';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
+import type { SeriesName, SeriesUnit } from '../contract.ts';
 import { compareText } from '../merge.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
@@ -49,6 +50,27 @@ export class SeriesDictionary {
       found.push(...(await this.#db.series.find({ d: { $in: some } }).toArray()));
     }
     return found.sort((a, b) => compareText(a.d, b.d) || compareText(a.m, b.m));
+  }
+
+  /** Sets the units of series that exist. */
+  async setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    const operations = units.map(({ device, metric, unit }) => ({
+      updateOne: { filter: { d: device, m: metric }, update: { $set: { u: unit } } },
+    }));
+    await this.#db.series.bulkWrite(operations, { ordered: false });
+  }
+
+  async units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    const known = new Map<string, string>();
+    const byDevice = [...Map.groupBy(series, ({ device }) => device)];
+    for (let start = 0; start < byDevice.length; start += DEVICES_PER_QUERY) {
+      const wanted = byDevice
+        .slice(start, start + DEVICES_PER_QUERY)
+        .map(([d, metrics]) => ({ d, m: { $in: metrics.map(({ metric }) => metric) } }));
+      for await (const { d, m, u } of this.#db.series.find({ $or: wanted }))
+        if (u !== undefined) known.set(`${d} ${m}`, u);
+    }
+    return series.map(({ device, metric }) => known.get(`${device} ${metric}`) ?? null);
   }
 
   #lookUp(batch: readonly Reading[], numbers: Float64Array): Map<string, Set<string>> {

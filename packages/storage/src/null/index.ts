@@ -38,6 +38,8 @@ const readings: ReadingStore = {
   },
   latest: refuseAsync,
   metrics: async () => [],
+  setUnits: async () => {},
+  units: async (series) => series.map(() => null),
   aggregate: refuseAsync,
   groups: refuseAsync,
   // biome-ignore lint/correctness/useYield: it throws before the first reading.

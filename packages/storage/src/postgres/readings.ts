@@ -12,6 +12,8 @@ import type {
   Order,
   RangeQuery,
   ReadingStore,
+  SeriesName,
+  SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { StoreError } from '../errors.ts';
@@ -182,6 +184,14 @@ export class PostgresReadings implements ReadingStore {
       each.reading = (await this.#page(device, { id, metric }, NEWEST))[0] ?? null;
     });
     return page;
+  }
+
+  setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    return this.#dictionary.setUnits(units);
+  }
+
+  units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    return this.#dictionary.units(series);
   }
 
   async metrics(device: string, limit: number): Promise<string[]> {

@@ -41,7 +41,7 @@ const TABLES = `
 /**
  * Statements that upgrade from each version to the next. Released statements never change; new ones are appended.
  */
-const STEPS: readonly string[] = [TABLES];
+const STEPS: readonly string[] = [TABLES, 'alter table series add column unit text collate "C"'];
 
 export const SCHEMA_VERSION = STEPS.length;
 

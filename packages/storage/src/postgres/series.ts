@@ -1,6 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
+import type { SeriesName, SeriesUnit } from '../contract.ts';
 import { compareText } from '../merge.ts';
 import type { Database, Row } from './database.ts';
 
@@ -14,6 +15,13 @@ const FIND = `
   join series using (device, metric)`;
 const ADD = `
   insert into series (device, metric) select * from unnest($1::text[], $2::text[]) on conflict do nothing`;
+
+const SET_UNITS = `
+  update series set unit = given.unit from unnest($1::text[], $2::text[], $3::text[]) as given (device, metric, unit)
+  where series.device = given.device and series.metric = given.metric`;
+const UNITS = `
+  select unit from unnest($1::text[], $2::text[]) with ordinality as wanted (device, metric, place)
+  left join series using (device, metric) order by place`;
 
 type Names = Map<string, Map<string, number>>;
 
@@ -53,6 +61,20 @@ export class SeriesDictionary {
     return rows.map(([id, metric]) => ({ id: id as number, metric: metric as string }));
   }
 
+  /** Sets the units of series that exist. */
+  async setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    // Sorted like new series, so that processes that change the same series rarely wait for each other in a circle.
+    const sorted = units.toSorted(
+      (a, b) => compareText(a.device, b.device) || compareText(a.metric, b.metric),
+    );
+    await this.#db.run('ingest', SET_UNITS, [...columns(sorted.map(nameOf)), sorted.map(({ unit }) => unit)]);
+  }
+
+  async units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    const { rows } = await this.#db.run('calls', UNITS, columns(series.map(nameOf)));
+    return rows.map(([unit]) => unit as string | null);
+  }
+
   async #findOrAdd(missing: readonly Reading[]): Promise<Names> {
     const names: Names = new Map();
     for (const { device, metric } of missing) put(names, device, metric, -1);
@@ -79,6 +101,10 @@ export class SeriesDictionary {
   async #find(wanted: readonly (readonly [string, string])[]): Promise<readonly Row[]> {
     return (await this.#db.run('ingest', FIND, columns(wanted))).rows;
   }
+}
+
+function nameOf({ device, metric }: SeriesName): readonly [string, string] {
+  return [device, metric];
 }
 
 function columns(names: readonly (readonly [string, string])[]): [string[], string[]] {

@@ -13,6 +13,8 @@ import type {
   Order,
   RangeQuery,
   ReadingStore,
+  SeriesName,
+  SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { rangeByDevice } from '../groups.ts';
@@ -176,6 +178,20 @@ export class SqliteReadings implements ReadingStore {
         found.push(...(await this.#page(device!, series, NEWEST)));
       }
       return found;
+    });
+  }
+
+  setUnits(units: readonly SeriesUnit[]): Promise<void> {
+    return this.#db.transaction(() => {
+      const update = this.#db.statement('update series set unit = ? where (device, metric) = (?, ?)');
+      for (const { device, metric, unit } of units) update.run(unit, device, metric);
+    });
+  }
+
+  units(series: readonly SeriesName[]): Promise<(string | null)[]> {
+    return this.#db.run(() => {
+      const find = this.#db.statement('select unit from series where (device, metric) = (?, ?)');
+      return series.map(({ device, metric }) => (find.get(device, metric)?.unit ?? null) as string | null);
     });
   }
 

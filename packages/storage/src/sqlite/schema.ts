@@ -47,6 +47,7 @@ const STEPS: readonly string[] = [
   create index devices_year on devices (year);
   create index devices_city on devices (city);
   `,
+  'alter table series add column unit text',
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -38,6 +38,8 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
       range: unused,
       latest: unused,
       metrics: async () => [],
+      setUnits: unused,
+      units: unused,
       aggregate: unused,
       groups: unused,
       rangeOfDevices: unused,

@@ -39,6 +39,7 @@ export async function proveUpgrade(url: string, { usesEmptyTable = true }: Upgra
   await use(async (store) => {
     await proveReadings(store);
     await proveGroups(store);
+    await proveUnits(store);
     await proveDevices(store);
     await proveRecords(store);
     await proveEmptyTable(store, usesEmptyTable);
@@ -102,6 +103,14 @@ async function proveGroups({ readings }: Store): Promise<void> {
     Object.fromEntries(groups.map(({ key, count }) => [key, count])),
     Object.fromEntries([...numbers].map(([metric, { length }]) => [metric, length])),
   );
+}
+
+/** Version 0.1.0 had no units. */
+async function proveUnits({ readings }: Store): Promise<void> {
+  const series = ['temperature', 'none'].map((metric) => ({ device: 'site-3/boiler', metric }));
+  assert.deepEqual(await readings.units(series), [null, null]);
+  await readings.setUnits([{ ...series[0]!, unit: 'Cel' }]);
+  assert.deepEqual(await readings.units(series), ['Cel', null]);
 }
 
 async function proveDevices({ devices }: Store): Promise<void> {
