@@ -115,6 +115,16 @@ export class Committer {
     return { stored: result.stored, duplicate: result.duplicate + skipped.size, rejected, skipped };
   }
 
+  /**
+   * Calls the store until it answers, for something other than readings.
+   *
+   * @throws {StoreError} REJECTED, UNEXPECTED after some retries, or an error that only an operator can fix
+   * @throws {StoreUnavailable} as `commit` does
+   */
+  call<T>(call: () => Promise<T>, patienceMs: number = Number.POSITIVE_INFINITY): Promise<T> {
+    return this.#retry(call, patienceMs, UNEXPECTED_RETRIES);
+  }
+
   async #find({ device, metric, time }: Reading): Promise<Reading | null> {
     const query = { device, metric, from: time, to: time + 1, limit: 1 };
     for await (const found of this.#store.readings.range(query)) return found;
@@ -271,7 +281,7 @@ function isFinal({ code }: StoreError): boolean {
 }
 
 /** Whether rows of the batch may have caused the error. */
-function isOfRows(error: unknown): error is StoreError {
+export function isOfRows(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.code === 'REJECTED' || error.code === 'UNEXPECTED');
 }
 

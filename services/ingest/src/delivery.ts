@@ -1,4 +1,5 @@
 import type { DeliveryDocument, Reading } from '@tidegauge/readings';
+import type { SeriesUnit } from '@tidegauge/storage';
 import type { RawMessage } from './raw-message.ts';
 
 /** The origin of a delivery, which is notified of its outcome. */
@@ -15,6 +16,8 @@ export interface Origin {
 /** A message, or a part of one, on its way to the store. It is the unit of acknowledgement. */
 export interface Delivery extends RawMessage {
   readonly readings: readonly Reading[];
+  /** The units of its series that the store may not have. */
+  readonly units: readonly SeriesUnit[];
   /**
    * Bytes that it holds in memory until it is settled. 0 for a part, because its message counts, and for a message
    * from the spool.

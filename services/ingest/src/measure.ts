@@ -77,6 +77,11 @@ export function measure(
     () => [{ labels: { backend }, value: accounts.stored }],
     ['backend'],
   );
+  metrics.counter(
+    'tidegauge_unit_changes_total',
+    'Series whose stored unit was replaced by another one; the log names some of them',
+    () => [{ value: router.units.changes }],
+  );
   metrics.counter('tidegauge_readings_duplicate_total', 'Readings that the store already had', () => [
     { value: accounts.duplicate },
   ]);

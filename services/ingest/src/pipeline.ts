@@ -7,20 +7,20 @@ import {
   type StatefulResult,
 } from '@tidegauge/readings';
 import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
-import type { Store } from '@tidegauge/storage';
+import type { SeriesUnit, Store } from '@tidegauge/storage';
 import { Accounts } from './accounts.ts';
 import { Backoff } from './backoff.ts';
 import { BufferCollector } from './buffer-collector.ts';
-import { Committer, type Rejections } from './committer.ts';
+import { Committer, isOfRows, type Rejections } from './committer.ts';
 import { bytesInMemory, compacted, type Delivery, type Origin, PartsOrigin } from './delivery.ts';
 import { Lane } from './lane.ts';
 import { LiveFeed } from './live-feed.ts';
-import type { Selected } from './part.ts';
 import type { Quarantine, QuarantineEntry } from './quarantine.ts';
-import { decodeMessage, type RawMessage } from './raw-message.ts';
+import { type Decoded, decodeMessage, type RawMessage } from './raw-message.ts';
 import { RecentHistograms } from './recent-histograms.ts';
 import type { Router } from './routes.ts';
 import { SequenceLedger } from './sequence-ledger.ts';
+import { NO_UNITS, nameOf } from './series-units.ts';
 import type { Spool } from './spool.ts';
 import { Spooler } from './spooler.ts';
 
@@ -203,12 +203,14 @@ export class Pipeline {
     const skipped = message.retain && route?.retained === 'skip';
     if (skipped) this.accounts.retainedSkipped++;
     const received = this.#receiveTime();
+    const { units } = this.#options.router;
     const context = { device, metric, received, captured, topic, notes: route?.notes };
     const stateful = skipped || error !== null ? null : route!.stateful;
     const result = stateful === null ? null : stateful.decode(payload, context);
     if (result !== null && result.reply !== null) this.#reply(result.reply);
     const decoded = skipped ? NONE : (error ?? result?.decoded ?? route!.decode(payload, context));
     const readings = decoded instanceof DecodeError ? NONE : decoded;
+    const fresh = units.take();
     if (!skipped && route !== null && decoded === readings && readings.length === 0)
       route.notes.ignoredMessages++;
     const early = route?.ack === 'received';
@@ -219,7 +221,8 @@ export class Pipeline {
       format,
       part: null,
       readings,
-      bytes: bytesInMemory(message.size, topic, readings.length),
+      units: fresh,
+      bytes: bytesInMemory(message.size, topic, readings.length + fresh.length),
       arrived: performance.now(),
       origin: early ? NO_ORIGIN : origin,
       token: message,
@@ -249,6 +252,7 @@ export class Pipeline {
       format: 'auto',
       part: null,
       readings: NONE,
+      units: NO_UNITS,
       // Of a packet that is too large, only the topic is kept.
       bytes: bytesInMemory(payload.length === 0 ? 0 : size, topic, 0),
       arrived: performance.now(),
@@ -279,7 +283,7 @@ export class Pipeline {
    */
   replay(
     { received, source, topic, payload, format }: QuarantineEntry,
-    selected: Selected,
+    selected: Decoded,
   ): Promise<DeliveryDocument> {
     const message = { source, topic, payload, format, part: selected.part };
     return this.#deliver(message, selected, received, true);
@@ -287,7 +291,7 @@ export class Pipeline {
 
   #deliver(
     message: RawMessage,
-    selected: Selected | DecodeError,
+    selected: Decoded | DecodeError,
     received: number,
     replayed: boolean,
   ): Promise<DeliveryDocument> {
@@ -297,6 +301,7 @@ export class Pipeline {
       const delivery: Delivery = {
         ...message,
         readings,
+        units: selected instanceof DecodeError ? NO_UNITS : selected.units,
         bytes: bytesInMemory(message.payload.length, message.topic, readings.length),
         arrived: performance.now(),
         origin: { settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
@@ -433,7 +438,8 @@ export class Pipeline {
     for (const [lane, indexes] of byLane) {
       const readings = indexes.map((index) => whole.readings[index]!);
       const places = indexes.map((index) => placeOf(whole, index));
-      this.#lanes[lane]!.push({ ...whole, readings, part: { of, places }, bytes: 0, origin });
+      const units = whole.units.filter(({ device }) => laneOf(device, this.#lanes.length) === lane);
+      this.#lanes[lane]!.push({ ...whole, readings, units, part: { of, places }, bytes: 0, origin });
     }
   }
 
@@ -449,6 +455,16 @@ export class Pipeline {
     const { stored, duplicate, rejected, skipped } = batch[0]!.replayed
       ? await this.#committer.commitOlder(readings)
       : { ...(await this.#committer.commit(readings, patienceMs)), skipped: NO_ROWS };
+    const isStored = (index: number) => !rejected.has(index) && !skipped.has(index);
+    const units = batch.flatMap((delivery) => delivery.units);
+    if (units.length > 0) {
+      const stored = new Set(readings.filter((_, index) => isStored(index)).map(nameOf));
+      await this.#storeUnits(
+        units.filter((unit) => stored.has(nameOf(unit))),
+        !batch[0]!.replayed,
+        patienceMs,
+      );
+    }
     // A reading from the spool counts as spooled until the store has it.
     if (batch[0]!.fromSpool) this.accounts.unspool(readings.length);
     const committed = performance.now();
@@ -456,9 +472,7 @@ export class Pipeline {
     this.stages.store.observe((committed - begun) / 1000, readings.length);
     this.accounts.store(stored, duplicate);
     const all = rejected.size + skipped.size === 0;
-    this.feed.push(
-      all ? readings : readings.filter((_, index) => !rejected.has(index) && !skipped.has(index)),
-    );
+    this.feed.push(all ? readings : readings.filter((_, index) => isStored(index)));
     let outcome: DeliveryDocument | null = null;
     if (batch[0]!.ownBatch)
       outcome = { received: readings.length, stored, duplicate, quarantined: rejected.size };
@@ -476,6 +490,18 @@ export class Pipeline {
       first += delivery.readings.length;
     }
     this.stages.ack.observe((performance.now() - committed) / 1000, readings.length);
+  }
+
+  /** Stores units of stored readings. Units that the store refuses are left out: they must not hold up readings. */
+  async #storeUnits(units: readonly SeriesUnit[], replaces: boolean, patienceMs?: number): Promise<void> {
+    const { store, router, logger } = this.#options;
+    try {
+      await this.#committer.call(() => router.units.store(store, units, replaces, logger), patienceMs);
+    } catch (error) {
+      if (!isOfRows(error)) throw error;
+      logger.error({ err: error, units: units.length }, 'units of series cannot be stored and are left out');
+      router.units.giveUp(units);
+    }
   }
 
   /** Records the sequence numbers and the latency of stored readings. */

@@ -9,11 +9,14 @@ import {
   influxPrecision,
   mediaTypes,
   metricNameProblem,
+  type Notes,
   type Reading,
 } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
+import type { SeriesUnit } from '@tidegauge/storage';
 import { type Part, type Selected, select } from './part.ts';
 import type { Router } from './routes.ts';
+import { nameOf } from './series-units.ts';
 
 const PATH = 'POST /readings';
 
@@ -73,6 +76,11 @@ export function influxOptionsOf({ influxNames }: Router, { topic }: RawMessage):
   return { precision, names: influxNames, database: query.get('db') };
 }
 
+/** Readings of a message, and the units that the store may not have. */
+export interface Decoded extends Selected {
+  readonly units: readonly SeriesUnit[];
+}
+
 /**
  * Decodes a message with the current routes.
  *
@@ -83,9 +91,19 @@ export function decodeMessage(
   message: RawMessage,
   received: number,
   takesNotes = false,
-): Selected | DecodeError {
+): Decoded | DecodeError {
+  router.units.take();
   const decoded = decodeWhole(router, message, received, takesNotes);
-  return decoded instanceof DecodeError ? decoded : select(decoded, message.part);
+  const units = router.units.take();
+  return decoded instanceof DecodeError ? decoded : { ...select(decoded, message.part), units };
+}
+
+/** Notes of a message that was noted before: its units can still be missing in the store. */
+function unitsOnly({ units }: Router): Notes {
+  return {
+    unit: (device, metric, unit) => units.note(nameOf({ device, metric }), device, metric, unit),
+    ignored: () => {},
+  };
 }
 
 function decodeWhole(
@@ -97,7 +115,7 @@ function decodeWhole(
   const { source, topic, payload, format } = message;
   if (source === 'http') {
     const query = new URLSearchParams(topic.slice(PATH.length));
-    const notes = takesNotes ? router.httpNotes : undefined;
+    const notes = takesNotes ? router.httpNotes : unitsOnly(router);
     const context: DecodeContext = {
       device: query.get('device'),
       metric: query.get('metric'),
@@ -110,6 +128,6 @@ function decodeWhole(
   }
   const { route, device, metric, captured, error } = router.resolve(topic);
   if (error !== null) return error;
-  const notes = takesNotes ? route!.notes : undefined;
+  const notes = takesNotes ? route!.notes : unitsOnly(router);
   return route!.decode(payload, { device, metric, received, captured, topic, notes });
 }

@@ -1,4 +1,9 @@
-import type { IgnoredFieldDocument, Notes, UnitDocument } from '@tidegauge/readings';
+import {
+  type IgnoredFieldDocument,
+  MAX_UNIT_LENGTH,
+  type Notes,
+  type UnitDocument,
+} from '@tidegauge/readings';
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
 
@@ -8,8 +13,6 @@ const IGNORED_BYTES = 64 * 1024;
 const FIELD_BYTES = 200;
 /** Memory of the units of one route: about 2,000 series. */
 const UNITS_BYTES = 512 * 1024;
-/** The longest unit that is kept, in UTF-16 units; the SenML registry has at most 8 (`dBm/MHz` and similar). */
-const LONGEST_UNIT = 64;
 
 interface IgnoredField {
   readonly reason: string;
@@ -28,11 +31,8 @@ export class RouteNotes implements Notes {
   ignoredTotal = 0;
   /** The ignored fields whose names did not fit into the list. */
   ignoredUnlisted = 0;
-  /**
-   * Called when the unit of a series is new or changes. It is not called again for the same unit, except after the
-   * series was dropped from the cache.
-   */
-  onUnit: ((device: string, metric: string, unit: string) => void) | null = null;
+  /** Called for each unit. `name` is device and metric with a space between them. */
+  onUnit: ((name: string, device: string, metric: string, unit: string) => void) | null = null;
 
   readonly #ignored = new Map<string, IgnoredField>();
   #ignoredBytes = 0;
@@ -57,9 +57,9 @@ export class RouteNotes implements Notes {
 
   unit(device: string, metric: string, unit: string): void {
     const name = `${device} ${metric}`;
-    if (this.#units.get(name)?.unit === unit || unit.length > LONGEST_UNIT) return;
+    this.onUnit?.(name, device, metric, unit);
+    if (this.#units.get(name)?.unit === unit || unit.length > MAX_UNIT_LENGTH) return;
     this.#units.set(name, { device, metric: copyString(metric), unit: copyString(unit) });
-    this.onUnit?.(device, metric, unit);
   }
 
   /** The ignored fields in the order of their first message, each with the reason of that message. */

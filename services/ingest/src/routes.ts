@@ -10,6 +10,7 @@ import {
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
 import { RouteNotes } from './route-notes.ts';
+import { SeriesUnits } from './series-units.ts';
 
 /**
  * When a message is acknowledged. `stored`: after the commit. `durable`: after the commit, or after an fsync of the
@@ -83,6 +84,8 @@ export class Router {
 
   /** The names of line protocol from HTTP. */
   readonly influxNames: InfluxNames;
+  /** The units that payloads state. */
+  readonly units: SeriesUnits;
 
   /**
    * @param maxTopicBytes longer topics match no route
@@ -92,8 +95,11 @@ export class Router {
     routes: readonly Route[],
     maxTopicBytes = MAX_TOPIC_BYTES,
     influxNames: InfluxNames = compileInfluxNames(),
+    units: SeriesUnits = new SeriesUnits(),
   ) {
     this.#routes = routes;
+    this.units = units;
+    this.httpNotes.onUnit = units.note;
     this.influxNames = influxNames;
     this.#maxTopicBytes = maxTopicBytes;
     this.#begin();
@@ -124,7 +130,7 @@ export class Router {
   before(routes: readonly Route[]): Router {
     return routes.length === 0
       ? this
-      : new Router([...routes, ...this.#routes], this.#maxTopicBytes, this.influxNames);
+      : new Router([...routes, ...this.#routes], this.#maxTopicBytes, this.influxNames, this.units);
   }
 
   /** Ends the use of the previous routes. */
@@ -150,6 +156,7 @@ export class Router {
   #begin(): void {
     this.#cache = new ByteCache(CACHE_BYTES, bytesOf);
     this.#all = [...this.#routes, ...this.#leaving];
+    for (const { notes } of this.#all) notes.onUnit = this.units.note;
     this.#templates = shortList(this.#routes.map((route) => route.template.template));
   }
 

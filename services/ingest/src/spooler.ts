@@ -6,6 +6,7 @@ import { compacted, type Delivery, type Origin } from './delivery.ts';
 import { Lane } from './lane.ts';
 import { decodeMessage } from './raw-message.ts';
 import type { Router } from './routes.ts';
+import { NO_UNITS } from './series-units.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolEntry } from './spool-entry.ts';
 
@@ -304,6 +305,7 @@ export class Spooler {
       format,
       part: failed ? entry.part : decoded.part,
       readings: failed ? NONE : decoded.readings,
+      units: failed ? NO_UNITS : decoded.units,
       // A replay holds one batch at a time, in addition to messages in flight.
       bytes: 0,
       arrived: performance.now(),

@@ -29,14 +29,14 @@ test('fields that publishers invent do not fill the memory, and are counted', ()
   assert.equal(notes.ignoredFields()[0]?.count, 2, 'listed fields are still counted');
 });
 
-test('a unit is reported when it is new or changes, and the cache is bounded', () => {
+test('each unit is reported, and the list of units is bounded', () => {
   const notes = new RouteNotes();
   const reported: string[] = [];
-  notes.onUnit = (device, metric, unit) => reported.push(`${device} ${metric} ${unit}`);
+  notes.onUnit = (name, _device, _metric, unit) => reported.push(`${name} ${unit}`);
   notes.unit('a', 'm', 'Cel');
   notes.unit('a', 'm', 'Cel');
   notes.unit('a', 'm', 'K');
-  assert.deepEqual(reported, ['a m Cel', 'a m K']);
+  assert.deepEqual(reported, ['a m Cel', 'a m Cel', 'a m K']);
   assert.deepEqual(notes.units(), [{ device: 'a', metric: 'm', unit: 'K' }]);
   notes.unit('b', 'm', 'x'.repeat(1000));
   assert.equal(notes.units().length, 1, 'a unit of 1,000 characters is no unit');
