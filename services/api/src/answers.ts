@@ -34,6 +34,8 @@ export interface List<T> {
   /** Approximate memory of an item, bytes. */
   sizeOf(item: T): number;
   toDocument(item: T): unknown;
+  /** Called for each part before the documents of its items are made. */
+  readonly prepare?: (part: readonly T[]) => Promise<void>;
   /** The cursor of the position after an item. Without it the list has no pages: it is sent completely or refused. */
   readonly next?: (last: T) => string;
   /** Further fields of the answer, known when all items were read. */
@@ -106,10 +108,15 @@ export class Answers {
 
   async #send<T>(
     response: Response,
-    { name, toDocument, next, rest }: List<T>,
+    { name, toDocument, prepare, next, rest }: List<T>,
     parts: Parts<T>,
   ): Promise<void> {
-    const read = () => this.#turns.run(response, () => parts.read());
+    const read = () =>
+      this.#turns.run(response, async () => {
+        const part = await parts.read();
+        await prepare?.(part);
+        return part;
+      });
     let part = await read();
     if (part === null || response.destroyed) return;
     const cursor = () => (parts.last === null || !parts.more ? null : next!(parts.last));

@@ -3,13 +3,14 @@
 from tidegauge_client.client import Client
 from tidegauge_client.errors import ProblemError, SendError, TidegaugeError, UnreachableError
 from tidegauge_client.live import Gap, NewReadings
-from tidegauge_client.types import Delivery, Device, NewReading, Reading
+from tidegauge_client.types import Delivery, Device, DeviceWithUnits, NewReading, Reading
 
 __version__ = '0.2.0'
 __all__ = [
     'Client',
     'Delivery',
     'Device',
+    'DeviceWithUnits',
     'Gap',
     'NewReading',
     'NewReadings',

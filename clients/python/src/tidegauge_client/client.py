@@ -12,7 +12,7 @@ from tidegauge_client.export import export
 from tidegauge_client.http import Http, Query, retry
 from tidegauge_client.live import Gap, NewReadings, follow
 from tidegauge_client.sending import batches, with_times
-from tidegauge_client.types import Delivery, Device, NewReading, Reading, Time, time_text
+from tidegauge_client.types import Delivery, Device, DeviceWithUnits, NewReading, Reading, Time, time_text
 
 
 class Client:
@@ -116,9 +116,9 @@ class Client:
         """Yield all devices that match, by name."""
         yield from self._pages('/v1/devices', 'devices', _filters(site, city, kind, year), page_size)
 
-    def device(self, name: str) -> Device:
-        """Return one device. Raise ProblemError with status 404 when it is not registered."""
-        found: Device = self._get(f'/v1/devices/{quote(name)}', {})
+    def device(self, name: str) -> DeviceWithUnits:
+        """Return one device with its units. Raise ProblemError with status 404 when it is not registered."""
+        found: DeviceWithUnits = self._get(f'/v1/devices/{quote(name)}', {})
         return found
 
     def send(

@@ -18,6 +18,8 @@ class Reading(TypedDict):
     quality: Literal['ok', 'skewed', 'unsynced']
     boot: NotRequired[str]
     seq: NotRequired[int]
+    unit: NotRequired[str]
+    """The unit of its series, if it is known. Live readings do not have it."""
 
 
 class NewReading(TypedDict):
@@ -40,6 +42,12 @@ class Device(TypedDict):
     kind: str | None
     year: int | None
     attributes: dict[str, str | float | bool | None]
+
+
+class DeviceWithUnits(Device):
+    """A registered device, and the known units of its metrics, by metric."""
+
+    units: dict[str, str]
 
 
 class Delivery(TypedDict):

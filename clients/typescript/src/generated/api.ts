@@ -161,7 +161,7 @@ export interface paths {
         };
         /**
          * One device
-         * @description The device with this name.
+         * @description The device with this name, and the units of its metrics.
          */
         get: operations["getDevice"];
         /**
@@ -942,7 +942,13 @@ export interface components {
              * @description Counts the readings of one boot.
              */
             seq?: number;
+            unit?: components["schemas"]["Unit"];
         };
+        /**
+         * @description The unit of the series, as its sensor or route stated it last: a name of the SenML registry such as `Cel`, or another
+         *     text. It is left out if it is not known. Live events do not have it.
+         */
+        Unit: string;
         ReadingPage: {
             readings: components["schemas"]["Reading"][];
             next: components["schemas"]["Next"];
@@ -1001,6 +1007,21 @@ export interface components {
             year: number | null;
             attributes: {
                 [key: string]: string | number | boolean | null;
+            };
+        };
+        DeviceWithUnits: {
+            name: string;
+            site: string | null;
+            city: string | null;
+            kind: string | null;
+            /** Format: int32 */
+            year: number | null;
+            attributes: {
+                [key: string]: string | number | boolean | null;
+            };
+            /** @description The units of its metrics, by metric. Metrics without a known unit are left out. */
+            units: {
+                [key: string]: components["schemas"]["Unit"];
             };
         };
         /** @description The fields field0, field1 and so on. Each value is a text. */
@@ -1750,7 +1771,8 @@ export interface operations {
                      *           "received": "2026-11-21T14:05:08.012731Z",
                      *           "quality": "ok",
                      *           "boot": "5f0c",
-                     *           "seq": 1042
+                     *           "seq": 1042,
+                     *           "unit": "Cel"
                      *         }
                      *       ],
                      *       "next": null
@@ -1868,7 +1890,8 @@ export interface operations {
                      *           "time": "2026-11-21T14:05:08.000250Z",
                      *           "value": 64.25,
                      *           "received": "2026-11-21T14:05:08.012731Z",
-                     *           "quality": "ok"
+                     *           "quality": "ok",
+                     *           "unit": "Cel"
                      *         }
                      *       ]
                      *     }
@@ -1943,11 +1966,13 @@ export interface operations {
                      *           "mean": 64.1,
                      *           "max": 64.9
                      *         }
-                     *       ]
+                     *       ],
+                     *       "unit": "Cel"
                      *     }
                      */
                     "application/json": {
                         buckets: components["schemas"]["Bucket"][];
+                        unit?: components["schemas"]["Unit"];
                     };
                 };
             };
@@ -2304,10 +2329,13 @@ export interface operations {
                      *       "year": 2019,
                      *       "attributes": {
                      *         "floor": 2
+                     *       },
+                     *       "units": {
+                     *         "temperature": "Cel"
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Device"];
+                    "application/json": components["schemas"]["DeviceWithUnits"];
                 };
             };
             400: components["responses"]["Invalid"];

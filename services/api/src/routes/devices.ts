@@ -1,6 +1,12 @@
 import { type Device, deviceNameProblem } from '@tidegauge/readings';
 import { demandWithin, limitOf, Problem } from '@tidegauge/service';
-import type { DeviceFilter, DevicePatch, Store } from '@tidegauge/storage';
+import {
+  compareText,
+  type DeviceFilter,
+  type DevicePatch,
+  MAX_METRICS_READ,
+  type Store,
+} from '@tidegauge/storage';
 import type { Answers } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
 import { devicesOf } from '../device-list.ts';
@@ -37,7 +43,8 @@ export function deviceHandlers(store: Store, cursors: Cursors, answers: Answers)
 
     getDevice: async (call, response) => {
       const name = nameOf(call);
-      response.json((await store.devices.get(name)) ?? missing(name));
+      const found = await store.devices.get(name);
+      response.json(found === null ? missing(name) : { ...found, units: await unitsOf(store, name) });
     },
     putDevice: async (call, response) => {
       const name = nameOf(call);
@@ -62,6 +69,15 @@ export function deviceHandlers(store: Store, cursors: Cursors, answers: Answers)
       response.status(204).end();
     },
   };
+}
+
+/** The units of the metrics of a device, by metric. Metrics without a known unit are left out. */
+async function unitsOf({ readings }: Store, device: string): Promise<Readonly<Record<string, string>>> {
+  const metrics = (await readings.metrics(device, MAX_METRICS_READ)).sort(compareText);
+  const units = await readings.units(metrics.map((metric) => ({ device, metric })));
+  return Object.fromEntries(
+    metrics.flatMap((metric, index) => (units[index] == null ? [] : [[metric, units[index]]])),
+  );
 }
 
 function isPosition(value: unknown): value is readonly [name: string] {

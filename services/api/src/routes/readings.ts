@@ -1,14 +1,6 @@
-import {
-  deviceNameProblem,
-  formatTime,
-  metricNameProblem,
-  now,
-  type Reading,
-  toReadingDocument,
-} from '@tidegauge/readings';
+import { deviceNameProblem, formatTime, metricNameProblem, now, type Reading } from '@tidegauge/readings';
 import { demandUnlimited, demandWithin, limitOf } from '@tidegauge/service';
 import {
-  type AggregateQuery,
   type Bucket,
   compareText,
   type DeviceFilter,
@@ -27,6 +19,7 @@ import type { Cursors } from '../cursor.ts';
 import type { Handlers } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
+import { ReadingUnits } from '../reading-units.ts';
 
 /** Largest number of buckets in an answer. It is below the limit of the store, because they are held in memory. */
 const MAX_BUCKETS = 10_000;
@@ -83,7 +76,8 @@ export function readingHandlers(
         order: query.order ?? 'desc',
       };
       const limit = query.limit ?? 100;
-      const list = { name: 'readings', limit, sizeOf: sizeOfReading, toDocument: toReadingDocument };
+      const { prepare, toDocument } = new ReadingUnits(store);
+      const list = { name: 'readings', limit, sizeOf: sizeOfReading, prepare, toDocument };
       const bounds = [range.metric, range.from, range.to, range.order];
       // One more than the page, to find whether there is a next page.
       const page = { ...range, limit: limit + 1 };
@@ -135,12 +129,14 @@ export function readingHandlers(
     latestReadings: async (call, response) => {
       const names = queryOf<{ device: readonly string[] }>(call).device ?? [];
       const devices = names.map((name, index) => demandWithin(call, device(name, `/query/device/${index}`)));
+      const { prepare, toDocument } = new ReadingUnits(store);
       await answers.list(response, {
         name: 'readings',
         items: latestOf(store, devices),
         limit: Number.POSITIVE_INFINITY,
         sizeOf: sizeOfReading,
-        toDocument: toReadingDocument,
+        prepare,
+        toDocument,
       });
     },
 
@@ -159,12 +155,22 @@ export function readingHandlers(
       const figures = FIGURES.filter(
         (figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure),
       );
+      let unit: string | null = null;
+      const buckets = async function* () {
+        const [found, units] = await Promise.all([
+          store.readings.aggregate({ ...series, from, to, bucket }),
+          store.readings.units([series]),
+        ]);
+        unit = units[0] ?? null;
+        yield* found;
+      };
       await answers.list(response, {
         name: 'buckets',
-        items: bucketsOf(store, { ...series, from, to, bucket }),
+        items: buckets(),
         limit: MAX_BUCKETS + 1,
         sizeOf: () => BUCKET_BYTES,
         toDocument: (each) => toBucketDocument(each, figures),
+        rest: () => (unit === null ? {} : { unit }),
       });
     },
 
@@ -206,11 +212,6 @@ function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
       return { source, asOf: asOf === null ? null : formatTime(asOf) };
     },
   };
-}
-
-/** One call of the store, made when the answer reads its first item. */
-async function* bucketsOf(store: Store, query: AggregateQuery): AsyncGenerator<Bucket> {
-  yield* await store.readings.aggregate(query);
 }
 
 /** Reads as many readings at a time as one device can have, so that only part of the answer is in memory. */

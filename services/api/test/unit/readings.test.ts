@@ -174,6 +174,63 @@ test('latest returns the newest reading of each metric of each device, if there 
   );
 });
 
+test('readings, latest values, aggregates and a device have the units of their series', async (t) => {
+  const api = await startApi(t);
+  const device = 'site-3/boiler/probe-7';
+  const other = 'site-3/pump';
+  const metrics = ['temperature', 'rpm', 'state', '__proto__'];
+  await api.store.readings.write(metrics.map((metric, second) => reading(second, { metric })));
+  await api.store.readings.write([reading(9, { device: other, metric: 'rpm' })]);
+  await api.store.devices.put({ ...unknownDevice(device), site: 'site-3' });
+  await api.store.devices.put({ ...unknownDevice(other), site: 'site-3' });
+  await api.store.readings.setUnits([
+    { device, metric: 'temperature', unit: 'Cel' },
+    { device, metric: 'rpm', unit: '1/min' },
+    { device, metric: '__proto__', unit: 'V' },
+    { device: other, metric: 'rpm', unit: 'Hz' },
+  ]);
+  const unitsOf = async (path: string) => {
+    const { status, body } = await api.call('GET', path);
+    assert.equal(status, 200, path);
+    return Object.fromEntries(
+      body.readings.map((each: { device: string; metric: string; unit?: string }) => [
+        `${each.device} ${each.metric}`,
+        'unit' in each ? each.unit : 'none',
+      ]),
+    );
+  };
+  const units = {
+    [`${device} temperature`]: 'Cel',
+    [`${device} rpm`]: '1/min',
+    [`${device} state`]: 'none',
+    [`${device} __proto__`]: 'V',
+  };
+  assert.deepEqual(await unitsOf(`/v1/readings?${DEVICE}`), units);
+  const both = { ...units, [`${other} rpm`]: 'Hz' };
+  assert.deepEqual(await unitsOf(`/v1/readings/latest?${DEVICE}&device=${other}`), both);
+  assert.deepEqual(await unitsOf('/v1/readings?site=site-3'), both);
+  const aggregate = '/v1/readings/aggregate?from=0&bucket=9000d';
+  const { body } = await api.call('GET', `${aggregate}&${DEVICE}&metric=temperature`);
+  assert.deepEqual([body.unit, body.buckets.length], ['Cel', 1]);
+  const state = await api.call('GET', `${aggregate}&${DEVICE}&metric=state`);
+  assert.equal('unit' in state.body, false);
+  const found = await api.call('GET', `/v1/devices/${device}`);
+  assert.equal(JSON.stringify(found.body.units), '{"__proto__":"V","rpm":"1/min","temperature":"Cel"}');
+  assert.deepEqual((await api.call('GET', `/v1/devices?site=x`)).body.devices, []);
+});
+
+test('an answer of many parts has the unit of each reading', async (t) => {
+  const api = await startApi(t);
+  const written = Array.from({ length: 3000 }, (_, index) => reading(index, { metric: `m${index % 300}` }));
+  await api.store.readings.write(written);
+  await api.store.readings.setUnits(
+    written.slice(0, 300).map(({ device, metric }) => ({ device, metric, unit: metric.toUpperCase() })),
+  );
+  const { body } = await api.call('GET', `/v1/readings?${DEVICE}&limit=3000`);
+  assert.equal(body.readings.length, 3000);
+  for (const { metric, unit } of body.readings) assert.equal(unit, metric.toUpperCase());
+});
+
 test('latest accepts 200 devices and refuses 201', async (t) => {
   const api = await startApi(t);
   const names = (count: number) => Array.from({ length: count }, (_, index) => `device=d${index}`).join('&');

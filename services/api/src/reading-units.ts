@@ -1,0 +1,41 @@
+import { type Reading, type ReadingDocument, toReadingDocument } from '@tidegauge/readings';
+import { MAX_PAGE, type SeriesName, type Store } from '@tidegauge/storage';
+
+/** Series whose units an answer keeps. The answer looks them up again beyond that. */
+const MOST_KNOWN = 2000;
+
+/** The units of the readings of one answer, looked up part by part. */
+export class ReadingUnits {
+  readonly #store: Store;
+  readonly #known = new Map<string, string | null>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Looks up the units of a part of the answer, before its documents are made. */
+  readonly prepare = async (readings: readonly Reading[]): Promise<void> => {
+    if (this.#known.size > MOST_KNOWN) this.#known.clear();
+    const missing = new Map<string, SeriesName>();
+    for (const reading of readings) {
+      const name = nameOf(reading);
+      if (!this.#known.has(name)) missing.set(name, { device: reading.device, metric: reading.metric });
+    }
+    const series = [...missing];
+    for (let start = 0; start < series.length; start += MAX_PAGE) {
+      const some = series.slice(start, start + MAX_PAGE);
+      const units = await this.#store.readings.units(some.map(([, names]) => names));
+      for (const [index, [name]] of some.entries()) this.#known.set(name, units[index] ?? null);
+    }
+  };
+
+  readonly toDocument = (reading: Reading): ReadingDocument => {
+    const unit = this.#known.get(nameOf(reading)) ?? null;
+    const document = toReadingDocument(reading);
+    return unit === null ? document : { ...document, unit };
+  };
+}
+
+function nameOf({ device, metric }: SeriesName): string {
+  return `${device} ${metric}`;
+}
