@@ -2,7 +2,7 @@
 
 import { serverNow } from './api.js';
 import { element, said, setText } from './dom.js';
-import { age, measure, moment, ticks } from './format.js';
+import { age, moment, quantity, symbol, ticksWithUnit } from './format.js';
 import { Series } from './series.js';
 
 // From a classic script: the module of uPlot is three times the size of its minified script.
@@ -17,6 +17,8 @@ export class Chart {
   #dirty = true;
   /** The text to show in place of a chart, or null. */
   #state = 'Reading the history…';
+  #unit = null;
+  #sign = element('span', { class: 'unit' });
   #value = element('b');
   #when = element('span');
   #box = element('div', { class: 'plot', role: 'img' });
@@ -36,7 +38,7 @@ export class Chart {
       element(
         'header',
         {},
-        element('h3', {}, metric),
+        element('h3', {}, metric, this.#sign),
         // A screen reader reads one phrase: "21.5, measured 3 min ago".
         element('p', { class: 'reading' }, this.#value, said(', measured '), this.#when),
       ),
@@ -46,8 +48,19 @@ export class Chart {
   }
 
   /** The newest value, `time` in milliseconds. */
-  latest({ value, time }) {
+  latest({ value, time, unit }) {
     this.#latest = { value, time };
+    this.unit = unit;
+  }
+
+  /** The unit of the values; undefined if it is not known. */
+  set unit(unit) {
+    if (unit === undefined || unit === this.#unit) return;
+    this.#unit = unit;
+    const sign = symbol(unit);
+    setText(this.#sign, sign === '' ? '' : `, ${sign}`);
+    // The labels of the axis have the unit.
+    this.recolour();
   }
 
   history(buckets) {
@@ -103,7 +116,7 @@ export class Chart {
     const shown = this.#hovered ?? this.#latest;
     if (shown === null) return;
     const now = serverNow();
-    setText(this.#value, measure(shown.value));
+    setText(this.#value, quantity(shown.value, this.#unit));
     const ago = age((now - shown.time) / 1000);
     setText(
       this.#when,
@@ -123,8 +136,12 @@ export class Chart {
     this.#reason.hidden = !empty;
     const summary = empty
       ? this.#reason.textContent
-      : `${span}, from ${measure(Math.min(...values))} to ${measure(Math.max(...values))}, now ${measure(values.at(-1))}`;
+      : `${span}, from ${this.#text(Math.min(...values))} to ${this.#text(Math.max(...values))}, now ${this.#text(values.at(-1))}`;
     this.#box.setAttribute('aria-label', `${this.metric}: ${summary}`);
+  }
+
+  #text(value) {
+    return quantity(value, this.#unit);
   }
 
   #build(columns) {
@@ -156,7 +173,7 @@ export class Chart {
           incrs: STEPS,
           values: (plot, values) => whole(plot, values, times(values), widthOf),
         },
-        { ...axis, size: Y_AXIS, values: (_plot, values) => ticks(values) },
+        { ...axis, size: Y_AXIS, values: (_plot, values) => ticksWithUnit(values, this.#unit) },
       ],
       series: [
         {},

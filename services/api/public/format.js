@@ -30,6 +30,33 @@ export function measure(value) {
   return decimals[size >= 100 ? 1 : size >= 1 ? 2 : 3].format(value);
 }
 
+/** Names of the SenML registry as people write them. Other units stay as they are. */
+const SYMBOLS = new Map([
+  ['Cel', '°C'],
+  ['deg', '°'],
+  ['Ohm', 'Ω'],
+  ['m2', 'm²'],
+  ['m3', 'm³'],
+  ['m/s2', 'm/s²'],
+  ['W/m2', 'W/m²'],
+  ['ug/m3', 'µg/m³'],
+  ['%RH', '% RH'],
+  ['%EL', '%'],
+  // A ratio and a state have no symbol.
+  ['/', ''],
+]);
+
+/** A unit as people write it; empty without one. */
+export function symbol(unit) {
+  return unit === undefined || unit === null ? '' : (SYMBOLS.get(unit) ?? unit);
+}
+
+/** A measured value with its unit: `21.5 °C`. A text has none. */
+export function quantity(value, unit) {
+  const sign = typeof value === 'number' ? symbol(unit) : '';
+  return sign === '' ? measure(value) : `${measure(value)}\u00a0${sign}`;
+}
+
 /** Readings per second: `0.4`, `52`, `61,000`. */
 export function rate(perSecond) {
   return perSecond > 0 && perSecond < 10 ? decimals[1].format(perSecond) : whole.format(perSecond);
@@ -77,8 +104,19 @@ export function byInterest(a, b) {
   return Number(HOUSEKEEPING.test(a)) - Number(HOUSEKEEPING.test(b)) || collator.compare(a, b);
 }
 
+/** Characters of an axis label at most. */
+const LABEL_LENGTH = 7;
+
+/** Axis labels with the unit, unless that makes one too long. */
+export function ticksWithUnit(values, unit) {
+  const labels = ticks(values);
+  const sign = symbol(unit);
+  if (sign === '' || labels.some((label) => label.length + 1 + sign.length > LABEL_LENGTH)) return labels;
+  return labels.map((label) => `${label}\u00a0${sign}`);
+}
+
 /** Axis labels, with as many decimals as are needed to distinguish neighbouring ticks. */
-export function ticks(values) {
+function ticks(values) {
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
   const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
   if (Math.abs(values.at(-1)) >= 1e7) return values.map(measure);

@@ -9,7 +9,7 @@ const MAX_METRICS = 40;
 export const SPARK_POINTS = 32;
 const LATEST_AT_ONCE = 200;
 
-/** Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time}), seen, spark}`. */
+/** Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time, unit}), seen, spark}`. */
 export const sensors = new Map();
 
 let full = false;
@@ -73,10 +73,16 @@ export function learn(reading) {
   if (known === undefined && sensor.metrics.size >= MAX_METRICS) return null;
   // A late reading is added to the chart, but does not replace a newer latest value.
   if (known === undefined || time >= known.time)
-    sensor.metrics.set(reading.metric, { value: reading.value, time });
+    sensor.metrics.set(reading.metric, { value: reading.value, time, unit: reading.unit ?? known?.unit });
   sensor.seen = Math.max(sensor.seen, Date.parse(reading.received));
   if (typeof reading.value === 'number') addToSpark(sensor, reading);
   return sensor;
+}
+
+/** Sets the unit of a metric that is listed. Live readings have no unit. */
+export function learnUnit(device, metric, unit) {
+  const known = sensors.get(device)?.metrics.get(metric);
+  if (known !== undefined && unit !== undefined) known.unit = unit;
 }
 
 /** Fills a sparkline with the newest readings of its metric. Once per sensor and metric. */

@@ -2,7 +2,7 @@
 
 import { serverNow } from './api.js';
 import { $, element, said, setText, svg } from './dom.js';
-import { age, byInterest, collator, count, measure } from './format.js';
+import { age, byInterest, collator, count, quantity } from './format.js';
 import { explain, isCut, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
 
 const SPARK_WIDTH = 72;
@@ -191,7 +191,10 @@ function rowOf(sensor) {
 
 function paintRow(sensor, row) {
   if (row.metrics !== sensor.metrics.size) nameMetrics(sensor, row);
-  for (const [metric, figure] of row.figures) setText(figure, measure(sensor.metrics.get(metric).value));
+  for (const [metric, figure] of row.figures) {
+    const { value, unit } = sensor.metrics.get(metric);
+    setText(figure, quantity(value, unit));
+  }
   row.line.setAttribute('points', sparkPoints(sensor.spark));
   paintAge(sensor, row);
   if (sensor.seen > row.seen && !calm.matches) {

@@ -5,7 +5,7 @@ import { complain } from './banner.js';
 import { Chart } from './chart.js';
 import { $, element, setText } from './dom.js';
 import { byInterest } from './format.js';
-import { explain, readingState, sensors } from './model.js';
+import { explain, learnUnit, readingState, sensors } from './model.js';
 import { RANGES } from './series.js';
 
 /** History is read again at this interval, because live readings do not replace what they correct. */
@@ -123,15 +123,18 @@ async function refresh() {
       try {
         const from = new Date(serverNow() - range.seconds * 1000).toISOString();
         const bucket = `${range.bucket}s`;
-        const { buckets } = await get('/v1/readings/aggregate', {
+        const { buckets, unit } = await get('/v1/readings/aggregate', {
           device,
           metric,
           from,
           bucket,
           fn: 'min,max,sum',
         });
+        learnUnit(device, metric, unit);
         // Another sensor may be shown by now.
-        if (charts.get(metric) === chart) chart.history(buckets);
+        if (charts.get(metric) !== chart) return;
+        chart.unit = unit;
+        chart.history(buckets);
       } catch (error) {
         failure = explain(error);
         chart.fail(failure);
