@@ -1487,7 +1487,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A parameter or the body is not valid, in the form of OpenTSDB. */
+        /** @description A parameter or the body is not valid, in the form of OpenTSDB. A problem document comes from the HTTP server, for headers that are too long. */
         TsdbInvalid: {
             headers: {
                 [name: string]: unknown;
@@ -1503,6 +1503,7 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["TsdbError"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The key is missing, wrong, expired or revoked. */
@@ -1580,6 +1581,7 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["TsdbError"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description Any other failure. */

@@ -47,6 +47,8 @@ const STORES: Readonly<Record<string, () => Promise<Place>>> = {
   ),
 };
 const chosen = process.env.STORES?.split(',');
+/** Servers get each seventh value under continuous integration: every parameter gets some of them. */
+const everyOf = (name: string): number => (process.env.CI === 'true' && name in STORE_SERVERS ? 7 : 1);
 
 for (const [name, start] of Object.entries(STORES)) {
   if (chosen !== undefined && !chosen.includes(name)) continue;
@@ -54,11 +56,11 @@ for (const [name, start] of Object.entries(STORES)) {
     const started = await startOrSkip(name, start);
     if ('skip' in started) return t.skip(started.skip);
     t.after(() => started.server.stop());
-    await attackAll(t, started.server.url);
+    await attackAll(t, started.server.url, everyOf(name));
   });
 }
 
-async function attackAll(t: TestContext, storeUrl: string | null): Promise<void> {
+async function attackAll(t: TestContext, storeUrl: string | null, every: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tidegauge-injection-keys-'));
   t.after(() => rm(folder, { recursive: true }));
   const apiKeys = join(folder, 'keys.json');
@@ -79,8 +81,9 @@ async function attackAll(t: TestContext, storeUrl: string | null): Promise<void>
     ...(DEVICE_OPERATIONS.has(attack.id) ? [{ ...attack, key: limited.text }] : []),
   ]);
   assert.ok(queue.length > 5000, `${queue.length} requests`);
+  const sent = queue.filter((_, index) => index % every === 0);
   const work = async () => {
-    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    for (let next = sent.pop(); next !== undefined; next = sent.pop()) {
       const problem = await tryOut(api, next, next.key);
       if (problem !== null) failures.push(`${next.id}: ${problem}`);
     }
