@@ -282,7 +282,7 @@ test('a combination that the lab cannot deploy is refused before anything starts
   const refusal = (hard: Combination): string | null => place.refuses(hard, study());
   assert.equal(refusal({ store: 'sqlite' }), null);
   assert.match(refusal({ store: 'oracle' })!, /no store oracle in the lab: there are sqlite, /);
-  assert.match(refusal({ store: 'citus' })!, /does not start Citus: name a coordinator/);
+  assert.equal(refusal({ store: 'citus', nodes: 3, rf: 3 }), null);
   assert.match(refusal({ store: 'postgres', nodes: 3 })!, /at most 1 node in the lab, not 3/);
   assert.match(refusal({ store: 'cassandra', nodes: 2, rf: 3 })!, /rf 3 needs 3 nodes/);
   assert.match(refusal({ store: 'hbase', nodes: 3, rf: 2 })!, /one copy/);
@@ -292,6 +292,7 @@ test('a combination that the lab cannot deploy is refused before anything starts
   assert.match(refusal({ store: 'postgres://u:p@127.0.0.1/db', nodes: 2 })!, /nodes cannot be set/);
   const restored = study({ state: { a: 'restore', d: 'reload' } });
   assert.equal(place.refuses({ store: 'hbase' }, restored), null);
+  assert.match(place.refuses({ store: 'citus' }, restored)!, /Citus of the lab cannot restore loaded data/);
   assert.match(
     place.refuses({ store: 'postgres://u:p@127.0.0.1/db' }, restored)!,
     /write state: { a: reload }/,
