@@ -66,7 +66,7 @@ function* plannedLevels(study: Study): Generator<Combination> {
 interface StoreFacts {
   readonly scheme: string;
   readonly isUrl: boolean;
-  /** Whether this machine can start it, as far as the lab cannot install it. */
+  /** Whether it runs already, or the lab can start it here. */
   readonly isInstalled: boolean;
   readonly capabilities: Capabilities;
   readonly options: Awaited<ReturnType<typeof optionsOf>>;
@@ -77,7 +77,7 @@ async function factsOf(level: Level): Promise<StoreFacts> {
   const isUrl = isStoreUrl(String(level));
   // A store that is not opened does no I/O.
   const { capabilities } = await createStore(isUrl ? String(level) : exampleUrl(scheme));
-  const isInstalled = scheme !== 'citus' || (await hasCitus());
+  const isInstalled = isUrl || scheme !== 'citus' || (await hasCitus());
   return { scheme, isUrl, isInstalled, capabilities, options: await optionsOf(scheme) };
 }
 
@@ -89,8 +89,8 @@ function exampleUrl(scheme: string): string {
 
 type Rule = (levels: Combination, store: StoreFacts, on: PlaceName | null) => Impossible | null;
 
-const installed: Rule = ({ store }, { isUrl, isInstalled }, on) => {
-  if (isUrl || isInstalled || on !== 'lab') return null;
+const installed: Rule = ({ store }, { isInstalled }, on) => {
+  if (isInstalled || on !== 'lab') return null;
   const how =
     'PostgreSQL here has no citus extension. Name a coordinator that runs: citus://user@host/database';
   return refuse({ store: store! }, 'store', how);

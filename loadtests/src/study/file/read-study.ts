@@ -58,9 +58,12 @@ async function study(
 ): Promise<Study> {
   const mistakes = schemaMistakes(file.data);
   if (mistakes.some(({ path }) => path.length === 0) && !isObject(file.data)) throw file.error(mistakes);
-  const available = on === 'lab' && (await hasCitus()) ? ['citus'] : [];
+  const data = file.data as StudyFile;
+  // The answer needs a program of PostgreSQL, which other studies do not.
+  const isAsked = mistakes.length === 0 && data.exclude?.some(({ without }) => without !== undefined);
+  const available = isAsked && on === 'lab' && (await hasCitus()) ? ['citus'] : [];
   const place = { directory, quick, on, onlyParts: parts ?? [], available };
-  const input = new StudyInput(file.data as StudyFile, place, mistakes);
+  const input = new StudyInput(data, place, mistakes);
   const levels = new StudyLevels(input);
   const result = studyOf(input, levels);
   if (result === null) throw file.error(input.mistakes);
