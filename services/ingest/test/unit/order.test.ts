@@ -5,17 +5,13 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DecodeError, type Reading } from '@tidegauge/readings';
-import { createLogger } from '@tidegauge/service';
 import { openStore, type Store, StoreError } from '@tidegauge/storage';
 import fc from 'fast-check';
-import { Pipeline } from '../../src/pipeline.ts';
-import { Quarantine } from '../../src/quarantine.ts';
 import { decodeMessage, httpMessage } from '../../src/raw-message.ts';
 import { Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
-import { Spool } from '../../src/spool.ts';
+import { testPipeline } from '../test-pipeline.ts';
 
-const logger = createLogger('test', 'silent');
 const DEVICES = ['a', 'b', 'c', 'd', 'e'];
 const EPOCH = 1_790_000_000;
 
@@ -42,22 +38,7 @@ async function setUp(context: TestContext, fault: Fault) {
     capabilities: { value: { ...real.capabilities, writers: 3 } },
     readings: { value: readings },
   });
-  const router = new Router(defaultRoutes('durable'));
-  const quarantine = new Quarantine(join(directory, 'q.db'), 'i', 1 << 20);
-  const spool = new Spool(join(directory, 'spool'), 1e8, logger);
-  const pipeline = new Pipeline({
-    store,
-    router,
-    quarantine,
-    spool,
-    logger,
-    maxBatch: 20,
-    paceMs: 0,
-    maxInFlight: 1e6,
-    maxInFlightBytes: 1e9,
-    onFull: () => {},
-    onBroken: (error) => assert.fail(String(error)),
-  });
+  const { pipeline, quarantine, spool } = testPipeline(store, directory, 20);
   context.after(async () => {
     pipeline.abort();
     await spool.close();

@@ -7,13 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DecodeError } from '@tidegauge/readings';
 import { createLogger } from '@tidegauge/service';
 import { openStore, type SeriesUnit, type Store, StoreError } from '@tidegauge/storage';
-import { Pipeline } from '../../src/pipeline.ts';
-import { Quarantine } from '../../src/quarantine.ts';
 import { decodeMessage, httpMessage, type RawMessage } from '../../src/raw-message.ts';
 import { Router } from '../../src/routes.ts';
 import { defaultRoutes } from '../../src/routes-file.ts';
 import { SeriesUnits } from '../../src/series-units.ts';
-import { Spool } from '../../src/spool.ts';
+import { testPipeline } from '../test-pipeline.ts';
 
 const logger = createLogger('test', 'silent');
 const START = 1_795_000_000;
@@ -50,22 +48,7 @@ async function setUp(context: TestContext, directory: string) {
     },
   });
   const store: Store = Object.create(real, { readings: { value: readings } });
-  const router = new Router(defaultRoutes('durable'));
-  const quarantine = new Quarantine(join(directory, 'q.db'), 'i', 1 << 20);
-  const spool = new Spool(join(directory, 'spool'), 1e8, logger);
-  const pipeline = new Pipeline({
-    store,
-    router,
-    quarantine,
-    spool,
-    logger,
-    maxBatch: 100,
-    paceMs: 0,
-    maxInFlight: 1e6,
-    maxInFlightBytes: 1e9,
-    onFull: () => {},
-    onBroken: (error) => assert.fail(String(error)),
-  });
+  const { pipeline, router, quarantine, spool } = testPipeline(store, directory, 100);
   let acknowledged = 0;
   let isClosed = false;
   const close = async () => {

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { createLogger } from '@tidegauge/service';
+import type { Store } from '@tidegauge/storage';
+import { Pipeline } from '../src/pipeline.ts';
+import { Quarantine } from '../src/quarantine.ts';
+import { Router } from '../src/routes.ts';
+import { defaultRoutes } from '../src/routes-file.ts';
+import { Spool } from '../src/spool.ts';
+
+/** A pipeline with the default route, and its files in a directory. Its bounds never stop it. */
+export function testPipeline(store: Store, directory: string, maxBatch: number) {
+  const logger = createLogger('test', 'silent');
+  const router = new Router(defaultRoutes('durable'));
+  const quarantine = new Quarantine(join(directory, 'q.db'), 'i', 1 << 20);
+  const spool = new Spool(join(directory, 'spool'), 1e8, logger);
+  const pipeline = new Pipeline({
+    store,
+    router,
+    quarantine,
+    spool,
+    logger,
+    maxBatch,
+    paceMs: 0,
+    maxInFlight: 1e6,
+    maxInFlightBytes: 1e9,
+    onFull: () => {},
+    onBroken: (error) => assert.fail(String(error)),
+  });
+  return { pipeline, router, quarantine, spool };
+}
