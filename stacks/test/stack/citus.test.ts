@@ -32,14 +32,19 @@ after(async () => {
   folder.remove();
 });
 
-/** Builds an image that replaces Citus's: the PostgreSQL image of the tests with the extension and Citus's user. */
+/**
+ * Builds an image that replaces Citus's: the PostgreSQL image of the tests with the extension, the libraries that it
+ * is linked with, and Citus's user.
+ */
 async function buildCitus(board: Board, base: string, context: string): Promise<void> {
   await writeFile(
     join(context, 'Dockerfile'),
     `FROM ${base}
 COPY lib /usr/lib/postgresql/15/lib/
 COPY extension /usr/share/postgresql/15/extension/
-RUN groupmod --gid 70 postgres && usermod --uid 70 postgres \\
+COPY libraries /usr/local/lib/citus/
+RUN echo /usr/local/lib/citus >/etc/ld.so.conf.d/zz-citus.conf && ldconfig \\
+    && groupmod --gid 70 postgres && usermod --uid 70 postgres \\
     && echo "shared_preload_libraries = 'citus'" >>/usr/share/postgresql/15/postgresql.conf.sample`,
   );
   await board.docker(['build', '--quiet', '--tag', IMAGE, context], {
@@ -59,6 +64,15 @@ async function copyExtension(context: string): Promise<void> {
     for await (const file of glob(pattern)) {
       await cp(file, join(context, target, basename(file)), { recursive: true });
     }
+  }
+  const libraries = join(context, 'libraries');
+  await mkdir(libraries);
+  const { stdout } = await run('ldd', [
+    join(context, 'lib', 'citus.so'),
+    join(context, 'lib', 'citus_columnar.so'),
+  ]);
+  for (const [, file] of stdout.matchAll(/=> (\/\S+)/g)) {
+    await cp(file!, join(libraries, basename(file!)), { dereference: true });
   }
 }
 
