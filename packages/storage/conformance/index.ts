@@ -4,6 +4,7 @@ import { crash } from './crash.ts';
 import { devices } from './devices.ts';
 import { lifecycle } from './lifecycle.ts';
 import { readingsAggregate } from './readings-aggregate.ts';
+import { readingsDelete } from './readings-delete.ts';
 import { readingsExpire } from './readings-expire.ts';
 import { rangeOfDevices, readingsGroups } from './readings-groups.ts';
 import { readingsLatest } from './readings-latest.ts';
@@ -28,6 +29,7 @@ const SUBJECTS = [
   readingsGroups,
   rangeOfDevices,
   readingsRollUp,
+  readingsDelete,
   readingsExpire,
   readingsUnits,
   devices,

@@ -9,6 +9,7 @@ import {
 } from '@tidegauge/readings';
 import type {
   AggregateQuery,
+  DeleteQuery,
   DeviceFilter,
   DevicePatch,
   DeviceQuery,
@@ -143,6 +144,11 @@ export function checkDevicesRange(filter: DeviceFilter, query: DevicesRangeQuery
   if (query.after === undefined) return;
   checkSeries(query.after.device);
   checkCursor(query.after);
+}
+
+export function checkDelete({ device, metric, from, to }: DeleteQuery): void {
+  checkSeries(device, metric);
+  checkBounds(from, to);
 }
 
 function checkPart({ from, to, order, limit }: Omit<DevicesRangeQuery, 'after'>): void {

@@ -161,6 +161,23 @@ export interface Groups {
   readonly asOf: number | null;
 }
 
+/** Readings of one device in [from, to). Without `metric`: all metrics. */
+export interface DeleteQuery {
+  readonly device: string;
+  readonly metric?: string;
+  /** Microseconds, inclusive. */
+  readonly from?: number;
+  /** Microseconds, exclusive. */
+  readonly to?: number;
+}
+
+/**
+ * Called after each bounded part of a deletion, while no transaction is open, with the number of readings that the part
+ * deleted, or null if it is not known. The deletion waits for it, so that other calls have the time in between. If it
+ * throws a StoreError, the call rejects with it, and what was deleted before stays deleted.
+ */
+export type Pace = (rows: number | null) => Promise<void>;
+
 /** The name of a series. */
 export type SeriesName = Pick<Reading, 'device' | 'metric'>;
 
@@ -230,7 +247,12 @@ export interface ReadingStore {
   /**
    * Deletes readings older than `before` (microseconds). Resolves to their number, or null if it is not known.
    */
-  expire(before: number): Promise<number | null>;
+  expire(before: number, pace?: Pace): Promise<number | null>;
+  /**
+   * Deletes the readings of a device that match, in bounded parts. Resolves to their number, or null if it is not
+   * known. Readings of that range that are written meanwhile can stay. After an error, the caller repeats the call.
+   */
+  delete(query: DeleteQuery, pace?: Pace): Promise<number | null>;
 }
 
 /** Selects devices. A device must match all given fields. */

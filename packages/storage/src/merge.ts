@@ -241,3 +241,21 @@ export async function* take<T>(items: AsyncIterable<T>, limit: number): AsyncGen
     if (left === 0) return;
   }
 }
+
+const SERIES_PAGE = 1000;
+
+/**
+ * All series of a device by metric, or only the named one. A device of an early version can have any number of them.
+ * @param page reads the series after a metric, at most `limit` of them
+ */
+export async function* allSeries<S extends { readonly metric: string }>(
+  metric: string | undefined,
+  page: (after: string, limit: number) => Promise<readonly S[]>,
+): AsyncGenerator<S> {
+  for (let after = ''; ; ) {
+    const series = await page(after, SERIES_PAGE);
+    yield* series;
+    if (metric !== undefined || series.length < SERIES_PAGE) return;
+    after = series.at(-1)!.metric;
+  }
+}

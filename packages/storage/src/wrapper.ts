@@ -33,6 +33,7 @@ export const STORE_OPERATIONS = [
   'readings.rangeOfDevices',
   'readings.rollUp',
   'readings.expire',
+  'readings.delete',
   'devices.get',
   'devices.put',
   'devices.register',
@@ -306,9 +307,13 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
       check.checkTime(to);
       return gate.pass('readings.rollUp', () => inner.rollUp(from, to));
     },
-    async expire(before) {
+    async expire(before, pace) {
       check.checkTime(before);
-      return gate.pass('readings.expire', () => inner.expire(before));
+      return gate.pass('readings.expire', () => inner.expire(before, pace));
+    },
+    async delete(query, pace) {
+      check.checkDelete(query);
+      return gate.pass('readings.delete', () => inner.delete(query, pace));
     },
   };
 }

@@ -1,16 +1,18 @@
 import { forEach } from '@tidegauge/parallel';
-import type { Reading } from '@tidegauge/readings';
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type {
   AggregateQuery,
   Bucket,
+  DeleteQuery,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
   GroupQuery,
   Groups,
   Order,
+  Pace,
   RangeQuery,
   ReadingStore,
   SeriesName,
@@ -224,7 +226,7 @@ export class CassandraReadings implements ReadingStore {
    * Drops whole days, and the older part of the day that contains `before`. Deletes carry the timestamp of the
    * start, so readings that are written from now on stay.
    */
-  async expire(before: number): Promise<null> {
+  async expire(before: number, pace?: Pace): Promise<null> {
     if (before <= 0) return null;
     const timestamp = this.#session.timestamp();
     this.#index.forget();
@@ -239,6 +241,31 @@ export class CassandraReadings implements ReadingStore {
       } else {
         await this.#session.write(`${drop} and time < ?`, [device, metric, bucket, before], timestamp);
       }
+      await pace?.(null);
+    });
+    return null;
+  }
+
+  /**
+   * Deletes whole days, and ranges of the days at the bounds. Deletes carry the timestamp of the start, so readings that
+   * are written from now on stay. Rows of the index stay, because other processes cache them: without its row, a reading
+   * that such a process writes next could not be found.
+   */
+  async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<null> {
+    if (from >= to) return null;
+    const timestamp = this.#session.timestamp();
+    const drop = `
+      delete from "${this.#session.keyspace}".readings where device = ? and metric = ? and bucket = ?`;
+    await forEach(this.#index.of(device), WIDTH, async ({ metric: name, bucket }) => {
+      const start = bucket * BUCKET_US;
+      if ((metric !== undefined && name !== metric) || start >= to || start + BUCKET_US <= from) return;
+      if (from <= start && start + BUCKET_US <= to)
+        await this.#session.write(drop, [device, name, bucket], timestamp);
+      else {
+        const part = `${drop} and time >= ? and time < ?`;
+        await this.#session.write(part, [device, name, bucket, from, to], timestamp);
+      }
+      await pace?.(null);
     });
     return null;
   }

@@ -1,16 +1,18 @@
 import { type Bytes, filters, type Put, type Row, type Table } from '@tidegauge/hbase-client';
 import { forEach } from '@tidegauge/parallel';
-import type { Reading } from '@tidegauge/readings';
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type {
   AggregateQuery,
   Bucket,
+  DeleteQuery,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
   GroupQuery,
   Groups,
+  Pace,
   RangeQuery,
   ReadingStore,
   SeriesName,
@@ -166,7 +168,7 @@ export class HbaseReadings implements ReadingStore {
   /**
    * Goes from series to series in every region. A delete removes only cells that were read, not later writes.
    */
-  async expire(before: number): Promise<number> {
+  async expire(before: number, pace?: Pace): Promise<number> {
     if (before <= 0) return 0;
     let expired = 0;
     await this.#session.run(async () => {
@@ -176,7 +178,7 @@ export class HbaseReadings implements ReadingStore {
           const row = await this.#first({ start: next, stop: end, filter: filters.keyOnly() });
           if (row === null) return;
           const series = Buffer.from(readKey(row.key).series);
-          const count = await this.#expireSeries(series, before);
+          const count = await this.#deleteOf(series, 0, before, pace);
           // Not `+= await`, which would use the value from before the wait.
           expired += count;
           next = behind(series);
@@ -186,17 +188,36 @@ export class HbaseReadings implements ReadingStore {
     return expired;
   }
 
-  async #expireSeries(series: Buffer, before: number): Promise<number> {
-    let expired = 0;
+  async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
+    const [first, last] = [Math.max(from, 0), Math.max(to, 0)];
+    return this.#session.run(async () => {
+      if (metric !== undefined) return this.#deleteOf(seriesPrefix(device, metric), first, last, pace);
+      let deleted = 0;
+      const prefix = devicePrefix(device);
+      for (let start = prefix; ; ) {
+        const row = await this.#first({ start, stop: behind(prefix), filter: filters.keyOnly() });
+        if (row === null) return deleted;
+        const series = Buffer.from(readKey(row.key).series);
+        deleted += await this.#deleteOf(series, first, last, pace);
+        start = behind(series);
+      }
+    });
+  }
+
+  /** Deletes readings of a series in [from, to). */
+  async #deleteOf(series: Buffer, from: number, to: number, pace?: Pace): Promise<number> {
+    let deleted = 0;
+    if (from >= to) return deleted;
     for (;;) {
       const deletes: { type: 'delete'; row: Bytes; timestamp: number }[] = [];
-      const range = { start: timeKey(series, 0), stop: timeKey(series, before), limit: DELETE_ROWS };
+      const range = { start: timeKey(series, from), stop: timeKey(series, to), limit: DELETE_ROWS };
       for await (const { key, cells } of this.#table.scan({ ...range, filter: filters.keyOnly() })) {
         deletes.push({ type: 'delete', row: key, timestamp: cells[0]!.timestamp });
       }
       await this.#table.mutateAll(deletes);
-      expired += deletes.length;
-      if (deletes.length < DELETE_ROWS) return expired;
+      deleted += deletes.length;
+      await pace?.(deletes.length);
+      if (deletes.length < DELETE_ROWS) return deleted;
     }
   }
 

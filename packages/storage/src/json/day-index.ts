@@ -1,6 +1,14 @@
 import { seriesPrefix } from './mapping.ts';
 import type { Place } from './places.ts';
 
+/** Readings in [from, to) of all series, of a device, or of one series. */
+export interface Deletion {
+  readonly device?: string;
+  readonly metric?: string;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Microseconds. */
 export const DAY = 86_400_000_000;
 
@@ -78,10 +86,15 @@ export class Series {
     return this.#main.placeAt(index);
   }
 
-  /** Removes readings before `time`. Returns their number. */
-  forgetBefore(time: number): number {
-    const gone = this.lowerBound(time);
-    this.#main.removeFirst(gone);
+  /** The number of readings in [from, to). */
+  countIn(from: number, to: number): number {
+    return Math.max(0, this.lowerBound(to) - this.lowerBound(from));
+  }
+
+  /** Removes readings in [from, to). Returns their number. */
+  forget(from: number, to: number): number {
+    const gone = this.countIn(from, to);
+    if (gone > 0) this.#main.remove(this.lowerBound(from), gone);
     return gone;
   }
 
@@ -149,8 +162,11 @@ class Column {
     this.#put(index, time, place);
   }
 
-  removeFirst(count: number): void {
-    this.#replaceWords(this.#words.slice(count * WORDS, this.count * WORDS));
+  remove(index: number, count: number): void {
+    const words = new Uint32Array((this.count - count) * WORDS);
+    words.set(this.#words.subarray(0, index * WORDS));
+    words.set(this.#words.subarray((index + count) * WORDS, this.count * WORDS), index * WORDS);
+    this.#replaceWords(words);
     this.count -= count;
   }
 
@@ -248,16 +264,19 @@ export class DayIndex {
     return series;
   }
 
-  /** Removes readings before `time`. Returns their number. */
-  forgetBefore(time: number): number {
-    let gone = 0;
-    for (const series of this.all()) gone += series.forgetBefore(time);
-    return gone;
+  /** The number of readings that a deletion matches. */
+  countIn(deletion: Deletion): number {
+    const { from, to } = deletion;
+    return this.#matching(deletion).reduce((sum, series) => sum + series.countIn(from, to), 0);
   }
 
-  countBefore(time: number): number {
-    let count = 0;
-    for (const series of this.all()) count += series.lowerBound(time);
-    return count;
+  /** Removes the readings that a deletion matches. Returns their number. */
+  forget(deletion: Deletion): number {
+    const { from, to } = deletion;
+    return this.#matching(deletion).reduce((sum, series) => sum + series.forget(from, to), 0);
+  }
+
+  #matching({ device, metric }: Deletion): Series[] {
+    return device === undefined ? [...this.all()] : this.of(device, metric);
   }
 }

@@ -2,7 +2,7 @@ import type { Reading, ReadingValue } from '@tidegauge/readings';
 import type { RangeQuery, SeriesName, WriteResult } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { compareText, seriesBounds } from '../merge.ts';
-import { DAY, DayIndex, type Series } from './day-index.ts';
+import { DAY, DayIndex, type Deletion, type Series } from './day-index.ts';
 import { Log, type LogOwner, type Mark } from './log.ts';
 import { decodeReading, encodeReading, parseLine } from './mapping.ts';
 import { offsetOf, type Place, placeOf } from './places.ts';
@@ -10,6 +10,12 @@ import { dayName } from './schema.ts';
 import type { SkippedLines } from './skipped-lines.ts';
 
 const EXPIRED = '{"expired":';
+const DELETED = '{"deleted":';
+// A smaller file, or one with less garbage, is not worth the write of its readings.
+const WORTH_COMPACTING = 64 * 1024;
+const GARBAGE_SHARE = 0.25;
+// Lines of one step of a compaction, at most 32 KB each.
+const COMPACT_LINES = 64;
 // Longer than any line of a reading: 4096 characters of text and four names, each character up to six bytes as
 // `\u0001`.
 const MAX_READING_LINE = 32_767;
@@ -31,6 +37,8 @@ export class Day implements LogOwner {
   readonly #day: number;
   readonly #log: Log;
   #index: DayIndex;
+  /** Lines of readings in the file. Those that are not in the index are garbage. */
+  #lines = 0;
 
   constructor(folder: string, day: number, skipped: SkippedLines) {
     this.#day = day;
@@ -48,23 +56,34 @@ export class Day implements LogOwner {
 
   reset(): void {
     this.#index = new DayIndex(this.#day);
+    this.#lines = 0;
   }
 
   line(text: string, offset: number, length: number): boolean {
-    if (text.startsWith(EXPIRED)) {
-      const before = parseLine(text)?.expired;
-      if (!Number.isSafeInteger(before)) return false;
-      this.#index.forgetBefore(before as number);
+    if (text.startsWith(EXPIRED) || text.startsWith(DELETED)) {
+      const deletion = decodeDeletion(text);
+      if (deletion === null) return false;
+      this.#index.forget(deletion);
       return true;
     }
     const reading = length > MAX_READING_LINE ? null : decodeReading(text);
     if (reading === null || dayOf(reading.time) !== this.#day) return false;
     this.#index.series(reading.device, reading.metric).set(reading.time, placeOf(offset, length));
+    this.#lines += 1;
     return true;
   }
 
-  live(): AsyncIterable<string> {
-    throw new Error('a day file is dropped, never compacted');
+  /** The lines of the readings in the index, in the order of series and times. */
+  async *live(): AsyncGenerator<string> {
+    for (const series of this.#index.all()) {
+      const end = series.lowerBound(Number.POSITIVE_INFINITY);
+      for (let start = 0; start < end; start += COMPACT_LINES) {
+        const count = Math.min(COMPACT_LINES, end - start);
+        const places = Array.from({ length: count }, (_, index) => series.placeAt(start + index));
+        const lines = await this.#log.lines(places);
+        yield `${lines.join('\n')}\n`;
+      }
+    }
   }
 
   /** Appends new readings and corrections. They are durable when `durable(mark)` has resolved. */
@@ -114,23 +133,36 @@ export class Day implements LogOwner {
     });
   }
 
-  /** Expires readings of this day before `time`. Returns their number. */
-  async expire(time: number): Promise<number> {
+  /**
+   * Deletes readings of this day. Returns their number. Writes the file again without them when they are a large part
+   * of it, so that their space becomes free.
+   */
+  async delete(deletion: Deletion): Promise<number> {
     let mark: Mark | null = null;
     const gone = await this.#log.exclusive(async () => {
       await this.#log.refresh(false);
-      while (this.#log.exists && this.#index.countBefore(time) > 0) {
-        const landing = await this.#log.append(`${EXPIRED}${time}}\n`);
-        if (landing !== null) {
-          mark = this.#log.mark;
-          return this.#index.forgetBefore(time);
+      while (this.#log.exists && this.#index.countIn(deletion) > 0) {
+        const landing = await this.#log.append(encodeDeletion(deletion));
+        if (landing === null) {
+          await this.#log.refresh(false);
+          continue;
         }
-        await this.#log.refresh(false);
+        mark = this.#log.mark;
+        return this.#index.forget(deletion);
       }
       return 0;
     });
     if (mark !== null) await this.#log.durable(mark);
+    if (gone > 0) await this.#log.exclusive(() => this.#compact());
     return gone;
+  }
+
+  async #compact(): Promise<void> {
+    await this.#log.refresh(false);
+    const garbage = this.#lines - this.#index.count;
+    if (!this.#log.exists || this.#log.size < WORTH_COMPACTING || garbage < GARBAGE_SHARE * this.#lines)
+      return;
+    await this.#log.compact();
   }
 
   /** Deletes the file of the day. Returns the number of its readings. */
@@ -201,6 +233,7 @@ export class Day implements LogOwner {
       series[row]!.set(readings[row]!.time, placeOf(offset, lengths[row]!));
       offset += lengths[row]! + 1;
     }
+    this.#lines += readings.length;
     return readings.length - raced;
   }
 
@@ -226,6 +259,22 @@ export class Day implements LogOwner {
       throw new StoreError('UNAVAILABLE', `${where}: another program changed the file while it was in use`);
     });
   }
+}
+
+/** `{"expired":T}` deletes readings before T, and `{"deleted":{…}}` those of a device. They end with a newline. */
+function encodeDeletion(deletion: Deletion): string {
+  return deletion.device === undefined
+    ? `${EXPIRED}${deletion.to}}\n`
+    : `${JSON.stringify({ deleted: deletion })}\n`;
+}
+
+function decodeDeletion(text: string): Deletion | null {
+  const line = parseLine(text);
+  const isTime = (value: unknown) => Number.isSafeInteger(value);
+  if (isTime(line?.expired)) return { from: 0, to: line!.expired as number };
+  const { device, metric, from, to } = (line?.deleted ?? {}) as Record<string, unknown>;
+  const isNamed = typeof device === 'string' && (metric === undefined || typeof metric === 'string');
+  return isNamed && isTime(from) && isTime(to) ? (line!.deleted as Deletion) : null;
 }
 
 /** Day of a time: days since the epoch. */

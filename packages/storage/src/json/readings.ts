@@ -4,11 +4,13 @@ import { foldBuckets } from '../aggregate.ts';
 import type {
   AggregateQuery,
   Bucket,
+  DeleteQuery,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
   GroupQuery,
   Groups,
+  Pace,
   RangeQuery,
   ReadingStore,
   SeriesName,
@@ -187,17 +189,39 @@ export class JsonReadings implements ReadingStore {
     yield* this.#catalogue.allDevices();
   }
 
-  expire(before: number): Promise<number> {
+  expire(before: number, pace?: Pace): Promise<number> {
     return translated(this.#layout.readings, async () => {
       const boundary = dayOf(before);
       const days = await this.#files();
       const whole = days.filter((day) => day < boundary);
       await this.#catalogue.drop(whole);
       let gone = 0;
-      for (const number of whole) gone += await this.#days.use(number, (day) => day.drop());
-      if (days.includes(boundary)) gone += await this.#days.use(boundary, (day) => day.expire(before));
+      for (const number of whole) {
+        const dropped = await this.#days.use(number, (day) => day.drop());
+        gone += dropped;
+        await pace?.(dropped);
+      }
+      if (days.includes(boundary)) {
+        const deleted = await this.#days.use(boundary, (day) => day.delete({ from: 0, to: before }));
+        gone += deleted;
+        await pace?.(deleted);
+      }
       return gone;
     });
+  }
+
+  async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
+    const deletion = { device, ...(metric === undefined ? {} : { metric }), from, to };
+    const days = await this.#daysOf(deletion);
+    let gone = 0;
+    for (const number of days) {
+      const deleted = await translated(this.#layout.readings, () =>
+        this.#days.use(number, (day) => day.delete(deletion)),
+      );
+      gone += deleted;
+      await pace?.(deleted);
+    }
+    return gone;
   }
 
   async close(): Promise<void> {
@@ -213,7 +237,7 @@ export class JsonReadings implements ReadingStore {
   }
 
   /** The days that can have readings of a range, in its order. */
-  #daysOf({ device, metric, from = 0, to = MAX_TIME + 1, order = 'desc', after }: RangeQuery) {
+  #daysOf({ device, metric, from = 0, to = MAX_TIME + 1, order = 'desc', after }: Omit<RangeQuery, 'limit'>) {
     return translated(this.#layout.folder, async () => {
       await this.#catalogue.refresh();
       const [ascending, time] = [order === 'asc', after?.time];

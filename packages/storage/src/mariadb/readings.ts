@@ -1,15 +1,17 @@
-import type { Reading } from '@tidegauge/readings';
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type {
   AggregateQuery,
   Bucket,
+  DeleteQuery,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
   GroupQuery,
   Groups,
   Order,
+  Pace,
   RangeQuery,
   ReadingStore,
   SeriesName,
@@ -17,7 +19,7 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { DAY_US, foldGroups, fromRows, namesOf, rangeByDevice } from '../groups.ts';
-import { demandFewMetrics, rangeOfSeries } from '../merge.ts';
+import { allSeries, demandFewMetrics, rangeOfSeries } from '../merge.ts';
 import { type GroupDialect, groupStatement } from '../sql-groups.ts';
 import { type Rows, sortBatch } from './batch.ts';
 import type { Database } from './database.ts';
@@ -29,7 +31,7 @@ import { storeRows } from './statements.ts';
 const LATEST_DEVICES = 500;
 // Series that one statement of `latest` reads.
 const LATEST_SERIES = 1000;
-// The most rows to delete and series to check in one statement of an expiry.
+// The most rows to delete and series to check in one statement of a deletion.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 500;
 
@@ -180,13 +182,14 @@ export class MariadbReadings implements ReadingStore {
   /**
    * Drops whole partitions without counting rows, then deletes rows of the partition that contains `before`.
    */
-  async expire(before: number): Promise<number | null> {
+  async expire(before: number, pace?: Pace): Promise<number | null> {
     const dropped = await this.#partitions.drop(before);
+    if (dropped) await pace?.(null);
     let rows = 0;
     for (let last: number | null = 0; last !== null; ) {
       const series: readonly number[] = await this.#seriesAfter(last);
       last = series.length < EXPIRE_SERIES ? null : series.at(-1)!;
-      if (series.length > 0) rows += await this.#expireSeries(series, before);
+      if (series.length > 0) rows += await this.#deleteOf(series, 0, before, pace);
     }
     return dropped ? null : rows;
   }
@@ -199,23 +202,37 @@ export class MariadbReadings implements ReadingStore {
     return rows.map((row) => row.id as number);
   }
 
-  async #expireSeries(series: readonly number[], before: number): Promise<number> {
-    const sql = `delete from readings where series in (?) and time < ? limit ${EXPIRE_ROWS}`;
+  async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
+    let rows = 0;
+    const series = allSeries(metric, (after, limit) => this.#seriesOf(device, metric, limit, after));
+    for await (const { id } of series) rows += await this.#deleteOf([id], from, to, pace);
+    return rows;
+  }
+
+  /** Deletes readings of some series in [from, to). */
+  async #deleteOf(series: readonly number[], from: number, to: number, pace?: Pace): Promise<number> {
+    const sql = `delete from readings where series in (?) and time >= ? and time < ? limit ${EXPIRE_ROWS}`;
     for (let rows = 0; ; ) {
       const { affectedRows } = await this.#db.transaction((connection) =>
-        connection.query<{ affectedRows: number }>(sql, [series, before]),
+        connection.query<{ affectedRows: number }>(sql, [series, from, to]),
       );
       rows += affectedRows;
+      await pace?.(affectedRows);
       if (affectedRows < EXPIRE_ROWS) return rows;
     }
   }
 
-  /** The series of a device by metric, or only the named one. */
-  async #seriesOf(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesRow[]> {
+  /** The series of a device by metric, from after `after` on, or only the named one. */
+  async #seriesOf(
+    device: string,
+    metric?: string,
+    limit = MAX_METRICS_READ + 1,
+    after = '',
+  ): Promise<SeriesRow[]> {
     const sql = 'select id, metric from series where device = ?';
     const rows =
       metric === undefined
-        ? await this.#db.rows(`${sql} order by metric limit ?`, [device, limit])
+        ? await this.#db.rows(`${sql} and metric > ? order by metric limit ?`, [device, after, limit])
         : await this.#db.rows(`${sql} and metric = ?`, [device, metric]);
     return rows as unknown as SeriesRow[];
   }

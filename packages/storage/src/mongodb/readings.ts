@@ -1,13 +1,15 @@
-import type { Reading } from '@tidegauge/readings';
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import type { Document } from 'mongodb';
 import type {
   AggregateQuery,
   Bucket,
+  DeleteQuery,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
   GroupQuery,
   Groups,
+  Pace,
   RangeQuery,
   ReadingStore,
   SeriesName,
@@ -178,7 +180,7 @@ export class MongodbReadings implements ReadingStore {
     yield* await this.#db.run(() => this.#db.series.distinct('d'));
   }
 
-  expire(before: number): Promise<number> {
+  expire(before: number, pace?: Pace): Promise<number> {
     return this.#db.run(async () => {
       let expired = 0;
       for (let last = -1; ; ) {
@@ -187,7 +189,7 @@ export class MongodbReadings implements ReadingStore {
           .sort({ _id: 1 })
           .limit(EXPIRE_SERIES)
           .toArray();
-        const counts = await eachOf(page, ({ _id }) => this.#expireSeries(_id, before));
+        const counts = await eachOf(page, ({ _id }) => this.#deleteOf(_id, 0, before, pace));
         expired += counts.reduce((sum, count) => sum + count, 0);
         if (page.length < EXPIRE_SERIES) return expired;
         last = page.at(-1)!._id;
@@ -195,11 +197,20 @@ export class MongodbReadings implements ReadingStore {
     });
   }
 
+  delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
+    return this.#db.run(async () => {
+      let deleted = 0;
+      for await (const { _id } of this.#series.allOf(device, metric))
+        deleted += await this.#deleteOf(_id, from, to, pace);
+      return deleted;
+    });
+  }
+
   /** Deletes in bounded parts, so that no command blocks writes for long. */
-  async #expireSeries(series: number, before: number): Promise<number> {
-    for (let expired = 0; ; ) {
+  async #deleteOf(series: number, from: number, to: number, pace?: Pace): Promise<number> {
+    for (let deleted = 0; ; ) {
       const old = await this.#db.readings
-        .find(between(series, 0, before), {
+        .find(between(series, from, to), {
           projection: { _id: 1 },
           batchSize: EXPIRE_ROWS,
           singleBatch: true,
@@ -208,10 +219,12 @@ export class MongodbReadings implements ReadingStore {
         .limit(EXPIRE_ROWS)
         .toArray();
       const last = old.at(-1);
-      if (last === undefined) return expired;
-      const part = between(series, 0, last._id.t + 1);
-      expired += (await this.#db.readings.deleteMany(part)).deletedCount;
-      if (old.length < EXPIRE_ROWS) return expired;
+      if (last === undefined) return deleted;
+      const part = between(series, from, last._id.t + 1);
+      const { deletedCount } = await this.#db.readings.deleteMany(part);
+      deleted += deletedCount;
+      await pace?.(deletedCount);
+      if (old.length < EXPIRE_ROWS) return deleted;
     }
   }
 }

@@ -35,6 +35,11 @@ export class SeriesDictionary {
     }
   }
 
+  /** All series of a device, in any order, or only the named one. */
+  allOf(device: string, metric?: string): AsyncIterable<SeriesDocument> {
+    return this.#db.series.find(metric === undefined ? { d: device } : { d: device, m: metric });
+  }
+
   /** The series of a device by metric, or only the named one. */
   async ofDevice(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesDocument[]> {
     const wanted = metric === undefined ? { d: device } : { d: device, m: metric };

@@ -48,6 +48,7 @@ const readings: ReadingStore = {
   },
   rollUp: async () => 0,
   expire: refuseAsync,
+  delete: refuseAsync,
 };
 
 const devices: DeviceStore = {

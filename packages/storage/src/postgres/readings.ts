@@ -1,15 +1,17 @@
 import { forEach } from '@tidegauge/parallel';
-import type { Reading } from '@tidegauge/readings';
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { foldBuckets } from '../aggregate.ts';
 import type {
   AggregateQuery,
   Bucket,
+  DeleteQuery,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
   GroupQuery,
   Groups,
   Order,
+  Pace,
   RangeQuery,
   ReadingStore,
   SeriesName,
@@ -19,6 +21,7 @@ import type {
 import { StoreError } from '../errors.ts';
 import { foldGroups, fromRows, namesOf, pagesOfDevices, rangeByDevice } from '../groups.ts';
 import {
+  allSeries,
   demandFewMetrics,
   type FirstPage,
   NEWEST,
@@ -36,7 +39,7 @@ import { identities } from './identities.ts';
 import { fromReadings, READING_COLUMNS, toBucket, toGroup, toReading } from './mapping.ts';
 import { type Series, SeriesDictionary } from './series.ts';
 
-// The most rows in one transaction of an expiry.
+// The most rows in one transaction of a deletion.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
 // Series that are read at the same time, where one statement cannot read them.
@@ -249,27 +252,38 @@ export class PostgresReadings implements ReadingStore {
   /**
    * Deletes by series, because the key begins with it, in bounded parts, so that writes can run in between.
    */
-  async expire(before: number): Promise<number> {
+  async expire(before: number, pace?: Pace): Promise<number> {
     let expired = 0;
     for (let last = 0, size = EXPIRE_SERIES; size === EXPIRE_SERIES; ) {
       const sql = 'select id from series where id > $1 order by id limit $2';
       const { rows } = await this.#db.run('calls', sql, [last, EXPIRE_SERIES]);
-      for (const [id] of rows as [number][]) expired += await this.#expireSeries(id, before);
+      for (const [id] of rows as [number][]) expired += await this.#deleteOf(id, 0, before, pace);
       size = rows.length;
       last = (rows.at(-1)?.[0] as number | undefined) ?? last;
     }
     return expired;
   }
 
-  async #expireSeries(series: number, before: number): Promise<number> {
-    const place = 'select time from readings where series = $1 and time < $2 order by time limit 1 offset $3';
-    let expired = 0;
+  async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
+    let deleted = 0;
+    const series = allSeries(metric, (after, limit) => this.#dictionary.of(device, metric, limit, after));
+    for await (const { id } of series) deleted += await this.#deleteOf(id, from, to, pace);
+    return deleted;
+  }
+
+  /** Deletes readings of a series in [from, to). */
+  async #deleteOf(series: number, from: number, to: number, pace?: Pace): Promise<number> {
+    const place = `
+      select time from readings where series = $1 and time >= $2 and time < $3 order by time limit 1 offset $4`;
+    const sql = 'delete from readings where series = $1 and time >= $2 and time < $3';
+    let deleted = 0;
     for (;;) {
-      const { rows } = await this.#db.run('calls', place, [series, before, EXPIRE_ROWS]);
+      const { rows } = await this.#db.run('calls', place, [series, from, to, EXPIRE_ROWS]);
       const bound = rows[0]?.[0] as number | undefined;
-      const sql = 'delete from readings where series = $1 and time < $2';
-      expired += (await this.#db.run('calls', sql, [series, bound ?? before])).count;
-      if (bound === undefined) return expired;
+      const { count } = await this.#db.run('calls', sql, [series, from, bound ?? to]);
+      deleted += count;
+      await pace?.(count);
+      if (bound === undefined) return deleted;
     }
   }
 }

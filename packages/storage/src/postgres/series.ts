@@ -51,12 +51,16 @@ export class SeriesDictionary {
     });
   }
 
-  /** The series of a device by metric, or only the named one. */
-  async of(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<Series[]> {
+  /** The series of a device by metric, from after `after` on, or only the named one. */
+  async of(device: string, metric?: string, limit = MAX_METRICS_READ + 1, after = ''): Promise<Series[]> {
     const sql = 'select id, metric from series where device = $1';
     const { rows } =
       metric === undefined
-        ? await this.#db.run('calls', `${sql} order by metric limit $2`, [device, limit])
+        ? await this.#db.run('calls', `${sql} and metric > $2 order by metric limit $3`, [
+            device,
+            after,
+            limit,
+          ])
         : await this.#db.run('calls', `${sql} and metric = $2`, [device, metric]);
     return rows.map(([id, metric]) => ({ id: id as number, metric: metric as string }));
   }

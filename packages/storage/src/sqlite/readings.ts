@@ -1,16 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Reading } from '@tidegauge/readings';
+import { MAX_TIME, type Reading } from '@tidegauge/readings';
 import { mergeBuckets } from '../aggregate.ts';
 import { MAX_METRICS_READ } from '../arguments.ts';
 import type {
   AggregateQuery,
   Bucket,
+  DeleteQuery,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
   GroupQuery,
   Groups,
   Order,
+  Pace,
   RangeQuery,
   ReadingStore,
   SeriesName,
@@ -18,7 +20,14 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { rangeByDevice } from '../groups.ts';
-import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
+import {
+  allSeries,
+  demandFewMetrics,
+  latestOfSome,
+  NEWEST,
+  type PageQuery,
+  rangeOfSeries,
+} from '../merge.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
 import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
@@ -27,7 +36,7 @@ import { SeriesDictionary } from './series.ts';
 
 /** When `recent` has more readings, its fullest slots are merged into `readings`. */
 const RECENT_ROWS = 20_000;
-// The most rows to delete and series to check in one transaction of an expiry.
+// The most rows to delete and series to check in one transaction of a deletion.
 const EXPIRE_ROWS = 5000;
 const EXPIRE_SERIES = 1000;
 // Readings in one part of an aggregate, about 3 ms.
@@ -64,6 +73,10 @@ const AGGREGATE = `
     select time, value from recent where slot = ?5 and series = ?2 and time >= ?3 and time < ?4
   )
   where typeof(value) = 'real' group by 1 order by 1`;
+const DELETE_READINGS = `
+  delete from readings where series = ?1 and time >= ?2 and time < ?3 and time < coalesce(
+    (select time from readings where series = ?1 and time >= ?2 order by time limit 1 offset ?4), ?3)`;
+const DELETE_RECENT = 'delete from recent where slot = ? and series = ? and time >= ? and time < ?';
 const PART_END_READINGS = `
   select time from readings where series = ? and time >= ? and time < ? order by time limit 1 offset ?`;
 const PART_END_RECENT = `
@@ -242,45 +255,73 @@ export class SqliteReadings implements ReadingStore {
     return 0;
   }
 
-  async expire(before: number): Promise<number> {
+  async expire(before: number, pace?: Pace): Promise<number> {
     let expired = await this.#db.transaction(() => {
       this.#slotRows = null;
       return this.#db.statement('delete from recent where time < ?').run(before).changes as number;
     });
+    await pace?.(expired);
     for (let next: number | null = 0; next !== null; ) {
       const start: number = next;
       const { rows, goOn } = await this.#db.transaction(() => this.#expireSome(start, before));
       expired += rows;
       next = goOn;
       await nextTurn();
+      await pace?.(rows);
     }
     return expired;
   }
 
+  /** A part is a transaction, so a merge between two parts moves no reading past the deletion. */
+  async delete({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery, pace?: Pace): Promise<number> {
+    let deleted = 0;
+    for await (const { id } of this.#allSeriesOf(device, metric)) {
+      for (let rows = EXPIRE_ROWS; rows >= EXPIRE_ROWS; ) {
+        rows = await this.#db.transaction(() => {
+          this.#slotRows = null;
+          const recent = this.#db.statement(DELETE_RECENT).run(id % SLOTS, id, from, to);
+          const old = this.#db.statement(DELETE_READINGS).run(id, from, to, EXPIRE_ROWS);
+          return (recent.changes as number) + (old.changes as number);
+        });
+        deleted += rows;
+        await nextTurn();
+        await pace?.(rows);
+      }
+    }
+    return deleted;
+  }
+
   /** One bounded part of an expiry, from a series on. Writes can run between the parts. */
   #expireSome(start: number, before: number): { rows: number; goOn: number | null } {
-    const drop = this.#db.statement(`
-      delete from readings where series = ?1 and time < ?2 and time < coalesce(
-        (select time from readings where series = ?1 order by time limit 1 offset ?3), ?2)`);
+    const drop = this.#db.statement(DELETE_READINGS);
     const ids = this.#db
       .statement('select id from series where id >= ? order by id limit ?')
       .all(start, EXPIRE_SERIES);
     let rows = 0;
     for (const { id } of ids) {
-      rows += drop.run(id as number, before, EXPIRE_ROWS - rows).changes as number;
+      rows += drop.run(id as number, 0, before, EXPIRE_ROWS - rows).changes as number;
       if (rows >= EXPIRE_ROWS) return { rows, goOn: id as number };
     }
     const last = ids.at(-1);
     return { rows, goOn: ids.length < EXPIRE_SERIES ? null : (last!.id as number) + 1 };
   }
 
-  /** The series of a device by metric, or only the named one. */
-  async #seriesOf(device: string, metric?: string, limit = MAX_METRICS_READ + 1): Promise<SeriesRow[]> {
+  /** The series of a device by metric, from after `after` on, or only the named one. */
+  async #seriesOf(
+    device: string,
+    metric?: string,
+    limit = MAX_METRICS_READ + 1,
+    after = '',
+  ): Promise<SeriesRow[]> {
     const rows = await this.#db.run(() =>
       metric === undefined
-        ? this.#db.statement(`${SERIES} order by metric limit ?`).all(device, limit)
+        ? this.#db.statement(`${SERIES} and metric > ? order by metric limit ?`).all(device, after, limit)
         : this.#db.statement(`${SERIES} and metric = ?`).all(device, metric),
     );
     return rows as unknown as SeriesRow[];
+  }
+
+  #allSeriesOf(device: string, metric?: string): AsyncIterable<SeriesRow> {
+    return allSeries(metric, (after, limit) => this.#seriesOf(device, metric, limit, after));
   }
 }

@@ -301,6 +301,57 @@ describe('json memory', () => {
   });
 });
 
+describe('json deletion', () => {
+  test('is seen by other processes, and after a restart', async () => {
+    const [store, other] = [await open(), await open()];
+    await store.readings.write([...series('a', 20), ...series('b', 20)]);
+    assert.equal((await stored(other, 'a')).length, 20);
+    assert.equal(await store.readings.delete({ device: 'a', from: T0 + 5e6, to: T0 + 15e6 }), 10);
+    const left = [...series('a', 5), ...series('a', 20).slice(15)];
+    for (const one of [store, other, await open()]) {
+      assert.deepEqual(await stored(one, 'a'), left);
+      assert.deepEqual(await stored(one, 'b'), series('b', 20));
+    }
+    assert.equal(warnings.length, 0);
+  });
+
+  test('makes the space of deleted readings free, in a day that stays', async () => {
+    const [store, other] = [await open(), await open()];
+    const all = [...series('a', 3000), ...series('b', 3000)];
+    await store.readings.write(all);
+    assert.equal((await stored(other, 'b')).length, 3000);
+    const before = (await stat(today())).size;
+    assert.equal(await store.readings.delete({ device: 'a', to: T0 + 2900e6 }), 2900);
+    const [name] = await readdir(path('readings'));
+    const { size } = await stat(path(`readings/${name}`));
+    assert.ok(size < 0.56 * before, `${size} of ${before} bytes`);
+    const late = reading({ device: 'b', time: T0 + 1, value: 'late' });
+    await other.readings.write([late]);
+    for (const one of [store, other, await open()]) {
+      assert.deepEqual(await stored(one, 'a'), series('a', 3000).slice(2900));
+      assert.deepEqual(await stored(one, 'b', { from: T0 + 1 }), [late, ...series('b', 3000).slice(1)]);
+    }
+    assert.equal(warnings.length, 0);
+  });
+
+  test('loses no reading that another process writes at the same time', async () => {
+    const [store, other] = [await open(), await open()];
+    await store.readings.write(series('a', 2000));
+    const kept = series('b', 600);
+    const writes = (async () => {
+      for (let start = 0; start < kept.length; start += 20)
+        await other.readings.write(kept.slice(start, start + 20));
+    })();
+    for (let part = 0; part < 20; part += 1)
+      assert.equal(await store.readings.delete({ device: 'a', to: T0 + (part + 1) * 100e6 }), 100);
+    await writes;
+    for (const one of [store, other, await open()]) {
+      assert.deepEqual(await stored(one, 'b'), kept);
+      assert.deepEqual(await stored(one, 'a'), []);
+    }
+  });
+});
+
 describe('json expiry', () => {
   test('drops whole days, and older readings on the day of the boundary', async () => {
     const [store, other] = [await open(), await open()];

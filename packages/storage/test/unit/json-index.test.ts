@@ -48,16 +48,18 @@ describe('day index', () => {
     assert.ok(index.bytes > 12_000 && index.bytes < 12_000 * 1.6 + 10 * 600, `${index.bytes} bytes`);
   });
 
-  test('removes readings that are older than a time, and frees the memory', () => {
+  test('removes readings of a range of times, and frees the memory', () => {
     const index = new DayIndex(TODAY);
     const series = index.series('a', 'm');
     for (let n = 0; n < 1000; n += 1) series.set(TODAY * DAY + n, placeOf(n, 10));
     const before = index.bytes;
-    assert.equal(index.countBefore(TODAY * DAY + 900), 900);
-    assert.equal(index.forgetBefore(TODAY * DAY + 900), 900);
+    const deletion = { from: TODAY * DAY + 50, to: TODAY * DAY + 950 };
+    assert.equal(index.countIn({ ...deletion, device: 'a', metric: 'other' }), 0);
+    assert.equal(index.countIn(deletion), 900);
+    assert.equal(index.forget({ ...deletion, device: 'a' }), 900);
     assert.equal(index.count, 100);
-    assert.equal(series.find(TODAY * DAY + 899), null);
-    assert.equal(offsetOf(series.find(TODAY * DAY + 900)!), 900);
+    for (const gone of [50, 949]) assert.equal(series.find(TODAY * DAY + gone), null);
+    for (const left of [49, 950]) assert.equal(offsetOf(series.find(TODAY * DAY + left)!), left);
     assert.ok(index.bytes < before / 3, `${index.bytes} of ${before} bytes`);
   });
 });

@@ -45,6 +45,7 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
       rangeOfDevices: unused,
       rollUp: unused,
       expire: unused,
+      delete: unused,
       ...readings,
     },
     devices: {} as Store['devices'],
