@@ -35,6 +35,17 @@ def test_readings_are_sent_in_batches_and_read_page_by_page(client: Client) -> N
     assert [reading['value'] for reading in client.latest('site-1/pump', 'nothing')] == [249]
 
 
+def test_readings_of_a_device_are_deleted(client: Client) -> None:
+    client.send(series(20), device='site-1/deleted', metric='rpm')
+    since, until = START + timedelta(seconds=5), START + timedelta(seconds=15)
+    assert client.delete_readings('site-1/deleted', since=since, until=until) == 10
+    assert client.delete_readings('site-1/deleted', metric='rpm', since=since, until=until) == 0
+    left = [reading['value'] for reading in client.readings('site-1/deleted', order='asc')]
+    assert left == [*range(5), *range(15, 20)]
+    with pytest.raises(ProblemError, match='is required'):
+        client.delete_readings('site-1/deleted')
+
+
 def test_an_export_continues_after_a_lost_connection(client: Client, relay: Relay) -> None:
     texts = [random.Random(seq).randbytes(1400).hex() for seq in range(1200)]
     for start in range(0, len(texts), 100):

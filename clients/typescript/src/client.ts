@@ -36,6 +36,14 @@ export interface ReadingsQuery
   readonly to?: Time;
 }
 
+/** Readings of one device. At least one of `from` and `to` is required. */
+export interface DeleteQuery extends Omit<Query<'deleteReadings'>, 'from' | 'to'>, RetryOptions {
+  /** Start, inclusive. */
+  readonly from?: Time;
+  /** End, exclusive. */
+  readonly to?: Time;
+}
+
 export interface DevicesQuery extends Omit<Query<'listDevices'>, 'cursor' | 'limit'>, PageOptions {}
 
 interface Page<T> {
@@ -100,6 +108,27 @@ export class TidegaugeClient {
   /** Stores readings: see `send` for retries and times. @throws {SendError} with the readings that were not sent */
   send(readings: readonly NewReading[], options: SendOptions = {}): Promise<Delivery> {
     return send(this.api, readings, options);
+  }
+
+  /**
+   * Deletes the readings of a device in a range of times, with as many requests as it takes. It repeats a request that
+   * fails temporarily. The count does not include what a failed request deleted.
+   *
+   * @returns the number of deleted readings, or null if the store does not count them
+   * @throws {ProblemError} when the API refuses the query
+   */
+  async deleteReadings(query: DeleteQuery): Promise<number | null> {
+    const { from, to, retryForMs, signal, ...rest } = query;
+    const times = { from: optionalTime(from), to: optionalTime(to) };
+    const remove = async (trySignal: AbortSignal) => {
+      const init = { params: { query: definedOf({ ...rest, ...times }) }, signal: trySignal };
+      return dataOf(await this.api.DELETE('/v1/readings', init));
+    };
+    for (let deleted: number | null = 0; ; ) {
+      const part = await retry(remove, definedOf({ retryForMs, signal }));
+      deleted = deleted === null || part.deleted === null ? null : deleted + part.deleted;
+      if (part.complete) return deleted;
+    }
   }
 
   /** Readings as they are committed, until the loop ends or `signal` is aborted. See `live` for lost connections. */

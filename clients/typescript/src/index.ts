@@ -1,5 +1,6 @@
 export {
   type ClientOptions,
+  type DeleteQuery,
   type Device,
   type DevicesQuery,
   type ReadingsQuery,

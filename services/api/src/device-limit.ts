@@ -8,6 +8,7 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'aggregateReadings',
   'exportReadings',
   'deliverReadings',
+  'deleteReadings',
   'listDevices',
   'getDevice',
   'putDevice',

@@ -98,6 +98,27 @@ class Client:
         }
         return export(self._http, query, self._retry_for)
 
+    def delete_readings(
+        self, device: str, *, metric: str | None = None, since: Time | None = None, until: Time | None = None
+    ) -> int | None:
+        """Delete the readings of a device in [since, until), and return their number.
+
+        At least one of `since` and `until` is required. It sends as many requests as it takes. Return None if the store
+        does not count. The count does not include what a failed request deleted.
+        """
+        query = {
+            'device': device,
+            'metric': metric,
+            'from': None if since is None else time_text(since),
+            'to': None if until is None else time_text(until),
+        }
+        total: int | None = 0
+        while True:
+            answer = retry(self._retry_for, lambda: self._http.request('DELETE', '/v1/readings', query))
+            total = None if total is None or answer['deleted'] is None else total + answer['deleted']
+            if answer['complete']:
+                return total
+
     def latest(self, *devices: str) -> list[Reading]:
         """Return the newest reading of each metric of up to 200 devices."""
         answer = self._get('/v1/readings/latest', {'device': devices})

@@ -24,7 +24,14 @@ export interface paths {
          *     decoded is quarantined, and the answer is still 202: check `quarantined`.
          */
         post: operations["deliverReadings"];
-        delete?: never;
+        /**
+         * Delete readings of a device
+         * @description Deletes the readings of one device in [from, to), of all metrics unless `metric` names one. At least one of `from` and
+         *     `to` is required. The store deletes in small parts, so that writes continue. After about ten seconds the answer has
+         *     `complete: false`, and the same request deletes the next part of the readings. Readings that arrive meanwhile can stay.
+         *     Devices below this one keep their readings, and the device stays registered.
+         */
+        delete: operations["deleteReadings"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1850,6 +1857,66 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteReadings: {
+        parameters: {
+            query: {
+                /**
+                 * @description A path of 1 to 8 segments.
+                 * @example site-3/boiler/probe-7
+                 */
+                device: components["parameters"]["Device"];
+                /**
+                 * @description One word. Default: all metrics.
+                 * @example temperature
+                 */
+                metric?: components["parameters"]["Metric"];
+                /**
+                 * @description Start, inclusive.
+                 * @example 2026-11-21T00:00:00Z
+                 */
+                from?: components["parameters"]["From"];
+                /**
+                 * @description End, exclusive.
+                 * @example 1795305600
+                 */
+                to?: components["parameters"]["To"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The readings, or a part of them, are deleted. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 1440,
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": {
+                        /**
+                         * Format: int64
+                         * @description The number of deleted readings. null if the store does not count them, as Cassandra.
+                         */
+                        deleted: null | number;
+                        /** @description false: there are more readings in the range. Send the request again. */
+                        complete: boolean;
+                    };
                 };
             };
             400: components["responses"]["Invalid"];

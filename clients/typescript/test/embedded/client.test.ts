@@ -76,6 +76,19 @@ test('readings are sent in batches below BODY_LIMIT, and read page by page in or
   );
 });
 
+test('readings of a device are deleted in a range of times', async () => {
+  await client.send(series(20), { device: 'site-1/deleted', metric: 'rpm' });
+  const query = { device: 'site-1/deleted', from: new Date(START + 5000), to: START + 15_000 };
+  assert.equal(await client.deleteReadings(query), 10);
+  assert.equal(await client.deleteReadings({ ...query, metric: 'rpm' }), 0);
+  const left = await collect(client.readings({ device: 'site-1/deleted', order: 'asc' }));
+  assert.deepEqual(
+    left.map(({ value }) => value),
+    [0, 1, 2, 3, 4, 15, 16, 17, 18, 19],
+  );
+  await assert.rejects(client.deleteReadings({ device: 'site-1/deleted' }), ProblemError);
+});
+
 test('an export continues after a lost connection, and has each reading once', async () => {
   const texts = Array.from({ length: 120 }, (_, seq) => randomBytes(1400).toString('hex') + seq);
   const readings = texts.map((v, seq) => ({ t: new Date(START + seq * 1000), v }));

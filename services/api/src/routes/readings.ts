@@ -3,6 +3,7 @@ import { demandUnlimited, demandWithin, limitOf } from '@tidegauge/service';
 import {
   type Bucket,
   compareText,
+  type DeleteQuery,
   type DeviceFilter,
   type Group,
   type GroupKey,
@@ -13,6 +14,7 @@ import {
   type Order,
   type RangeCursor,
   type Store,
+  StoreError,
 } from '@tidegauge/storage';
 import { type Answers, type List, sizeOfReading } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
@@ -23,6 +25,8 @@ import { ReadingUnits } from '../reading-units.ts';
 
 /** Largest number of buckets in an answer. It is below the limit of the store, because they are held in memory. */
 const MAX_BUCKETS = 10_000;
+/** The time after which a request to delete readings answers that there are more, milliseconds. */
+const DELETE_MS = 10_000;
 /** Approximate memory of a bucket and its document, bytes. */
 const BUCKET_BYTES = 300;
 /** Approximate memory of a group and its document without its key, bytes. */
@@ -174,6 +178,20 @@ export function readingHandlers(
       });
     },
 
+    deleteReadings: async (call, response) => {
+      const query = queryOf<RangeParameters>(call);
+      const from = time(query.from, '/query/from');
+      const to = time(query.to, '/query/to');
+      if (from === undefined && to === undefined) {
+        throw invalid(
+          '/query/from',
+          'or `to` is required: `from=1970-01-01T00:00:00Z` deletes all readings of the device',
+        );
+      }
+      const selected = { device: demandWithin(call, device(query.device)), metric: metric(query.metric) };
+      response.json(await deleteFor(DELETE_MS, store, defined({ ...selected, from, to }), response));
+    },
+
     deliverReadings: async (call, response) => {
       const query = queryOf<RangeParameters>(call);
       const named = query.device === undefined ? undefined : demandWithin(call, device(query.device));
@@ -187,6 +205,31 @@ export function readingHandlers(
       response.status(202).json(delivery);
     },
   };
+}
+
+/**
+ * Deletes readings until all are deleted, the time is over or the client has gone. The client repeats the request, so
+ * that no request of it or of a proxy takes too long.
+ */
+async function deleteFor(
+  limitMs: number,
+  store: Store,
+  query: DeleteQuery,
+  client: { readonly destroyed: boolean },
+): Promise<{ readonly deleted: number | null; readonly complete: boolean }> {
+  const deadline = performance.now() + limitMs;
+  const enough = new StoreError('TIMEOUT', 'the rest is deleted by the next request');
+  let deleted: number | null = 0;
+  const pace = async (rows: number | null) => {
+    deleted = rows === null || deleted === null ? null : deleted + rows;
+    if (client.destroyed || performance.now() >= deadline) throw enough;
+  };
+  try {
+    return { deleted: await store.readings.delete(query, pace), complete: true };
+  } catch (error) {
+    if (error !== enough) throw error;
+    return { deleted, complete: false };
+  }
 }
 
 function deviceOf(name: string | undefined): string {

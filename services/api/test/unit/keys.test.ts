@@ -52,6 +52,7 @@ async function start(t: TestContext, config: object = {}): Promise<Keys> {
 const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, body?: unknown]>> = {
   listReadings: ['GET', '/v1/readings?device=site-3/boiler'],
   deliverReadings: ['POST', '/v1/readings', [{ device: 'site-3/boiler', metric: 'm', v: 1 }]],
+  deleteReadings: ['DELETE', '/v1/readings?device=site-3/boiler&to=2026-11-21T00:00Z'],
   latestReadings: ['GET', '/v1/readings/latest?device=site-3/boiler'],
   aggregateReadings: [
     'GET',
@@ -203,7 +204,7 @@ test('a key of some devices reads and changes these only, and other operations r
   const mine = ['site-3', 'site-3/boiler', 'site-3/z'];
   const others = ['site-2/boiler', 'site-3-x', 'site-30', 'site-4'];
   await api.ingest.commit([...mine, ...others].map((device, index) => reading(index, { device })));
-  const header = await keys.add(['read', 'write'], 'site-3');
+  const header = await keys.add(['admin'], 'site-3');
   for (const id of Object.keys(REQUESTS)) {
     const status = await send(keys, id, header);
     if (DEVICE_OPERATIONS.has(id)) assert.ok(status < 300, `${id}: ${status}`);
@@ -223,6 +224,7 @@ test('a key of some devices reads and changes these only, and other operations r
       ['GET', `/v1/export?device=site-3&device=${device}`],
       ['GET', `/v1/export?prefix=${device}`],
       ['POST', `/v1/readings?device=${device}`, { metric: 'm', v: 1 }],
+      ['DELETE', `/v1/readings?device=${device}&from=0`],
       ['GET', `/v1/live?device=${device}`],
     ] as const) {
       const answer = await call(method, path, body);

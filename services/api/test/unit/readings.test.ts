@@ -377,3 +377,37 @@ test('a sum beyond the largest double is null, and an answer of many groups is s
   assert.deepEqual(body.groups[500], { key: 'zz', count: 2, min: most, max: most, mean: null, sum: null });
   assert.deepEqual([body.source, body.asOf], ['rows', null]);
 });
+
+test('readings of a device are deleted in a range of times', async (t) => {
+  const api = await startApi(t);
+  const other = reading(3, { device: 'site-3/boiler/probe-7/inner' });
+  await api.store.readings.write([0, 1, 2, 3].map((second) => reading(second)).concat(other));
+  const range = 'from=2026-11-21T00:00:01Z&to=2026-11-21T00:00:03Z';
+  for (const deleted of [2, 0]) {
+    const { status, body } = await api.call('DELETE', `/v1/readings?${DEVICE}&metric=temperature&${range}`);
+    assert.equal(status, 200);
+    assert.deepEqual(body, { deleted, complete: true });
+  }
+  const { body } = await api.call('GET', `/v1/readings?${DEVICE}&order=asc`);
+  assert.deepEqual(
+    body.readings.map(({ value }: { value: number }) => value),
+    [0, 3],
+  );
+  const inner = await api.call('GET', '/v1/readings?device=site-3/boiler/probe-7/inner');
+  assert.equal(inner.body.readings.length, 1);
+});
+
+test('a request to delete readings that misses a bound or has a wrong one deletes nothing', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write([reading(1)]);
+  const cases: [string, RegExp][] = [
+    [DEVICE, /\/query\/from: or `to` is required: `from=1970-01-01T00:00:00Z` deletes all readings/],
+    ['from=2026-11-21', /device/],
+    [`${DEVICE}&from=soon`, /from: .*it is not a time/],
+    [`${DEVICE}&to=2026-11-22T00:00:00Z&until=2026-11-22T00:00:00Z`, /until/],
+  ];
+  for (const [query, detail] of cases)
+    assertProblem(await api.call('DELETE', `/v1/readings?${query}`), 400, detail);
+  const { body } = await api.call('GET', `/v1/readings?${DEVICE}`);
+  assert.equal(body.readings.length, 1);
+});
