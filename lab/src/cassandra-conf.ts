@@ -9,21 +9,25 @@ export interface NodeConf {
   readonly storagePort: number;
   /** Number of the node in the ring, from 0. */
   readonly index: number;
+  /** The number of nodes in the ring. */
+  readonly count: number;
   readonly commitlog: 'batch' | 'periodic';
   /** PEM file of a key and its certificate: clients may then encrypt, on the same port. */
   readonly identity: string | null;
 }
 
-// Three tokens that divide Murmur3's ring into equal parts.
-const TOKENS = ['-9223372036854775808', '-3074457345618258603', '3074457345618258602'];
+/** The token of a node. The tokens of all nodes divide Murmur3's ring, -2^63 to 2^63 - 1, into equal parts. */
+function tokenOf(index: number, count: number): bigint {
+  return (2n ** 64n * BigInt(index)) / BigInt(count) - 2n ** 63n;
+}
 
 /** The complete cassandra.yaml, because the jar contains none. Caches and pools are sized for a board of 1 GB. */
 export function yaml(conf: NodeConf): string {
-  const { folder, host, announced, port, storagePort, index, commitlog, identity } = conf;
+  const { folder, host, announced, port, storagePort, index, count, commitlog, identity } = conf;
   const lines = [
     'cluster_name: tidegauge-lab',
     'num_tokens: 1',
-    `initial_token: ${TOKENS[index]}`,
+    `initial_token: ${tokenOf(index, count)}`,
     'auto_bootstrap: false',
     'partitioner: org.apache.cassandra.dht.Murmur3Partitioner',
     'endpoint_snitch: SimpleSnitch',

@@ -102,7 +102,7 @@ export async function startCassandra(options: CassandraOptions = {}): Promise<Ca
       await mkdir(folder, { recursive: true });
       const admin = await openAdmin(adminOptions);
       const announced = options.isProxied ? proxyHost(host) : null;
-      const conf = { folder, host, announced, port, storagePort, index, commitlog, identity };
+      const conf = { folder, host, announced, port, storagePort, index, count, commitlog, identity };
       await writeFile(join(folder, 'cassandra.yaml'), yaml(conf));
       await writeFile(join(folder, 'logback.xml'), LOGBACK);
       const java17 = jvmOptions({ folder, jars, count, heapMegabytes });
