@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from results import Truth, write_results
-from tidegauge_analysis.document import to_json
+from tidegauge_analysis.document import Json, to_json
 from tidegauge_analysis.report import analyse
 from tidegauge_analysis.sizing import main, markdown, need, scalings
 from tidegauge_analysis.usl import Law, fit_scalability
@@ -66,16 +66,28 @@ def test_too_few_numbers_of_nodes_give_a_reason(results: Path) -> None:
     assert 'the law needs 4 sizes' in text
 
 
-def test_threads_have_a_law_and_no_boards(tmp_path: Path) -> None:
-    peaked = Law(0.02, 0.001, 1000.0)
+def over_threads(folder: Path, law: Law) -> Json:
+    """The analysis of results whose throughput over threads follows this law."""
     truth = Truth(
         hard={'store': ['cassandra']}, easy={'workload': ['g'], 'driver': ['raw'], 'threads': [1, 8, 16, 32, 64]},
-        latency={'cassandra': 1000.0}, effect=lambda factors: peaked.at(1) / peaked.at(factors['threads']),
+        latency={'cassandra': 1000.0}, effect=lambda factors: law.at(1) / law.at(factors['threads']),
         metrics=['throughput'], groups=['store'], per=['workload', 'threads'], trials=4, operations=200,
         between_trials=0.005, fixed={'nodes': 1, 'target': 0, 'records': 1000, 'fields': 10, 'rf': 1},
     )  # fmt: skip
-    write_results(tmp_path, truth)
-    analysis = to_json(analyse(tmp_path)[0])
+    write_results(folder, truth)
+    return to_json(analyse(folder)[0])
+
+
+def test_throughput_that_only_rises_has_no_peak_and_no_tiny_numbers(tmp_path: Path) -> None:
+    text = markdown(over_threads(tmp_path, Law(0.2, 0.0, 1000.0)), [100], 1, 32e9)
+    (row,) = [line for line in text.splitlines() if line.startswith('| workload g')]
+    assert '| none |' in row
+    assert '| 0 (0 to ' in row
+
+
+def test_threads_have_a_law_and_no_boards(tmp_path: Path) -> None:
+    peaked = Law(0.02, 0.001, 1000.0)
+    analysis = over_threads(tmp_path, peaked)
     (scaling,) = scalings(analysis, 'threads')
     assert sorted(scaling.throughput) == [1, 8, 16, 32, 64]
     assert scalings(analysis, 'nodes') == []

@@ -28,6 +28,11 @@ USABLE = 0.5
 
 SECONDS_PER_DAY = 86_400
 
+FARTHEST_PEAK = 10
+"""Times the largest measured size. The curve does not show a peak beyond it."""
+NEGLIGIBLE = 1e-9
+"""Parameters of the law below it are 0: the fit keeps them positive."""
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -141,11 +146,17 @@ def _table(header: Sequence[str], rows: Sequence[str]) -> str:
 
 def _law_row(label: str, fit: ScalabilityFit, scaling: Scaling, over: str) -> str:
     """The residual error is a share of the largest mean, so that rows can be compared."""
-    peak = 'none' if fit.law.peak is None else f'{fit.law.peak:.1f} {over}'
+    peak = _peak(fit, over)
     measured = ', '.join(f'{size:g}' for size in sorted(scaling.throughput))
     largest = max(sum(values) / len(values) for values in scaling.throughput.values())
     parts = [_interval(each) for each in (fit.gamma, fit.alpha, fit.beta)]
     return f'| {label} | {measured} | {" | ".join(parts)} | {peak} | {fit.residual_error / largest:.0%} |'
+
+
+def _peak(fit: ScalabilityFit, over: str) -> str:
+    if fit.law.peak is None or fit.law.peak > FARTHEST_PEAK * fit.largest:
+        return 'none'
+    return f'{fit.law.peak:.1f} {over}'
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -176,7 +187,8 @@ def _bytes(analysis: Json, factors: Combination) -> float | None:
 
 
 def _interval(interval: Interval) -> str:
-    return f'{show(interval.value)} ({show(interval.low)} to {show(interval.high)})'
+    value, low, high = (0 if abs(each) < NEGLIGIBLE else each for each in (interval.value, interval.low, interval.high))
+    return f'{show(value)} ({show(low)} to {show(high)})'
 
 
 def _cell(found: Need) -> str:
