@@ -5,6 +5,7 @@ import { devices } from './devices.ts';
 import { lifecycle } from './lifecycle.ts';
 import { readingsAggregate } from './readings-aggregate.ts';
 import { readingsDelete } from './readings-delete.ts';
+import { readingsDevices } from './readings-devices.ts';
 import { readingsExpire } from './readings-expire.ts';
 import { rangeOfDevices, readingsGroups } from './readings-groups.ts';
 import { readingsLatest } from './readings-latest.ts';
@@ -32,6 +33,7 @@ const SUBJECTS = [
   readingsDelete,
   readingsExpire,
   readingsUnits,
+  readingsDevices,
   devices,
   records,
   recordLoads,

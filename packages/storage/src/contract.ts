@@ -219,6 +219,13 @@ export interface ReadingStore {
   /** Names of the metrics that a device has or had, at most `limit` of them, in any order. */
   metrics(device: string, limit: number): Promise<string[]>;
   /**
+   * Streams the names of all devices that have or had readings, registered or not. Each name once, in an order of the
+   * engine that does not change. Continues after the device `after`, which need not exist any more. Devices that are
+   * new since the start can be missing. Memory does not grow with their number, unless the engine keeps them in
+   * memory anyway.
+   */
+  devices(after?: string): AsyncIterable<string>;
+  /**
    * Stores the units of 1 to `MAX_PAGE` series that have readings, and replaces earlier units. No series occurs twice.
    * Ingest calls it after a write, for units that `units` did not return. Some engines store the unit of a series
    * without readings too, others ignore it.

@@ -130,6 +130,29 @@ export async function* namesOf(
   }
 }
 
+/** Devices per query of `devicePages`. */
+const PAGE_DEVICES = 1000;
+
+/**
+ * Names of devices, page by page.
+ *
+ * @param readPage reads at most `limit` names after one, in the order of the engine; a name can follow itself
+ */
+export async function* devicePages(
+  after: string | undefined,
+  readPage: (after: string, limit: number) => Promise<readonly string[]>,
+): AsyncGenerator<string> {
+  // Names are not empty.
+  for (let last = after ?? ''; ; ) {
+    const page = await readPage(last, PAGE_DEVICES);
+    for (const name of page) {
+      if (name !== last) yield name;
+      last = name;
+    }
+    if (page.length < PAGE_DEVICES) return;
+  }
+}
+
 /** A range over the devices that match, one device after the other. */
 export async function* rangeByDevice(
   filter: DeviceFilter,

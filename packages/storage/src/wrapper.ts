@@ -26,6 +26,7 @@ export const STORE_OPERATIONS = [
   'readings.range',
   'readings.latest',
   'readings.metrics',
+  'readings.devices',
   'readings.setUnits',
   'readings.units',
   'readings.aggregate',
@@ -277,6 +278,10 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
       check.checkDevices([device]);
       check.checkLimit(limit);
       return gate.pass('readings.metrics', () => inner.metrics(device, limit));
+    },
+    async *devices(after) {
+      if (after !== undefined) check.checkDevices([after]);
+      yield* gate.stream('readings.devices', () => inner.devices(after));
     },
     async setUnits(units) {
       check.checkUnits(units);

@@ -195,6 +195,10 @@ export class CassandraReadings implements ReadingStore {
     return (await this.#index.newest(device, limit)).map(([metric]) => metric);
   }
 
+  devices(after?: string): AsyncGenerator<string> {
+    return this.#index.devices(after);
+  }
+
   async #newest(device: string, metric: string, bucket: number): Promise<Reading | undefined> {
     const [start, end] = [bucket * BUCKET_US, (bucket + 1) * BUCKET_US];
     const [newest] = await this.#page(device, metric, bucket, start, end, 'desc', 1);

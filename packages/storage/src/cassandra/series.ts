@@ -101,6 +101,16 @@ export class SeriesIndex {
     }
   }
 
+  /** All devices, in the order of tokens, after that of a name. */
+  async *devices(after?: string): AsyncGenerator<string> {
+    const query = `select distinct device from "${this.#session.keyspace}".series`;
+    const rows =
+      after === undefined
+        ? this.#session.scan(query, [], PAGE)
+        : this.#session.scan(`${query} where token(device) > token(?)`, [after], PAGE);
+    for await (const { device } of rows) yield device as string;
+  }
+
   async remove(device: string, metric: string, bucket: number, timestamp: Timestamp): Promise<void> {
     const query = `delete from "${this.#session.keyspace}".series where device = ? and metric = ? and bucket = ?`;
     await this.#session.write(query, [device, metric, bucket], timestamp);

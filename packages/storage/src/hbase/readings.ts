@@ -24,7 +24,7 @@ import { StoreError } from '../errors.ts';
 import { rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
 import { HbaseGroups } from './groups.ts';
-import { behind, devicePrefix, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
+import { behind, devicePrefix, readDevice, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
 import type { Session } from './session.ts';
 import { HbaseTotals } from './totals.ts';
@@ -146,6 +146,18 @@ export class HbaseReadings implements ReadingStore {
   async metrics(device: string, limit: number): Promise<string[]> {
     const series = await this.#session.run(() => this.#seriesOf(device, limit));
     return series.map(({ metric }) => metric);
+  }
+
+  /** Steps from one device to the next by key. */
+  async *devices(after?: string): AsyncGenerator<string> {
+    for (let start = after === undefined ? Buffer.alloc(0) : behind(devicePrefix(after)); ; ) {
+      const from = start;
+      const row = await this.#session.run(() => this.#first({ start: from, filter: filters.keyOnly() }));
+      if (row === null) return;
+      const device = readDevice(row.key);
+      yield device;
+      start = behind(devicePrefix(device));
+    }
   }
 
   aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {

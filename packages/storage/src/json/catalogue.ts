@@ -1,4 +1,5 @@
 import type { SeriesName } from '../contract.ts';
+import { compareText } from '../merge.ts';
 import { Log, type LogOwner } from './log.ts';
 import { parseLine } from './mapping.ts';
 import { dayName, dayNamed } from './schema.ts';
@@ -75,9 +76,9 @@ export class Catalogue implements LogOwner {
     return all;
   }
 
-  /** All devices with readings. */
+  /** All devices with readings, by name. */
   allDevices(): string[] {
-    return [...this.#devices.keys()];
+    return [...this.#devices.keys()].sort(compareText);
   }
 
   metrics(device: string): string[] {

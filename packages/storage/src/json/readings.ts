@@ -127,6 +127,13 @@ export class JsonReadings implements ReadingStore {
     return this.#catalogue.metrics(device).slice(0, limit);
   }
 
+  async *devices(after?: string): AsyncGenerator<string> {
+    await translated(this.#layout.folder, () => this.#catalogue.refresh());
+    for (const device of this.#catalogue.allDevices()) {
+      if (after === undefined || compareText(device, after) > 0) yield device;
+    }
+  }
+
   setUnits(units: readonly SeriesUnit[]): Promise<void> {
     return this.#units.set(units);
   }
@@ -171,7 +178,7 @@ export class JsonReadings implements ReadingStore {
   }
 
   groups(query: GroupQuery): Promise<Groups> {
-    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    const devices = query.devices === undefined ? this.devices() : namesOf(this.#devices, query.devices);
     return foldGroups(query, devices, (part) => this.range(part));
   }
 
@@ -181,12 +188,6 @@ export class JsonReadings implements ReadingStore {
 
   async rollUp(): Promise<number> {
     return 0;
-  }
-
-  /** All devices that have readings. */
-  async *#allDevices(): AsyncGenerator<string> {
-    await translated(this.#layout.folder, () => this.#catalogue.refresh());
-    yield* this.#catalogue.allDevices();
   }
 
   expire(before: number, pace?: Pace): Promise<number> {

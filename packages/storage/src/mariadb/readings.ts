@@ -18,7 +18,7 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { DAY_US, foldGroups, fromRows, namesOf, rangeByDevice } from '../groups.ts';
+import { DAY_US, devicePages, foldGroups, fromRows, namesOf, rangeByDevice } from '../groups.ts';
 import { allSeries, demandFewMetrics, rangeOfSeries } from '../merge.ts';
 import { type GroupDialect, groupStatement } from '../sql-groups.ts';
 import { type Rows, sortBatch } from './batch.ts';
@@ -50,6 +50,7 @@ const LATEST = `
   left join readings r on r.series = s.id and r.time = s.newest
   left join boots b on b.id = r.boot
   order by s.device, s.metric`;
+const DEVICES = 'select distinct device from series where device > ? order by device limit ?';
 const AGGREGATE = `
   select time div ? * ? as time, count(*) as count, min(value) as min, max(value) as max,
     avg(value) as mean, sum(value) as sum
@@ -141,6 +142,13 @@ export class MariadbReadings implements ReadingStore {
     return (await this.#seriesOf(device, undefined, limit)).map(({ metric }) => metric);
   }
 
+  devices(after?: string): AsyncGenerator<string> {
+    return devicePages(after, async (last, limit) => {
+      const rows = await this.#db.rows(DEVICES, [last, limit]);
+      return rows.map(({ device }) => device as string);
+    });
+  }
+
   async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
     const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return [];
@@ -161,7 +169,7 @@ export class MariadbReadings implements ReadingStore {
     const rows = await this.#db.query(groupStatement(query, bind, GROUPS), values);
     if (rows[0]?.unsafe !== 1) return fromRows(rows.map((row) => toGroup(query.by, row)));
     const { devices } = query;
-    const names = devices === undefined ? this.#allDevices() : namesOf(this.#devices, devices);
+    const names = devices === undefined ? this.devices() : namesOf(this.#devices, devices);
     return foldGroups(query, names, (part) => this.range(part));
   }
 
@@ -171,12 +179,6 @@ export class MariadbReadings implements ReadingStore {
 
   async rollUp(): Promise<number> {
     return 0;
-  }
-
-  /** All devices that have readings. */
-  async *#allDevices(): AsyncGenerator<string> {
-    const rows = await this.#db.rows('select distinct device from series order by device', []);
-    for (const { device } of rows) yield device as string;
   }
 
   /**

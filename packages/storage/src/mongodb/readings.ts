@@ -16,7 +16,7 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
+import { devicePages, foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
@@ -140,6 +140,20 @@ export class MongodbReadings implements ReadingStore {
     return series.map(({ m }) => m);
   }
 
+  /** Reads the index of series. `distinct` would return all devices in one document, which has a limit. */
+  devices(after?: string): AsyncGenerator<string> {
+    return devicePages(after, (last, limit) =>
+      this.#db.run(async () => {
+        const query = { projection: { _id: 0, d: 1 }, singleBatch: true, batchSize: limit } as const;
+        const found = this.#db.series
+          .find({ d: { $gt: last } }, query)
+          .sort({ d: 1, m: 1 })
+          .limit(limit);
+        return (await found.toArray()).map(({ d }) => d);
+      }),
+    );
+  }
+
   async aggregate({ device, metric, from, to, bucket }: AggregateQuery): Promise<Bucket[]> {
     const pipeline = (series: number): Document[] => [
       { $match: { ...between(series, from, to), v: { $type: 'number' } } },
@@ -164,7 +178,7 @@ export class MongodbReadings implements ReadingStore {
   }
 
   groups(query: GroupQuery): Promise<Groups> {
-    const devices = query.devices === undefined ? this.#allDevices() : namesOf(this.#devices, query.devices);
+    const devices = query.devices === undefined ? this.devices() : namesOf(this.#devices, query.devices);
     return foldGroups(query, devices, (part) => this.range(part));
   }
 
@@ -174,10 +188,6 @@ export class MongodbReadings implements ReadingStore {
 
   async rollUp(): Promise<number> {
     return 0;
-  }
-
-  async *#allDevices(): AsyncGenerator<string> {
-    yield* await this.#db.run(() => this.#db.series.distinct('d'));
   }
 
   expire(before: number, pace?: Pace): Promise<number> {

@@ -38,6 +38,10 @@ const readings: ReadingStore = {
   },
   latest: refuseAsync,
   metrics: async () => [],
+  // biome-ignore lint/correctness/useYield: it throws before the first device.
+  async *devices() {
+    refuse();
+  },
   setUnits: async () => {},
   units: async (series) => series.map(() => null),
   aggregate: refuseAsync,

@@ -19,7 +19,7 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import { foldGroups, fromRows, namesOf, pagesOfDevices, rangeByDevice } from '../groups.ts';
+import { devicePages, foldGroups, fromRows, namesOf, pagesOfDevices, rangeByDevice } from '../groups.ts';
 import {
   allSeries,
   demandFewMetrics,
@@ -80,6 +80,7 @@ const LATEST = `
     select ${READING_COLUMNS} from readings where series = series.id order by time desc limit 1
   ) as newest on true
   order by device, metric`;
+const DEVICES = 'select distinct device from series where device > $1 order by device limit $2';
 const AGGREGATE = `
   select time / $4::bigint * $4::bigint as bucket, count(*), min(value), max(value), avg(value), sum(value)
   from readings where series = $1 and time >= $2 and time < $3 and value is not null
@@ -201,6 +202,13 @@ export class PostgresReadings implements ReadingStore {
     return (await this.#dictionary.of(device, undefined, limit)).map(({ metric }) => metric);
   }
 
+  devices(after?: string): AsyncGenerator<string> {
+    return devicePages(after, async (last, limit) => {
+      const { rows } = await this.#db.run('calls', DEVICES, [last, limit]);
+      return rows.map(([device]) => device as string);
+    });
+  }
+
   async aggregate(query: AggregateQuery): Promise<Bucket[]> {
     const { device, metric, from, to, bucket } = query;
     const [series] = await this.#dictionary.of(device, metric);
@@ -223,7 +231,7 @@ export class PostgresReadings implements ReadingStore {
     } catch (error) {
       if (!isOverflow(error)) throw error;
       const { devices } = query;
-      const names = devices === undefined ? this.#allDevices() : namesOf(this.#devices, devices);
+      const names = devices === undefined ? this.devices() : namesOf(this.#devices, devices);
       return foldGroups(query, names, (part) => this.range(part));
     }
   }
@@ -241,12 +249,6 @@ export class PostgresReadings implements ReadingStore {
 
   async rollUp(): Promise<number> {
     return 0;
-  }
-
-  /** All devices that have readings. */
-  async *#allDevices(): AsyncGenerator<string> {
-    const { rows } = await this.#db.run('calls', 'select distinct device from series order by device');
-    for (const [device] of rows) yield device as string;
   }
 
   /**

@@ -19,7 +19,7 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { rangeByDevice } from '../groups.ts';
+import { devicePages, rangeByDevice } from '../groups.ts';
 import {
   allSeries,
   demandFewMetrics,
@@ -62,6 +62,7 @@ const PAGE = `
   order by time`;
 const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit ?`, desc: `${PAGE} desc limit ?` };
 
+const DEVICES = 'select distinct device from series where device > ? order by device limit ?';
 const SERIES = 'select id, metric from series where device = ?';
 // Numbers are bound as doubles, but this must be a division of integers.
 const AGGREGATE = `
@@ -210,6 +211,14 @@ export class SqliteReadings implements ReadingStore {
 
   async metrics(device: string, limit: number): Promise<string[]> {
     return (await this.#seriesOf(device, undefined, limit)).map(({ metric }) => metric);
+  }
+
+  devices(after?: string): AsyncGenerator<string> {
+    return devicePages(after, async (last, limit) => {
+      await this.#db.pause();
+      const rows = await this.#db.run(() => this.#db.statement(DEVICES).all(last, limit));
+      return rows.map(({ device }) => device as string);
+    });
   }
 
   /** Computes in parts of a bounded number of readings, so that no statement blocks this thread for long. */

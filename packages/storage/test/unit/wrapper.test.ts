@@ -38,6 +38,7 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
       range: unused,
       latest: unused,
       metrics: async () => [],
+      devices: unused,
       setUnits: unused,
       units: unused,
       aggregate: unused,
