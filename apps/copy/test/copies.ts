@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { runProgram } from '@tidegauge/process';
+import { openStore } from '@tidegauge/storage';
+import { sampleReadings } from '@tidegauge/test-support/sample-readings';
+
+export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/** Writes the sample of that size to a store. */
+export async function fill(url: string, count: number): Promise<void> {
+  const store = await openStore(url);
+  const sample = sampleReadings(count);
+  for (const batch of sample.batches()) await store.readings.write(batch);
+  await store.readings.setUnits(sample.units);
+  for (const device of sample.registered) await store.devices.put(device);
+  await store.close();
+}
+
+/** Runs the program. Resolves to its exit code and output. */
+export async function copy(...args: readonly string[]) {
+  return runProgram(process.execPath, [MAIN, ...args], { accept: [0, 1, 2], timeoutMs: 600_000 });
+}
+
+/** The result of a copy that must succeed. */
+export async function copied(from: string, to: string, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await copy('--from', from, '--to', to, '--json', ...args);
+  assert.equal(code, 0, `${stdout}${stderr}`);
+  return JSON.parse(stdout);
+}
+
+export async function verified(from: string, to: string, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await copy('verify', '--from', from, '--to', to, '--json', ...args);
+  assert.ok(code !== 2 && stdout !== '', stderr);
+  return { code, ...JSON.parse(stdout) };
+}

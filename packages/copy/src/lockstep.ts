@@ -1,0 +1,51 @@
+import type { Reading } from '@tidegauge/readings';
+
+/**
+ * Passes the readings of one series on both sides to `visit`, by time. Readings of one time come together. A side
+ * without a reading of that time is null.
+ */
+export async function inLockstep(
+  source: AsyncIterable<Reading>,
+  target: AsyncIterable<Reading>,
+  visit: (source: Reading | null, target: Reading | null) => Promise<void> | null,
+): Promise<void> {
+  const sides = [source[Symbol.asyncIterator](), target[Symbol.asyncIterator]()] as const;
+  try {
+    let [left, right] = await Promise.all(sides.map(nextOf));
+    while (left != null || right != null) {
+      const order = left == null ? 1 : right == null ? -1 : left.time - right.time;
+      const waits = visit(order <= 0 ? left! : null, order >= 0 ? right! : null);
+      if (waits !== null) await waits;
+      if (order < 0) left = await nextOf(sides[0]);
+      else if (order > 0) right = await nextOf(sides[1]);
+      else [left, right] = [await nextOf(sides[0]), await nextOf(sides[1])];
+    }
+  } finally {
+    for (const side of sides) await side.return?.();
+  }
+}
+
+async function nextOf(side: AsyncIterator<Reading>): Promise<Reading | null> {
+  const { done, value } = await side.next();
+  return done === true ? null : value;
+}
+
+export type Difference = 'equal' | 'missing' | 'different' | 'details' | 'extra';
+
+/**
+ * How the target differs from the source. `details`: the values are equal, but not the time of receipt, boot, seq,
+ * quality or the sign of zero.
+ */
+export function differenceOf(source: Reading | null, target: Reading | null): Difference {
+  if (target === null) return 'missing';
+  if (source === null) return 'extra';
+  // Stores do not distinguish 0 from -0 when they look for corrections.
+  if (source.value !== target.value) return 'different';
+  const isEqual =
+    Object.is(source.value, target.value) &&
+    source.received === target.received &&
+    source.boot === target.boot &&
+    source.seq === target.seq &&
+    source.quality === target.quality;
+  return isEqual ? 'equal' : 'details';
+}
