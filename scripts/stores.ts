@@ -72,6 +72,7 @@ const MEANINGS: Readonly<Record<keyof Capabilities, string>> = {
   consistencyLevels: 'consistency levels that the URL accepts',
   maxReplicationFactor: 'the largest number of copies that the URL can set',
   groupTables: 'sums by day and by metric over all devices are read from tables, which `rollUp` fills',
+  rollups: 'figures per minute, hour and day are [kept for each series](retention-and-rollups.md)',
 };
 
 /** The page `docs/stores.md`, from the backends themselves. */

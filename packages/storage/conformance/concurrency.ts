@@ -71,7 +71,7 @@ export function concurrency(target: StoreTarget): void {
       })();
       const query = { device, metric: 'temperature', from: T0, to: T0 + size, bucket: 1_000_000 };
       while (!done) {
-        const [bucket] = await subject.store.readings.aggregate(query);
+        const [bucket] = (await subject.store.readings.aggregate(query)).buckets;
         await new Promise(setImmediate);
         if (bucket === undefined || !subject.store.capabilities.atomicBatches) continue;
         assert.equal(bucket.count, size);

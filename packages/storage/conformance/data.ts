@@ -5,6 +5,9 @@ import { isRetryable, type RangeQuery, type Store, StoreError, type StoreErrorCo
 /** 2026-11-21T00:00:00Z in microseconds. */
 export const T0 = 1_795_219_200_000_000;
 
+/** The first time of the readings that the process of `rollup-worker.ts` writes. No test expires them. */
+export const WORKER_TIME = T0 + 20 * 86_400_000_000;
+
 /** A reading of temperature 20 at T0, received 1.5 ms later, with the given fields replaced. */
 export function reading(fields: Partial<Reading> & Pick<Reading, 'device'>): Reading {
   const time = fields.time ?? T0;

@@ -16,6 +16,7 @@ import { readingsWrite } from './readings-write.ts';
 import { recordLoads } from './record-loads.ts';
 import { recordTables } from './record-tables.ts';
 import { records } from './records.ts';
+import { rollups } from './rollups.ts';
 import type { StoreTarget } from './target.ts';
 
 export type { Outsider } from './outsider.ts';
@@ -35,6 +36,7 @@ const SUBJECTS = [
   readingsUnits,
   readingsDevices,
   devices,
+  rollups,
   records,
   recordLoads,
   recordTables,

@@ -47,7 +47,7 @@ export function readingsAggregate(target: StoreTarget): void {
       );
       await subject.store.readings.write(batch);
       const query = { device, metric: 'temperature', from: T0 - MINUTE, to: T0 + MINUTE, bucket: MINUTE };
-      assert.deepEqual(await subject.store.readings.aggregate(query), [
+      assert.deepEqual((await subject.store.readings.aggregate(query)).buckets, [
         { time: T0 - MINUTE, count: 2, min: -2, max: 4, mean: 1, sum: 2 },
         { time: T0, count: 2, min: 7.5, max: 10, mean: 8.75, sum: 17.5 },
       ]);
@@ -58,7 +58,7 @@ export function readingsAggregate(target: StoreTarget): void {
       const batch = [0, 1, 2, 3].map((value) => reading({ device, time: T0 + value, value }));
       await subject.store.readings.write(batch);
       const query = { device, metric: 'temperature', from: T0 + 1, to: T0 + 3, bucket: MINUTE };
-      assert.deepEqual(await subject.store.readings.aggregate(query), [
+      assert.deepEqual((await subject.store.readings.aggregate(query)).buckets, [
         { time: T0, count: 2, min: 1, max: 2, mean: 1.5, sum: 3 },
       ]);
     });
@@ -72,7 +72,7 @@ export function readingsAggregate(target: StoreTarget): void {
         reading({ device, time: T0 + 3 * MINUTE, metric: 'humidity', value: 900 }),
       ]);
       const query = { device, metric: 'temperature', from: T0, to: T0 + 10 * MINUTE, bucket: MINUTE };
-      assert.deepEqual(await subject.store.readings.aggregate(query), [
+      assert.deepEqual((await subject.store.readings.aggregate(query)).buckets, [
         { time: T0 + 3 * MINUTE, count: 1, min: 5, max: 5, mean: 5, sum: 5 },
       ]);
     });
@@ -80,9 +80,9 @@ export function readingsAggregate(target: StoreTarget): void {
     test('is empty without readings', async () => {
       const device = freshDevice();
       const query = { device, metric: 'temperature', from: T0, to: T0 + MINUTE, bucket: MINUTE };
-      assert.deepEqual(await subject.store.readings.aggregate(query), []);
+      assert.deepEqual((await subject.store.readings.aggregate(query)).buckets, []);
       await subject.store.readings.write([reading({ device })]);
-      assert.deepEqual(await subject.store.readings.aggregate({ ...query, to: T0 }), []);
+      assert.deepEqual((await subject.store.readings.aggregate({ ...query, to: T0 })).buckets, []);
     });
 
     test('counts a correction once, with its new value', async () => {
@@ -90,7 +90,7 @@ export function readingsAggregate(target: StoreTarget): void {
       await subject.store.readings.write([reading({ device, value: 1 })]);
       await subject.store.readings.write([reading({ device, value: 2 })]);
       const query = { device, metric: 'temperature', from: T0, to: T0 + 1, bucket: 1 };
-      const [bucket] = await subject.store.readings.aggregate(query);
+      const [bucket] = (await subject.store.readings.aggregate(query)).buckets;
       assert.deepEqual(bucket, { time: T0, count: 1, min: 2, max: 2, mean: 2, sum: 2 });
     });
 
@@ -109,7 +109,7 @@ export function readingsAggregate(target: StoreTarget): void {
         await subject.store.readings.write(some.map((one) => reading({ device, ...one })));
         const query = { device, metric: 'temperature', from: T0, to: T0 + 90_000, bucket };
         const within = some.filter(({ time }) => time < query.to);
-        assertBuckets(await subject.store.readings.aggregate(query), expected(within, bucket));
+        assertBuckets((await subject.store.readings.aggregate(query)).buckets, expected(within, bucket));
       });
       await fc.assert(property, { numRuns: 25 });
     });

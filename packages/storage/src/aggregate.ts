@@ -1,14 +1,18 @@
 import type { Reading } from '@tidegauge/readings';
 import type { Bucket } from './contract.ts';
 
-/** Figures of some values, which grow with each value. */
-export interface Fold {
-  count: number;
-  min: number;
-  max: number;
+/** A sum of values with Neumaier's compensation. */
+export interface Sum {
   sum: number;
   /** The sum of the rounding errors of `sum`. */
   lost: number;
+}
+
+/** Figures of some values, which grow with each value. */
+export interface Fold extends Sum {
+  count: number;
+  min: number;
+  max: number;
 }
 
 /**
@@ -79,8 +83,10 @@ export function mergeBuckets(parts: readonly Bucket[]): Bucket[] {
   return merged;
 }
 
-function addSum(fold: Fold, value: number): void {
+/** Adds a value. A sum that has left the range of doubles stays infinite. */
+export function addSum(fold: Sum, value: number): void {
   const sum = fold.sum + value;
+  if (Number.isNaN(sum)) return;
   fold.lost += Math.abs(fold.sum) >= Math.abs(value) ? fold.sum - sum + value : value - sum + fold.sum;
   fold.sum = sum;
 }

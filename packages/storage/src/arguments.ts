@@ -20,11 +20,15 @@ import type {
   RangeCursor,
   RangeQuery,
   RecordFields,
+  RollupPeriod,
+  RollupQuery,
   SeriesName,
+  SeriesScope,
   SeriesUnit,
   YcsbRecord,
 } from './contract.ts';
 import { StoreError } from './errors.ts';
+import { PERIOD_US } from './rollups/periods.ts';
 
 // All checks of arguments. The wrapper makes them once for all backends. Data to be stored can come from a sensor
 // or a person, so wrong data is REJECTED with a reason. A query is built by the caller, so a wrong query is a
@@ -189,6 +193,24 @@ export function checkAggregate(query: AggregateQuery): void {
   demand(Number.isSafeInteger(from) && Number.isSafeInteger(to), 'from and to are microseconds');
   demand(Number.isSafeInteger(bucket) && bucket > 0, 'bucket is a whole number of microseconds from 1 on');
   demand((to - from) / bucket <= MAX_BUCKETS, `from, to and bucket make at most ${MAX_BUCKETS} buckets`);
+}
+
+export function checkRollups({ device, metric, period, from, to }: RollupQuery): void {
+  checkSeries(device, metric);
+  checkPeriod(period);
+  const length = PERIOD_US[period];
+  demand(Number.isSafeInteger(from) && Number.isSafeInteger(to), 'from and to are microseconds');
+  demand(from % length === 0 && to % length === 0, `from and to are multiples of a ${period}`);
+  demand((to - from) / length <= MAX_BUCKETS, `from and to make at most ${MAX_BUCKETS} periods`);
+}
+
+export function checkPeriod(period: RollupPeriod): void {
+  demand(Object.hasOwn(PERIOD_US, period), 'a period is minute, hour or day');
+}
+
+export function checkScope({ devices, metric }: SeriesScope): void {
+  if (devices !== undefined) checkSeries(devices);
+  if (metric !== undefined) demandMetric(metric);
 }
 
 export function checkDevices(names: readonly string[]): void {

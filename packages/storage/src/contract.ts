@@ -19,6 +19,7 @@ export interface Store {
   readonly readings: ReadingStore;
   readonly devices: DeviceStore;
   readonly records: RecordStore;
+  readonly rollups: RollupStore;
   /**
    * Connects. Rejects within the connect timeout, with the host in the message. Called once, before any other I/O.
    */
@@ -59,6 +60,8 @@ export interface Capabilities {
   readonly maxReplicationFactor: number;
   /** `groups` by day and by metric over all devices are read from tables, which `rollUp` fills. */
   readonly groupTables: boolean;
+  /** The store keeps rollups. If false, `aggregate` reads readings only. */
+  readonly rollups: boolean;
 }
 
 /**
@@ -114,6 +117,28 @@ export interface Bucket {
   readonly sum: number;
 }
 
+/** The periods of rollups. Days are UTC. */
+export type RollupPeriod = 'minute' | 'hour' | 'day';
+
+/** Where figures come from: the readings, or the rollups of a period. */
+export type AggregateSource = 'raw' | RollupPeriod;
+
+/** Where the figures of an answer come from. */
+export interface AggregateOrigin {
+  /** The finest first. Empty if the query is empty. */
+  readonly sources: readonly AggregateSource[];
+  /**
+   * Readings before this time (microseconds) were needed and can be deleted, so figures can be missing. Null: the answer
+   * is complete. Rollups answer whole minutes, hours or days.
+   */
+  readonly incompleteBefore: number | null;
+}
+
+export interface Aggregate extends AggregateOrigin {
+  /** Ordered by time. */
+  readonly buckets: readonly Bucket[];
+}
+
 /** What readings are grouped by. Days are UTC. */
 export type GroupKey = 'device' | 'day' | 'metric';
 export type GroupOrder = 'key' | 'sum' | 'mean' | 'count';
@@ -165,6 +190,12 @@ export interface Groups {
 export interface DeleteQuery {
   readonly device: string;
   readonly metric?: string;
+  /**
+   * The rollups of the readings stay, as after `expire`. The caller called `rollups.limitRaw` before. Default: the rollups
+   * change with the readings, and those of the hours (or, without rollups per hour, days) that the range touches are
+   * removed if their other readings can be deleted already.
+   */
+  readonly keepRollups?: boolean;
   /** Microseconds, inclusive. */
   readonly from?: number;
   /** Microseconds, exclusive. */
@@ -180,6 +211,15 @@ export type Pace = (rows: number | null) => Promise<void>;
 
 /** The name of a series. */
 export type SeriesName = Pick<Reading, 'device' | 'metric'>;
+
+/**
+ * Selects series: those of a device and of the devices below it (`site-3` selects `site-3` and `site-3/boiler`), of one
+ * metric, or of both. Without fields: all series.
+ */
+export interface SeriesScope {
+  readonly devices?: string;
+  readonly metric?: string;
+}
 
 /** The unit of a series: one of the SenML registry, such as `Cel`, or another text. */
 export interface SeriesUnit extends SeriesName {
@@ -233,8 +273,11 @@ export interface ReadingStore {
   setUnits(units: readonly SeriesUnit[]): Promise<void>;
   /** The unit of each of 1 to `MAX_PAGE` series, in their order. Null if it is not known. */
   units(series: readonly SeriesName[]): Promise<(string | null)[]>;
-  /** Ordered by time. */
-  aggregate(query: AggregateQuery): Promise<Bucket[]>;
+  /**
+   * Reads the coarsest rollups that answer exactly, and readings elsewhere: at the edges of the range, in buckets that are
+   * not whole periods, and in hours that changed since their rollups were computed.
+   */
+  aggregate(query: AggregateQuery): Promise<Aggregate>;
   /**
    * Computes figures of groups of readings. Reads all readings that match, unless tables have the figures
    * (`Capabilities.groupTables`), so it takes long on a large store. SQL engines need as much memory as their
@@ -252,7 +295,8 @@ export interface ReadingStore {
    */
   rollUp(from: number, to: number): Promise<number>;
   /**
-   * Deletes readings older than `before` (microseconds). Resolves to their number, or null if it is not known.
+   * Deletes readings older than `before` (microseconds). Resolves to their number, or null if it is not known. Their
+   * rollups stay.
    */
   expire(before: number, pace?: Pace): Promise<number | null>;
   /**
@@ -260,6 +304,79 @@ export interface ReadingStore {
    * known. Readings of that range that are written meanwhile can stay. After an error, the caller repeats the call.
    */
   delete(query: DeleteQuery, pace?: Pace): Promise<number | null>;
+}
+
+/** The figures of one series in one minute, hour or UTC day. */
+export interface Rollup extends Bucket {
+  /** The value of the earliest numeric reading, and its time in microseconds. */
+  readonly first: number;
+  readonly firstTime: number;
+  /** The value of the latest numeric reading, and its time in microseconds. */
+  readonly last: number;
+  readonly lastTime: number;
+}
+
+export interface Rollups extends AggregateOrigin {
+  /** Non-empty periods by time. */
+  readonly rollups: readonly Rollup[];
+}
+
+/** Periods of one series in [from, to), microseconds. The edges are multiples of the period. */
+export interface RollupQuery extends SeriesName {
+  readonly period: RollupPeriod;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What one piece of work did. */
+export interface RollupWork {
+  /** Hours of series whose marks were removed. */
+  readonly hours: number;
+  /** Hours whose rollups stayed as they are, because their readings can be deleted. */
+  readonly late: number;
+  /** Rows of rollups that were written. */
+  readonly rows: number;
+  /** Readings that were read. */
+  readonly readings: number;
+  /** There can be more work at once. */
+  readonly more: boolean;
+}
+
+export interface RollupStatus {
+  /** Hours of series with readings that are not in rollups yet, including those of the present hour. */
+  readonly marks: number;
+  /** The start of the earliest of these hours, microseconds. Null without marks. */
+  readonly oldestHour: number | null;
+  /** For how long the first of these hours could have been computed, microseconds. */
+  readonly overdue: number;
+}
+
+/**
+ * Figures per series and minute, hour and UTC day, computed from the readings. A write marks the hours of its readings,
+ * and `work` computes them when they have ended. Without `Capabilities.rollups`, every call rejects with NOT_SUPPORTED.
+ */
+export interface RollupStore {
+  /**
+   * Computes the rollups of some marked hours: about 200 hours or 50,000 readings. One process calls it at a time. A
+   * killed process leaves nothing wrong, and the next call continues.
+   */
+  work(): Promise<RollupWork>;
+  /** The exact figures of whole periods: from rollups, and from readings in hours that changed since. */
+  read(query: RollupQuery): Promise<Rollups>;
+  status(): Promise<RollupStatus>;
+  /**
+   * Stores that readings before a time (microseconds) can be deleted, so that their rollups stay as they are. `expire` of
+   * readings does it for all series. The caller does it before it deletes readings of some series because of their age.
+   * One process at a time.
+   * @throws {StoreError} REJECTED if there are more than 500 different scopes
+   */
+  limitRaw(before: number, scope?: SeriesScope): Promise<void>;
+  /**
+   * Deletes rows of rollups whose periods are all before a time (microseconds), in bounded steps. Resolves to their
+   * number. One process at a time.
+   * @throws {StoreError} as `limitRaw`
+   */
+  expire(period: RollupPeriod, before: number, scope?: SeriesScope): Promise<number>;
 }
 
 /** Selects devices. A device must match all given fields. */

@@ -1,6 +1,7 @@
 import { MAX_TIME } from '@tidegauge/readings';
 import type { DeviceStore, Group, GroupQuery, Groups } from './contract.ts';
-import { boundsOf, DAY_US, dayKey, GroupFolds, namesOf } from './groups.ts';
+import { boundsOf, dayKey, GroupFolds, namesOf } from './groups.ts';
+import { DAY_US } from './rollups/periods.ts';
 
 // Tables with the totals of each day and metric, for engines that cannot group by them.
 

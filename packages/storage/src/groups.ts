@@ -13,11 +13,9 @@ import type {
 } from './contract.ts';
 import { StoreError } from './errors.ts';
 import { compareText, nextPageRows } from './merge.ts';
+import { DAY_US } from './rollups/periods.ts';
 
 // Reads over groups of devices, for engines that do not compute them in the database.
-
-/** Microseconds of a UTC day. */
-export const DAY_US = 86_400_000_000;
 
 /** The most groups that this process computes at once, about 200 bytes each. */
 const MAX_FOLDS = 1_000_000;

@@ -5,6 +5,7 @@ export * from './errors.ts';
 export { isMatch } from './groups.ts';
 export { compareText } from './merge.ts';
 export { createStore, type OpenOptions, openStore, optionsOf, STORE_SCHEMES } from './registry.ts';
+export { ROLLUP_PERIODS } from './rollups/periods.ts';
 export { MissingTable } from './tables.ts';
 export { parseUrl, type StoreHost, type StoreUrl } from './url.ts';
 export { type Observe, STORE_OPERATIONS, type StoreOperation } from './wrapper.ts';

@@ -31,6 +31,8 @@ export interface OpenOptions {
   readonly logger?: BackendLogger;
   /** Called once per finished call, for metrics. */
   readonly observe?: Observe;
+  /** The time in microseconds, for tests. Default: the clock of the computer. */
+  readonly clock?: () => number;
 }
 
 /**
@@ -52,7 +54,8 @@ export async function createStore(url: string, options: OpenOptions = {}): Promi
   const logger = options.logger ?? silentLogger;
   const backend = (await load()).create(parsed, { logger });
   const redact = redactor(secretsIn(url));
-  return wrapStore(backend, { logger, observe: options.observe ?? (() => {}), redact });
+  const { clock, observe = () => {} } = options;
+  return wrapStore(backend, { logger, observe, redact, ...(clock === undefined ? {} : { clock }) });
 }
 
 /**

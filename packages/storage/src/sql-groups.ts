@@ -1,5 +1,6 @@
 import type { DeviceFilter, GroupKey, GroupQuery } from './contract.ts';
-import { DAY_US, FILTER_FIELDS } from './groups.ts';
+import { FILTER_FIELDS } from './groups.ts';
+import { DAY_US } from './rollups/periods.ts';
 
 // Statements over groups of readings, for SQL engines with the same tables: readings r by (series, time), series s by
 // (device, metric), devices d by name.

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
-import type { RecordStore, Store, YcsbRecord } from './contract.ts';
+import type { AggregateQuery, Bucket, ReadingStore, RecordStore, Store, YcsbRecord } from './contract.ts';
 import { StoreError, type StoreErrorOptions } from './errors.ts';
+import type { BackendRollups } from './rollups/backend-rollups.ts';
 
 // Tables of records share a database with readings, and often with tables of other programs. The database itself
 // contains everything that decides what Tidegauge may do with a table, so every process decides in the same way.
@@ -26,9 +27,18 @@ export interface BackendRecords extends RecordStore {
   dropTable(table: string): Promise<void>;
 }
 
+/** A backend's readings. The wrapper reads rollups. */
+export interface BackendReadings extends Omit<ReadingStore, 'aggregate'> {
+  /** Computes buckets from the readings. Ordered by time. */
+  aggregate(query: AggregateQuery): Promise<Bucket[]>;
+}
+
 /** A store without the checks of the wrapper. */
-export interface Backend extends Store {
+export interface Backend extends Omit<Store, 'readings' | 'rollups'> {
+  readonly readings: BackendReadings;
   readonly records: BackendRecords;
+  /** Present with `Capabilities.rollups`. */
+  readonly rollups?: BackendRollups;
 }
 
 const COLUMN = /^field(?:0|[1-9]\d{0,2})$/;

@@ -8,14 +8,22 @@ import type {
   RangeQuery,
   ReadingStore,
   RecordStore,
+  RollupStore,
   Store,
   WriteResult,
 } from './contract.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
 import { compareText } from './merge.ts';
 import { sortRecords } from './record-batch.ts';
+import { Rollups } from './rollups/rollups.ts';
 import { SeriesBound } from './series-bound.ts';
-import { type Backend, type BackendRecords, demandRecords, TableGuard } from './tables.ts';
+import {
+  type Backend,
+  type BackendReadings,
+  type BackendRecords,
+  demandRecords,
+  TableGuard,
+} from './tables.ts';
 
 /** All operations that a store reports. Metrics create their labels from this list at the start. */
 export const STORE_OPERATIONS = [
@@ -50,6 +58,11 @@ export const STORE_OPERATIONS = [
   'records.update',
   'records.delete',
   'records.scan',
+  'rollups.work',
+  'rollups.read',
+  'rollups.status',
+  'rollups.limitRaw',
+  'rollups.expire',
 ] as const;
 
 export type StoreOperation = (typeof STORE_OPERATIONS)[number];
@@ -65,6 +78,8 @@ export interface WrapOptions {
   readonly observe: Observe;
   /** Removes the secrets of the URL from a message of a driver. Default: the message stays as it is. */
   readonly redact?: (text: string) => string;
+  /** The time in microseconds. Default: the clock of the computer. */
+  readonly clock?: () => number;
 }
 
 /** Codes of errors whose text comes from the driver or the network, not from the caller's data. */
@@ -90,6 +105,7 @@ class WrappedStore implements Store {
   readonly readings: ReadingStore;
   readonly devices: DeviceStore;
   readonly records: RecordStore;
+  readonly rollups: RollupStore;
   readonly #inner: Backend;
   readonly #gate: Gate;
   #opened = false;
@@ -100,7 +116,12 @@ class WrappedStore implements Store {
     this.#gate = new Gate(inner.name, options);
     this.name = inner.name;
     this.capabilities = inner.capabilities;
-    this.readings = wrapReadings(inner.readings, inner.capabilities.maxBatch, this.#gate);
+    const rollups =
+      inner.rollups === undefined
+        ? null
+        : new Rollups(inner.rollups, inner.readings, options.clock ?? (() => Date.now() * 1000));
+    this.readings = wrapReadings(inner.readings, rollups, inner.capabilities.maxBatch, this.#gate);
+    this.rollups = wrapRollups(rollups, this.#gate);
     this.devices = wrapDevices(inner.devices, this.#gate);
     this.records = wrapRecords(inner.records, inner.capabilities.insertIsUpsert, this.#gate);
   }
@@ -252,7 +273,12 @@ class Gate {
   }
 }
 
-function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): ReadingStore {
+function wrapReadings(
+  inner: BackendReadings,
+  rollups: Rollups | null,
+  maxBatch: number,
+  gate: Gate,
+): ReadingStore {
   const series = new SeriesBound((device, limit) =>
     gate.observed('readings.metrics', () => inner.metrics(device, limit)),
   );
@@ -260,8 +286,9 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
     async write(batch) {
       const known = check.checkBatch(batch, series.has);
       if (batch.length === 0) return { stored: 0, duplicate: 0 };
-      const write = () =>
+      const store = () =>
         batch.length <= maxBatch ? inner.write(batch) : writeInPieces(inner, batch, maxBatch);
+      const write = () => (rollups === null ? store() : rollups.write(batch, store));
       return gate.pass('readings.write', known ? write : () => series.admit(batch).then(write));
     },
     async *range(query: RangeQuery) {
@@ -294,7 +321,11 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
     },
     async aggregate(query) {
       check.checkAggregate(query);
-      return gate.pass('readings.aggregate', () => inner.aggregate(query));
+      return gate.pass('readings.aggregate', async () => {
+        if (rollups !== null) return rollups.aggregate(query);
+        const buckets = await inner.aggregate(query);
+        return { buckets, sources: ['raw'], incompleteBefore: null };
+      });
     },
     async groups(query) {
       check.checkGroups(query);
@@ -314,11 +345,17 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
     },
     async expire(before, pace) {
       check.checkTime(before);
-      return gate.pass('readings.expire', () => inner.expire(before, pace));
+      return gate.pass('readings.expire', async () => {
+        await rollups?.limitRaw(before, {});
+        return inner.expire(before, pace);
+      });
     },
     async delete(query, pace) {
       check.checkDelete(query);
-      return gate.pass('readings.delete', () => inner.delete(query, pace));
+      const remove = () => inner.delete(query, pace);
+      return gate.pass('readings.delete', () =>
+        rollups === null || query.keepRollups === true ? remove() : rollups.delete(query, remove),
+      );
     },
   };
 }
@@ -328,7 +365,7 @@ function wrapReadings(inner: ReadingStore, maxBatch: number, gate: Gate): Readin
  * parts, because an embedded engine works in this thread.
  */
 async function writeInPieces(
-  inner: ReadingStore,
+  inner: BackendReadings,
   batch: readonly Reading[],
   size: number,
 ): Promise<WriteResult> {
@@ -381,6 +418,34 @@ function wrapDevices(inner: DeviceStore, gate: Gate): DeviceStore {
     async list(query) {
       check.checkDeviceQuery(query);
       return gate.pass('devices.list', () => inner.list(query));
+    },
+  };
+}
+
+function wrapRollups(rollups: Rollups | null, gate: Gate): RollupStore {
+  const demand = () => {
+    if (rollups !== null) return rollups;
+    throw new StoreError('NOT_SUPPORTED', 'the store keeps no rollups', {
+      hint: 'check capabilities.rollups',
+    });
+  };
+  return {
+    work: () => gate.pass('rollups.work', async () => demand().work()),
+    async read(query) {
+      check.checkRollups(query);
+      return gate.pass('rollups.read', async () => demand().read(query));
+    },
+    status: () => gate.pass('rollups.status', async () => demand().status()),
+    async limitRaw(before, scope = {}) {
+      check.checkTime(before);
+      check.checkScope(scope);
+      await gate.pass('rollups.limitRaw', async () => demand().limitRaw(before, scope));
+    },
+    async expire(period, before, scope = {}) {
+      check.checkPeriod(period);
+      check.checkTime(before);
+      check.checkScope(scope);
+      return gate.pass('rollups.expire', async () => demand().expire(period, before, scope));
     },
   };
 }

@@ -68,6 +68,9 @@ export interface paths {
          * Aggregates of one series
          * @description Aggregates of the numeric readings of one series in [from, to), for each bucket of time. Buckets are aligned to the
          *     epoch. Buckets without readings are left out. At most 10,000 buckets fit between `from` and `to`.
+         *
+         *     Buckets of whole minutes, hours or days are read from rollups where these are exact, and so also after the readings were
+         *     deleted. `sources` has the origin of the figures.
          */
         get: operations["aggregateReadings"];
         put?: never;
@@ -2036,11 +2039,22 @@ export interface operations {
                      *           "max": 64.9
                      *         }
                      *       ],
+                     *       "sources": [
+                     *         "raw"
+                     *       ],
+                     *       "incompleteBefore": null,
                      *       "unit": "Cel"
                      *     }
                      */
                     "application/json": {
                         buckets: components["schemas"]["Bucket"][];
+                        /** @description Where the figures come from. `raw`: the readings. Others: rollups of that period. */
+                        sources: ("raw" | "minute" | "hour" | "day")[];
+                        /**
+                         * Format: date-time
+                         * @description Readings before this time were needed and can be deleted, so figures can be missing. null: the answer is complete. To get an answer from rollups, let `from` and `to` be whole buckets.
+                         */
+                        incompleteBefore: null | string;
                         unit?: components["schemas"]["Unit"];
                     };
                 };

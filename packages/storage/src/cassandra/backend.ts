@@ -21,6 +21,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([...WRITE_LEVELS]),
   maxReplicationFactor: 9,
   groupTables: true,
+  rollups: false,
 });
 
 /** Cassandra 5, one keyspace per store. */

@@ -14,7 +14,6 @@ import type {
   Order,
   Pace,
   RangeQuery,
-  ReadingStore,
   SeriesName,
   SeriesUnit,
   WriteResult,
@@ -31,6 +30,7 @@ import {
   seriesBounds,
   take,
 } from '../merge.ts';
+import type { BackendReadings } from '../tables.ts';
 import { CassandraGroups } from './groups.ts';
 import { bucketOf, fromReading, READING_COLUMNS, toReading } from './mapping.ts';
 import { type Partition, partition, requests } from './partition.ts';
@@ -49,7 +49,7 @@ const DEVICES_AT_ONCE = 8;
  * Readings in partitions of one series and day, newest first. `series` lists the days. Writes do not read first:
  * of equal identities, the write with the later timestamp wins (see `processTimestamps`).
  */
-export class CassandraReadings implements ReadingStore {
+export class CassandraReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #session: Session;
   readonly #index: SeriesIndex;

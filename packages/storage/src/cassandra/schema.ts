@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRetryable, StoreError } from '../errors.ts';
-import { DAY_US } from '../groups.ts';
+import { DAY_US } from '../rollups/periods.ts';
 import type { CassandraConfig } from './config.ts';
 import type { Session } from './session.ts';
 

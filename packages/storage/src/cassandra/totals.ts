@@ -1,6 +1,6 @@
 import { forEach } from '@tidegauge/parallel';
 import { covered, type Days, type DayTotal, type RollUp, type TotalsTable } from '../day-totals.ts';
-import { DAY_US } from '../groups.ts';
+import { DAY_US } from '../rollups/periods.ts';
 import { toNumber } from './mapping.ts';
 import type { Session, Statement } from './session.ts';
 

@@ -20,6 +20,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: true,
+  rollups: false,
 });
 
 /** HBase 2.4 or later, one namespace per store. */

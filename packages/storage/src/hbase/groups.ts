@@ -2,8 +2,8 @@ import type { Table } from '@tidegauge/hbase-client';
 import { forEach } from '@tidegauge/parallel';
 import { addValue, type Fold, figuresOf, foldOf } from '../aggregate.ts';
 import type { AddPart, Scope } from '../day-totals.ts';
-import { DAY_US } from '../groups.ts';
 import { compareText } from '../merge.ts';
+import { DAY_US } from '../rollups/periods.ts';
 import {
   behind,
   devicePrefix,

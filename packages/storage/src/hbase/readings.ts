@@ -14,7 +14,6 @@ import type {
   Groups,
   Pace,
   RangeQuery,
-  ReadingStore,
   SeriesName,
   SeriesUnit,
   WriteResult,
@@ -23,6 +22,7 @@ import { groupsOf, rollUpDays } from '../day-totals.ts';
 import { StoreError } from '../errors.ts';
 import { rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
+import type { BackendReadings } from '../tables.ts';
 import { HbaseGroups } from './groups.ts';
 import { behind, devicePrefix, readDevice, readKey, SeriesPrefixes, seriesPrefix, timeKey } from './keys.ts';
 import { fromReading, READING_FAMILY, READING_QUALIFIER, toReading } from './mapping.ts';
@@ -45,7 +45,7 @@ interface Series {
  * A row per reading. Writes do not read first. Of equal identities, the one that arrived last at its region stays.
  * There is no second table: reads step from one series to the next by key.
  */
-export class HbaseReadings implements ReadingStore {
+export class HbaseReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #session: Session;
   readonly #table: Table;

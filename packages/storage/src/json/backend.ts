@@ -25,6 +25,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: false,
+  rollups: false,
 });
 
 /** A disk with less free space counts as full: one or two batches. */

@@ -12,13 +12,13 @@ import type {
   Groups,
   Pace,
   RangeQuery,
-  ReadingStore,
   SeriesName,
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
+import type { BackendReadings } from '../tables.ts';
 import { Catalogue } from './catalogue.ts';
 import { dayOf } from './day.ts';
 import { Days } from './days.ts';
@@ -41,7 +41,7 @@ interface Known {
   readonly reading: Reading;
 }
 
-export class JsonReadings implements ReadingStore {
+export class JsonReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #layout: Layout;
   readonly #days: Days;

@@ -23,6 +23,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: false,
+  rollups: false,
 });
 
 /** MariaDB with InnoDB. Several processes can share a database. */

@@ -13,14 +13,15 @@ import type {
   Order,
   Pace,
   RangeQuery,
-  ReadingStore,
   SeriesName,
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { DAY_US, devicePages, foldGroups, fromRows, namesOf, rangeByDevice } from '../groups.ts';
+import { devicePages, foldGroups, fromRows, namesOf, rangeByDevice } from '../groups.ts';
 import { allSeries, demandFewMetrics, rangeOfSeries } from '../merge.ts';
+import { DAY_US } from '../rollups/periods.ts';
 import { type GroupDialect, groupStatement } from '../sql-groups.ts';
+import type { BackendReadings } from '../tables.ts';
 import { type Rows, sortBatch } from './batch.ts';
 import type { Database } from './database.ts';
 import { READING_COLUMNS, toBucket, toGroup, toReading } from './mapping.ts';
@@ -69,7 +70,7 @@ interface SeriesRow {
 }
 
 /** Readings in one table by (series, time), partitioned by time. */
-export class MariadbReadings implements ReadingStore {
+export class MariadbReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #partitions: Partitions;

@@ -20,6 +20,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze(['1', 'majority']),
   maxReplicationFactor: 1,
   groupTables: false,
+  rollups: false,
 });
 
 /** MongoDB, or a compatible server: one server, a replica set, or the routers of a sharded cluster. */

@@ -11,13 +11,13 @@ import type {
   Groups,
   Pace,
   RangeQuery,
-  ReadingStore,
   SeriesName,
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
 import { devicePages, foldGroups, namesOf, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
+import type { BackendReadings } from '../tables.ts';
 import type { Database } from './database.ts';
 import { insertNew } from './insert.ts';
 import {
@@ -51,7 +51,7 @@ interface Identities {
  * values of existing keys, and replaces those that differ. Bulk upserts have a tenth of the rate of inserts on
  * FerretDB, and report unchanged documents as modified.
  */
-export class MongodbReadings implements ReadingStore {
+export class MongodbReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #series: SeriesDictionary;

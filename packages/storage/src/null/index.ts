@@ -1,8 +1,8 @@
 import type { BackendContext } from '../context.ts';
-import type { Capabilities, DeviceStore, ReadingStore } from '../contract.ts';
+import type { Capabilities, DeviceStore } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { readOptions } from '../options.ts';
-import type { Backend, BackendRecords } from '../tables.ts';
+import type { Backend, BackendReadings, BackendRecords } from '../tables.ts';
 import type { StoreUrl } from '../url.ts';
 
 export const options = { null: {} };
@@ -20,6 +20,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: [],
   maxReplicationFactor: 1,
   groupTables: false,
+  rollups: false,
 });
 
 function refuse(): never {
@@ -30,7 +31,7 @@ function refuse(): never {
 
 const refuseAsync = async (): Promise<never> => refuse();
 
-const readings: ReadingStore = {
+const readings: BackendReadings = {
   write: async (batch) => ({ stored: batch.length, duplicate: 0 }),
   // biome-ignore lint/correctness/useYield: it throws before the first reading.
   async *range() {

@@ -39,6 +39,7 @@ export const POSTGRES_CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: false,
+  rollups: false,
 });
 
 const nothing = async (): Promise<void> => {};

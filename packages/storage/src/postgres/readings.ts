@@ -13,7 +13,6 @@ import type {
   Order,
   Pace,
   RangeQuery,
-  ReadingStore,
   SeriesName,
   SeriesUnit,
   WriteResult,
@@ -30,6 +29,7 @@ import {
   rangeOfSeriesAtOnce,
 } from '../merge.ts';
 import { groupStatement, SQL_DAY } from '../sql-groups.ts';
+import type { BackendReadings } from '../tables.ts';
 import { int8Array } from './arrays.ts';
 import { binder, type Database, type Result, type Row, type Value } from './database.ts';
 import { devicesStatement } from './devices-range.ts';
@@ -87,7 +87,7 @@ const AGGREGATE = `
   group by bucket order by bucket`;
 
 /** Readings by (series, time). Every statement except `LATEST` reads one series, so one shard. */
-export class PostgresReadings implements ReadingStore {
+export class PostgresReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #dialect: Dialect;

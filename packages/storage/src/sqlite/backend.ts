@@ -5,6 +5,7 @@ import { Database } from './database.ts';
 import { SqliteDevices } from './devices.ts';
 import { SqliteReadings } from './readings.ts';
 import { SqliteRecords } from './records.ts';
+import { SqliteRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 
 const CAPABILITIES: Capabilities = Object.freeze({
@@ -20,6 +21,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: false,
+  rollups: true,
 });
 
 /** SQLite in this thread, on a local file in WAL mode. Other processes can use the file too. */
@@ -29,6 +31,7 @@ export class SqliteBackend implements Backend {
   readonly readings: SqliteReadings;
   readonly devices: SqliteDevices;
   readonly records: SqliteRecords;
+  readonly rollups: SqliteRollups;
   readonly #db: Database;
   readonly #path: string;
 
@@ -38,6 +41,7 @@ export class SqliteBackend implements Backend {
     this.devices = new SqliteDevices(this.#db);
     this.readings = new SqliteReadings(this.#db, this.devices);
     this.records = new SqliteRecords(this.#db);
+    this.rollups = new SqliteRollups(this.#db);
   }
 
   open(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { GroupQuery, Groups } from '../contract.ts';
-import { boundsOf, DAY_US, dayKey, GroupFolds } from '../groups.ts';
+import { boundsOf, dayKey, GroupFolds } from '../groups.ts';
+import { DAY_US } from '../rollups/periods.ts';
 import { deviceConditions } from '../sql-groups.ts';
 import type { Database } from './database.ts';
 

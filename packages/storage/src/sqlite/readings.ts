@@ -14,7 +14,6 @@ import type {
   Order,
   Pace,
   RangeQuery,
-  ReadingStore,
   SeriesName,
   SeriesUnit,
   WriteResult,
@@ -28,6 +27,7 @@ import {
   type PageQuery,
   rangeOfSeries,
 } from '../merge.ts';
+import type { BackendReadings } from '../tables.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
 import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
@@ -95,7 +95,7 @@ interface SeriesRow {
  * other (late, repeated, backfilled) goes to `readings`. When `recent` is full, a write also moves its fullest
  * slots, in the same transaction.
  */
-export class SqliteReadings implements ReadingStore {
+export class SqliteReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #recentRows: number;

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../errors.ts';
+import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 
 /** `recent` has this many slots, assigned by series: see docs/adr/0003-sqlite-layout.md. */
 export const SLOTS = 32;
@@ -48,6 +49,30 @@ const STEPS: readonly string[] = [
   create index devices_city on devices (city);
   `,
   'alter table series add column unit text',
+  `
+  create table tidegauge_marks (
+    device text not null,
+    metric text not null,
+    hour integer not null,
+    due integer not null,
+    erased integer not null,
+    primary key (device, metric, hour)
+  ) strict, without rowid;
+  create index tidegauge_marks_due on tidegauge_marks (due);
+  create table tidegauge_rollups (
+    device text not null,
+    metric text not null,
+    period text not null,
+    start integer not null,
+    figures blob not null,
+    primary key (device, metric, period, start)
+  ) strict;
+  create index tidegauge_rollups_start on tidegauge_rollups (period, start);
+  create table tidegauge_state (
+    name text not null primary key,
+    value text not null
+  ) strict, without rowid;
+  `,
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -63,5 +88,10 @@ export function migrate(db: DatabaseSync, path: string): void {
   }
   if (version === SCHEMA_VERSION) return;
   for (const step of STEPS.slice(version)) db.exec(step);
+  const isEmpty = db.prepare('select 1 from series limit 1').get() === undefined;
+  db.prepare('insert or ignore into tidegauge_state (name, value) values (?, ?)').run(
+    ROLLUPS_STATE,
+    sinceDocument(isEmpty),
+  );
   db.exec(`pragma user_version = ${SCHEMA_VERSION}`);
 }

@@ -13,7 +13,7 @@ import type { Backend } from '../../src/tables.ts';
 import { wrapStore } from '../../src/wrapper.ts';
 
 /** A minimal store. A test replaces the parts that it needs. */
-function bareStore(readings: Partial<Store['readings']>, close = async () => {}): Backend {
+function bareStore(readings: Partial<Backend['readings']>, close = async () => {}): Backend {
   const nothing = async () => {};
   const unused = () => assert.fail('not part of this test');
   const capabilities = {
@@ -29,6 +29,7 @@ function bareStore(readings: Partial<Store['readings']>, close = async () => {})
     consistencyLevels: [],
     maxReplicationFactor: 1,
     groupTables: false,
+    rollups: false,
   };
   return {
     name: 'bare',

@@ -81,7 +81,8 @@ async function proveReadings({ readings, capabilities }: Store): Promise<void> {
   assert.deepEqual((await readings.metrics('clockless', 10)).sort(), ['skewed', 'unsynced']);
   const series = { device: 'site-3/boiler', metric: 'temperature' };
   const to = START + 86_400_000_000;
-  const [bucket, ...others] = await readings.aggregate({ ...series, from: START, to, bucket: to - START });
+  const query = { ...series, from: START, to, bucket: to - START };
+  const [bucket, ...others] = (await readings.aggregate(query)).buckets;
   assert.deepEqual([bucket?.count, bucket?.min, bucket?.max, others.length], [5, -4, 20.375, 0]);
 
   const again = WRITTEN.filter(({ device }) => device !== 'corrected');

@@ -96,15 +96,17 @@ async function readBuckets(
     store.readings.aggregate({ ...series, from: micros(from), to: micros(to), bucket });
   if (interval == null) {
     // One bucket contains every time.
-    const found = end > start ? await read(start, end, Number.MAX_SAFE_INTEGER) : [];
-    for (const bucket of found) points.add(start, bucket[figure]);
+    if (end <= start) return;
+    const { buckets } = await read(start, end, Number.MAX_SAFE_INTEGER);
+    for (const bucket of buckets) points.add(start, bucket[figure]);
     return;
   }
   const step = CALL_BUCKETS * interval;
   for (let from = start; from <= end; from += step) {
     budget.checkTime();
     const to = Math.min(from + step, end + interval);
-    for (const bucket of await read(from, to, micros(interval))) {
+    const { buckets } = await read(from, to, micros(interval));
+    for (const bucket of buckets) {
       points.add(bucket.time / 1000, bucket[figure]);
     }
   }

@@ -1,6 +1,7 @@
 import { deviceNameProblem, formatTime, metricNameProblem, now, type Reading } from '@tidegauge/readings';
 import { demandUnlimited, demandWithin, limitOf } from '@tidegauge/service';
 import {
+  type AggregateOrigin,
   type Bucket,
   compareText,
   type DeleteQuery,
@@ -160,13 +161,15 @@ export function readingHandlers(
         (figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure),
       );
       let unit: string | null = null;
+      let origin: AggregateOrigin = { sources: [], incompleteBefore: null };
       const buckets = async function* () {
         const [found, units] = await Promise.all([
           store.readings.aggregate({ ...series, from, to, bucket }),
           store.readings.units([series]),
         ]);
         unit = units[0] ?? null;
-        yield* found;
+        origin = found;
+        yield* found.buckets;
       };
       await answers.list(response, {
         name: 'buckets',
@@ -174,7 +177,7 @@ export function readingHandlers(
         limit: MAX_BUCKETS + 1,
         sizeOf: () => BUCKET_BYTES,
         toDocument: (each) => toBucketDocument(each, figures),
-        rest: () => (unit === null ? {} : { unit }),
+        rest: () => ({ ...toOriginDocument(origin), ...(unit === null ? {} : { unit }) }),
       });
     },
 
@@ -298,6 +301,10 @@ function isPlace(value: unknown): value is Place {
 
 function positionOf([time, metric]: Position): RangeCursor {
   return { time, metric };
+}
+
+function toOriginDocument({ sources, incompleteBefore }: AggregateOrigin): Record<string, unknown> {
+  return { sources, incompleteBefore: incompleteBefore === null ? null : formatTime(incompleteBefore) };
 }
 
 function toBucketDocument(bucket: Bucket, figures: readonly Figure[]): Record<string, unknown> {

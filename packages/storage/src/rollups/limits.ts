@@ -1,0 +1,103 @@
+import type { RollupPeriod, SeriesName, SeriesScope } from '../contract.ts';
+import { StoreError } from '../errors.ts';
+import type { BackendRollups } from './backend-rollups.ts';
+
+/** What an expiry deletes: readings, or the rollups of a period. */
+export type Expirable = 'raw' | RollupPeriod;
+
+/** Data of the scope before this time can be deleted, microseconds. */
+interface Limit extends SeriesScope {
+  readonly kind: Expirable;
+  readonly before: number;
+}
+
+/** For one series: the time since which the data of each kind is complete, microseconds. 0: since ever. */
+export type Limits = Readonly<Record<Expirable, number>>;
+
+/** The name of the state, a JSON document. The migration of an engine writes it with `sinceDocument`. */
+export const ROLLUPS_STATE = 'rollups';
+/** The most scopes of one kind. Every aggregate reads them. */
+const MAX_SCOPES = 500;
+
+/**
+ * How long writers that do not mark readings can run beside the migration: the time that readings can be in the future
+ * (a day), and a day for a rolling upgrade. Microseconds.
+ */
+export const UNMARKED_US = 2 * 86_400_000_000;
+
+interface Document {
+  /** All readings from this time on were marked when they were written, microseconds. */
+  readonly since: number;
+  readonly limits?: readonly Limit[];
+}
+
+/**
+ * The first state of a store. Readings that a store had before its upgrade have no marks.
+ * @param isEmpty whether the store has no readings
+ */
+export function sinceDocument(isEmpty: boolean): string {
+  return JSON.stringify({ since: isEmpty ? 0 : Date.now() * 1000 + UNMARKED_US });
+}
+
+/** Which data of a store is complete. It is read again for each use, because other processes change it. */
+export class RollupState {
+  readonly text: string;
+  readonly since: number;
+  readonly #limits: readonly Limit[];
+
+  private constructor(text: string, { since, limits = [] }: Document) {
+    this.text = text;
+    this.since = since;
+    this.#limits = limits;
+  }
+
+  static async read(backend: BackendRollups): Promise<RollupState> {
+    const text = (await backend.getState(ROLLUPS_STATE)) ?? sinceDocument(false);
+    try {
+      return new RollupState(text, JSON.parse(text));
+    } catch (cause) {
+      throw new StoreError('UNEXPECTED', `the state of the rollups is damaged: ${text}`, { cause });
+    }
+  }
+
+  /**
+   * Stores that data of a scope before a time can be deleted. Called before the deletion, by one process at a time.
+   * @throws {StoreError} REJECTED if there are too many scopes.
+   */
+  static async limit(
+    backend: BackendRollups,
+    kind: Expirable,
+    before: number,
+    { devices = '', metric }: SeriesScope,
+  ): Promise<void> {
+    const state = await RollupState.read(backend);
+    const { since } = state;
+    const known = state.#limits;
+    const isSame = (limit: Limit) =>
+      limit.kind === kind && limit.devices === devices && limit.metric === metric;
+    const old = known.find(isSame);
+    if (old !== undefined && old.before >= before) return;
+    const others = known.filter((limit) => limit !== old);
+    if (others.filter((limit) => limit.kind === kind).length >= MAX_SCOPES) {
+      throw new StoreError('REJECTED', `there are more than ${MAX_SCOPES} scopes with deleted ${kind} data`, {
+        hint: 'delete by a shorter prefix of devices',
+      });
+    }
+    const limits = [...others, { kind, before, devices, ...(metric === undefined ? {} : { metric }) }];
+    await backend.setState(ROLLUPS_STATE, JSON.stringify({ since, limits }));
+  }
+
+  of(series: SeriesName): Limits {
+    const limits: Record<Expirable, number> = { raw: 0, minute: 0, hour: 0, day: 0 };
+    for (const { kind, before, ...scope } of this.#limits) {
+      if (isInScope(series, scope)) limits[kind] = Math.max(limits[kind], before);
+    }
+    return limits;
+  }
+}
+
+export function isInScope({ device, metric }: SeriesName, scope: SeriesScope): boolean {
+  const { devices = '' } = scope;
+  const isBelow = devices === '' || device === devices || device.startsWith(`${devices}/`);
+  return isBelow && (scope.metric === undefined || scope.metric === metric);
+}

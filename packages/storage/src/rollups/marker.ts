@@ -1,0 +1,89 @@
+import type { Reading } from '@tidegauge/readings';
+import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
+import type { Mark } from './backend-rollups.ts';
+import { ceilTo, floorTo, HOUR_US, MINUTE_US } from './periods.ts';
+
+/** A mark of an hour that has ended is due when the present minute has ended, and then this time. Microseconds. */
+export const SLACK_US = 120_000_000;
+/** The clocks of all processes that use a store differ by less than this, microseconds. */
+export const SKEW_US = 60_000_000;
+
+/** The last two hours of a series that have marks, and when these are due. */
+interface Marked {
+  hour: number;
+  due: number;
+  otherHour: number;
+  otherDue: number;
+}
+
+/** A reading that is written, or an hour that changes: `time` is in the hour. */
+type Written = Pick<Reading, 'device' | 'metric' | 'time'>;
+
+/** Marks that a batch needs besides those that are stored. */
+export interface NeededMarks {
+  readonly marks: readonly Mark[];
+  /** The batch needs its marks again if its write ends after this time, microseconds. */
+  readonly validUntil: number;
+}
+
+/** New marks for all hours of a batch. @param now microseconds */
+export function marksOf(batch: readonly Written[], now: number): readonly Mark[] {
+  return new Marker().needed(batch, now).marks;
+}
+
+/**
+ * Decides which marks a batch needs. The mark of an hour that has not ended is due some time after its end, so a live
+ * series needs one mark per hour. Late readings need one mark per hour and minute of the clock.
+ */
+export class Marker {
+  readonly #devices = new Map<string, Map<string, Marked>>();
+  #bytes = 0;
+
+  /** @param now microseconds */
+  needed(batch: readonly Written[], now: number): NeededMarks {
+    // `due` of hours that have ended. A mark is good for as long as a new one would not be due later.
+    const ended = ceilTo(now + 1, MINUTE_US) + SLACK_US;
+    const least = now + SLACK_US;
+    let first = ended;
+    let fresh: Map<string, Mark> | null = null;
+    for (const { device, metric, time } of batch) {
+      const marked = this.#devices.get(device)?.get(metric);
+      let due = -1;
+      if (marked !== undefined) {
+        if (time >= marked.hour && time < marked.hour + HOUR_US) due = marked.due;
+        else if (time >= marked.otherHour && time < marked.otherHour + HOUR_US) due = marked.otherDue;
+      }
+      if (due < least) {
+        const hour = floorTo(time, HOUR_US);
+        due = Math.max(hour + HOUR_US + SLACK_US, ended);
+        fresh ??= new Map();
+        fresh.set(`${device} ${metric} ${hour}`, { device, metric, hour, due, erased: false });
+      }
+      if (due < first) first = due;
+    }
+    return { marks: fresh === null ? [] : [...fresh.values()], validUntil: first - SKEW_US };
+  }
+
+  /** Call this when the marks are stored. */
+  stored(marks: readonly Mark[]): void {
+    for (const { device, metric, hour, due } of marks) {
+      let metrics = this.#devices.get(device);
+      if (metrics === undefined) {
+        if (this.#bytes >= MAX_CACHED_BYTES) {
+          this.#devices.clear();
+          this.#bytes = 0;
+        }
+        metrics = new Map();
+        this.#devices.set(device, metrics);
+        this.#bytes += cachedBytes(device);
+      }
+      const marked = metrics.get(metric);
+      if (marked === undefined) {
+        metrics.set(metric, { hour, due, otherHour: -HOUR_US, otherDue: -1 });
+        this.#bytes += cachedBytes(metric);
+      } else if (marked.hour === hour) marked.due = due;
+      else if (marked.otherHour === hour) marked.otherDue = due;
+      else Object.assign(marked, { hour, due, otherHour: marked.hour, otherDue: marked.due });
+    }
+  }
+}

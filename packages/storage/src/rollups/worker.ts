@@ -1,0 +1,192 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RollupPeriod, RollupWork, SeriesName } from '../contract.ts';
+import type { BackendRollups, Mark, RollupRow } from './backend-rollups.ts';
+import { type Figures, PeriodFold, PeriodFolds } from './figures.ts';
+import { type Limits, RollupState } from './limits.ts';
+import { DAY_US, floorTo, HOUR_US, MINUTE_US } from './periods.ts';
+import type { RawReader } from './reader.ts';
+
+/** One piece of work ends when it has taken this many marks or read this many readings. */
+const PIECE_MARKS = 200;
+const PIECE_READINGS = 50_000;
+/**
+ * The longest time from the first read of readings to the write of their rollups, microseconds. After a longer time,
+ * another process can have computed newer rollups, so the hours get new marks.
+ */
+const STALE_US = 30_000_000;
+
+/** The changed hours of one series on one day. They are computed together. */
+interface Job extends SeriesName {
+  readonly day: number;
+  readonly marks: readonly Mark[];
+}
+
+/** The figures of an hour. */
+interface Hour {
+  readonly minutes: readonly Figures[];
+  readonly total: Figures | null;
+}
+
+type Work = { -readonly [K in keyof RollupWork]: RollupWork[K] };
+
+/**
+ * Computes the rollups of marked hours from the readings, and replaces the rows. Nothing is ever added to a row, so a
+ * repeated piece changes nothing. After a crash the marks are still there, and the next piece computes the same again.
+ *
+ * Rollups of readings that can be deleted are not computed again, because they would get smaller: late readings do not
+ * change them. There are two exceptions: an hour without rollups, because its readings were never counted, and an hour of
+ * which readings were deleted on request. Its rollups are those of the readings that are left.
+ */
+export class RollupWorker {
+  readonly #rollups: BackendRollups;
+  readonly #raw: RawReader;
+  readonly #clock: () => number;
+  readonly #markAgain: (marks: readonly Mark[]) => Promise<void>;
+
+  /**
+   * @param clock microseconds
+   * @param markAgain marks the hours of marks as changed now
+   */
+  constructor(
+    rollups: BackendRollups,
+    raw: RawReader,
+    clock: () => number,
+    markAgain: (marks: readonly Mark[]) => Promise<void>,
+  ) {
+    this.#rollups = rollups;
+    this.#raw = raw;
+    this.#clock = clock;
+    this.#markAgain = markAgain;
+  }
+
+  /** Does one bounded piece. One process calls it at a time. */
+  async piece(): Promise<RollupWork> {
+    const marks = await this.#rollups.dueMarks(this.#clock(), PIECE_MARKS);
+    const work: Work = { hours: 0, late: 0, rows: 0, readings: 0, more: marks.length === PIECE_MARKS };
+    for (const job of jobsOf(marks)) {
+      if (work.readings >= PIECE_READINGS) return { ...work, more: true };
+      const started = this.#clock();
+      const rows = await this.#compute(job, work);
+      if (rows.length > 0) await this.#rollups.putRows(rows);
+      work.rows += rows.length;
+      work.hours += job.marks.length;
+      if (this.#clock() - started > STALE_US) await this.#markAgain(job.marks);
+      else await this.#rollups.removeMarks(job.marks);
+      await nextTurn();
+    }
+    return work;
+  }
+
+  /** The new rows of a job. Counts what it read. */
+  async #compute(job: Job, work: Work): Promise<RollupRow[]> {
+    const { device, metric, day } = job;
+    // This row is read before the limits, so it is complete if the limits allow its use.
+    const stored = await this.#row(job, 'hour', day);
+    const state = await RollupState.read(this.#rollups);
+    const hasHours = state.of(job).hour <= day;
+    // A day that was never rolled up can have readings without marks.
+    const isFirst = day < state.since && (await this.#row(job, 'day', day)) === null;
+    const starts = isFirst ? hoursOf(day) : job.marks.map(({ hour }) => hour);
+    const computed = new Map<number, Hour>();
+    for (const hour of starts) computed.set(hour, await this.#hour(job, hour, work));
+    const total = hasHours ? null : await this.#total(job, day, work);
+    // An expiry stores its limit before it deletes. So all readings from this limit on were there above.
+    const limits = (await RollupState.read(this.#rollups)).of(job);
+    if (isFirst && day < limits.raw) {
+      work.late += starts.length;
+      return [];
+    }
+    const erased = new Set(job.marks.filter((mark) => mark.erased).map(({ hour }) => hour));
+    const known = new Map(hasHours ? stored?.periods.map((part) => [part.time, part]) : []);
+    const rows: RollupRow[] = [];
+    for (const [hour, fresh] of computed) {
+      const old =
+        hour < limits.raw && !erased.has(hour) ? await this.#kept(job, hour, known.get(hour), limits) : null;
+      const { minutes, total } = old ?? fresh;
+      if (old !== null) work.late += 1;
+      if (total === null) known.delete(hour);
+      else known.set(hour, total);
+      // Minutes that were kept are stored already.
+      if (old === null && hour >= limits.minute)
+        rows.push({ device, metric, period: 'minute', start: hour, periods: minutes });
+    }
+    const hours = [...known.values()].sort((a, b) => a.time - b.time);
+    if (hasHours && day >= limits.hour)
+      rows.push({ device, metric, period: 'hour', start: day, periods: hours });
+    if (day >= limits.day && (hasHours || day >= limits.raw || erased.size > 0)) {
+      const figures = hasHours ? foldOf(day, hours) : total;
+      rows.push({ device, metric, period: 'day', start: day, periods: figures === null ? [] : [figures] });
+    }
+    return rows;
+  }
+
+  /**
+   * The figures of an hour that stay as they are, because its readings can be deleted. Null if none of its readings was
+   * ever counted.
+   */
+  async #kept(job: Job, hour: number, known: Figures | undefined, limits: Limits): Promise<Hour | null> {
+    if (known !== undefined) return { minutes: [], total: known };
+    // Without transactions, a crash can have stored the minutes alone.
+    const row = await this.#row(job, 'minute', hour);
+    if (row !== null) return { minutes: row.periods, total: foldOf(hour, row.periods) };
+    // Rollups of this hour can have expired.
+    const isExpired = limits.hour > job.day || limits.minute > hour;
+    return isExpired ? { minutes: [], total: null } : null;
+  }
+
+  async #hour(series: SeriesName, hour: number, work: Work): Promise<Hour> {
+    const [minutes, total] = [new PeriodFolds(MINUTE_US), new PeriodFold(hour)];
+    await this.#read(series, hour, hour + HOUR_US, work, (time, value) => {
+      minutes.of(time).addReading(time, value);
+      total.addReading(time, value);
+    });
+    return { minutes: minutes.figures(), total: total.figures() };
+  }
+
+  async #total(series: SeriesName, day: number, work: Work): Promise<Figures | null> {
+    const total = new PeriodFold(day);
+    await this.#read(series, day, day + DAY_US, work, (time, value) => total.addReading(time, value));
+    return total.figures();
+  }
+
+  async #read(
+    { device, metric }: SeriesName,
+    from: number,
+    to: number,
+    work: Work,
+    add: (time: number, value: number) => void,
+  ): Promise<void> {
+    const query = { device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
+    for await (const { time, value } of this.#raw.range(query)) {
+      work.readings += 1;
+      if (typeof value === 'number') add(time, value);
+    }
+  }
+
+  async #row({ device, metric }: SeriesName, period: RollupPeriod, start: number): Promise<RollupRow | null> {
+    const query = { device, metric, period, from: start, to: start + 1 };
+    for await (const row of this.#rollups.rows(query)) return row;
+    return null;
+  }
+}
+
+function jobsOf(marks: readonly Mark[]): Job[] {
+  const byDay = Map.groupBy(
+    marks,
+    ({ device, metric, hour }) => `${device} ${metric} ${floorTo(hour, DAY_US)}`,
+  );
+  return [...byDay.values()].map((some) => {
+    const { device, metric, hour } = some[0]!;
+    return { device, metric, day: floorTo(hour, DAY_US), marks: some };
+  });
+}
+
+function hoursOf(day: number): number[] {
+  return Array.from({ length: 24 }, (_, index) => day + index * HOUR_US);
+}
+
+function foldOf(time: number, parts: readonly Figures[]): Figures | null {
+  const fold = new PeriodFold(time);
+  for (const part of parts) fold.addPart(part);
+  return fold.figures();
+}

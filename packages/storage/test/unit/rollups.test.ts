@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { freshDevice, reading, rejection, series, T0 } from '../../conformance/data.ts';
+import { openStore } from '../../src/index.ts';
+import { decodeFigures, encodeFigures } from '../../src/rollups/encoding.ts';
+import { type Figures, PeriodFold } from '../../src/rollups/figures.ts';
+import { isInScope } from '../../src/rollups/limits.ts';
+import { Marker, SKEW_US, SLACK_US } from '../../src/rollups/marker.ts';
+import { PERIOD_US } from '../../src/rollups/periods.ts';
+import { planOf, type Span, subtract } from '../../src/rollups/plan.ts';
+
+const MINUTE = 60_000_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NONE = { raw: 0, minute: 0, hour: 0, day: 0 };
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegauge-rollups-'));
+after(() => rmSync(folder, { recursive: true }));
+
+describe('figures of a period', () => {
+  const value = fc.double({ noNaN: true, noDefaultInfinity: true });
+  const row = fc.tuple(fc.integer({ min: 0, max: MINUTE - 1 }), value);
+
+  test('do not depend on the order of readings, and are those of the readings', () => {
+    const rows = fc.uniqueArray(row, { selector: ([time]) => time, minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(rows, (some) => {
+        const fold = new PeriodFold(0);
+        for (const [time, each] of some) fold.addReading(time, each);
+        const { sum, ...figures } = fold.figures()!;
+        const sorted = some.toSorted(([a], [b]) => a - b);
+        const values = some.map(([, each]) => each);
+        const [[firstTime, first], [lastTime, last]] = [sorted[0]!, sorted.at(-1)!];
+        const exact = { time: 0, count: some.length, first, firstTime, last, lastTime };
+        assert.deepEqual(
+          { ...figures, min: figures.min + 0, max: figures.max + 0 },
+          {
+            ...exact,
+            min: Math.min(...values) + 0,
+            max: Math.max(...values) + 0,
+          },
+        );
+        assert.ok(!Number.isNaN(sum));
+      }),
+    );
+  });
+
+  test('compensate the rounding of a sum', () => {
+    const fold = new PeriodFold(0);
+    for (const [time, each] of [1e16, 1, -1e16, 1].entries()) fold.addReading(time, each);
+    assert.equal(fold.figures()?.sum, 2);
+  });
+
+  test('are the same after they were stored as bytes', () => {
+    const periods = fc.uniqueArray(
+      fc.record({
+        index: fc.integer({ min: 0, max: 59 }),
+        rows: fc.array(row, { minLength: 1, maxLength: 5 }),
+        count: fc.integer({ min: 1, max: 2 ** 50 }),
+      }),
+      { selector: ({ index }) => index, maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(periods, (some) => {
+        const figures = some.map(({ index, rows, count }): Figures => {
+          const fold = new PeriodFold(T0 + index * MINUTE);
+          for (const [time, each] of rows) fold.addReading(T0 + index * MINUTE + time, each);
+          return { ...fold.figures()!, count };
+        });
+        const bytes = encodeFigures(figures, T0, MINUTE);
+        assert.deepEqual(decodeFigures(bytes, T0, MINUTE), figures);
+        assert.ok(bytes.length <= 1 + 60 * figures.length);
+      }),
+    );
+  });
+
+  test('that are damaged, or of a later version, are an error', () => {
+    const bytes = encodeFigures([figuresAt(T0)], T0, MINUTE);
+    const unreadable = { code: 'UNEXPECTED' };
+    assert.throws(() => decodeFigures(bytes.subarray(0, -1), T0, MINUTE), unreadable);
+    assert.throws(() => decodeFigures(Buffer.from([2]), T0, MINUTE), unreadable);
+    assert.throws(() => decodeFigures(Buffer.alloc(0), T0, MINUTE), unreadable);
+  });
+});
+
+function figuresAt(time: number): Figures {
+  const fold = new PeriodFold(time);
+  fold.addReading(time, 1.5);
+  fold.addReading(time + 1, 2.5);
+  return fold.figures()!;
+}
+
+describe('marks', () => {
+  const now = T0 + 12 * HOUR + 5 * MINUTE + 1;
+  const live = reading({ device: 'live', time: now });
+  const late = reading({ device: 'late', time: T0 });
+
+  test('of a live series are needed once per hour, of a late reading once per minute', () => {
+    const marker = new Marker();
+    const counts: number[] = [];
+    for (let minute = 0; minute < 50; minute += 1) {
+      for (const each of [live, late]) {
+        const { marks } = marker.needed([each, each], now + minute * MINUTE);
+        marker.stored(marks);
+        counts.push(marks.length);
+      }
+    }
+    const [lives, lates] = [
+      counts.filter((_, index) => index % 2 === 0),
+      counts.filter((_, index) => index % 2 === 1),
+    ];
+    assert.deepEqual([lives.indexOf(1), lives.lastIndexOf(1)], [0, 0]);
+    assert.ok(lates.every((count) => count === 1));
+  });
+
+  test('are due some time after the hour, and after the minute of the write', () => {
+    const { marks } = new Marker().needed([live, late], now);
+    const [ofLive, ofLate] = marks;
+    assert.equal(ofLive!.due, T0 + 13 * HOUR + SLACK_US);
+    assert.equal(ofLate!.due, T0 + 12 * HOUR + 6 * MINUTE + SLACK_US);
+  });
+
+  test('are always due later than the end of a write plus the difference of clocks', () => {
+    const times = fc.array(fc.tuple(fc.integer({ min: 0, max: 4 * HOUR }), fc.integer({ min: 0, max: 3 })), {
+      minLength: 1,
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(
+        times,
+        fc.array(fc.integer({ min: -HOUR, max: HOUR }), { maxLength: 40 }),
+        (some, steps) => {
+          const marker = new Marker();
+          const stored = new Map<number, number>();
+          let clock = T0 + 3 * HOUR;
+          for (const [index, [time, device]] of some.entries()) {
+            clock += steps[index] ?? 1;
+            const each = reading({ device: `${device}`, time: T0 + time });
+            const { marks, validUntil } = marker.needed([each], clock);
+            for (const mark of marks) stored.set(Number(mark.device) * DAY + mark.hour, mark.due);
+            marker.stored(marks);
+            const due = stored.get(device * DAY + Math.floor(each.time / HOUR) * HOUR)!;
+            assert.ok(validUntil >= clock);
+            assert.ok(due >= validUntil + SKEW_US);
+          }
+        },
+      ),
+    );
+  });
+
+  test('are written again if the write took longer than they are good for', async () => {
+    let clock = T0 + DAY;
+    const store = await openStore(`sqlite:${join(folder, 'slow.db')}`, { clock: () => clock });
+    const device = freshDevice();
+    await store.readings.write([reading({ device })]);
+    // A clock that passes ten minutes with each look at it makes every write slow.
+    clock += HOUR;
+    assert.equal((await store.rollups.work()).hours, 1);
+    await store.close();
+    const slow = await openStore(`sqlite:${join(folder, 'slow.db')}`, {
+      clock: () => (clock += 10 * MINUTE),
+    });
+    await slow.readings.write([reading({ device, value: 2 })]);
+    const end = clock;
+    await slow.close();
+    const db = new DatabaseSync(join(folder, 'slow.db'));
+    const { due } = db.prepare('select due from tidegauge_marks').get()!;
+    db.close();
+    assert.ok((due as number) > end + SKEW_US);
+  });
+});
+
+describe('the plan of an aggregate', () => {
+  const spanOf = fc.integer({ min: 0, max: 3 * DAY }).map((time) => T0 + time);
+  const bucket = fc.constantFrom(
+    1000,
+    MINUTE,
+    5 * MINUTE,
+    HOUR,
+    90 * MINUTE,
+    6 * HOUR,
+    DAY,
+    Number.MAX_SAFE_INTEGER,
+  );
+  const limit = fc.oneof(fc.constant(0), spanOf);
+  const limits = fc.record({ raw: limit, minute: limit, hour: limit, day: limit });
+  const marks = fc.uniqueArray(fc.integer({ min: 0, max: 71 }), { maxLength: 40 }).map((hours) =>
+    hours.map((hour) => ({
+      device: 'a',
+      metric: 'm',
+      hour: T0 + hour * HOUR,
+      due: 0,
+      erased: hour % 7 === 0,
+    })),
+  );
+
+  test('covers the query once, and uses rollups only where they are exact', () => {
+    const property = fc.property(spanOf, spanOf, bucket, limits, marks, (a, b, length, some, changed) => {
+      const query = { from: Math.min(a, b), to: Math.max(a, b), bucket: length };
+      const { tables, raw } = planOf(query, { marks: changed, limits: some, unknown: [] });
+      const all: Span[] = [...tables, ...raw].sort((x, y) => x.from - y.from);
+      let next = query.from;
+      for (const { from, to } of all) {
+        assert.equal(from, next);
+        assert.ok(to > from);
+        next = to;
+      }
+      assert.equal(next, query.to);
+      const isOne = Math.floor(query.from / length) === Math.floor((query.to - 1) / length);
+      for (const { period, from, to } of tables) {
+        assert.equal(from % PERIOD_US[period], 0);
+        assert.equal(to % PERIOD_US[period], 0);
+        assert.ok(isOne || length % PERIOD_US[period] === 0);
+        assert.ok(from >= some[period]);
+        for (const { hour, erased } of changed)
+          assert.ok(
+            (hour < some.raw && !erased) || hour + HOUR <= from || hour >= to,
+            'a changed hour is read from a table',
+          );
+      }
+    });
+    fc.assert(property);
+  });
+
+  test('reads many changed hours as one span of readings', () => {
+    const changed = Array.from({ length: 40 }, (_, index) => ({
+      device: 'a',
+      metric: 'm',
+      hour: T0 + index * 2 * HOUR,
+      due: 0,
+      erased: false,
+    }));
+    const query = { from: T0 - DAY, to: T0 + 30 * DAY, bucket: DAY };
+    const { raw } = planOf(query, { marks: changed, limits: NONE, unknown: [] });
+    assert.deepEqual(raw, [{ from: T0, to: T0 + 79 * HOUR }]);
+  });
+
+  test('subtracts spans that overlap', () => {
+    const holes = [
+      { from: 1, to: 5 },
+      { from: 2, to: 3 },
+      { from: 8, to: 20 },
+    ];
+    assert.deepEqual(
+      subtract(
+        [
+          { from: 0, to: 6 },
+          { from: 7, to: 9 },
+        ],
+        holes,
+      ),
+      [
+        { from: 0, to: 1 },
+        { from: 5, to: 6 },
+        { from: 7, to: 8 },
+      ],
+    );
+  });
+});
+
+test('a scope selects a device and the devices below it', () => {
+  const device = (name: string) => ({ device: name, metric: 'm' });
+  assert.ok(isInScope(device('site-3'), { devices: 'site-3' }));
+  assert.ok(isInScope(device('site-3/a'), { devices: 'site-3' }));
+  assert.ok(!isInScope(device('site-30'), { devices: 'site-3' }));
+  assert.ok(!isInScope(device('site-3'), { devices: 'site-3', metric: 'n' }));
+  assert.ok(isInScope(device('site-3'), {}));
+});
+
+describe('a store with readings from before its rollups', () => {
+  test('reads days that were never rolled up from the readings, and whole days afterwards', async () => {
+    const path = join(folder, 'older.db');
+    const clock = () => T0 + 10 * DAY;
+    const device = freshDevice();
+    const first = await openStore(`sqlite:${path}`, { clock });
+    await first.readings.write(
+      series(device, 300).map((each) => ({ ...each, time: T0 + (each.time - T0) * 600 })),
+    );
+    await first.close();
+    const db = new DatabaseSync(path);
+    db.exec(`delete from tidegauge_marks; update tidegauge_state set value = '{"since":${T0 + 5 * DAY}}'`);
+    db.close();
+
+    let now = T0 + 10 * DAY;
+    const store = await openStore(`sqlite:${path}`, { clock: () => now });
+    const query = { device, metric: 'temperature', from: T0, to: T0 + 3 * DAY, bucket: DAY };
+    const counts = async () => {
+      const { buckets, sources } = await store.readings.aggregate(query);
+      return [sources, buckets.map(({ count }) => count)];
+    };
+    assert.deepEqual(await counts(), [['raw'], [144, 144, 12]]);
+    await store.readings.write([reading({ device, time: T0 + DAY + 1 })]);
+    assert.deepEqual(await counts(), [['raw'], [144, 145, 12]]);
+    now += HOUR;
+    await store.rollups.work();
+    assert.deepEqual(await counts(), [
+      ['raw', 'day'],
+      [144, 145, 12],
+    ]);
+    await store.close();
+  });
+
+  test('is refused with a damaged state', async () => {
+    const path = join(folder, 'damaged.db');
+    const store = await openStore(`sqlite:${path}`);
+    const db = new DatabaseSync(path);
+    db.exec(`update tidegauge_state set value = '{'`);
+    db.close();
+    const query = { device: 'a', metric: 'm', from: 0, to: 1, bucket: 1 };
+    await rejection(store.readings.aggregate(query), 'UNEXPECTED');
+    await store.close();
+  });
+});
