@@ -258,6 +258,47 @@ export interface CausesDocument {
   readonly unlisted: number;
 }
 
+/** An alert of a rule and a series, or of a rule and a device. */
+export interface AlertDocument {
+  /** The same when the alert is sent again. */
+  readonly id: string;
+  readonly rule: string;
+  readonly severity: 'info' | 'warning' | 'critical';
+  readonly state: 'active' | 'ended';
+  /** The limit that is violated; `quiet` without readings. */
+  readonly kind: 'above' | 'below' | 'quiet';
+  readonly device: string;
+  /** Null for a quiet device as a whole. */
+  readonly metric: string | null;
+  /** The limit of the rule; seconds for `quiet`. */
+  readonly limit: number;
+  /** The value that raised the alert; null for `quiet`. */
+  readonly value: number | null;
+  /** The time of the first reading that violates the rule, or of the last reading before the silence; null without one. */
+  readonly since: string | null;
+  /** When ingest raised it. */
+  readonly raised: string;
+  readonly ended: string | null;
+  /** Why it ended: `removed` when its rule or its device was removed. */
+  readonly reason: 'cleared' | 'removed' | null;
+}
+
+/** A page of the alerts of one ingest process: `GET /alerts` on its port. */
+export interface AlertsDocument {
+  readonly instance: string;
+  /** Whether the process has a file of rules. */
+  readonly configured: boolean;
+  /** Whether this process evaluates the rules. Of several processes with one store, one does. */
+  readonly evaluating: boolean;
+  /** Rules in use. */
+  readonly rules: number;
+  /** All active alerts, by severity. */
+  readonly active: Readonly<Record<'info' | 'warning' | 'critical', number>>;
+  readonly alerts: readonly AlertDocument[];
+  /** The value of `after` for the next page; null on the last page. */
+  readonly next: string | null;
+}
+
 /** The outcome of one HTTP delivery: received = stored + duplicate + quarantined. */
 export interface DeliveryDocument {
   readonly received: number;

@@ -300,7 +300,10 @@ const TABLE = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
 // Tables of Tidegauge and of the databases. `records` shares a database with them and must not use them.
 const RESERVED = /^(?:readings|devices|series|boots|(?:tidegauge|sqlite|pg|citus|system)_.*)$/i;
 
-/** Why records cannot be kept in a table of that name, or null. */
+/** The table of records in which ingest keeps the state of its alerts. Clients of the API cannot use it. */
+export const ALERT_TABLE = 'tidegauge_alerts';
+
+/** Why a client's records cannot be kept in a table of that name, or null. */
 export function tableProblem(table: string): string | null {
   if (!TABLE.test(table)) return 'a table is a letter, then up to 47 letters, digits and _';
   return RESERVED.test(table) ? `table name ${table} is reserved` : null;
@@ -308,7 +311,7 @@ export function tableProblem(table: string): string | null {
 
 export function checkTable(table: string): void {
   demand(typeof table === 'string', 'a table is a name');
-  const problem = tableProblem(table);
+  const problem = table === ALERT_TABLE ? null : tableProblem(table);
   demand(problem === null, String(problem));
 }
 

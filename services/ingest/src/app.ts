@@ -19,6 +19,7 @@ import {
   ConfigError,
   createServiceApp,
   demandWithin,
+  isWithin,
   type Logger,
   limitOf,
   type Metrics,
@@ -29,6 +30,8 @@ import {
   type ServiceOperation,
 } from '@tidegauge/service';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import type { Alerts } from './alerts/alerts.ts';
+import { alertsDocument, alertsQuery } from './alerts/document.ts';
 import { explainRequest, notValid, routesOfEntry } from './explain-request.ts';
 import { linesRequest, takeLines } from './lines.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -67,6 +70,8 @@ export interface AppOptions {
   readonly checks: ReadinessChecks;
   /** Null without a routes file. */
   readonly reloader: RouteReloader | null;
+  /** Null without a file of alert rules. */
+  readonly alerts: Alerts | null;
   /** What an operator should repair although ingest works. */
   readonly warnings: () => readonly string[];
 }
@@ -125,6 +130,9 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     const lines = linesRequest(queryWithin(request, response));
     response.status(202).json(await takeLines(pipeline, router, lines, bytesOf(request)));
   };
+  const listAlerts: RequestHandler = (request, response) => {
+    response.json(alertsPage(options, request, response));
+  };
   const live: RequestHandler = (_request, response) => streamLive(pipeline, response);
 
   const get = (path: string, id: string, scope: Scope, handler: RequestHandler): ServiceOperation => {
@@ -155,6 +163,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     },
     { ...post('/readings', 'deliverReadings', 'write', payload, deliverReadings), ...ofDevices },
     { ...post('/lines', 'deliverLines', 'write', payload, deliverLines), ...ofDevices },
+    { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
     get('/live', 'live', 'read', live),
   ];
 }
@@ -166,6 +175,17 @@ function queryWithin(request: Request, response: Response): URLSearchParams {
   const limit = limitOf(sent);
   if (limit !== null) searchParams.set('device', demandWithin(sent, searchParams.get('device') ?? limit));
   return searchParams;
+}
+
+/** Alerts of one device and those below it. A sender that is limited to a device receives those of its devices. */
+function alertsPage({ alerts, instance }: AppOptions, request: Request, response: Response) {
+  const { searchParams } = new URL(request.originalUrl, 'http://localhost');
+  const sent = { principal: principalOf(response) };
+  const device = searchParams.get('device') ?? limitOf(sent);
+  if (device !== null) demandWithin(sent, device);
+  const isListed = (name: string) => isWithin(device, name);
+  const limit = integer(request, 'limit', PAGE.preset, PAGE.most);
+  return alertsDocument(alerts, instance, alertsQuery(searchParams, isListed, limit));
 }
 
 function quarantinePage(options: AppOptions, request: Request) {

@@ -1,4 +1,5 @@
 import { type LiveLine, type Reading, toReadingDocument } from '@tidegauge/readings';
+import { readingBytes } from './reading-bytes.ts';
 
 const WINDOW_MS = 100;
 /** Readings in one window at most. Older readings beyond this are counted as missed. */
@@ -35,7 +36,7 @@ export class LiveFeed {
     for (let index = from; index < readings.length; index++) {
       const reading = readings[index]!;
       this.#window.push(reading);
-      this.#bytes += sizeOf(reading);
+      this.#bytes += readingBytes(reading);
     }
     if (this.#window.length > CAPACITY || this.#bytes > CAPACITY_BYTES) this.#trim();
     this.#timer ??= setTimeout(() => this.#flush(), WINDOW_MS);
@@ -73,7 +74,7 @@ export class LiveFeed {
   #trim(): void {
     let gone = 0;
     while (this.#window.length - gone > CAPACITY || this.#bytes > CAPACITY_BYTES) {
-      this.#bytes -= sizeOf(this.#window[gone]!);
+      this.#bytes -= readingBytes(this.#window[gone]!);
       gone += 1;
     }
     this.#missed += gone;
@@ -91,9 +92,4 @@ export class LiveFeed {
     this.#missed = 0;
     for (const listener of this.#listeners) for (const line of lines) listener.line(line);
   }
-}
-
-function sizeOf({ value, device, metric, boot }: Reading): number {
-  const text = typeof value === 'string' ? value.length : 0;
-  return 200 + 2 * (device.length + metric.length + text + (boot?.length ?? 0));
 }

@@ -46,6 +46,8 @@ export interface PipelineOptions {
   readonly onFull: (full: boolean) => void;
   /** Publishes a message that a decoder with state sends, such as a request for births. Default: none is sent. */
   readonly onReply?: (reply: NonNullable<StatefulResult['reply']>) => void;
+  /** Called with the readings of each batch after they were stored and acknowledged. It must return soon. */
+  readonly onStored?: (readings: readonly Reading[]) => void;
   /** Called once when readings can no longer be stored without an operator. */
   readonly onBroken: (error: unknown) => void;
 }
@@ -472,7 +474,8 @@ export class Pipeline {
     this.stages.store.observe((committed - begun) / 1000, readings.length);
     this.accounts.store(stored, duplicate);
     const all = rejected.size + skipped.size === 0;
-    this.feed.push(all ? readings : readings.filter((_, index) => isStored(index)));
+    const kept = all ? readings : readings.filter((_, index) => isStored(index));
+    this.feed.push(kept);
     let outcome: DeliveryDocument | null = null;
     if (batch[0]!.ownBatch)
       outcome = { received: readings.length, stored, duplicate, quarantined: rejected.size };
@@ -490,6 +493,7 @@ export class Pipeline {
       first += delivery.readings.length;
     }
     this.stages.ack.observe((performance.now() - committed) / 1000, readings.length);
+    this.#options.onStored?.(kept);
   }
 
   /** Stores units of stored readings. Units that the store refuses are left out: they must not hold up readings. */

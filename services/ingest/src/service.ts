@@ -18,6 +18,11 @@ import {
 } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
+import { Alerts } from './alerts/alerts.ts';
+import { ALONE } from './alerts/lease.ts';
+import { measureAlerts } from './alerts/measure.ts';
+import { loadAlertRules } from './alerts/rules-file.ts';
+import { RulesReloader } from './alerts/rules-reloader.ts';
 import { createApp } from './app.ts';
 import { BrokerSource } from './broker-source.ts';
 import { measure } from './measure.ts';
@@ -55,6 +60,12 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     config.maxTopic,
     compileInfluxNames(config.influxDevice, config.influxMetric),
   );
+  const rules = config.alerts === null ? null : loadAlertRules(config.alerts);
+  if (rules !== null && config.shareGroup !== null) {
+    throw new ConfigError([
+      'ALERTS needs one ingest process that receives all messages: leave out SHARE_GROUP, or ALERTS',
+    ]);
+  }
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();
   // The promise may reject before a caller waits for it.
@@ -91,8 +102,24 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       maxInFlightBytes: config.maxInFlightBytes,
       onFull: (full) => (full ? source.session.pause() : source.session.resume()),
       onReply: ({ topic, payload }) => void source.session.publish(topic, payload),
+      onStored: (readings) => alerts?.push(readings),
       onBroken: (error) => broken.reject(error),
     });
+    const alerts =
+      rules === null
+        ? null
+        : new Alerts({
+            rules,
+            store,
+            lease: ALONE,
+            logger: logger.child({ component: 'alerts' }),
+            isReceiving: () =>
+              source.session.connected && pipeline.trouble === null && pipeline.accounts.spooled === 0,
+          });
+    const rulesReloader =
+      alerts === null
+        ? null
+        : new RulesReloader(config.alerts!, (changed) => alerts.replace(changed), logger);
     const broker = () => ({
       connected: source.session.connected,
       reconnects: source.session.stats.reconnects,
@@ -109,6 +136,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
             logger,
           });
     measure(metrics, pipeline, router, quarantine, backend, broker, reloader);
+    measureAlerts(metrics, alerts, rulesReloader);
     const checks: ReadinessChecks = {
       'the broker': () =>
         source.session.connected ? null : `the broker ${maskUrl(config.broker)} is not connected`,
@@ -134,13 +162,18 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       broker,
       checks,
       reloader,
-      warnings: () => [reloader?.warning ?? []].flat(),
+      alerts,
+      warnings: () => [reloader?.warning ?? [], rulesReloader?.warning ?? []].flat(),
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
+    if (alerts !== null) undo.push(() => alerts.stop());
     undo.push(() => drain(pipeline, source, config.stopTimeout));
     if (reloader !== null) undo.push(watchRoutes(reloader));
     await source.connect(pipeline, signal);
+    alerts?.start();
+    rulesReloader?.watch();
+    undo.push(() => rulesReloader?.stop());
     logger.info({ store: backend, http: http.url, broker: config.broker }, 'ingest is ready');
     return { stop, failed: broken.promise };
   } catch (error) {

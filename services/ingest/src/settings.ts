@@ -75,6 +75,10 @@ export const settings = defineConfig({
     kind: text('a file name'),
     help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}, in any format.',
   },
+  alerts: {
+    kind: text('a file name'),
+    help: 'YAML or JSON file of alert rules. A change is used without a restart. Default: no alerts.',
+  },
   influxDevice: {
     kind: influxTemplate('device'),
     default: INFLUX_DEVICE,

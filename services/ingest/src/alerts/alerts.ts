@@ -1,0 +1,305 @@
+import { now, type Reading } from '@tidegauge/readings';
+import type { Logger } from '@tidegauge/service';
+import { type Store, StoreError } from '@tidegauge/storage';
+import { type Alert, AlertBook } from './book.ts';
+import { Evaluator } from './evaluator.ts';
+import type { Lease } from './lease.ts';
+import { ReadingQueue } from './reading-queue.ts';
+import { Receiving } from './receiving.ts';
+import type { AlertRule } from './rule.ts';
+import { AlertState, type KeptState } from './state.ts';
+
+const TICK_MS = 1000;
+/** Readings received up to this long before a moment without waiting readings count as evaluated, microseconds. */
+const SETTLE = 60_000_000;
+/** Without a kept state, stored values that were received earlier than this do not raise alerts, microseconds. */
+const RECENT = 900_000_000;
+/** How often the newest readings are read from the store: with several ingest processes, and alone. */
+const SHARED_PASS_MS = 15_000;
+const PASS_MS = 3_600_000;
+/** How often running times of rules are kept, and how often the mark, milliseconds. */
+const PENDING_MS = 60_000;
+const MARK_MS = 300_000;
+/** Only times of rules that are longer than this are kept, microseconds. */
+const LEAST_PENDING = 60_000_000;
+/** Devices in one read of the store. */
+const PAGE = 1000;
+const AT_ONCE = 50;
+
+export interface AlertsOptions {
+  readonly rules: readonly AlertRule[];
+  readonly store: Store;
+  readonly lease: Lease;
+  readonly logger: Logger;
+  /** Whether readings of all sensors are received and stored without delay. */
+  readonly isReceiving: () => boolean;
+  readonly tickMs?: number;
+}
+
+/**
+ * The alerts of one ingest process. Of all processes with one store, the one with the lease evaluates the rules: on
+ * the readings that it stored itself, and on the newest readings in the store for those that others stored, and for
+ * those that were missed. Its state is in the store, so the next holder of the lease continues it.
+ */
+export class Alerts {
+  readonly book = new AlertBook();
+  readonly queue: ReadingQueue;
+  readonly #options: AlertsOptions;
+  readonly #state: AlertState;
+  readonly #receiving: Receiving;
+  #rules: readonly AlertRule[];
+  #evaluator: Evaluator | null = null;
+  /** Whether the state is loaded and the rules are applied. */
+  #isEvaluating = false;
+  /** Readings received until then were evaluated, microseconds. */
+  #until = 0;
+  #passDue = 0;
+  #pendingDue = 0;
+  #markDue = 0;
+  #unwatched = 0;
+  #trouble: string | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #working: Promise<void> = Promise.resolve();
+  #isBusy = false;
+
+  constructor(options: AlertsOptions) {
+    this.#options = options;
+    this.#rules = options.rules;
+    this.book.setRules(options.rules);
+    this.#state = new AlertState(options.store, options.logger);
+    this.#receiving = new Receiving(now(), performance.now());
+    this.queue = new ReadingQueue({
+      take: (reading) => this.#evaluator?.observe(reading, now()),
+      onDropped: () => {
+        this.#passDue = 0;
+        options.logger.warn('too many readings wait for alert rules: the oldest were dropped');
+      },
+    });
+  }
+
+  get rules(): readonly AlertRule[] {
+    return this.#rules;
+  }
+
+  /** Whether this process evaluates the rules now. */
+  get isEvaluating(): boolean {
+    return this.#isEvaluating;
+  }
+
+  /** Why the state of alerts cannot be read or kept; null when it can. */
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  get series(): number {
+    return this.#evaluator?.series ?? 0;
+  }
+
+  /** Approximate bytes of memory of series and waiting readings; bounded. */
+  get bytes(): number {
+    return (this.#evaluator?.bytes ?? 0) + this.queue.bytes;
+  }
+
+  /** Readings of series that were not watched, because there are too many. */
+  get unwatched(): number {
+    return this.#unwatched + (this.#evaluator?.unwatched ?? 0);
+  }
+
+  /** Takes readings that were stored and acknowledged. Returns at once. */
+  push(readings: readonly Reading[]): void {
+    if (this.#evaluator !== null && this.#rules.length > 0) this.queue.push(readings);
+  }
+
+  /** Begins to compete for the lease and to evaluate. */
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), this.#options.tickMs ?? TICK_MS).unref();
+    this.#tick();
+  }
+
+  /** Keeps the state and releases the lease. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#working;
+    if (this.#isEvaluating) {
+      this.#pendingDue = 0;
+      this.#markDue = 0;
+      await this.#save(performance.now()).catch((error) => this.#fail(error));
+    }
+    this.#resign();
+    await this.#options.lease.release();
+  }
+
+  /** Uses other rules. */
+  replace(rules: readonly AlertRule[]): void {
+    this.#rules = rules;
+    this.#evaluator?.replace(rules, now());
+    this.book.setRules(rules);
+    // Series of new rules get their newest values from the store.
+    this.#passDue = 0;
+    this.#until = Math.min(this.#until, now() - RECENT);
+  }
+
+  #tick(): void {
+    this.#receiving.tick(now(), performance.now(), this.#options.isReceiving());
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#working = this.#work()
+      .then(
+        () => {
+          this.#trouble = null;
+        },
+        (error) => this.#fail(error),
+      )
+      .finally(() => {
+        this.#isBusy = false;
+      });
+  }
+
+  async #work(): Promise<void> {
+    const holds = await this.#options.lease.renew();
+    if (!holds) {
+      this.#resign();
+      return;
+    }
+    if (!this.#isEvaluating) await this.#begin();
+    const elapsed = performance.now();
+    if (elapsed >= this.#passDue) await this.#pass();
+    const wall = now();
+    // The times of readings that wait are not known yet.
+    if (this.#options.isReceiving() && this.queue.bytes === 0) {
+      this.#evaluator!.tick(wall, this.#receiving.since);
+      if (!this.#options.lease.isShared) this.#until = Math.max(this.#until, wall - SETTLE);
+    }
+    await this.#save(elapsed);
+  }
+
+  /** Continues with the state in the store. Readings that arrive in the meantime wait. */
+  async #begin(): Promise<void> {
+    this.#evaluator ??= this.#newEvaluator();
+    const kept = await this.#state.load();
+    this.#restore(kept, this.#evaluator);
+    this.#receiving.since = now();
+    this.#isEvaluating = true;
+    this.#passDue = 0;
+    this.#options.logger.info(
+      { rules: this.#rules.length, active: this.book.active },
+      'this process evaluates the alert rules',
+    );
+  }
+
+  #restore({ alerts, pending, until }: KeptState, evaluator: Evaluator): void {
+    const gone = this.book.restore(alerts, now(), (alert) => {
+      return evaluator.restore({ ...alert, newest: alert.since });
+    });
+    for (const alert of gone) this.#changed(alert);
+    for (const each of pending) evaluator.restorePending(each);
+    this.#until = until ?? now() - RECENT;
+  }
+
+  #newEvaluator(): Evaluator {
+    return new Evaluator(this.#rules, {
+      raise: (watch, value, wall) => {
+        const alert = this.book.raise(watch, value, wall);
+        if (alert !== null) this.#changed(alert);
+        return alert?.id ?? null;
+      },
+      end: (watch, reason, wall) => {
+        const alert = this.book.end(watch, reason, wall);
+        if (alert !== null) this.#changed(alert);
+      },
+    });
+  }
+
+  #changed(alert: Alert): void {
+    this.#state.touch(alert);
+    for (const old of this.book.trim()) this.#state.touch(old);
+  }
+
+  /**
+   * Reads the registered devices and their newest readings from the store. Values of readings that were received
+   * before `until` were evaluated earlier.
+   */
+  async #pass(): Promise<void> {
+    const { store, lease } = this.#options;
+    const evaluator = this.#evaluator!;
+    const until = this.#until;
+    const begun = now();
+    evaluator.beginPass();
+    for (let after: string | undefined; ; ) {
+      const page = await store.devices.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const names = page.map(({ name }) => name).filter((name) => evaluator.concerns(name));
+      for (const name of names) evaluator.found(name);
+      for (let first = 0; first < names.length; first += AT_ONCE) {
+        for (const reading of await this.#latest(names.slice(first, first + AT_ONCE))) {
+          evaluator.observe(reading, now(), reading.received > until);
+        }
+      }
+      after = page.at(-1)?.name;
+      if (page.length < PAGE) break;
+    }
+    evaluator.endPass(now());
+    this.queue.open(true);
+    // Readings that other processes store during the pass belong to the next one.
+    if (lease.isShared) this.#until = begun - SETTLE;
+    this.#passDue = performance.now() + (lease.isShared ? SHARED_PASS_MS : PASS_MS);
+  }
+
+  /** The newest readings of devices. A device with too many metrics for the store is left out. */
+  async #latest(names: readonly string[]): Promise<readonly Reading[]> {
+    const { store, logger } = this.#options;
+    try {
+      return await store.readings.latest(names);
+    } catch (error) {
+      if (!(error instanceof StoreError && error.code === 'REJECTED')) throw error;
+      if (names.length === 1) {
+        logger.warn(
+          { err: error, device: names[0] },
+          'the newest readings of a device cannot be read for alerts',
+        );
+        return [];
+      }
+      const found: Reading[] = [];
+      for (const name of names) found.push(...(await this.#latest([name])));
+      return found;
+    }
+  }
+
+  async #save(elapsed: number): Promise<void> {
+    if (this.#state.isDirty) await this.#state.save(this.book.all());
+    if (elapsed >= this.#pendingDue) {
+      await this.#state.savePending(this.#longPending());
+      this.#pendingDue = elapsed + PENDING_MS;
+    }
+    if (elapsed >= this.#markDue) {
+      await this.#state.saveMark(this.#until);
+      this.#markDue = elapsed + MARK_MS;
+    }
+  }
+
+  #longPending() {
+    const list = [];
+    for (const { rule, device, metric, kind, since } of this.#evaluator!.pending()) {
+      if (rule.condition.kind !== 'range' || rule.condition.holds < LEAST_PENDING) continue;
+      list.push({ rule: rule.name, device, metric, kind, since, newest: since });
+    }
+    return list;
+  }
+
+  /** Another process evaluates the rules, or this one ends. */
+  #resign(): void {
+    if (this.#evaluator === null) return;
+    this.#unwatched += this.#evaluator.unwatched;
+    this.#evaluator = null;
+    this.#isEvaluating = false;
+    this.queue.open(false);
+    this.queue.clear();
+    this.book.clear();
+  }
+
+  #fail(error: unknown): void {
+    const { message } = error as Error;
+    if (this.#trouble === null)
+      this.#options.logger.error({ err: error }, 'the state of alerts cannot be read or kept, retrying');
+    this.#trouble = message;
+  }
+}

@@ -1,0 +1,201 @@
+import { deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
+import { duration, type Kind } from '@tidegauge/service';
+import { didYouMean } from '@tidegauge/text';
+import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { type AlertRule, SEVERITIES, type Severity } from './rule.ts';
+
+const KEYS = ['name', 'device', 'metric', 'above', 'below', 'clear', 'for', 'quiet', 'severity'];
+/** Rules of a file. Each new series is compared with all of them, and each is a series of metrics. */
+const MOST_RULES = 200;
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const DAY = 86_400;
+const QUIET = duration(1, 366 * DAY);
+const FOR = duration(0, 30 * DAY);
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a file of alert rules, YAML or JSON: a list of rules.
+ *
+ * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
+ */
+export function loadAlertRules(file: string): readonly AlertRule[] {
+  return rulesOf(YamlFile.read(file));
+}
+
+/**
+ * Like `loadAlertRules`, from the text of a file.
+ *
+ * @param name the name of the file in errors
+ */
+export function parseAlertRules(text: string, name: string): readonly AlertRule[] {
+  return rulesOf(YamlFile.parse(text, name));
+}
+
+function rulesOf(file: YamlFile): readonly AlertRule[] {
+  const reader = new RulesReader(file.data);
+  if (reader.mistakes.length > 0) throw file.error(reader.mistakes);
+  return reader.rules;
+}
+
+/** Makes rules of the data of a file, and collects all mistakes. */
+class RulesReader {
+  readonly rules: AlertRule[] = [];
+  readonly mistakes: Mistake[] = [];
+  readonly #names = new Set<string>();
+
+  constructor(data: unknown) {
+    // A file with comments only has no rules.
+    if (data === null) return;
+    if (!Array.isArray(data)) {
+      this.mistakes.push({ path: [], message: 'it must be a list of rules, each with a name' });
+    } else if (data.length > MOST_RULES) {
+      const message = `it has ${data.length} rules, and at most ${MOST_RULES} are used`;
+      this.mistakes.push({ path: [], message });
+    } else {
+      for (const [index, entry] of data.entries()) this.#entry(entry, index);
+    }
+  }
+
+  #entry(entry: unknown, index: number): void {
+    if (!isTable(entry)) {
+      this.mistakes.push({ path: [index], message: 'a rule has a name, and above, below or quiet' });
+      return;
+    }
+    const before = this.mistakes.length;
+    for (const key of Object.keys(entry)) {
+      if (KEYS.includes(key)) continue;
+      const message = `${key} is not a key of a rule (${KEYS.join(', ')})${didYouMean(key, KEYS)}`;
+      this.mistakes.push({ path: [index, key], message, atKey: true });
+    }
+    const name = this.#name(entry, index);
+    const device = this.#word(entry, index, 'device', deviceNameProblem);
+    const metric = this.#word(entry, index, 'metric', metricNameProblem);
+    const severity = this.#severity(entry, index);
+    const condition = this.#condition(entry, index);
+    if (this.mistakes.length > before || condition === null) return;
+    this.rules.push({ name, severity, device, metric, condition });
+  }
+
+  #name(entry: Entry, index: number): string {
+    const { name } = entry;
+    if (typeof name !== 'string' || !NAME.test(name)) {
+      this.#mistake(index, 'name', 'it must have 1 to 64 letters, digits, _ and -');
+      return '';
+    }
+    if (this.#names.has(name)) this.#mistake(index, 'name', `another rule has the name ${name}`);
+    this.#names.add(name);
+    return name;
+  }
+
+  #word(
+    entry: Entry,
+    index: number,
+    key: 'device' | 'metric',
+    problemOf: (name: string) => string | null,
+  ): string | null {
+    const value = entry[key];
+    if (value === undefined) return null;
+    const problem = typeof value === 'string' ? problemOf(value) : 'it must be a text';
+    if (problem !== null) this.#mistake(index, key, problem);
+    return String(value);
+  }
+
+  #severity(entry: Entry, index: number): Severity {
+    const { severity = 'warning' } = entry;
+    const known = SEVERITIES.find((each) => each === severity);
+    if (known === undefined) {
+      const message = `${JSON.stringify(severity)} is not one of ${SEVERITIES.join(', ')}`;
+      this.#mistake(index, 'severity', message + didYouMean(String(severity), SEVERITIES));
+    }
+    return known ?? 'warning';
+  }
+
+  #condition(entry: Entry, index: number): AlertRule['condition'] | null {
+    const { above, below, quiet } = entry;
+    if (quiet !== undefined) {
+      for (const key of ['above', 'below', 'clear', 'for']) {
+        if (entry[key] === undefined) continue;
+        this.#mistake(index, key, 'a rule with quiet cannot have it: write a second rule', true);
+      }
+      return { kind: 'quiet', quiet: this.#duration(entry, index, 'quiet', QUIET) };
+    }
+    if (above === undefined && below === undefined) {
+      this.mistakes.push({ path: [index], message: 'a rule has above, below or quiet' });
+      return null;
+    }
+    if (entry.metric === undefined) {
+      this.mistakes.push({ path: [index], message: 'a rule with above or below has a metric' });
+    }
+    const limits = { above: this.#number(entry, index, 'above'), below: this.#number(entry, index, 'below') };
+    if (limits.above !== null && limits.below !== null && limits.below > limits.above) {
+      this.#mistake(
+        index,
+        'below',
+        `it must be at most above (${limits.above}), because values between are well`,
+      );
+    }
+    const clear = this.#clear(entry, index, limits);
+    const holds = entry.for === undefined ? 0 : this.#duration(entry, index, 'for', FOR);
+    return { kind: 'range', ...limits, clearAbove: clear.above, clearBelow: clear.below, holds };
+  }
+
+  /** The values at which the alert ends: a number for the only limit, or a number for each limit. */
+  #clear(entry: Entry, index: number, limits: Limits): Limits {
+    const { clear } = entry;
+    if (clear === undefined) return limits;
+    let given: Entry;
+    if (isTable(clear)) given = clear;
+    else if (limits.above !== null && limits.below !== null) {
+      const message = 'with above and below it has a value for each: clear: { above: 28, below: 6 }';
+      this.#mistake(index, 'clear', message);
+      return limits;
+    } else given = limits.above === null ? { below: clear } : { above: clear };
+    const at = (key: string) => (isTable(clear) ? [index, 'clear', key] : [index, 'clear']);
+    const found: { above: number | null; below: number | null } = { ...limits };
+    for (const [key, value] of Object.entries(given)) {
+      const limit = key === 'above' || key === 'below' ? limits[key] : null;
+      if (limit === null) {
+        const message = 'the rule has no such limit: use above or below, as in the rule';
+        this.mistakes.push({ path: at(key), message, atKey: true });
+      } else if (typeof value !== 'number' || !Number.isFinite(value)) {
+        this.mistakes.push({ path: at(key), message: 'it must be a finite number' });
+      } else if (key === 'above' ? value > limit : value < limit) {
+        const side = key === 'above' ? 'at most' : 'at least';
+        this.mistakes.push({ path: at(key), message: `it must be ${side} the limit ${limit}` });
+      } else found[key as 'above' | 'below'] = value;
+    }
+    if (found.above !== null && found.below !== null && found.below > found.above) {
+      this.#mistake(index, 'clear', 'no value is between both, so the alert could not end');
+    }
+    return found;
+  }
+
+  #number(entry: Entry, index: number, key: 'above' | 'below'): number | null {
+    const value = entry[key];
+    if (value === undefined) return null;
+    if (typeof value === 'number' && Number.isFinite(value)) return value;
+    this.#mistake(index, key, 'it must be a finite number');
+    return null;
+  }
+
+  /** A duration in microseconds. */
+  #duration(entry: Entry, index: number, key: string, kind: Kind<number>): number {
+    try {
+      return Math.round(kind.parse(String(entry[key])) * 1e6);
+    } catch (error) {
+      const { message } = error as Error;
+      this.#mistake(index, key, `${JSON.stringify(entry[key])}: ${message}: it must be ${kind.takes}`);
+      return 0;
+    }
+  }
+
+  #mistake(index: number, key: string, message: string, atKey = false): void {
+    this.mistakes.push({ path: [index, key], message, atKey });
+  }
+}
+
+interface Limits {
+  readonly above: number | null;
+  readonly below: number | null;
+}

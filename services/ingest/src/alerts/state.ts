@@ -1,0 +1,120 @@
+import type { Logger } from '@tidegauge/service';
+import { ALERT_TABLE, type Store } from '@tidegauge/storage';
+import type { Alert } from './book.ts';
+import type { KeptPending } from './evaluator.ts';
+
+/** Alerts are kept in this number of records, so that a change writes a small part of them. */
+const BUCKETS = 64;
+const FIELD = 'field0';
+const PENDING = 'pending';
+const MARK = 'mark';
+/** Series whose time for a rule is running that are kept, at most. */
+const MOST_PENDING = 2000;
+
+/** What is kept of alerts. */
+export interface KeptState {
+  readonly alerts: readonly Alert[];
+  readonly pending: readonly KeptPending[];
+  /** Readings received until then were evaluated, microseconds; null when nothing is known. */
+  readonly until: number | null;
+}
+
+/**
+ * The durable state of alerts: a table of records in the store, so that another replica continues where one ended. An
+ * alert that begins or ends writes one record, which has 1/64 of all alerts, about 350 bytes each.
+ */
+export class AlertState {
+  readonly #store: Store;
+  readonly #logger: Logger;
+  readonly #dirty = new Set<number>();
+  #saved = '';
+
+  constructor(store: Store, logger: Logger) {
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  /** Whether alerts changed since the last `save`. */
+  get isDirty(): boolean {
+    return this.#dirty.size > 0;
+  }
+
+  /** @throws {StoreError} */
+  async load(): Promise<KeptState> {
+    this.#dirty.clear();
+    await this.#store.records.createTable(ALERT_TABLE, 1);
+    const buckets: (readonly Alert[])[] = [];
+    for (let bucket = 0; bucket < BUCKETS; bucket++)
+      buckets.push((await this.#read<readonly Alert[]>(keyOf(bucket))) ?? []);
+    const pending = (await this.#read<readonly KeptPending[]>(PENDING)) ?? [];
+    this.#saved = JSON.stringify(pending);
+    return { alerts: buckets.flat(), pending, until: await this.#read<number>(MARK) };
+  }
+
+  /** Marks an alert as changed. */
+  touch({ id }: Alert): void {
+    this.#dirty.add(bucketOf(id));
+  }
+
+  /**
+   * Writes the parts of the alerts that changed. After a failure they count as changed again.
+   *
+   * @param all the alerts that are kept
+   * @throws {StoreError}
+   */
+  async save(all: Iterable<Alert>): Promise<void> {
+    const parts = new Map([...this.#dirty].map((bucket) => [bucket, [] as Alert[]]));
+    this.#dirty.clear();
+    for (const alert of all) parts.get(bucketOf(alert.id))?.push(alert);
+    try {
+      for (const [bucket, alerts] of parts) {
+        await this.#write(keyOf(bucket), alerts);
+        parts.delete(bucket);
+      }
+    } catch (error) {
+      for (const bucket of parts.keys()) this.#dirty.add(bucket);
+      throw error;
+    }
+  }
+
+  /** @throws {StoreError} */
+  async savePending(pending: readonly KeptPending[]): Promise<void> {
+    const kept = pending.slice(0, MOST_PENDING);
+    const text = JSON.stringify(kept);
+    if (text === this.#saved) return;
+    await this.#write(PENDING, kept);
+    this.#saved = text;
+  }
+
+  /** @throws {StoreError} */
+  async saveMark(until: number): Promise<void> {
+    await this.#write(MARK, until);
+  }
+
+  async #read<T>(key: string): Promise<T | null> {
+    const fields = await this.#store.records.read(ALERT_TABLE, key, null);
+    const text = fields?.[FIELD];
+    if (text === undefined) return null;
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      this.#logger.error({ err: error, key }, 'a part of the state of alerts cannot be read and is left out');
+      return null;
+    }
+  }
+
+  async #write(key: string, value: unknown): Promise<void> {
+    const { records } = this.#store;
+    const fields = { [FIELD]: JSON.stringify(value) };
+    if (!(await records.update(ALERT_TABLE, key, fields))) await records.insert(ALERT_TABLE, key, fields);
+  }
+}
+
+function keyOf(bucket: number): string {
+  return `alerts-${bucket}`;
+}
+
+/** The bucket of an alert, by the first digits of its identifier, which is a hash. */
+function bucketOf(id: string): number {
+  return Number.parseInt(id.slice(0, 4), 16) % BUCKETS;
+}

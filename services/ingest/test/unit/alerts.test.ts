@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntil } from '@tidegauge/process';
+import { now, type Reading } from '@tidegauge/readings';
+import { createLogger } from '@tidegauge/service';
+import { ALERT_TABLE, openStore, type Store, StoreError, tableProblem } from '@tidegauge/storage';
+import { Alerts } from '../../src/alerts/alerts.ts';
+import { type AlertFilter, positionOf } from '../../src/alerts/book.ts';
+import type { Lease } from '../../src/alerts/lease.ts';
+import { ALONE } from '../../src/alerts/lease.ts';
+import { ReadingQueue } from '../../src/alerts/reading-queue.ts';
+import { Receiving } from '../../src/alerts/receiving.ts';
+import { parseAlertRules } from '../../src/alerts/rules-file.ts';
+
+const WAIT = { timeoutMs: 20_000 };
+const RULES = '- { name: hot, metric: t, above: 30, clear: 25, severity: critical }';
+const EVERY: AlertFilter = { state: null, rule: null, severity: null, isListed: () => true };
+
+async function openSqlite(context: TestContext): Promise<Store> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-alerts-'));
+  const store = await openStore(`sqlite:${join(directory, 's.db')}?synchronous=normal`);
+  context.after(async () => {
+    await store.close();
+    await rm(directory, { recursive: true });
+  });
+  return store;
+}
+
+function start(
+  context: TestContext,
+  store: Store,
+  rules: string,
+  lease: Lease = ALONE,
+  isReceiving = () => true,
+) {
+  const logger = createLogger('test', 'silent');
+  const parsed = parseAlertRules(rules, 'alerts.yml');
+  const alerts = new Alerts({ rules: parsed, store, lease, logger, isReceiving, tickMs: 20 });
+  alerts.start();
+  let isStopped = false;
+  const stop = async () => {
+    if (!isStopped) await alerts.stop();
+    isStopped = true;
+  };
+  context.after(stop);
+  const list = () => alerts.book.list(1000, null, EVERY).alerts;
+  /** Each alert as `hot a/t above 31 active`. */
+  const states = () =>
+    list().map(
+      ({ rule, device, metric, kind, value, ended, reason }) =>
+        `${rule} ${device} ${metric} ${kind} ${value} ${ended === null ? 'active' : reason}`,
+    );
+  const until = (expected: readonly string[]) =>
+    waitUntil(
+      () => `${JSON.stringify(expected)}, there are ${JSON.stringify(states())}`,
+      () => JSON.stringify(states()) === JSON.stringify(expected),
+      WAIT,
+    );
+  const evaluating = () => waitUntil('the rules to be evaluated', () => alerts.isEvaluating, WAIT);
+  return { alerts, stop, list, states, until, evaluating };
+}
+
+function reading(device: string, value: number, more: Partial<Reading> = {}): Reading {
+  const time = now();
+  return { device, metric: 't', time, value, received: time, boot: null, seq: null, quality: 'ok', ...more };
+}
+
+/** Stores readings and registers their devices, and gives them to the alerts as the pipeline does. */
+async function commit(store: Store, alerts: Alerts | null, ...readings: readonly Reading[]): Promise<void> {
+  await store.readings.write(readings);
+  await store.devices.register([...new Set(readings.map(({ device }) => device))]);
+  alerts?.push(readings);
+}
+
+test('an alert is kept: the next process continues it without raising it again', async (context) => {
+  const store = await openSqlite(context);
+  const first = start(context, store, RULES);
+  await first.evaluating();
+  await commit(store, first.alerts, reading('a', 31), reading('b', 31), reading('c', 20));
+  await first.until(['hot b t above 31 active', 'hot a t above 31 active']);
+  await commit(store, first.alerts, reading('b', 20));
+  await first.until(['hot a t above 31 active', 'hot b t above 31 cleared']);
+  const before = first.list();
+  await first.stop();
+  assert.deepEqual(first.states(), []);
+
+  const second = start(context, store, RULES);
+  await second.until(['hot a t above 31 active', 'hot b t above 31 cleared']);
+  assert.deepEqual(second.list(), before);
+  await commit(store, second.alerts, reading('a', 27));
+  await sleep(100);
+  assert.deepEqual(
+    [...second.alerts.book.counts()],
+    [{ rule: 'hot', severity: 'critical', active: 1, raised: 0 }],
+  );
+  await commit(store, second.alerts, reading('a', 25));
+  await second.until(['hot a t above 31 cleared', 'hot b t above 31 cleared']);
+});
+
+test('readings that were stored but not evaluated before the end of a process are found in the store', async (context) => {
+  const store = await openSqlite(context);
+  const first = start(context, store, RULES);
+  await first.evaluating();
+  await commit(store, first.alerts, reading('a', 31));
+  await first.until(['hot a t above 31 active']);
+  // The process ends between the commit and the rules.
+  await commit(store, null, reading('a', 20), reading('b', 40));
+  await first.stop();
+  const second = start(context, store, RULES);
+  await second.until(['hot b t above 40 active', 'hot a t above 31 cleared']);
+});
+
+test('old values in the store raise no alerts when rules are first used', async (context) => {
+  const store = await openSqlite(context);
+  await commit(store, null, reading('old', 99, { time: now() - 3600e6, received: now() - 3600e6 }));
+  await commit(store, null, reading('new', 99));
+  const { until } = start(context, store, RULES);
+  await until(['hot new t above 99 active']);
+});
+
+test('a sensor is quiet after the time of the rule, but not before ingest has received for that time', async (context) => {
+  const store = await openSqlite(context);
+  const past = now() - 3600e6;
+  await commit(store, null, reading('a', 1, { time: past, received: past }));
+  let isReceiving = true;
+  const begun = performance.now();
+  const { alerts, states, until, evaluating } = start(
+    context,
+    store,
+    '- { name: q, quiet: 1s }',
+    ALONE,
+    () => isReceiving,
+  );
+  await evaluating();
+  isReceiving = false;
+  await sleep(1300);
+  assert.deepEqual(states(), []);
+  isReceiving = true;
+  await until(['q a null quiet null active']);
+  assert.ok(performance.now() - begun > 2200);
+  await commit(store, alerts, reading('a', 1));
+  await until(['q a null quiet null cleared']);
+});
+
+test('the alerts of a removed rule end, at a reload and at a restart', async (context) => {
+  const store = await openSqlite(context);
+  const rules = `${RULES}\n- { name: warm, metric: t, above: 20 }`;
+  const first = start(context, store, rules);
+  await first.evaluating();
+  await commit(store, first.alerts, reading('a', 31));
+  await first.until(['warm a t above 31 active', 'hot a t above 31 active']);
+  first.alerts.replace(parseAlertRules(RULES, 'alerts.yml'));
+  await first.until(['hot a t above 31 active', 'warm a t above 31 removed']);
+  await first.stop();
+  const second = start(context, store, '- { name: other, metric: t, above: 90 }');
+  await second.until(['hot a t above 31 removed', 'warm a t above 31 removed']);
+});
+
+test('a rule that is added is used for the newest values in the store', async (context) => {
+  const store = await openSqlite(context);
+  const { alerts, until, evaluating } = start(context, store, RULES);
+  await evaluating();
+  await commit(store, alerts, reading('a', 1, { metric: 'pressure' }));
+  await sleep(100);
+  alerts.replace(parseAlertRules(`${RULES}\n- { name: low, metric: pressure, below: 2 }`, 'alerts.yml'));
+  await until(['low a pressure below 1 active']);
+});
+
+test('of two processes one evaluates, also the readings of the other, and the other continues its alerts', async (context) => {
+  const store = await openSqlite(context);
+  let holder: string | null = null;
+  const lease = (name: string): Lease => ({
+    isShared: true,
+    renew: async () => {
+      holder ??= name;
+      return holder === name;
+    },
+    release: async () => {
+      if (holder === name) holder = null;
+    },
+  });
+  const first = start(context, store, RULES, lease('first'));
+  await first.evaluating();
+  const second = start(context, store, RULES, lease('second'));
+  await commit(store, second.alerts, reading('a', 31));
+  await commit(store, first.alerts, reading('b', 31));
+  await first.until(['hot b t above 31 active']);
+  assert.ok(!second.alerts.isEvaluating);
+  await first.stop();
+  await second.until(['hot a t above 31 active', 'hot b t above 31 active']);
+});
+
+test('while the store is unavailable, alerts wait and are kept later', async (context) => {
+  const real = await openSqlite(context);
+  let isAway = true;
+  const records: Store['records'] = Object.assign(Object.create(real.records), {
+    update: async (...update: Parameters<Store['records']['update']>) => {
+      if (isAway) throw new StoreError('UNAVAILABLE', 'away');
+      return real.records.update(...update);
+    },
+  });
+  const store: Store = Object.create(real, { records: { value: records } });
+  const first = start(context, store, RULES);
+  await first.evaluating();
+  await commit(store, first.alerts, reading('a', 31));
+  await first.until(['hot a t above 31 active']);
+  await waitUntil('the trouble', () => first.alerts.trouble === 'away', WAIT);
+  isAway = false;
+  await waitUntil('no trouble', () => first.alerts.trouble === null, WAIT);
+  await first.stop();
+  const second = start(context, store, RULES);
+  await second.until(['hot a t above 31 active']);
+});
+
+test('clients of the API cannot use the table of the state', () => {
+  assert.match(tableProblem(ALERT_TABLE) ?? '', /reserved/);
+});
+
+test('the list has pages, also when many alerts begin at once', async (context) => {
+  const store = await openSqlite(context);
+  const { alerts, evaluating } = start(context, store, RULES);
+  await evaluating();
+  const devices = Array.from({ length: 250 }, (_, n) => `device-${n}`);
+  const time = now();
+  await commit(store, alerts, ...devices.map((device) => reading(device, 31, { time })));
+  await waitUntil('all alerts', () => alerts.book.active === 250, WAIT);
+  await commit(
+    store,
+    alerts,
+    ...devices.slice(0, 100).map((device) => reading(device, 3, { time: time + 1 })),
+  );
+  await waitUntil('the ended alerts', () => alerts.book.active === 150, WAIT);
+  const found: string[] = [];
+  let after = null;
+  for (;;) {
+    const { alerts: page, more } = alerts.book.list(30, after, EVERY);
+    found.push(...page.map(({ device }) => device));
+    if (!more) break;
+    after = positionOf(page.at(-1)!);
+  }
+  assert.equal(found.length, 250);
+  assert.deepEqual(new Set(found), new Set(devices));
+});
+
+test('the queue takes readings later and in order, and drops the oldest beyond its bound', async () => {
+  const taken: number[] = [];
+  let reports = 0;
+  const queue = new ReadingQueue({
+    take: ({ value }) => void taken.push(value as number),
+    onDropped: () => void reports++,
+    maxBytes: 300 * 204,
+  });
+  const batch = (from: number) => Array.from({ length: 100 }, (_, n) => reading('a', from + n));
+  for (const from of [0, 100, 200, 300]) queue.push(batch(from));
+  assert.deepEqual([taken.length, queue.dropped, reports], [0, 100, 1]);
+  queue.open(true);
+  assert.equal(taken.length, 0);
+  await waitUntil('an empty queue', () => queue.bytes === 0, WAIT);
+  assert.deepEqual(
+    taken,
+    Array.from({ length: 300 }, (_, n) => 100 + n),
+  );
+});
+
+test('readings are not received while the clock is set, the process is suspended, or a server is unavailable', () => {
+  const receiving = new Receiving(1e12, 0);
+  receiving.tick(1e12 + 1e6, 1000, true);
+  assert.equal(receiving.since, 1e12);
+  receiving.tick(1e12 + 2e6, 2000, false);
+  assert.equal(receiving.since, 1e12 + 2e6);
+  receiving.tick(9e15, 3000, true);
+  assert.equal(receiving.since, 9e15);
+  receiving.tick(9e15 + 1e6, 4000, true);
+  assert.equal(receiving.since, 9e15);
+  receiving.tick(9e15 + 31e6, 34_000, true);
+  assert.equal(receiving.since, 9e15 + 31e6);
+});
