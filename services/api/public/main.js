@@ -1,5 +1,6 @@
 // Connects the parts of the page. Readings change the data at once, and the document at most four times a second.
 
+import { followAlerts } from './alerts.js';
 import { serverNow } from './api.js';
 import { complain } from './banner.js';
 import { $, setText } from './dom.js';
@@ -179,5 +180,6 @@ follow({
   },
 });
 void reload();
+void followAlerts();
 void poll();
 setInterval(paint, PAINT_MS);

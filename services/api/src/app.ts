@@ -32,6 +32,7 @@ import { apiOperations } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
 import { handedBody, recordLane } from './record-lane.ts';
+import { alertHandlers } from './routes/alerts.ts';
 import { auditHandlers } from './routes/audit.ts';
 import { deviceHandlers } from './routes/devices.ts';
 import { explainHandlers } from './routes/explain.ts';
@@ -136,6 +137,7 @@ export function createApp(dependencies: AppDependencies): App {
     ...recordHandlers(store, lane, answers),
     ...ledgerHandlers(ingest),
     ...quarantineHandlers(ingest, cursors),
+    ...alertHandlers(ingest, cursors),
     ...explainHandlers(ingest),
     ...liveHandlers(live),
     ...sessionHandlers(access),

@@ -14,6 +14,7 @@ export const DEVICE_OPERATIONS: ReadonlySet<string> = new Set([
   'putDevice',
   'updateDevice',
   'deleteDevice',
+  'listAlerts',
   'live',
   'getSession',
   'beginSession',

@@ -4,6 +4,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type AlertsDocument,
   type CausesDocument,
   type DeliveryDocument,
   type ExplainDocument,
@@ -63,6 +64,16 @@ export interface QuarantineFilter {
 export interface QuarantineQuery extends QuarantineFilter {
   readonly limit: number;
   readonly after?: string | undefined;
+}
+
+export interface AlertsQuery {
+  readonly limit: number;
+  /** The device and those below it. */
+  readonly device?: string;
+  readonly state?: string;
+  readonly rule?: string;
+  readonly severity?: string;
+  readonly after?: string;
 }
 
 export interface QuarantineStep extends QuarantineFilter {
@@ -197,6 +208,12 @@ export class IngestClient {
   /** Every replica's quarantine by cause. @throws {IngestError} 503 when none answers. */
   causes(): Promise<Answers<CausesDocument>> {
     return this.#askAll((url) => this.#json<CausesDocument>(url, 'GET', '/quarantine/causes'));
+  }
+
+  /** Every replica's alerts. One of them evaluates the rules. @throws {IngestError} 503 when none answers. */
+  alerts({ limit, ...query }: AlertsQuery): Promise<Answers<AlertsDocument>> {
+    const path = `/alerts${search({ limit: String(limit), ...query })}`;
+    return this.#askAll((url) => this.#json<AlertsDocument>(url, 'GET', path));
   }
 
   /**

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
+  type AlertDocument,
+  type AlertsDocument,
   type CauseDocument,
   type CausesDocument,
   type DeliveryDocument,
@@ -57,6 +59,9 @@ export class FakeIngest {
   /** Routes that were added. */
   readonly routes: unknown[] = [];
   causes: readonly CauseDocument[] = [];
+  /** Alerts in their order; null without a file of rules. */
+  alerts: readonly AlertDocument[] | null = null;
+  isEvaluating = true;
   /** Largest number of messages in one step of a bulk change. */
   stepItems = 1000;
   stageSeconds = 60;
@@ -148,6 +153,7 @@ export class FakeIngest {
     const [, area, id, verb] = pathname.split('/').map(decodeURIComponent);
     if (area === 'live') this.#listen(response);
     else if (area === 'ledger') json(response, 200, this.#ledger());
+    else if (area === 'alerts') json(response, 200, this.#alerts(searchParams));
     else if (area === 'readings') await this.#receive(request, response, searchParams);
     else if (area === 'explain') {
       this.explained.push(await bodyOf(request));
@@ -157,6 +163,27 @@ export class FakeIngest {
     else if (id === 'causes') json(response, 200, this.#causes());
     else if (request.method === 'POST' && verb === undefined) this.#step(response, id, searchParams);
     else this.#item(response, request.method!, id, verb);
+  }
+
+  /** Selects by device only. The position of a page is the number of alerts before it. */
+  #alerts(search: URLSearchParams): AlertsDocument {
+    const prefix = search.get('device');
+    const isListed = ({ device }: AlertDocument) =>
+      prefix === null || device === prefix || device.startsWith(`${prefix}/`);
+    const all = (this.alerts ?? []).filter(isListed);
+    const first = Number(search.get('after') ?? 0);
+    const end = first + Number(search.get('limit'));
+    const count = (severity: string) =>
+      all.filter((alert) => alert.state === 'active' && alert.severity === severity).length;
+    return {
+      instance: this.instance,
+      configured: this.alerts !== null,
+      evaluating: this.alerts !== null && this.isEvaluating,
+      rules: this.alerts === null ? 0 : 1,
+      active: { info: count('info'), warning: count('warning'), critical: count('critical') },
+      alerts: all.slice(first, end),
+      next: end < all.length ? String(end) : null,
+    };
   }
 
   #causes(): CausesDocument {

@@ -302,6 +302,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Active alerts, and those that ended last
+         * @description Active alerts first, then the newest 500 that ended, each the newest first. The rules are in a file of ingest
+         *     (docs/alerts.md). Of several ingest processes one evaluates them; `evaluating` is false when none that answers does.
+         */
+        get: operations["listAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/quarantine": {
         parameters: {
             query?: never;
@@ -1177,6 +1198,38 @@ export interface components {
             gaps: components["schemas"]["Gaps"];
             instances: components["schemas"]["InstanceLedger"][];
             unreachable: components["schemas"]["Unreachable"];
+        };
+        Alert: {
+            /** @description The same when the alert is sent again. */
+            id: string;
+            /** @description The name of the rule. */
+            rule: string;
+            /** @enum {string} */
+            severity: "info" | "warning" | "critical";
+            /** @enum {string} */
+            state: "active" | "ended";
+            /**
+             * @description The limit that was violated, or `quiet` without readings.
+             * @enum {string}
+             */
+            kind: "above" | "below" | "quiet";
+            device: string;
+            /** @description Null for a quiet device as a whole. */
+            metric: string | null;
+            /** @description The limit of the rule; seconds for `quiet`. */
+            limit: number;
+            /** @description The value that raised the alert; null for `quiet`. */
+            value: number | null;
+            /** @description The time of the first reading that violated the rule; for `quiet` of the last reading, null without one. */
+            since: components["schemas"]["Time"] | null;
+            raised: components["schemas"]["Time"];
+            /** @description When it ended. */
+            ended: components["schemas"]["Time"] | null;
+            /**
+             * @description Why it ended: `removed` with its rule or its device.
+             * @enum {string|null}
+             */
+            reason: "cleared" | "removed" | null;
         };
         QuarantineItem: {
             id: string;
@@ -3035,6 +3088,104 @@ export interface operations {
                     "application/json": components["schemas"]["Ledger"];
                 };
             };
+            401: components["responses"]["NoKey"];
+            403: components["responses"]["NotAllowed"];
+            429: components["responses"]["TooMany"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAlerts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only alerts of this device and all devices below it.
+                 * @example site-3/boiler
+                 */
+                device?: components["schemas"]["DeviceName"];
+                /** @description Only alerts in this state. */
+                state?: "active" | "ended";
+                /**
+                 * @description Only alerts of the rule with this name.
+                 * @example boiler-hot
+                 */
+                rule?: string;
+                /** @description Only alerts of this severity. */
+                severity?: "info" | "warning" | "critical";
+                /** @description Alerts per page. */
+                limit?: number;
+                /** @description `next` of the previous page, with the same query. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of alerts, and how many are active. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "configured": true,
+                     *       "evaluating": true,
+                     *       "rules": 2,
+                     *       "active": {
+                     *         "info": 0,
+                     *         "warning": 0,
+                     *         "critical": 1
+                     *       },
+                     *       "alerts": [
+                     *         {
+                     *           "id": "5f1c0a9e3b7d4c2288aa0f1e",
+                     *           "rule": "boiler-hot",
+                     *           "severity": "critical",
+                     *           "state": "active",
+                     *           "kind": "above",
+                     *           "device": "site-3/boiler/probe-7",
+                     *           "metric": "temperature",
+                     *           "limit": 80,
+                     *           "value": 81.5,
+                     *           "since": "2026-11-21T14:05:08.012731Z",
+                     *           "raised": "2026-11-21T14:10:08.020114Z",
+                     *           "ended": null,
+                     *           "reason": null
+                     *         }
+                     *       ],
+                     *       "next": null,
+                     *       "unreachable": []
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Whether ingest has a file of rules. */
+                        configured: boolean;
+                        /** @description Whether an ingest process that answers evaluates the rules. */
+                        evaluating: boolean;
+                        /**
+                         * Format: int32
+                         * @description Rules in use.
+                         */
+                        rules: number;
+                        /** @description Active alerts of the devices that were requested, by severity. */
+                        active: {
+                            /** Format: int32 */
+                            info: number;
+                            /** Format: int32 */
+                            warning: number;
+                            /** Format: int32 */
+                            critical: number;
+                        };
+                        alerts: components["schemas"]["Alert"][];
+                        next: components["schemas"]["Next"];
+                        unreachable: components["schemas"]["Unreachable"];
+                    };
+                };
+            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["NoKey"];
             403: components["responses"]["NotAllowed"];
             429: components["responses"]["TooMany"];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatTime } from '@tidegauge/readings';
+import { type AlertDocument, formatTime } from '@tidegauge/readings';
 import { changeKeys, newKey, type Scope } from '@tidegauge/service';
 import { DEVICE_OPERATIONS } from '../../src/device-limit.ts';
 import { readOpenApi } from '../../src/openapi.ts';
@@ -77,6 +77,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   getLedger: ['GET', '/v1/ledger'],
   explain: ['POST', '/v1/explain', { topic: 'sensors/site-3/boiler/temperature', payload: '21.5' }],
   addRoute: ['POST', '/v1/routes', { route: { preset: 'zigbee2mqtt' } }],
+  listAlerts: ['GET', '/v1/alerts'],
   listQuarantine: ['GET', '/v1/quarantine'],
   listQuarantineCauses: ['GET', '/v1/quarantine/causes'],
   replayQuarantine: ['POST', '/v1/quarantine/replay'],
@@ -226,6 +227,7 @@ test('a key of some devices reads and changes these only, and other operations r
       ['POST', `/v1/readings?device=${device}`, { metric: 'm', v: 1 }],
       ['DELETE', `/v1/readings?device=${device}&from=0`],
       ['GET', `/v1/live?device=${device}`],
+      ['GET', `/v1/alerts?device=${device}`],
     ] as const) {
       const answer = await call(method, path, body);
       assert.equal(answer.status, 403, `${method} ${path}`);
@@ -401,4 +403,33 @@ test('on loopback, the first key makes changes need one, and reads stay open', a
   await until('the refusal', async () => (await send(keys, 'putDevice', {})) === 401);
   assert.equal(await send(keys, 'putDevice', header), 200);
   assert.equal(await send(keys, 'listDevices', {}), 200);
+});
+
+test('a key of some devices sees the alerts and the counts of these only', async (t) => {
+  const keys = await start(t);
+  const alert = (device: string): AlertDocument => ({
+    id: '0'.repeat(24),
+    rule: 'hot',
+    severity: 'warning',
+    state: 'active',
+    kind: 'above',
+    device,
+    metric: 'm',
+    limit: 1,
+    value: 2,
+    since: null,
+    raised: formatTime(0),
+    ended: null,
+    reason: null,
+  });
+  keys.api.ingest.alerts = ['site-3', 'site-3/a', 'site-30', 'site-2'].map(alert);
+  const headers = { ...(await keys.add(['read'], 'site-3')) };
+  const { body } = await keys.api.call('GET', '/v1/alerts', { headers });
+  assert.deepEqual(
+    body.alerts.map(({ device }: AlertDocument) => device),
+    ['site-3', 'site-3/a'],
+  );
+  assert.equal(body.active.warning, 2);
+  const below = await keys.api.call('GET', '/v1/alerts?device=site-3/a', { headers });
+  assert.equal(below.body.alerts.length, 1);
 });
