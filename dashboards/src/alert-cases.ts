@@ -99,6 +99,20 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [ingest('tidegauge_readings_quarantined_total', ',reason="malformed"')]: '0+1x200',
     },
   },
+  level(
+    'TidegaugeSensorAlert',
+    ingest('tidegauge_alerts_active', ',rule="quiet",severity="warning"'),
+    { well: 0, bad: 3, edge: 0 },
+    11,
+  ),
+  level(
+    'TidegaugeSensorAlertCritical',
+    ingest('tidegauge_alerts_active', ',rule="hot",severity="critical"'),
+    { well: 0, bad: 1, edge: 0 },
+    11,
+  ),
+  level('TidegaugeAlertRulesStale', ingest('tidegauge_alert_rules_stale'), { well: 0, bad: 1, edge: 0 }, 31),
+  level('TidegaugeAlertsFailing', ingest('tidegauge_alerts_state_failing'), { well: 0, bad: 1, edge: 0 }, 31),
   level('TidegaugeRoutesStale', ingest('tidegauge_routes_stale'), { well: 0, bad: 1, edge: 0 }, 31),
   {
     alert: 'TidegaugeSpoolFilling',
