@@ -23,7 +23,7 @@ function alert(n: number, more: Partial<AlertDocument> = {}): AlertDocument {
   };
 }
 
-test('without rules there are no alerts, and the answer says that there is no file', async (t) => {
+test('without rules there are no alerts, and the answer shows that there is no file', async (t) => {
   const api = await startApi(t);
   const { status, body } = await api.call('GET', '/v1/alerts');
   assert.equal(status, 200);
