@@ -1,7 +1,12 @@
-export type { Sides } from './compare-device.ts';
+export { BatchWriter } from './batch-writer.ts';
+export type { Sides, Watch } from './compare-device.ts';
 export { COPY_TABLE, type CopyState, isEmptyStore, placeOf, readState, writeState } from './copy-record.ts';
 export { type CopyResult, copyStore } from './copy-store.ts';
 export type { DayDifference, Differences } from './differences.ts';
+export { DeviceDigest, SumDigest } from './digest.ts';
 export { openExisting, READABLE, withSides } from './open-sides.ts';
+export { patiently } from './patiently.ts';
 export { duration, number, Progress, type ProgressOutput } from './progress.ts';
+export { deviceText, registeredDevices } from './registered.ts';
+export { metricsOf, seriesOf } from './series-of.ts';
 export { type VerifyResult, verifyStore } from './verify-store.ts';

@@ -15,6 +15,8 @@ export class Progress {
   readonly #timer: NodeJS.Timeout;
   /** Devices in all, or null while it is not known. */
   #devices: number | null = null;
+  /** Readings in all, or null if they are not known. */
+  #total: number | null = null;
   #done = 0;
   #isLineOpen = false;
   /** Readings of the source so far. */
@@ -33,6 +35,10 @@ export class Progress {
 
   expect(devices: number): void {
     this.#devices = devices;
+  }
+
+  expectReadings(total: number): void {
+    this.#total = total;
   }
 
   /** @param share the part of the device that is done, from 0 to 1 */
@@ -73,7 +79,10 @@ export class Progress {
     const rate = Math.round(this.readings / Math.max(this.seconds, 0.001));
     const done = this.#done + [...this.#shares.values()].reduce((sum, share) => sum + share, 0);
     const parts = [`${this.#what}: ${number(this.readings)} readings`, `${number(rate)}/s`];
-    if (this.#devices !== null) {
+    if (this.#total !== null && this.readings > 0 && this.readings <= this.#total) {
+      const left = (this.seconds * (this.#total - this.readings)) / this.readings;
+      parts.push(`of ${number(this.#total)}, about ${duration(left)} left`);
+    } else if (this.#devices !== null) {
       parts.push(`${number(this.#done)} of ${number(this.#devices)} devices`);
       if (done > 0 && done <= this.#devices)
         parts.push(`about ${duration((this.seconds * (this.#devices - done)) / done)} left`);

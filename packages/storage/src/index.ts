@@ -4,6 +4,7 @@ export * from './contract.ts';
 export * from './errors.ts';
 export { isMatch } from './groups.ts';
 export { compareText } from './merge.ts';
+export { decodeReading, encodeReading, seriesPrefix } from './reading-lines.ts';
 export { createStore, type OpenOptions, openStore, optionsOf, STORE_SCHEMES } from './registry.ts';
 export { ROLLUP_PERIODS } from './rollups/periods.ts';
 export { MissingTable } from './tables.ts';

@@ -90,8 +90,8 @@ function readingOf(index: number, names: readonly string[]): Reading {
   const device = names[index % names.length]!;
   const turn = Math.floor(index / names.length);
   const metric = METRICS[turn % METRICS.length]!;
-  // Days are spread over 40 days, and the first reading of each device is at the epoch.
-  const time = turn === 0 ? 0 : START + (turn % 40) * DAY_US + turn * 1_000_003;
+  // 100 readings of a device on each day, and its first one at the epoch.
+  const time = turn === 0 ? 0 : START + Math.floor(turn / 100) * DAY_US + turn * 1_000_003;
   const value = index % 5 === 0 ? VALUES[(index / 5) % VALUES.length]! : Math.sin(index) * 1000;
   const hasBoot = index % 3 === 0;
   return {

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { openExisting, Progress } from '@tidegauge/copy';
+import { lockDirectory } from '@tidegauge/service';
+import { StoreError } from '@tidegauge/storage';
+import { maskUrl } from '@tidegauge/text';
+import { deleteOutdated, listBackups, removeLeftovers, writeBackup } from './backup-folder.ts';
+import type { Watching } from './contents.ts';
+import { type Dump, dumpStore } from './dump.ts';
+import { dumpSqlite, isSqliteFile } from './dump-sqlite.ts';
+import type { KeepRule } from './keep.ts';
+import { type BackupMethod, type Manifest, newManifest } from './manifest.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string;
+};
+
+export interface BackupOptions {
+  readonly store: string;
+  /** The directory of the backups. */
+  readonly to: string;
+  readonly format: 'auto' | 'portable';
+  /** Null: keeps all backups. */
+  readonly keep: KeepRule | null;
+}
+
+export interface BackupResult {
+  readonly path: string;
+  readonly manifest: Manifest;
+  readonly seconds: number;
+  /** Names of backups that the rule deleted. */
+  readonly deleted: readonly string[];
+}
+
+/** Makes a backup, then deletes those that the rule does not keep. One process at a time works in a directory. */
+export async function backUp(options: BackupOptions, signal: AbortSignal): Promise<BackupResult> {
+  const { store, to, format, keep } = options;
+  const started = Date.now();
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  const lock = await lockDirectory(to, 'backup', { waitMs: 0, setting: '--to' });
+  const progress = new Progress(process.stderr, 'backup');
+  try {
+    await removeLeftovers(to);
+    const method: BackupMethod = format === 'auto' && isSqliteFile(store) ? 'sqlite' : 'portable';
+    let manifest: Manifest | null = null;
+    const path = await writeBackup(to, started, async (folder) => {
+      const dump = await dumpBy(method, store, folder, { signal, progress });
+      manifest = newManifest({
+        method,
+        tidegauge: version,
+        store: maskUrl(store),
+        started: new Date(started).toISOString(),
+        finished: new Date().toISOString(),
+        ...dump,
+      });
+      return manifest;
+    });
+    const deleted = keep === null ? [] : await deleteOutdated(to, keep);
+    return { path, manifest: manifest!, seconds: progress.seconds, deleted };
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    const message = `${to}: the disk is full: this backup is removed, earlier ones are complete: free some space`;
+    throw new StoreError('UNAVAILABLE', message, { cause: error });
+  } finally {
+    progress.stop();
+    lock.release();
+  }
+}
+
+const SQLITE_FULL = 13;
+
+function isDiskFull(error: unknown): boolean {
+  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
+  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL;
+}
+
+async function dumpBy(method: BackupMethod, url: string, folder: string, watching: Watching): Promise<Dump> {
+  if (method === 'sqlite') return dumpSqlite(url, folder, watching);
+  const store = await openExisting(url);
+  try {
+    return await dumpStore(store, folder, watching);
+  } finally {
+    await store.close();
+  }
+}
+
+/** When the newest complete backup began, milliseconds, or null. */
+export async function lastBackup(directory: string): Promise<number | null> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  return (await listBackups(directory)).at(-1)?.time ?? null;
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createGunzip, createGzip, type Gzip } from 'node:zlib';
+import type { BackupFile } from './manifest.ts';
+
+/** A file is ended at this size, compressed: file systems of USB sticks have files up to 4 GiB. */
+const FILE_BYTES = 2 ** 30;
+const TEXT_LENGTH = 64 * 1024;
+
+/** Writes lines of text to compressed files `name-1.ndjson.gz`, `name-2.ndjson.gz` and so on. */
+export class LineFiles {
+  readonly #folder: string;
+  readonly #name: string;
+  readonly #fileBytes: number;
+  readonly files: BackupFile[] = [];
+  #file: CompressedFile | null = null;
+  #text = '';
+
+  constructor(folder: string, name: string, fileBytes = FILE_BYTES) {
+    this.#folder = folder;
+    this.#name = name;
+    this.#fileBytes = fileBytes;
+  }
+
+  /** Null, or a promise to wait for. @param line with its newline */
+  add(line: string): Promise<void> | null {
+    this.#text += line;
+    return this.#text.length < TEXT_LENGTH ? null : this.#write();
+  }
+
+  /** Makes all files durable. */
+  async end(): Promise<readonly BackupFile[]> {
+    if (this.#text !== '' || this.files.length === 0) await this.#write();
+    await this.#endFile();
+    return this.files;
+  }
+
+  /** Closes an unfinished file. */
+  async abandon(): Promise<void> {
+    await this.#file?.abandon();
+  }
+
+  async #write(): Promise<void> {
+    const text = this.#text;
+    this.#text = '';
+    this.#file ??= await CompressedFile.create(
+      join(this.#folder, `${this.#name}-${this.files.length + 1}.ndjson.gz`),
+    );
+    await this.#file.write(text);
+    if (this.#file.bytes >= this.#fileBytes) await this.#endFile();
+  }
+
+  async #endFile(): Promise<void> {
+    if (this.#file === null) return;
+    this.files.push(await this.#file.end());
+    this.#file = null;
+  }
+}
+
+/** A file that is compressed with gzip, and its digest. */
+class CompressedFile {
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  readonly #gzip: Gzip = createGzip({ level: 5 });
+  readonly #hash = createHash('sha256');
+  readonly #written: Promise<void>;
+  #failure: unknown = null;
+  bytes = 0;
+
+  static async create(path: string): Promise<CompressedFile> {
+    return new CompressedFile(path, await open(path, 'wx', 0o600));
+  }
+
+  private constructor(path: string, handle: FileHandle) {
+    this.#path = path;
+    this.#handle = handle;
+    this.#written = this.#copy().catch((error: unknown) => {
+      this.#failure = error;
+      this.#gzip.destroy();
+    });
+  }
+
+  async #copy(): Promise<void> {
+    for await (const part of this.#gzip) {
+      const bytes = part as Buffer;
+      this.#hash.update(bytes);
+      await this.#handle.appendFile(bytes);
+      this.bytes += bytes.length;
+    }
+  }
+
+  async write(text: string): Promise<void> {
+    if (this.#failure === null && !this.#gzip.write(text)) {
+      await Promise.race([new Promise((resolve) => this.#gzip.once('drain', resolve)), this.#written]);
+    }
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  async end(): Promise<BackupFile> {
+    this.#gzip.end();
+    await this.#written;
+    try {
+      if (this.#failure !== null) throw this.#failure;
+      await this.#handle.sync();
+    } finally {
+      await this.#handle.close();
+    }
+    return { name: basename(this.#path), bytes: this.bytes, sha256: this.#hash.digest('hex') };
+  }
+
+  async abandon(): Promise<void> {
+    this.#gzip.destroy();
+    await this.#written;
+    await this.#handle.close().catch(() => {});
+  }
+}
+
+/** The lines of compressed files, in their order. A file that is not gzip rejects. */
+export async function* linesOf(folder: string, names: readonly string[]): AsyncGenerator<string> {
+  for (const name of names) {
+    const input = createReadStream(join(folder, name));
+    const text = createGunzip();
+    // Errors of the file end the iteration below.
+    input.on('error', (error) => text.destroy(error));
+    input.pipe(text);
+    try {
+      yield* createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY });
+    } finally {
+      input.destroy();
+    }
+  }
+}
+
+/** The entry of a manifest for a file that exists. */
+export async function describeFile(path: string): Promise<BackupFile> {
+  const hash = createHash('sha256');
+  for await (const part of createReadStream(path)) hash.update(part as Buffer);
+  return { name: basename(path), bytes: (await stat(path)).size, sha256: hash.digest('hex') };
+}
+
+/** Makes a file or the entries of a folder durable. */
+export async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { isTable } from '@tidegauge/readings';
+import { ConfigError } from '@tidegauge/service';
+
+export const MANIFEST = 'manifest.json';
+const FORMAT = 'tidegauge-backup';
+const VERSION = 1;
+
+/** `portable`: lines of JSON for any store. `sqlite`: a database file with everything of the store. */
+export type BackupMethod = 'portable' | 'sqlite';
+
+export interface BackupFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** Of the file as it is, in hexadecimal. */
+  readonly sha256: string;
+}
+
+interface Part {
+  readonly count: number;
+  readonly digest: string;
+}
+
+/** What a backup has. It is written last, so a folder without it is no backup. */
+export interface Manifest {
+  readonly format: typeof FORMAT;
+  readonly version: typeof VERSION;
+  readonly method: BackupMethod;
+  /** The version of Tidegauge that wrote it. */
+  readonly tidegauge: string;
+  readonly node: string;
+  /** The store, without secrets. */
+  readonly store: string;
+  readonly started: string;
+  readonly finished: string;
+  readonly readings: Part;
+  readonly units: Part;
+  readonly devices: Part;
+  readonly files: readonly BackupFile[];
+}
+
+export function newManifest(fields: Omit<Manifest, 'format' | 'version' | 'node'>): Manifest {
+  return { format: FORMAT, version: VERSION, node: process.version, ...fields };
+}
+
+/** @throws {ConfigError} when the folder has no backup that this version reads */
+export async function readManifest(folder: string): Promise<Manifest> {
+  const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+    throw new ConfigError([`${folder} is not a complete backup: it has no ${MANIFEST}`]);
+  });
+  const manifest = parse(text);
+  if (manifest?.format !== FORMAT) throw new ConfigError([`${join(folder, MANIFEST)} is not of a backup`]);
+  if (manifest.version !== VERSION) {
+    const reads = `this program reads version ${VERSION}`;
+    throw new ConfigError([
+      `${folder} has version ${manifest.version} of the format, and ${reads}: use the Tidegauge that wrote it, or a later one`,
+    ]);
+  }
+  const files = manifest.files;
+  const isWhole =
+    Array.isArray(files) &&
+    files.every(
+      (file: unknown) => isTable(file) && typeof file.name === 'string' && file.name === basename(file.name),
+    );
+  if (!isWhole || !['readings', 'units', 'devices'].every((part) => isTable(manifest[part])))
+    throw new ConfigError([`${join(folder, MANIFEST)} is damaged: use another backup`]);
+  return manifest as unknown as Manifest;
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isTable(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Compares each file with the manifest. @throws {ConfigError} for the first file that is missing or damaged */
+export async function checkFiles(folder: string, { files }: Manifest, signal: AbortSignal): Promise<void> {
+  for (const { name, sha256 } of files) {
+    const path = join(folder, name);
+    const hash = createHash('sha256');
+    try {
+      for await (const part of createReadStream(path, { signal })) hash.update(part as Buffer);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      throw new ConfigError([`${path} is missing: use another backup`]);
+    }
+    if (hash.digest('hex') !== sha256) throw new ConfigError([`${path} is damaged: use another backup`]);
+  }
+}

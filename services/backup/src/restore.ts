@@ -1,0 +1,165 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import {
+  BatchWriter,
+  type CopyState,
+  copyStore,
+  isEmptyStore,
+  patiently,
+  readState,
+  writeState,
+} from '@tidegauge/copy';
+import type { Device } from '@tidegauge/readings';
+import { ConfigError } from '@tidegauge/service';
+import { decodeReading, openStore, parseUrl, type SeriesUnit, type Store } from '@tidegauge/storage';
+import { maskUrl } from '@tidegauge/text';
+import { linesOf, syncPath } from './backup-files.ts';
+import { contentsProblem, readStore, type Watching } from './contents.ts';
+import { SQLITE_FILE, sqliteUrl } from './dump-sqlite.ts';
+import type { Manifest } from './manifest.ts';
+
+const UNITS = 1000;
+const WATCH_EVERY = 5000;
+
+/**
+ * Writes a backup to an empty store, reads the store again, and compares it with the manifest by number and digest. A
+ * restore that was interrupted continues when it runs again.
+ *
+ * @returns what differs, or null
+ * @throws {ConfigError} when the store has other data
+ */
+export async function restoreBackup(
+  folder: string,
+  manifest: Manifest,
+  url: string,
+  watching: Watching,
+): Promise<string | null> {
+  const { scheme, path } = parseUrl(url);
+  if (manifest.method === 'sqlite' && scheme === 'sqlite' && !path.startsWith(':') && !existsSync(path))
+    return placeSqliteFile(join(folder, SQLITE_FILE), path, manifest, watching);
+  const store = await openStore(url);
+  try {
+    const state = await stateOf(store, `backup:${manifest.readings.digest}`, url);
+    const problem =
+      manifest.method === 'sqlite'
+        ? await copySqliteFile(join(folder, SQLITE_FILE), store, state, watching)
+        : await restoreLines(folder, manifest, store, watching);
+    return problem ?? contentsProblem(await readStore(store, watching), manifest);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The state of an earlier restore of the same backup, or a new one if the store is empty. */
+async function stateOf(store: Store, place: string, url: string): Promise<CopyState> {
+  const known = await readState(store, place);
+  if (known !== null) return known;
+  if (!(await isEmptyStore(store))) {
+    const message = `${maskUrl(url)} is not empty: restore to an empty store, and use npm run copy to merge`;
+    throw new ConfigError([message]);
+  }
+  const state: CopyState = { version: 1, from: place, merge: false, after: null, finished: null };
+  await writeState(store, place, state);
+  return state;
+}
+
+/** Copies the file beside its place, verifies it, and gives it its name. */
+async function placeSqliteFile(
+  file: string,
+  path: string,
+  manifest: Manifest,
+  watching: Watching,
+): Promise<string | null> {
+  const copy = `${path}.restoring`;
+  await copyFile(file, copy);
+  const store = await openStore(sqliteUrl(copy));
+  let problem: string | null;
+  try {
+    problem = contentsProblem(await readStore(store, watching), manifest);
+  } finally {
+    await store.close();
+  }
+  if (problem !== null) {
+    await rm(copy, { force: true });
+    return problem;
+  }
+  await syncPath(copy);
+  await rename(copy, path);
+  await syncPath(dirname(path));
+  return null;
+}
+
+/** Copies a SQLite file to another store. A store that is open can change its file, so a copy of it is read. */
+async function copySqliteFile(
+  file: string,
+  target: Store,
+  state: CopyState,
+  { signal, progress }: Watching,
+): Promise<string | null> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidegauge-restore-'));
+  try {
+    const copy = join(folder, SQLITE_FILE);
+    await copyFile(file, copy);
+    const source = await openStore(sqliteUrl(copy));
+    try {
+      const options = { place: state.from, state, signal, progress };
+      return (await copyStore({ source, target }, options)).problems[0] ?? null;
+    } finally {
+      await source.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function restoreLines(
+  folder: string,
+  { files, readings: { count } }: Manifest,
+  store: Store,
+  { signal, progress }: Watching,
+): Promise<string | null> {
+  const namesOf = (kind: string) =>
+    files.map(({ name }) => name).filter((name) => name.startsWith(`${kind}-`));
+  const writer = new BatchWriter(store);
+  progress.expectReadings(count);
+  const attempt = async () => {
+    await writer.reset();
+    let unreported = 0;
+    let line = 0;
+    for await (const text of linesOf(folder, namesOf('readings'))) {
+      line += 1;
+      const reading = decodeReading(text);
+      if (reading === null)
+        throw new ConfigError([`${folder}: line ${line} of the readings is not a reading`]);
+      const waits = writer.add(reading);
+      if (waits !== null) await waits;
+      unreported += 1;
+      if (unreported < WATCH_EVERY) continue;
+      signal.throwIfAborted();
+      progress.advance(unreported, 'all', 0);
+      unreported = 0;
+    }
+    await writer.flush();
+    progress.advance(unreported, 'all', 0);
+    await restoreUnits(linesOf(folder, namesOf('units')), store);
+    for await (const text of linesOf(folder, namesOf('devices'))) {
+      signal.throwIfAborted();
+      await store.devices.put(JSON.parse(text) as Device);
+    }
+  };
+  await patiently(attempt, signal, (line) => progress.line(line));
+  return writer.refused === 0 ? null : `it refused ${writer.refused} readings: ${writer.reasons[0]}`;
+}
+
+async function restoreUnits(lines: AsyncIterable<string>, store: Store): Promise<void> {
+  let units: SeriesUnit[] = [];
+  for await (const text of lines) {
+    units.push(JSON.parse(text) as SeriesUnit);
+    if (units.length < UNITS) continue;
+    await store.readings.setUnits(units);
+    units = [];
+  }
+  if (units.length > 0) await store.readings.setUnits(units);
+}

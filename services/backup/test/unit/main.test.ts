@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { startProcess, temporaryDirectory } from '@tidegauge/process';
+import { openStore } from '@tidegauge/storage';
+import { checkFiles, readManifest } from '../../src/manifest.ts';
+import { BACKUP, fill, program, RESTORE, result } from '../backups.ts';
+
+const folder = temporaryDirectory('backup');
+after(() => folder.remove());
+let last = 0;
+function fresh(prefix = ''): string {
+  last += 1;
+  return `${prefix}${folder.path}/${last}`;
+}
+
+const backUp = (store: string, to: string, ...args: readonly string[]) =>
+  result(BACKUP, '--store', store, '--to', to, ...args);
+const restored = (from: string, store: string) => result(RESTORE, '--from', from, '--store', store);
+
+test('restores a SQLite file to SQLite and to another store', { timeout: 120_000 }, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  await fill(store, 2000);
+  const made = await backUp(store, to);
+  assert.deepEqual([made.method, made.readings.count], ['sqlite', 2000]);
+  assert.deepEqual(readdirSync(made.path).sort(), ['manifest.json', 'tidegauge.db']);
+  assert.equal(statSync(made.path).mode & 0o077, 0);
+  const file = readFileSync(join(made.path, 'tidegauge.db'));
+  for (const target of [fresh('sqlite:'), fresh('json:')]) {
+    const found = await restored(to, target);
+    assert.deepEqual([found.verified, found.readings], [true, made.readings]);
+    assert.equal(
+      (await backUp(target, fresh(), '--format', 'portable')).readings.digest,
+      made.readings.digest,
+    );
+  }
+  assert.ok(
+    file.equals(readFileSync(join(made.path, 'tidegauge.db'))),
+    'a restore does not change the backup',
+  );
+});
+
+test('restores lines of JSON to SQLite, exactly', { timeout: 120_000 }, async () => {
+  const [store, to, target] = [fresh('json:'), fresh(), fresh('sqlite:')];
+  await fill(store, 2000);
+  const made = await backUp(store, to);
+  assert.equal(made.method, 'portable');
+  const names = ['devices-1.ndjson.gz', 'manifest.json', 'readings-1.ndjson.gz', 'units-1.ndjson.gz'];
+  assert.deepEqual(readdirSync(made.path).sort(), names);
+  const line = JSON.parse(
+    gunzipSync(readFileSync(join(made.path, names[2]!)))
+      .toString()
+      .split('\n')[0]!,
+  );
+  assert.deepEqual(Object.keys(line).slice(0, 5), ['device', 'metric', 'time', 'value', 'received']);
+  assert.equal((await restored(made.path, target)).verified, true);
+  const again = await backUp(target, fresh(), '--format', 'portable');
+  assert.deepEqual([again.readings, again.units, again.devices], [made.readings, made.units, made.devices]);
+});
+
+test('has everything of an empty store', async () => {
+  const [store, to] = [fresh('json:'), fresh()];
+  await (await openStore(store)).close();
+  assert.equal((await backUp(store, to)).readings.count, 0);
+  assert.equal((await restored(to, fresh('sqlite:'))).verified, true);
+});
+
+test('refuses a store with data, a damaged backup, and what is no backup', { timeout: 120_000 }, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  await fill(store, 100);
+  const made = await backUp(store, to, '--format', 'portable');
+  const empty = fresh();
+  mkdirSync(empty);
+  const refuses = async (from: string, target: string, reason: RegExp) => {
+    const { code, stderr } = await program(RESTORE, '--from', from, '--store', target);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, reason);
+    assert.equal(stderr.trim().split('\n').length, 1);
+  };
+  await refuses(to, store, /is not empty/);
+  await refuses(empty, fresh('sqlite:'), /has no complete backup/);
+  await refuses(fresh(), fresh('sqlite:'), /there is no/);
+  const file = join(made.path, 'readings-1.ndjson.gz');
+  appendFileSync(file, 'x');
+  const target = fresh('sqlite:');
+  await refuses(to, target, /readings-1.ndjson.gz is damaged/);
+  assert.ok(!existsSync(target.slice('sqlite:'.length)), 'nothing is written');
+  const manifest = join(made.path, 'manifest.json');
+  const text = readFileSync(manifest, 'utf8');
+  for (const [changed, reason] of [
+    [text.replace('"version": 1', '"version": 2'), /version 2 of the format/],
+    [text.replace('readings-1.nd', '../readings-1.nd'), /is damaged/],
+    [text.slice(0, 100), /is not of a backup/],
+  ] as const) {
+    writeFileSync(manifest, changed);
+    await refuses(to, target, reason);
+  }
+  const missing = await program(BACKUP, '--store', fresh('sqlite:'), '--to', fresh());
+  assert.deepEqual([missing.code, /there is no/.test(missing.stderr)], [2, true], missing.stderr);
+});
+
+test('a backup that is killed leaves the earlier one, and none that looks complete', {
+  timeout: 300_000,
+}, async () => {
+  const [store, to] = [fresh('json:'), fresh()];
+  await fill(store, 20_000);
+  const first = await backUp(store, to);
+  const args = [BACKUP, '--store', store, '--to', to];
+  let interrupted = 0;
+  const partial = () => readdirSync(to).find((name) => name.endsWith('.partial'));
+  for (const afterMs of [0, 150, 300]) {
+    const running = startProcess({ command: process.execPath, args });
+    while (running.running && partial() === undefined) await sleep(2);
+    await sleep(afterMs);
+    if ((await running.kill()).signal === 'SIGKILL' && partial() !== undefined) interrupted += 1;
+    for (const name of readdirSync(to)) {
+      if (name.endsWith('.partial') || !name.startsWith('tidegauge-')) continue;
+      const manifest = await readManifest(join(to, name));
+      await checkFiles(join(to, name), manifest, new AbortController().signal);
+      assert.equal(manifest.readings.digest, first.readings.digest);
+    }
+    assert.ok(readdirSync(to).includes(basename(first.path)), 'the earlier one stays');
+  }
+  assert.ok(interrupted > 0, 'a backup was interrupted');
+  await backUp(store, to);
+  assert.deepEqual(
+    readdirSync(to).filter((name) => name.endsWith('.partial')),
+    [],
+    'the next backup removes what is left',
+  );
+});
+
+test('continues a restore that was killed', { timeout: 300_000 }, async () => {
+  const [store, to, target] = [fresh('sqlite:'), fresh(), fresh('json:')];
+  await fill(store, 20_000);
+  for (const format of ['portable', 'auto']) {
+    const made = await backUp(store, to, '--format', format);
+    const place = `${target}-${format}`;
+    for (const afterMs of [0, 400, 900]) {
+      const running = startProcess({
+        command: process.execPath,
+        args: [RESTORE, '--from', made.path, '--store', place],
+      });
+      while (running.running && !existsSync(join(place.slice('json:'.length), 'readings'))) await sleep(2);
+      await sleep(afterMs);
+      await running.kill();
+    }
+    assert.equal((await restored(made.path, place)).verified, true);
+  }
+});
+
+test('--every makes backups until it is stopped, and --keep deletes old ones', {
+  timeout: 60_000,
+}, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  await fill(store, 100);
+  mkdirSync(join(to, 'tidegauge-2020-01-01T00-00-00-000Z'), { recursive: true });
+  writeFileSync(join(to, 'tidegauge-2020-01-01T00-00-00-000Z', 'manifest.json'), '{}');
+  mkdirSync(join(to, 'other'));
+  let log = '';
+  const running = startProcess({
+    command: process.execPath,
+    args: [BACKUP, '--store', store, '--to', to, '--every', '1s', '--keep', '1d'],
+    onOutput: (text) => {
+      log += text;
+    },
+  });
+  while ((log.match(/100 readings/g) ?? []).length < 2)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  const second = await program(BACKUP, '--store', store, '--to', to);
+  if (running.running && second.code !== 0)
+    assert.match(second.stderr, /is used by another Tidegauge|.*lock/);
+  assert.equal((await running.stop()).code, 0, log);
+  assert.match(log, /deleted tidegauge-2020-01-01/);
+  const left = readdirSync(to).filter((name) => name.startsWith('tidegauge-'));
+  assert.ok(left.length >= 1 && left.length <= 2, left.join());
+  assert.ok(existsSync(join(to, 'other')), 'other folders stay');
+});
