@@ -2,12 +2,14 @@ import { access, constants, statfs } from 'node:fs/promises';
 import type { BackendContext } from '../context.ts';
 import type { Capabilities } from '../contract.ts';
 import { StoreError } from '../errors.ts';
+import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { Backend } from '../tables.ts';
 import type { JsonConfig } from './config.ts';
 import { JsonDevices } from './devices.ts';
 import { translated } from './errors.ts';
 import { JsonReadings } from './readings.ts';
 import { JsonRecords } from './records.ts';
+import { JsonRollups } from './rollups.ts';
 import { type Layout, layoutOf, migrateFolder, openFolder } from './schema.ts';
 import { SkippedLines } from './skipped-lines.ts';
 
@@ -25,7 +27,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: false,
-  rollups: false,
+  rollups: true,
 });
 
 /** A disk with less free space counts as full: one or two batches. */
@@ -38,6 +40,7 @@ export class JsonBackend implements Backend {
   readonly readings: JsonReadings;
   readonly devices: JsonDevices;
   readonly records: JsonRecords;
+  readonly rollups: JsonRollups;
   readonly #layout: Layout;
 
   constructor(config: JsonConfig, context: BackendContext) {
@@ -46,6 +49,7 @@ export class JsonBackend implements Backend {
     this.devices = new JsonDevices(this.#layout, skipped);
     this.readings = new JsonReadings(this.#layout, config.memoryBytes, skipped, this.devices);
     this.records = new JsonRecords(this.#layout, skipped);
+    this.rollups = new JsonRollups(this.#layout, skipped);
   }
 
   open(): Promise<void> {
@@ -56,6 +60,7 @@ export class JsonBackend implements Backend {
     return translated(this.#layout.folder, async () => {
       await migrateFolder(this.#layout);
       await this.readings.migrate();
+      await this.rollups.ensureState(ROLLUPS_STATE, sinceDocument(this.readings.isEmpty));
     });
   }
 
@@ -77,6 +82,7 @@ export class JsonBackend implements Backend {
       await this.readings.close();
       await this.devices.close();
       await this.records.close();
+      await this.rollups.close();
     });
   }
 }

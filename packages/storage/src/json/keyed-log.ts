@@ -83,6 +83,15 @@ export class KeyedLog<T> implements LogOwner {
     return kindOf(this.#isMarked, this.#strange === 0);
   }
 
+  /** The number of documents that are known. */
+  get keys(): number {
+    return this.#places.size;
+  }
+
+  allKeys(): string[] {
+    return [...this.#places.keys()];
+  }
+
   get busy(): boolean {
     return this.#draining || this.#log.busy;
   }

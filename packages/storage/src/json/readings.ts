@@ -60,6 +60,11 @@ export class JsonReadings implements BackendReadings {
     this.#units = new JsonUnits(layout, skipped);
   }
 
+  /** Whether no series has readings. Known after `migrate`. */
+  get isEmpty(): boolean {
+    return this.#catalogue.allDevices().length === 0;
+  }
+
   /** Bytes of day indexes in memory. */
   get indexBytes(): number {
     return this.#days.bytes;

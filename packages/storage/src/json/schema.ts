@@ -10,6 +10,9 @@ import { publish, removeAbandoned, syncFolder } from './files.ts';
  *     readings/2026-11-21.jsonl     a reading per line, by UTC day of its time
  *     series.jsonl                  which series have readings on which day
  *     units.jsonl                   the units of the metrics of a device per line, since version 0.2.0
+ *     marks.jsonl                   hours whose rollups are to be computed
+ *     state.jsonl                   which readings and rollups are complete
+ *     rollups/hour-2026-11.jsonl    rows of rollups by period and time: see rollup-files.ts
  *     devices.jsonl                 a device per line
  *     records/usertable.jsonl       a record per line; {"made":"tidegauge"} is the mark without which no call drops it
  *
@@ -22,6 +25,7 @@ export interface Layout {
   readonly folder: string;
   readonly readings: string;
   readonly records: string;
+  readonly rollups: string;
 }
 
 const FORMAT = 'tidegauge-json';
@@ -29,7 +33,12 @@ const VERSION = 1;
 
 export function layoutOf(path: string): Layout {
   const folder = resolve(path);
-  return { folder, readings: join(folder, 'readings'), records: join(folder, 'records') };
+  return {
+    folder,
+    readings: join(folder, 'readings'),
+    records: join(folder, 'records'),
+    rollups: join(folder, 'rollups'),
+  };
 }
 
 /** Creates the folder if it does not exist. Refuses a folder of another program or of a newer version. */
@@ -41,7 +50,7 @@ export async function openFolder(layout: Layout): Promise<void> {
 
 /** Creates what is missing. Several processes can do this at the same time. */
 export async function migrateFolder(layout: Layout): Promise<void> {
-  for (const folder of [layout.folder, layout.readings, layout.records]) {
+  for (const folder of [layout.folder, layout.readings, layout.records, layout.rollups]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await removeAbandoned(folder);
   }

@@ -35,6 +35,8 @@ export interface RollupRowsQuery extends SeriesName {
  * change is durable, and the next call of any process sees it.
  */
 export interface BackendRollups {
+  /** The engine deletes readings this long after they were written, microseconds. 0 or undefined: never. */
+  readonly rawTtl?: number;
   /**
    * Stores 1 to 1000 marks. Of marks with the same series and hour, one stays, with the latest `due`. It is `erased` if any
    * of them is. No two of the given ones have the same series and hour.

@@ -1,6 +1,7 @@
 import type { RollupPeriod, SeriesName, SeriesScope } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import type { BackendRollups } from './backend-rollups.ts';
+import { DAY_US } from './periods.ts';
 
 /** What an expiry deletes: readings, or the rollups of a period. */
 export type Expirable = 'raw' | RollupPeriod;
@@ -23,7 +24,7 @@ const MAX_SCOPES = 500;
  * How long writers that do not mark readings can run beside the migration: the time that readings can be in the future
  * (a day), and a day for a rolling upgrade. Microseconds.
  */
-export const UNMARKED_US = 2 * 86_400_000_000;
+export const UNMARKED_US = 2 * DAY_US;
 
 interface Document {
   /** All readings from this time on were marked when they were written, microseconds. */
@@ -44,17 +45,24 @@ export class RollupState {
   readonly text: string;
   readonly since: number;
   readonly #limits: readonly Limit[];
+  /** The engine itself can have deleted readings before this time. */
+  readonly #expired: number;
 
-  private constructor(text: string, { since, limits = [] }: Document) {
+  private constructor(text: string, { since, limits = [] }: Document, expired: number) {
     this.text = text;
     this.since = since;
     this.#limits = limits;
+    this.#expired = expired;
   }
 
-  static async read(backend: BackendRollups): Promise<RollupState> {
+  /** @param now microseconds */
+  static async read(backend: BackendRollups, now: number): Promise<RollupState> {
     const text = (await backend.getState(ROLLUPS_STATE)) ?? sinceDocument(false);
     try {
-      return new RollupState(text, JSON.parse(text));
+      const { rawTtl = 0 } = backend;
+      // A reading can be written a day before its time.
+      const expired = rawTtl === 0 ? 0 : Math.max(0, now - rawTtl + DAY_US);
+      return new RollupState(text, JSON.parse(text), expired);
     } catch (cause) {
       throw new StoreError('UNEXPECTED', `the state of the rollups is damaged: ${text}`, { cause });
     }
@@ -70,7 +78,7 @@ export class RollupState {
     before: number,
     { devices = '', metric }: SeriesScope,
   ): Promise<void> {
-    const state = await RollupState.read(backend);
+    const state = await RollupState.read(backend, 0);
     const { since } = state;
     const known = state.#limits;
     const isSame = (limit: Limit) =>
@@ -88,7 +96,7 @@ export class RollupState {
   }
 
   of(series: SeriesName): Limits {
-    const limits: Record<Expirable, number> = { raw: 0, minute: 0, hour: 0, day: 0 };
+    const limits: Record<Expirable, number> = { raw: this.#expired, minute: 0, hour: 0, day: 0 };
     for (const { kind, before, ...scope } of this.#limits) {
       if (isInScope(series, scope)) limits[kind] = Math.max(limits[kind], before);
     }

@@ -29,10 +29,13 @@ const ATTEMPTS = 3;
 export class RollupReader {
   readonly #rollups: BackendRollups;
   readonly #raw: RawReader;
+  readonly #clock: () => number;
 
-  constructor(rollups: BackendRollups, raw: RawReader) {
+  /** @param clock microseconds */
+  constructor(rollups: BackendRollups, raw: RawReader, clock: () => number) {
     this.#rollups = rollups;
     this.#raw = raw;
+    this.#clock = clock;
   }
 
   aggregate(query: AggregateQuery): Promise<Aggregate> {
@@ -82,11 +85,11 @@ export class RollupReader {
     const within = { ...query, from: Math.max(query.from, 0), to: Math.min(query.to, MAX_TIME + 1) };
     for (let attempt = 1; ; attempt += 1) {
       // Marks and limits are read before the data: what changes later changes them first.
-      const state = await RollupState.read(this.#rollups);
+      const state = await RollupState.read(this.#rollups, this.#clock());
       const limits = state.of(query);
       const plan = await this.#plan(within, state, limits);
       const result = await execute(plan, limits);
-      const { text } = await RollupState.read(this.#rollups);
+      const { text } = await RollupState.read(this.#rollups, this.#clock());
       if (text === state.text || attempt === ATTEMPTS) return result;
     }
   }

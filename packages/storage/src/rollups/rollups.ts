@@ -13,6 +13,7 @@ import type {
   SeriesScope,
   WriteResult,
 } from '../contract.ts';
+import { compareText } from '../merge.ts';
 import type { BackendRollups, Mark } from './backend-rollups.ts';
 import { RollupState } from './limits.ts';
 import { Marker, marksOf, SLACK_US } from './marker.ts';
@@ -41,8 +42,8 @@ export class Rollups {
     this.#backend = backend;
     this.#raw = raw;
     this.#clock = clock;
-    this.#reader = new RollupReader(backend, raw);
-    this.#worker = new RollupWorker(backend, raw, clock, (marks) => this.#markAgain(marks));
+    this.#reader = new RollupReader(backend, raw, clock);
+    this.#worker = new RollupWorker(backend, raw, clock, (series, hours) => this.#markAgain(series, hours));
   }
 
   /** Marks the hours of a batch, and writes it. */
@@ -138,9 +139,9 @@ export class Rollups {
     }
   }
 
-  async #markAgain(marks: readonly Mark[]): Promise<void> {
+  async #markAgain({ device, metric }: SeriesName, hours: readonly number[]): Promise<void> {
     const due = this.#dueNow();
-    await this.#put(marks.map((mark) => ({ ...mark, due: Math.max(due, mark.due + 1) })));
+    await this.#put(hours.map((hour) => ({ device, metric, hour, due, erased: false })));
   }
 
   /** When the marks of a change that ends now are due. */
@@ -149,8 +150,12 @@ export class Rollups {
   }
 
   async #put(marks: readonly Mark[]): Promise<void> {
-    for (let start = 0; start < marks.length; start += MARKS_AT_ONCE) {
-      const some = marks.slice(start, start + MARKS_AT_ONCE);
+    // Sorted, so that processes that mark the same hours wait for each other and never deadlock.
+    const sorted = marks.toSorted(
+      (a, b) => compareText(a.device, b.device) || compareText(a.metric, b.metric) || a.hour - b.hour,
+    );
+    for (let start = 0; start < sorted.length; start += MARKS_AT_ONCE) {
+      const some = sorted.slice(start, start + MARKS_AT_ONCE);
       await this.#backend.putMarks(some);
       this.#marker.stored(some);
     }

@@ -6,12 +6,13 @@ import { type Limits, RollupState } from './limits.ts';
 import { DAY_US, floorTo, HOUR_US, MINUTE_US } from './periods.ts';
 import type { RawReader } from './reader.ts';
 
-/** One piece of work ends when it has taken this many marks or read this many readings. */
+/** One piece of work ends when it has taken this many marks, read this many readings, or taken this time. */
 const PIECE_MARKS = 200;
 const PIECE_READINGS = 50_000;
+const PIECE_US = 20_000_000;
 /**
  * The longest time from the first read of readings to the write of their rollups, microseconds. After a longer time,
- * another process can have computed newer rollups, so the hours get new marks.
+ * another process can have computed rollups of that day, which this write replaced. So its hours get new marks.
  */
 const STALE_US = 30_000_000;
 
@@ -27,6 +28,8 @@ interface Hour {
   readonly total: Figures | null;
 }
 
+type MarkAgain = (series: SeriesName, hours: readonly number[]) => Promise<void>;
+
 type Work = { -readonly [K in keyof RollupWork]: RollupWork[K] };
 
 /**
@@ -41,18 +44,13 @@ export class RollupWorker {
   readonly #rollups: BackendRollups;
   readonly #raw: RawReader;
   readonly #clock: () => number;
-  readonly #markAgain: (marks: readonly Mark[]) => Promise<void>;
+  readonly #markAgain: MarkAgain;
 
   /**
    * @param clock microseconds
-   * @param markAgain marks the hours of marks as changed now
+   * @param markAgain marks hours of a series as changed now
    */
-  constructor(
-    rollups: BackendRollups,
-    raw: RawReader,
-    clock: () => number,
-    markAgain: (marks: readonly Mark[]) => Promise<void>,
-  ) {
+  constructor(rollups: BackendRollups, raw: RawReader, clock: () => number, markAgain: MarkAgain) {
     this.#rollups = rollups;
     this.#raw = raw;
     this.#clock = clock;
@@ -61,17 +59,18 @@ export class RollupWorker {
 
   /** Does one bounded piece. One process calls it at a time. */
   async piece(): Promise<RollupWork> {
-    const marks = await this.#rollups.dueMarks(this.#clock(), PIECE_MARKS);
+    const begin = this.#clock();
+    const marks = await this.#rollups.dueMarks(begin, PIECE_MARKS);
     const work: Work = { hours: 0, late: 0, rows: 0, readings: 0, more: marks.length === PIECE_MARKS };
     for (const job of jobsOf(marks)) {
-      if (work.readings >= PIECE_READINGS) return { ...work, more: true };
       const started = this.#clock();
+      if (work.readings >= PIECE_READINGS || started - begin > PIECE_US) return { ...work, more: true };
       const rows = await this.#compute(job, work);
       if (rows.length > 0) await this.#rollups.putRows(rows);
       work.rows += rows.length;
       work.hours += job.marks.length;
-      if (this.#clock() - started > STALE_US) await this.#markAgain(job.marks);
-      else await this.#rollups.removeMarks(job.marks);
+      if (this.#clock() - started > STALE_US) await this.#markAgain(job, hoursOf(job.day));
+      await this.#rollups.removeMarks(job.marks);
       await nextTurn();
     }
     return work;
@@ -82,7 +81,7 @@ export class RollupWorker {
     const { device, metric, day } = job;
     // This row is read before the limits, so it is complete if the limits allow its use.
     const stored = await this.#row(job, 'hour', day);
-    const state = await RollupState.read(this.#rollups);
+    const state = await RollupState.read(this.#rollups, this.#clock());
     const hasHours = state.of(job).hour <= day;
     // A day that was never rolled up can have readings without marks.
     const isFirst = day < state.since && (await this.#row(job, 'day', day)) === null;
@@ -91,7 +90,7 @@ export class RollupWorker {
     for (const hour of starts) computed.set(hour, await this.#hour(job, hour, work));
     const total = hasHours ? null : await this.#total(job, day, work);
     // An expiry stores its limit before it deletes. So all readings from this limit on were there above.
-    const limits = (await RollupState.read(this.#rollups)).of(job);
+    const limits = (await RollupState.read(this.#rollups, this.#clock())).of(job);
     if (isFirst && day < limits.raw) {
       work.late += starts.length;
       return [];

@@ -175,6 +175,27 @@ describe('marks', () => {
   });
 });
 
+test('a piece of work that was stopped for long marks the hours of its day again', async () => {
+  let step = 0;
+  let clock = T0 + 2 * DAY;
+  const read = () => (clock += step);
+  const store = await openStore(`sqlite:${join(folder, 'stopped.db')}`, { clock: read });
+  const device = freshDevice();
+  await store.readings.write([reading({ device }), reading({ device, time: T0 + HOUR })]);
+  clock += HOUR;
+  step = MINUTE / 4;
+  await store.rollups.work();
+  assert.equal((await store.rollups.status()).marks, 24);
+  clock += HOUR;
+  step = 0;
+  while ((await store.rollups.work()).more);
+  assert.equal((await store.rollups.status()).marks, 0);
+  const query = { device, metric: 'temperature', from: T0, to: T0 + DAY, bucket: DAY };
+  const { buckets, sources } = await store.readings.aggregate(query);
+  assert.deepEqual([sources, buckets[0]?.count], [['day'], 2]);
+  await store.close();
+});
+
 describe('the plan of an aggregate', () => {
   const spanOf = fc.integer({ min: 0, max: 3 * DAY }).map((time) => T0 + time);
   const bucket = fc.constantFrom(
