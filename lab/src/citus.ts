@@ -8,10 +8,11 @@ import { type Postgres, startPostgres } from './postgres.ts';
 
 // A batch over several shards is a two-phase commit. The settings resolve the transactions of a killed coordinator
 // quickly. Nodes connect without TLS on loopback. Each database has a maintenance process, and each shard that is moved
-// needs a replication slot.
+// needs a replication slot. Each writer keeps a connection to each shard.
 export const CITUS_SETTINGS: readonly string[] = [
   'shared_preload_libraries=citus',
   'max_prepared_transactions=120',
+  'max_connections=120',
   'max_worker_processes=48',
   'wal_level=logical',
   'citus.recover_2pc_interval=2000',

@@ -82,6 +82,21 @@ export function readingsWrite(target: StoreTarget): void {
       assert.deepEqual(await stored(subject.store, device), batch);
     });
 
+    test('counts exactly while batches with and without duplicates alternate', async () => {
+      const device = freshDevice();
+      const all = series(device, 70);
+      const written = new Set<number>();
+      // Redeliveries in a row, then new readings, then redeliveries again.
+      for (const start of [0, 0, 5, 5, 10, 15, 20, 30, 40, 35, 50, 45, 60, 55, 60]) {
+        const rows = Array.from({ length: 10 }, (_, row) => start + row);
+        const known = rows.filter((row) => written.has(row)).length;
+        const batch = rows.map((row) => all[row]!);
+        assert.deepEqual(await subject.store.readings.write(batch), counts(10 - known, known));
+        for (const row of rows) written.add(row);
+      }
+      assert.deepEqual(await stored(subject.store, device), all);
+    });
+
     test('keeps readings that arrive out of order', async () => {
       const device = freshDevice();
       const batch = series(device, 40);

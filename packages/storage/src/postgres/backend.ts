@@ -24,7 +24,7 @@ export class PostgresBackend implements Backend {
     this.name = dialect.name;
     this.capabilities = dialect.capabilities;
     this.#dialect = dialect;
-    this.#db = new Database(config, dialect.name, dialect.settings, logger);
+    this.#db = new Database(config, dialect, logger);
     this.devices = new PostgresDevices(this.#db);
     this.readings = new PostgresReadings(this.#db, dialect, this.devices);
     this.records = new PostgresRecords(this.#db, dialect);

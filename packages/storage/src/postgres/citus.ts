@@ -26,6 +26,8 @@ export function citus(distribution: Distribution): Dialect {
     takesTurns: distribution.rf > 1,
     // Each connection to a worker takes part in the commit separately.
     settings: { 'citus.max_adaptive_executor_pool_size': '1' },
+    // An upsert of many series has a connection for each shard, whatever the size of that pool is. They stay open.
+    ingestSettings: { 'citus.max_cached_conns_per_worker': String(distribution.shards) },
     isPlaced,
     prepare: createExtension,
     async begin(connection) {

@@ -36,6 +36,16 @@ export interface Connection {
   query(sql: string, values?: readonly Value[]): Promise<Result>;
 }
 
+/** What sessions of a dialect need. */
+export interface Sessions {
+  /** The scheme of its URLs. */
+  readonly name: string;
+  /** Settings of each session. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Further settings of sessions that write readings. */
+  readonly ingestSettings: Readonly<Record<string, string>>;
+}
+
 /** The pool to use. Writers of readings have their own connections, which slow reads cannot occupy. */
 export type Lane = 'ingest' | 'calls';
 
@@ -83,8 +93,7 @@ export class Database {
 
   constructor(
     config: PostgresConfig,
-    scheme: string,
-    settings: Readonly<Record<string, string>>,
+    { name: scheme, settings, ingestSettings }: Sessions,
     logger: BackendLogger,
   ) {
     const { host, port, database } = config;
@@ -93,7 +102,8 @@ export class Database {
     this.place = `${scheme} ${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
     this.#lanes = { ingest: WRITERS, calls: config.connections };
     const pool = (lane: Lane): pg.Pool => {
-      const made = new pg.Pool(poolConfig(config, this.#tls, settings, this.#lanes[lane]));
+      const all = lane === 'ingest' ? { ...settings, ...ingestSettings } : settings;
+      const made = new pg.Pool(poolConfig(config, this.#tls, all, this.#lanes[lane]));
       made.on('error', (err) => logger.debug({ err, place: this.place }, 'idle connection lost'));
       // A connection can also be lost while a call uses it and no statement runs. The next statement then fails.
       made.on('connect', (client) => client.on('error', () => this.onLost()));

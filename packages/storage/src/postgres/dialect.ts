@@ -1,10 +1,9 @@
 import type { Capabilities } from '../contract.ts';
 import { WRITERS } from './config.ts';
-import type { Connection } from './database.ts';
+import type { Connection, Sessions } from './database.ts';
 
 /** The differences between PostgreSQL and its extensions. */
-export interface Dialect {
-  readonly name: string;
+export interface Dialect extends Sessions {
   readonly capabilities: Capabilities;
   /** Whether one statement can read many series, each by its key. */
   readonly lateral: boolean;
@@ -12,8 +11,6 @@ export interface Dialect {
   readonly countsUpserts: boolean;
   /** Whether batches must take turns, because they would deadlock in the server. */
   readonly takesTurns: boolean;
-  /** Settings of each session. */
-  readonly settings: Readonly<Record<string, string>>;
   /** Whether a table is distributed already. */
   isPlaced(connection: Connection, table: string): Promise<boolean>;
   /** Runs in its own transaction, before the tables are created. */
@@ -52,6 +49,7 @@ export const plain: Dialect = {
   countsUpserts: true,
   takesTurns: false,
   settings: {},
+  ingestSettings: {},
   isPlaced: async () => true,
   prepare: nothing,
   begin: nothing,

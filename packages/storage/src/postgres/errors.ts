@@ -61,9 +61,11 @@ const NODES: readonly (readonly [RegExp, Meaning])[] = [
   ],
   // XX000, for example when the coordinator uses a connection to a worker that has restarted since.
   [
-    /^failure on connection marked as essential|^connection to the remote node /,
+    /^failure on connection marked as essential|^connection to the remote node |^failed to complete COPY on |^could not connect to any active placements/,
     ['UNAVAILABLE', 'the coordinator lost a worker: are all workers running?'],
   ],
+  // XX000 from a coordinator that was killed.
+  [/^postmaster was shut down/, UNREACHABLE],
 ];
 
 /**

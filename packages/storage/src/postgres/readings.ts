@@ -36,6 +36,7 @@ import { devicesStatement } from './devices-range.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
 import { identities } from './identities.ts';
+import { InsertFirst } from './insert-first.ts';
 import { fromReadings, READING_COLUMNS, toBucket, toGroup, toReading } from './mapping.ts';
 import { type Series, SeriesDictionary } from './series.ts';
 
@@ -50,10 +51,12 @@ const LATEST_SERIES = 1000;
 /** Any number except the one in `schema.ts`. */
 const WRITE_LOCK = 7_431_265_010;
 
-const OVERWRITE = `
+// Citus streams it as COPY over one connection per worker. An upsert goes through one connection per shard.
+const INSERT = `
   insert into readings as kept (series, time, value, text, received, boot, seq, quality)
   select * from unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[], $5::bigint[], $6::text[],
-    $7::bigint[], $8::smallint[])
+    $7::bigint[], $8::smallint[])`;
+const OVERWRITE = `${INSERT}
   on conflict (series, time) do update set value = excluded.value, text = excluded.text,
     received = excluded.received, boot = excluded.boot, seq = excluded.seq, quality = excluded.quality`;
 // Counts new and changed rows.
@@ -92,6 +95,7 @@ export class PostgresReadings implements BackendReadings {
   readonly #db: Database;
   readonly #dialect: Dialect;
   readonly #dictionary: SeriesDictionary;
+  readonly #insertFirst = new InsertFirst();
 
   constructor(db: Database, dialect: Dialect, devices: DeviceStore) {
     this.#devices = devices;
@@ -105,9 +109,26 @@ export class PostgresReadings implements BackendReadings {
     const series = await this.#dictionary.numbers(batch);
     const { first, last, changes } = identities(batch, series);
     const rows = fromReadings(batch, series, first);
+    if (last.length === 0 && (await this.#insert(rows))) {
+      return { stored: first.length, duplicate: batch.length - first.length };
+    }
     const stored =
       changes + (await this.#store(rows, last.length === 0 ? null : fromReadings(batch, series, last)));
     return { stored, duplicate: batch.length - stored };
+  }
+
+  /** Inserts the rows if none of them exists. Resolves to false if nothing was stored. */
+  async #insert(rows: readonly Value[]): Promise<boolean> {
+    if (!this.#insertFirst.tries()) return false;
+    try {
+      await this.#db.run('ingest', INSERT, rows);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      this.#insertFirst.conflicted();
+      return false;
+    }
+    this.#insertFirst.inserted();
+    return true;
   }
 
   /** Upserts the first rows, then the last ones. Resolves to the number of first rows that were new or changed. */
@@ -300,6 +321,24 @@ interface Latest {
 function toLatest([device, metric, ...row]: Row): Latest {
   const names = { device: device as string, metric: metric as string };
   return { ...names, reading: row[0] === null ? null : toReading(names.device, names.metric, row) };
+}
+
+const UNIQUE_VIOLATION = '23505';
+/** Two writers of the same rows wait for each other. */
+const DEADLOCK = '40P01';
+/** Citus reports every error of a worker, such as a unique violation, by this routine as an internal error. */
+const COPY_ERROR = { state: 'XX000', routine: 'ReportCopyError' };
+
+/**
+ * Whether a plain insert stored nothing because of rows that exist or that another writer inserts. On Citus also
+ * because of another error of a worker, which the upsert then reports with its own state.
+ */
+function isConflict(error: unknown): boolean {
+  if (!(error instanceof StoreError)) return false;
+  const { cause } = error;
+  const state = sqlState(cause);
+  if (state === UNIQUE_VIOLATION || state === DEADLOCK) return true;
+  return state === COPY_ERROR.state && (cause as { routine?: unknown }).routine === COPY_ERROR.routine;
 }
 
 /** numeric_value_out_of_range */

@@ -56,6 +56,12 @@ describe('errors of PostgreSQL', () => {
     test(`SQLSTATE ${state} is ${code}`, () => assert.equal(mapped(sent(state)).code, code));
   }
 
+  for (const message of ['postmaster was shut down, exiting', 'failed to complete COPY on 10.0.2.7:5432']) {
+    test(`Citus's "${message}" is UNAVAILABLE`, () => {
+      assert.equal(mapped(Object.assign(sent('XX000'), { message })).code, 'UNAVAILABLE');
+    });
+  }
+
   test('a table that a worker of Citus does not have is UNAVAILABLE until its address is correct again', () => {
     const where = 'while executing command on 10.0.2.7:5432';
     const swapped = Object.assign(sent('42P01'), { where });
