@@ -91,6 +91,12 @@ export class Coordinator {
     return { workers: workers.rows, lacking: lacking.rows, job: job.rows[0] ?? null };
   }
 
+  /** Ends the transactions that failed nodes left prepared. Resolves to their number. */
+  async recover(): Promise<number> {
+    const { rows } = await this.#client.query<{ transactions: number }>(SQL.RECOVER);
+    return rows[0]!.transactions;
+  }
+
   /** Carries out an action in one transaction. */
   async carryOut(action: Action): Promise<void> {
     switch (action.do) {

@@ -31,7 +31,7 @@ export const STATES = [
 export type WorkerState = (typeof STATES)[number];
 
 export const CHANGES = ['identify', 'move', 'disable', 'activate', 'add'] as const;
-export const FAILURES = ['resolve', 'coordinator', ...CHANGES] as const;
+export const FAILURES = ['resolve', 'coordinator', 'recover', ...CHANGES] as const;
 
 export interface Member {
   readonly id: number;
@@ -111,6 +111,7 @@ export class Membership {
   /** Runs one round. Rejects when the coordinator cannot be reached. */
   async round(): Promise<void> {
     const addresses = await this.#addresses();
+    const isNewSession = this.#session === null;
     const session = await this.#open();
     let state = await session.read();
     const probed = await this.#probe(addresses ?? [], state, session.version);
@@ -135,6 +136,7 @@ export class Membership {
     const waiting = new Map(held);
     if (await this.#carryOut(session, actions, scene.workers)) state = await session.read();
     const members = state.workers.map((worker) => this.#member(worker, probed.sightings));
+    if (isNewSession || hasReturned(members, this.view.members)) await this.#recover(session);
     for (const [address, why] of probed.failures) {
       if (addresses?.includes(address) && !members.some((member) => member.address === address)) {
         waiting.set(address, why);
@@ -222,6 +224,17 @@ export class Membership {
     return actions.length > 0;
   }
 
+  /** Commits what a node prepared before it failed: readings in it are acknowledged, and cannot be seen yet. */
+  async #recover(session: Coordinator): Promise<void> {
+    try {
+      const transactions = await session.recover();
+      this.#logged.delete('recover');
+      if (transactions > 0) this.#logger.info({ transactions }, 'ended transactions that a failure had left');
+    } catch (error) {
+      this.#fail('recover', error);
+    }
+  }
+
   #member(worker: State['workers'][number], sightings: readonly Sighting[]): Member {
     const { id, address, identity, active, onlyCopies } = worker;
     const here = identity !== null && sightings.some((sighting) => sighting.identity === identity);
@@ -254,6 +267,14 @@ export class Membership {
     this.#session = null;
     await session?.close();
   }
+}
+
+/** Whether a worker is active now that was not active, or was at another address, in the last round. */
+function hasReturned(members: readonly Member[], before: readonly Member[]): boolean {
+  const active = new Set(
+    before.flatMap(({ id, address, state }) => (state === 'active' ? `${id} ${address}` : [])),
+  );
+  return members.some(({ id, address, state }) => state === 'active' && !active.has(`${id} ${address}`));
 }
 
 /** Workers that answered with their identity, at any address. */

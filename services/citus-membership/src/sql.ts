@@ -35,6 +35,9 @@ export const COORDINATOR_HOST =
  */
 export const SET_COORDINATOR_HOST = 'select citus_set_coordinator_host($1, $2)';
 
+/** Commits or rolls back each transaction that a node prepared, as the coordinator decided. */
+export const RECOVER = 'select recover_prepared_transactions() as transactions';
+
 export const WORKERS = `
   select n.nodeid as id, n.groupid as group, n.nodename as address, n.isactive as active, w.identity,
          w.disabled is not null as "disabledByUs",
