@@ -1,11 +1,13 @@
+import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import type { Reading } from '@tidegauge/readings';
-import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
+import { ConfigError, defineConfig, integer, list, oneOf, run, text } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeCount, timeSeconds } from '../src/benches/timing.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { textTable } from '../src/results/table.ts';
+import { withOptions } from '../src/study/places/factors.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import type { Bare, BareModule } from './bare/bare.ts';
 
@@ -21,6 +23,21 @@ const settings = defineConfig({
     kind: list(oneOf(STORES)),
     default: STORES.filter((name) => name !== 'citus').join(','),
     help: 'The stores to measure, started by the lab. Citus only where PostgreSQL has the extension.',
+  },
+  nodes: {
+    kind: integer(1, 6),
+    default: '1',
+    help: 'Nodes of each store, as far as the lab has so many for it.',
+  },
+  options: {
+    kind: text('options as in a URL', 'OPTION=VALUE&...'),
+    help: "Options for the URL of each store, such as 'rf=2&shards=8'.",
+  },
+  batch: { kind: integer(10, 100_000), default: '5000', help: 'Readings in a batch.' },
+  repeated: {
+    kind: integer(0, 100_000),
+    default: '0',
+    help: 'How many readings of each batch are stored already, as after a redelivery.',
   },
   rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 7, or 3 with --quick.' },
   commitlog: {
@@ -38,11 +55,16 @@ interface Setup {
   readonly records: number;
   readonly seconds: number;
   readonly commitlog: 'batch' | 'periodic';
+  readonly nodes: number;
+  readonly options: string;
+  readonly batch: number;
+  readonly repeated: number;
   readonly quick: boolean;
 }
 
-const BATCH = 5000;
 const DEVICES = 500;
+/** A batch repeats readings of the one that was this many batches before, so that no two are under way at once. */
+const REPEAT_AFTER = 8;
 const CONCURRENCY = [1, 16, 64] as const;
 const RECORD_FIELDS = 10;
 const FIELD_CHARACTERS = 100;
@@ -66,7 +88,7 @@ interface Pair {
 interface Result {
   readonly store: string;
   readonly writers: number;
-  /** Writes of batches. The rate of readings is `BATCH` times as high. */
+  /** Writes of batches. The rate of readings is `batch` times as high. */
   readonly write: Pair;
   /** Reads of records, 16 at once. */
   readonly recordRead: Pair;
@@ -79,9 +101,13 @@ export const program = defineBench({
   details:
     'A write is timed from the call to its resolution: durable, as the store declares. The cost of our layer is the ratio to the bare driver within a round.',
   settings,
-  check: ({ rounds, commitlog, quick }): Setup => ({
+  check: ({ rounds, commitlog, nodes, options, batch, repeated, quick }): Setup => ({
+    nodes,
+    options: options ?? '',
+    batch,
+    repeated: below(repeated, batch),
     rounds: rounds ?? (quick ? 3 : 7),
-    batchesPerRound: quick ? 8 : 40,
+    batchesPerRound: Math.ceil((quick ? 40_000 : 200_000) / (batch - repeated)),
     records: quick ? 2000 : 20_000,
     seconds: quick ? 0.5 : 3,
     commitlog,
@@ -93,30 +119,33 @@ export const program = defineBench({
       signal.throwIfAborted();
       process.stderr.write(`${name}...\n`);
       const result = await measure(name, setup);
-      process.stdout.write(show(result, setup.rounds));
+      process.stdout.write(show(result, setup));
       results.push(result);
     }
-    const { rounds, batchesPerRound, records, commitlog } = setup;
-    const concurrency = CONCURRENCY;
-    return {
-      setup: { batch: BATCH, devices: DEVICES, rounds, batchesPerRound, records, commitlog, concurrency },
-      results,
-    };
+    const { quick: _, ...rest } = setup;
+    return { setup: { ...rest, devices: DEVICES, concurrency: CONCURRENCY }, results };
   },
 });
 
+function below(repeated: number, batch: number): number {
+  if (repeated < batch) return repeated;
+  throw new ConfigError([`--repeated must be less than --batch (${batch}); got ${repeated}`]);
+}
+
 async function measure(name: string, setup: Setup): Promise<Result> {
-  const { commitlog, quick, rounds, batchesPerRound } = setup;
-  const places = await startStorePlaces(name, { commitlog });
+  const { commitlog, quick, rounds, batchesPerRound, batch, repeated } = setup;
+  const nodes = Math.min(setup.nodes, STORE_SERVERS[name]?.maxNodes ?? 1);
+  const places = await startStorePlaces(name, { commitlog }, nodes);
   try {
-    const url = await places.create('bench');
+    const url = withOptions(await places.create('bench'), new Map(new URLSearchParams(setup.options)));
     const store = await openStore(url);
     const bare = await openBare(name, url);
     const warmUp = quick ? 1 : (WARM_UP[name] ?? 1);
-    const perDevice = ((warmUp + rounds) * batchesPerRound * BATCH) / DEVICES;
+    const written = (warmUp + rounds) * batchesPerRound * (batch - repeated);
+    const perDevice = Math.floor(written / DEVICES);
     try {
       const write = await measureWrites(store, bare, warmUp, setup);
-      await verify(store, perDevice);
+      await verify(store, written);
       await load(store, setup.records);
       const operations = await measureOperations(store, perDevice, setup);
       const recordRead = await measureRecordReads(store, bare, setup);
@@ -144,12 +173,12 @@ function measureWrites(
   store: Store,
   bare: Bare | null,
   warmUp: number,
-  { rounds, batchesPerRound }: Setup,
+  { rounds, batchesPerRound, batch, repeated }: Setup,
 ): Promise<Pair> {
   const { writers } = store.capabilities;
   const side = (write: (batch: readonly Reading[]) => Promise<unknown>) => (round: number) => {
     const batches = Array.from({ length: batchesPerRound }, (_, index) =>
-      batchOf(round * batchesPerRound + index),
+      batchOf(round * batchesPerRound + index, batch, repeated),
     );
     return timeCount(batches.length, writers, (number) => write(batches[number]!));
   };
@@ -201,23 +230,29 @@ function middle(timings: readonly Timing[]): Timing {
   return { perSecond: of('perSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
 }
 
-/** Batch `number`: ten readings of each device. No reading is in two batches. */
-function batchOf(number: number): Reading[] {
-  const each = BATCH / DEVICES;
-  return Array.from({ length: BATCH }, (_, index) => {
-    const seq = number * each + Math.floor(index / DEVICES);
-    const time = START + seq * STEP;
-    return {
-      device: deviceOf(index),
-      metric: 'temperature',
-      time,
-      value: ((number + index) % 1000) / 10,
-      received: time + 1500,
-      boot: 'boot-1',
-      seq,
-      quality: 'ok' as const,
-    };
-  });
+/** Batch `number`: the readings of devices in turn. The first `repeated` of them are of an earlier batch. */
+function batchOf(number: number, size: number, repeated: number): Reading[] {
+  const fresh = size - repeated;
+  const readings = (batch: number, count: number): Reading[] =>
+    Array.from({ length: count }, (_, index) => readingOf(batch * fresh + index));
+  const earlier = number < REPEAT_AFTER ? [] : readings(number - REPEAT_AFTER, Math.min(repeated, fresh));
+  return [...earlier, ...readings(number, fresh)];
+}
+
+/** Reading `number` of all devices, which have readings in turn. */
+function readingOf(number: number): Reading {
+  const seq = Math.floor(number / DEVICES);
+  const time = START + seq * STEP;
+  return {
+    device: deviceOf(number),
+    metric: 'temperature',
+    time,
+    value: (number % 1000) / 10,
+    received: time + 1500,
+    boot: 'boot-1',
+    seq,
+    quality: 'ok' as const,
+  };
 }
 
 function deviceOf(number: number): string {
@@ -225,15 +260,16 @@ function deviceOf(number: number): string {
 }
 
 /** Fails if readings are missing in the store: the rate would then be wrong. */
-async function verify(store: Store, perDevice: number): Promise<void> {
+async function verify(store: Store, written: number): Promise<void> {
   for (let number = 0; number < DEVICES; number += 50) {
+    const expected = Math.ceil((written - number) / DEVICES);
     let count = 0;
-    const query = { device: deviceOf(number), order: 'asc', limit: perDevice + 1 } as const;
+    const query = { device: deviceOf(number), order: 'asc', limit: expected + 1 } as const;
     for await (const { seq } of store.readings.range(query)) {
       if (seq === count) count++;
     }
-    if (count !== perDevice) {
-      throw new Error(`${store.name} has ${count} of ${perDevice} readings of ${query.device}`);
+    if (count !== expected) {
+      throw new Error(`${store.name} has ${count} of ${expected} readings of ${query.device}`);
     }
   }
 }
@@ -316,8 +352,12 @@ async function drain(readings: AsyncIterable<Reading>, expected: number): Promis
   if (count !== expected) throw new Error(`a range gave ${count} readings instead of ${expected}`);
 }
 
-function show({ store, writers, write, recordRead, operations }: Result, rounds: number): string {
-  const heading = `\n${store}: batches of ${BATCH} readings, ${DEVICES} devices, ${writers} writing; median of ${rounds} rounds\n`;
+function show(
+  { store, writers, write, recordRead, operations }: Result,
+  { batch, repeated, rounds }: Setup,
+): string {
+  const stored = repeated === 0 ? '' : `, ${repeated} of them stored already`;
+  const heading = `\n${store}: batches of ${batch} readings${stored}, ${DEVICES} devices, ${writers} writing; median of ${rounds} rounds\n`;
   const line = (name: string, timing: Timing, factor: number): string[] => [
     name,
     `${showNumber(timing.perSecond * factor)}/s`,
@@ -338,7 +378,7 @@ function show({ store, writers, write, recordRead, operations }: Result, rounds:
     ),
   ]);
   return `${heading}${textTable([
-    ...pair('readings written', write, BATCH),
+    ...pair('readings written', write, batch),
     ...pair('record read, 16 at once', recordRead, 1),
   ])}${textTable([['at once (p50 p99 ms)', ...CONCURRENCY.map(String)], ...rows])}`;
 }
