@@ -296,6 +296,16 @@ export function checkDeviceQuery(query: DeviceQuery): void {
   demand(query.after === undefined || typeof query.after === 'string', 'after is a name');
 }
 
+/** The shortest and longest time of a lease, milliseconds. Some engines count whole seconds. */
+export const LEASE_MS = { min: 1000, max: 3_600_000 } as const;
+
+export function checkLease(name: string, holder: string, ms: number): void {
+  demand(/^[a-z][a-z-]{0,31}$/.test(name), 'the name of a lease is up to 32 small letters and -');
+  demand(holder !== '' && textProblem(holder, MAX_WORD_LENGTH) === null, 'a holder is a name');
+  const isTime = Number.isInteger(ms) && ms >= LEASE_MS.min && ms <= LEASE_MS.max;
+  demand(isTime, `a lease is ${LEASE_MS.min} to ${LEASE_MS.max} ms long`);
+}
+
 const TABLE = /^[A-Za-z][A-Za-z0-9_]{0,47}$/;
 // Tables of Tidegauge and of the databases. `records` shares a database with them and must not use them.
 const RESERVED = /^(?:readings|devices|series|boots|(?:tidegauge|sqlite|pg|citus|system)_.*)$/i;

@@ -28,8 +28,29 @@ export interface Store {
   migrate(): Promise<void>;
   /** Resolves if the store accepts writes now. Readiness probes call it every few seconds. */
   health(): Promise<void>;
+  /**
+   * Takes or renews a lease for `ms` milliseconds, so that one process at a time does work that all processes on this
+   * database could do. Resolves to whether `holder` has it. It ends by itself. It is no lock: a process that is slower
+   * than its lease can meet the next holder, and some engines compare the clocks of processes. So the work must be safe
+   * to repeat. Called before the work and about every minute of it.
+   */
+  lease(name: string, holder: string, ms: number): Promise<boolean>;
+  /** The space that the store takes on a disk of this machine. Null for a database server, which can be elsewhere. */
+  space(): Promise<StoreSpace | null>;
   /** Waits for running calls, then closes all connections and files. It can be called twice. */
   close(): Promise<void>;
+}
+
+/** Bytes on a disk of this machine. */
+export interface StoreSpace {
+  /** What the data takes. Deletions make it smaller, for JSON files in steps. */
+  readonly used: number;
+  /** The part of the files that new data uses before they grow. */
+  readonly spare: number;
+  /** Whether the files become smaller after deletions. */
+  readonly shrinks: boolean;
+  /** A path on the disk. */
+  readonly path: string;
 }
 
 /** The differences between engines. Callers check these, never the name of an engine. */

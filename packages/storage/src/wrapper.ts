@@ -10,6 +10,7 @@ import type {
   RecordStore,
   RollupStore,
   Store,
+  StoreSpace,
   WriteResult,
 } from './contract.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
@@ -30,6 +31,8 @@ export const STORE_OPERATIONS = [
   'open',
   'migrate',
   'health',
+  'lease',
+  'space',
   'readings.write',
   'readings.range',
   'readings.latest',
@@ -140,6 +143,15 @@ class WrappedStore implements Store {
 
   health(): Promise<void> {
     return this.#gate.pass('health', () => this.#inner.health());
+  }
+
+  async lease(name: string, holder: string, ms: number): Promise<boolean> {
+    check.checkLease(name, holder, ms);
+    return this.#gate.pass('lease', () => this.#inner.lease(name, holder, ms));
+  }
+
+  space(): Promise<StoreSpace | null> {
+    return this.#gate.pass('space', () => this.#inner.space());
   }
 
   close(): Promise<void> {

@@ -52,6 +52,23 @@ export class CassandraBackend implements Backend {
     return this.#session.probe();
   }
 
+  /** A row that expires by the clocks of the nodes. */
+  async lease(name: string, holder: string, ms: number): Promise<boolean> {
+    const table = `"${this.#session.keyspace}".tidegauge_schema`;
+    const [row, ttl] = [`lease ${name}`, Math.ceil(ms / 1000)];
+    const renew = `update ${table} using ttl ${ttl} set value = ? where name = ? if value = ?`;
+    if (await this.#session.writeIf({ query: renew, params: [holder, row, holder] })) return true;
+    const take = `insert into ${table} (name, value) values (?, ?) if not exists using ttl ${ttl}`;
+    if (await this.#session.writeIf({ query: take, params: [row, holder] })) return true;
+    // A repeated statement reports its own change as not applied.
+    const [held] = await this.#session.readShared(`select value from ${table} where name = ?`, [row]);
+    return held?.value === holder;
+  }
+
+  async space(): Promise<null> {
+    return null;
+  }
+
   close(): Promise<void> {
     return this.#session.close();
   }

@@ -2,6 +2,7 @@ import type { Capabilities } from '../contract.ts';
 import type { Backend } from '../tables.ts';
 import type { HbaseConfig } from './config.ts';
 import { HbaseDevices } from './devices.ts';
+import { FAMILY } from './mapping.ts';
 import { HbaseReadings } from './readings.ts';
 import { HbaseRecords } from './records.ts';
 import { checkSchema, migrate } from './schema.ts';
@@ -53,6 +54,26 @@ export class HbaseBackend implements Backend {
       await checkSchema(this.#session);
       await this.readings.probe();
     });
+  }
+
+  /** A row in the table of devices, before every device. Compares the clocks of the processes. */
+  lease(name: string, holder: string, ms: number): Promise<boolean> {
+    return this.#session.run(async () => {
+      const table = this.#session.table('devices');
+      const row = `\0lease ${name}`;
+      const cell = { family: FAMILY, qualifier: 'lease' } as const;
+      const held = (await table.get(row))?.value(FAMILY, 'lease')?.toString() ?? null;
+      const now = Date.now();
+      const lease = held === null ? null : (JSON.parse(held) as { holder: string; expires: number });
+      if (lease !== null && lease.holder !== holder && lease.expires > now) return false;
+      const value = JSON.stringify({ holder, expires: now + ms });
+      const put = { type: 'put', cells: [{ ...cell, value }] } as const;
+      return table.checkAndMutate(row, { ...cell, value: held }, put);
+    });
+  }
+
+  async space(): Promise<null> {
+    return null;
   }
 
   async close(): Promise<void> {

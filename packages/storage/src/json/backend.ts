@@ -1,12 +1,14 @@
-import { access, constants, statfs } from 'node:fs/promises';
+import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { BackendContext } from '../context.ts';
-import type { Capabilities } from '../contract.ts';
+import type { Capabilities, StoreSpace } from '../contract.ts';
 import { StoreError } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { Backend } from '../tables.ts';
 import type { JsonConfig } from './config.ts';
 import { JsonDevices } from './devices.ts';
 import { translated } from './errors.ts';
+import { takeLease } from './leases.ts';
 import { JsonReadings } from './readings.ts';
 import { JsonRecords } from './records.ts';
 import { JsonRollups } from './rollups.ts';
@@ -74,6 +76,24 @@ export class JsonBackend implements Backend {
       throw new StoreError('UNAVAILABLE', `${readings}: the disk is full`, {
         hint: 'free some space, or expire old readings',
       });
+    });
+  }
+
+  lease(name: string, holder: string, ms: number): Promise<boolean> {
+    const { folder } = this.#layout;
+    return translated(folder, () => takeLease(folder, name, holder, ms));
+  }
+
+  /** Adds up the files of the days. Others are small. */
+  space(): Promise<StoreSpace> {
+    const { readings } = this.#layout;
+    return translated(readings, async () => {
+      let used = 0;
+      for (const file of await readdir(readings)) {
+        const found = await stat(join(readings, file)).catch(() => null);
+        used += found?.size ?? 0;
+      }
+      return { used, spare: 0, shrinks: true, path: readings };
     });
   }
 

@@ -14,6 +14,7 @@ import { publish, removeAbandoned, syncFolder } from './files.ts';
  *     state.jsonl                   which readings and rollups are complete
  *     rollups/hour-2026-11.jsonl    rows of rollups by period and time: see rollup-files.ts
  *     devices.jsonl                 a device per line
+ *     lease-retention.7.jsonl       who has a lease until when; each renewal is the next generation
  *     records/usertable.jsonl       a record per line; {"made":"tidegauge"} is the mark without which no call drops it
  *
  * Of lines with one identity, the last counts. Blank lines have no meaning. A name can have a generation, as in

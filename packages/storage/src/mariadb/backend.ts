@@ -26,6 +26,14 @@ const CAPABILITIES: Capabilities = Object.freeze({
   rollups: false,
 });
 
+// The server assigns from left to right, so the second assignment compares the new holder.
+const LEASE = `
+  insert into tidegauge_leases (name, holder, expires)
+  values (?, ?, utc_timestamp(6) + interval ? microsecond)
+  on duplicate key update
+    holder = if(expires <= utc_timestamp(6), values(holder), holder),
+    expires = if(holder = values(holder), values(expires), expires)`;
+
 /** MariaDB with InnoDB. Several processes can share a database. */
 export class MariadbBackend implements Backend {
   readonly name = 'mariadb';
@@ -62,6 +70,17 @@ export class MariadbBackend implements Backend {
     throw new StoreError('UNAVAILABLE', `mariadb ${host}:${port}: the server is read-only`, {
       hint: 'make it writable, or use its primary',
     });
+  }
+
+  /** Compares the clock of the server. */
+  async lease(name: string, holder: string, ms: number): Promise<boolean> {
+    await this.#db.change(LEASE, [name, holder, ms * 1000]);
+    const [row] = await this.#db.rows('select holder from tidegauge_leases where name = ?', [name]);
+    return row?.holder === holder;
+  }
+
+  async space(): Promise<null> {
+    return null;
   }
 
   close(): Promise<void> {

@@ -47,6 +47,13 @@ const STEPS: readonly (readonly string[])[] = [
     ) engine = innodb ${TEXT}`,
   ],
   ['alter table series add column if not exists unit varchar(64)'],
+  [
+    `create table if not exists tidegauge_leases (
+      name varchar(64) not null primary key,
+      holder varchar(200) not null,
+      expires datetime(6) not null
+    ) engine = innodb ${TEXT}`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -3,6 +3,7 @@ import type { Backend } from '../tables.ts';
 import type { MongodbConfig } from './config.ts';
 import { Database } from './database.ts';
 import { MongodbDevices } from './devices.ts';
+import { isDuplicateKey } from './errors.ts';
 import { MongodbReadings } from './readings.ts';
 import { MongodbRecords } from './records.ts';
 import { migrate } from './schema.ts';
@@ -50,6 +51,26 @@ export class MongodbBackend implements Backend {
   /** Finds a server that accepts writes, and reads there. */
   async health(): Promise<void> {
     await this.#db.run(() => this.#db.schema.findOne({ _id: 'schema' }));
+  }
+
+  /** Compares the clocks of the processes. */
+  lease(name: string, holder: string, ms: number): Promise<boolean> {
+    const now = Date.now();
+    const free = { _id: name, $or: [{ holder }, { expires: { $lte: now } }] };
+    return this.#db.run(async () => {
+      try {
+        await this.#db.leases.updateOne(free, { $set: { holder, expires: now + ms } }, { upsert: true });
+        return true;
+      } catch (error) {
+        // Another holder has it, so the server tries to insert a second document of this name.
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  async space(): Promise<null> {
+    return null;
   }
 
   close(): Promise<void> {

@@ -4,6 +4,7 @@ import { hostList, type MongodbConfig, placeOf } from './config.ts';
 import { toStoreError } from './errors.ts';
 import type {
   DeviceDocument,
+  LeaseDocument,
   ReadingDocument,
   SchemaDocument,
   SeriesDocument,
@@ -82,6 +83,10 @@ export class Database {
 
   get devices(): Collection<DeviceDocument> {
     return this.db.collection('devices');
+  }
+
+  get leases(): Collection<LeaseDocument> {
+    return this.db.collection('tidegauge_leases');
   }
 
   table(name: string): Collection<Document & { _id: string }> {

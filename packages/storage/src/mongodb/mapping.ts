@@ -106,3 +106,10 @@ export function toFields(document: Readonly<Record<string, unknown>>): RecordFie
   }
   return fields;
 }
+
+export interface LeaseDocument {
+  readonly _id: string;
+  readonly holder: string;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+}

@@ -17,6 +17,7 @@ const RETRY_MS = 200;
  * - series: {_id: number, d: device, m: metric, u: unit}
  * - devices: {_id: name, ...}
  * - tidegauge_schema: {_id: 'schema', version}
+ * - tidegauge_leases: {_id: name, holder, expires}; its first document makes it
  * - tidegauge_tables: {_id: UUID of a collection, table}, the collections of records that Tidegauge made; its first
  *   document makes it
  */

@@ -95,6 +95,8 @@ export function create(url: StoreUrl, { logger }: BackendContext): Backend {
     },
     async migrate() {},
     async health() {},
+    lease: async () => true,
+    space: async () => null,
     async close() {},
   };
 }

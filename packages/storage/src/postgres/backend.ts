@@ -10,6 +10,12 @@ import { PostgresReadings } from './readings.ts';
 import { PostgresRecords } from './records.ts';
 import { migrate } from './schema.ts';
 
+const LEASE = `
+  insert into tidegauge_leases as held (name, holder, expires)
+  values ($1, $2, now() + $3::bigint * interval '1 millisecond')
+  on conflict (name) do update set holder = excluded.holder, expires = excluded.expires
+  where held.holder = excluded.holder or held.expires <= now()`;
+
 /** PostgreSQL with bounded pools of connections. Citus is a dialect of it. */
 export class PostgresBackend implements Backend {
   readonly name: string;
@@ -44,6 +50,15 @@ export class PostgresBackend implements Backend {
     throw new StoreError('UNAVAILABLE', `${this.#db.place}: the server is read-only`, {
       hint: 'it is a standby, or default_transaction_read_only is on: connect to the primary',
     });
+  }
+
+  /** Compares the clock of the server. */
+  async lease(name: string, holder: string, ms: number): Promise<boolean> {
+    return (await this.#db.run('calls', LEASE, [name, holder, ms])).count === 1;
+  }
+
+  async space(): Promise<null> {
+    return null;
   }
 
   close(): Promise<void> {

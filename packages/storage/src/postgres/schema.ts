@@ -41,7 +41,16 @@ const TABLES = `
 /**
  * Statements that upgrade from each version to the next. Released statements never change; new ones are appended.
  */
-const STEPS: readonly string[] = [TABLES, 'alter table series add column unit text collate "C"'];
+const STEPS: readonly string[] = [
+  TABLES,
+  'alter table series add column unit text collate "C"',
+  // On Citus, only the coordinator has it.
+  `create table tidegauge_leases (
+    name text primary key,
+    holder text not null,
+    expires timestamptz not null
+  )`,
+];
 
 export const SCHEMA_VERSION = STEPS.length;
 

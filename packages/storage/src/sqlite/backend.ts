@@ -1,4 +1,5 @@
-import type { Capabilities } from '../contract.ts';
+import { dirname } from 'node:path';
+import type { Capabilities, StoreSpace } from '../contract.ts';
 import type { Backend } from '../tables.ts';
 import type { SqliteConfig } from './config.ts';
 import { Database } from './database.ts';
@@ -7,6 +8,7 @@ import { SqliteReadings } from './readings.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
+import { pagesOf, shrinkable } from './shrink.ts';
 
 const CAPABILITIES: Capabilities = Object.freeze({
   countsDuplicates: true,
@@ -23,6 +25,11 @@ const CAPABILITIES: Capabilities = Object.freeze({
   groupTables: false,
   rollups: true,
 });
+
+const LEASE = `
+  insert into tidegauge_leases as held (name, holder, expires) values (?, ?, ?)
+  on conflict (name) do update set holder = excluded.holder, expires = excluded.expires
+  where held.holder = excluded.holder or held.expires <= ?`;
 
 /** SQLite in this thread, on a local file in WAL mode. Other processes can use the file too. */
 export class SqliteBackend implements Backend {
@@ -48,12 +55,29 @@ export class SqliteBackend implements Backend {
     return this.#db.open();
   }
 
-  migrate(): Promise<void> {
-    return this.#db.transaction(() => migrate(this.#db.connection, this.#path));
+  async migrate(): Promise<void> {
+    await shrinkable(this.#db);
+    await this.#db.transaction(() => migrate(this.#db.connection, this.#path));
   }
 
   async health(): Promise<void> {
     await this.#db.transaction(() => {});
+  }
+
+  /** Compares the clock of this machine, on which all processes run that use the file. */
+  lease(name: string, holder: string, ms: number): Promise<boolean> {
+    const now = Date.now();
+    return this.#db.transaction(
+      () => this.#db.statement(LEASE).run(name, holder, now + ms, now).changes === 1,
+    );
+  }
+
+  space(): Promise<StoreSpace> {
+    return this.#db.run(() => {
+      const { pages, free, pageBytes, shrinks } = pagesOf(this.#db);
+      const path = dirname(this.#path);
+      return { used: (pages - free) * pageBytes, spare: free * pageBytes, shrinks, path };
+    });
   }
 
   async close(): Promise<void> {

@@ -33,6 +33,7 @@ import { groupsOf } from './groups.ts';
 import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
 import { SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
+import { shrink } from './shrink.ts';
 
 /** When `recent` has more readings, its fullest slots are merged into `readings`. */
 const RECENT_ROWS = 20_000;
@@ -278,6 +279,7 @@ export class SqliteReadings implements BackendReadings {
       await nextTurn();
       await pace?.(rows);
     }
+    await shrink(this.#db, pace);
     return expired;
   }
 
@@ -297,6 +299,7 @@ export class SqliteReadings implements BackendReadings {
         await pace?.(rows);
       }
     }
+    await shrink(this.#db, pace);
     return deleted;
   }
 

@@ -73,6 +73,13 @@ const STEPS: readonly string[] = [
     value text not null
   ) strict, without rowid;
   `,
+  `
+  create table tidegauge_leases (
+    name text not null primary key,
+    holder text not null,
+    expires integer not null
+  ) strict, without rowid;
+  `,
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Reading } from '@tidegauge/readings';
 import fc from 'fast-check';
 import { collect, reading, rejection, series, stored, T0 } from '../../conformance/data.ts';
-import { openStore, parseUrl } from '../../src/index.ts';
+import { openStore, parseUrl, type Store } from '../../src/index.ts';
 import { readConfig } from '../../src/sqlite/config.ts';
 import { Database } from '../../src/sqlite/database.ts';
 import { SqliteDevices } from '../../src/sqlite/devices.ts';
@@ -273,5 +273,72 @@ describe('SQLite readings', () => {
     const count = db.connection.prepare('select count(*) as count from recent').get()?.count as number;
     assert.ok(count <= 1000, `${count} rows`);
     db.close();
+  });
+});
+
+describe('the space of a SQLite file', () => {
+  const rows = series('d', 24_000).map((each) => ({ ...each, value: `text ${each.value}`.padEnd(100, '.') }));
+  const write = async (store: Store) => {
+    for (let start = 0; start < rows.length; start += 5000)
+      await store.readings.write(rows.slice(start, start + 5000));
+  };
+
+  test('becomes free after a deletion, while another process uses the file', async () => {
+    const path = freshPath();
+    const [store, other] = [await openStore(`sqlite:${path}`), await openStore(`sqlite:${path}`)];
+    await write(store);
+    await store.readings.write(series('kept', 2000));
+    const before = await store.space();
+    assert.ok(before!.shrinks);
+    assert.equal(before!.path, folder);
+    let parts = 0;
+    await store.readings.delete({ device: 'd', to: T0 + 20_000e6 }, async () => {
+      parts += 1;
+    });
+    assert.ok(parts > 4, `${parts} parts`);
+    const after = await store.space();
+    assert.ok(after!.used < 0.3 * before!.used, `${after!.used} of ${before!.used} bytes`);
+    assert.ok(after!.spare < 0.15 * after!.used, `${after!.spare} bytes to spare`);
+    assert.deepEqual(
+      await collect(other.readings.range({ device: 'd', order: 'asc', limit: 1e6 })),
+      rows.slice(20_000),
+    );
+    await other.close();
+    await store.close();
+    const { size } = statSync(path);
+    assert.ok(size < 0.3 * (before!.used + before!.spare), `${size} bytes`);
+    const again = await openStore(`sqlite:${path}`);
+    assert.equal((await stored(again, 'kept')).length, 2000);
+    await again.close();
+  });
+
+  test('becomes free after an expiry', async () => {
+    const path = freshPath();
+    const store = await openStore(`sqlite:${path}`);
+    await write(store);
+    await store.close();
+    const before = statSync(path).size;
+    const again = await openStore(`sqlite:${path}`);
+    assert.equal(await again.readings.expire(T0 + 23_500e6), 23_500);
+    await again.close();
+    assert.ok(statSync(path).size < 0.15 * before, `${statSync(path).size} of ${before} bytes`);
+  });
+
+  test('becomes free in a small file of an earlier version, which is converted when it is opened', async () => {
+    const path = freshPath();
+    const db = await openDatabase(path);
+    const readings = new SqliteReadings(db, new SqliteDevices(db));
+    for (let start = 0; start < rows.length; start += 5000)
+      await readings.write(rows.slice(start, start + 5000));
+    assert.equal(db.connection.prepare('pragma auto_vacuum').get()!.auto_vacuum, 0);
+    db.close();
+    const before = statSync(path).size;
+    const [store, other] = await Promise.all([openStore(`sqlite:${path}`), openStore(`sqlite:${path}`)]);
+    assert.ok((await other.space())!.shrinks);
+    assert.deepEqual(await stored(other, 'd'), rows);
+    await store.readings.expire(T0 + 23_500e6);
+    await other.close();
+    await store.close();
+    assert.ok(statSync(path).size < 0.15 * before, `${statSync(path).size} of ${before} bytes`);
   });
 });

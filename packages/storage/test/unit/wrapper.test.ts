@@ -55,6 +55,8 @@ function bareStore(readings: Partial<Backend['readings']>, close = async () => {
     open: nothing,
     migrate: nothing,
     health: nothing,
+    lease: unused,
+    space: unused,
     close,
   };
 }
