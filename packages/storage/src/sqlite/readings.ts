@@ -78,7 +78,12 @@ const AGGREGATE = `
 const DELETE_READINGS = `
   delete from readings where series = ?1 and time >= ?2 and time < ?3 and time < coalesce(
     (select time from readings where series = ?1 and time >= ?2 order by time limit 1 offset ?4), ?3)`;
-const DELETE_RECENT = 'delete from recent where slot = ? and series = ? and time >= ? and time < ?';
+const DELETE_RECENT = `
+  delete from recent where (slot, time, series) in (
+    select slot, time, series from recent where slot = ? and series = ? and time >= ? and time < ? limit ?)`;
+const EXPIRE_RECENT = `
+  delete from recent where (slot, time, series) in (
+    select slot, time, series from recent where slot = ? and time < ? limit ?)`;
 const PART_END_READINGS = `
   select time from readings where series = ? and time >= ? and time < ? order by time limit 1 offset ?`;
 const PART_END_RECENT = `
@@ -266,11 +271,15 @@ export class SqliteReadings implements BackendReadings {
   }
 
   async expire(before: number, pace?: Pace): Promise<number> {
-    let expired = await this.#db.transaction(() => {
-      this.#slotRows = null;
-      return this.#db.statement('delete from recent where time < ?').run(before).changes as number;
-    });
-    await pace?.(expired);
+    let expired = 0;
+    for (let slot = 0; slot < SLOTS; ) {
+      const start = slot;
+      const part = await this.#db.transaction(() => this.#expireRecent(start, before));
+      expired += part.rows;
+      slot = part.slot;
+      await nextTurn();
+      await pace?.(part.rows);
+    }
     for (let next: number | null = 0; next !== null; ) {
       const start: number = next;
       const { rows, goOn } = await this.#db.transaction(() => this.#expireSome(start, before));
@@ -290,9 +299,10 @@ export class SqliteReadings implements BackendReadings {
       for (let rows = EXPIRE_ROWS; rows >= EXPIRE_ROWS; ) {
         rows = await this.#db.transaction(() => {
           this.#slotRows = null;
-          const recent = this.#db.statement(DELETE_RECENT).run(id % SLOTS, id, from, to);
-          const old = this.#db.statement(DELETE_READINGS).run(id, from, to, EXPIRE_ROWS);
-          return (recent.changes as number) + (old.changes as number);
+          const recent = this.#db.statement(DELETE_RECENT).run(id % SLOTS, id, from, to, EXPIRE_ROWS);
+          const left = EXPIRE_ROWS - (recent.changes as number);
+          if (left === 0) return EXPIRE_ROWS;
+          return EXPIRE_ROWS - left + (this.#db.statement(DELETE_READINGS).run(id, from, to, left).changes as number);
         });
         deleted += rows;
         await nextTurn();
@@ -301,6 +311,17 @@ export class SqliteReadings implements BackendReadings {
     }
     await shrink(this.#db, pace);
     return deleted;
+  }
+
+  /** One bounded part of an expiry of `recent`, from a slot on. Returns the slot that is next. */
+  #expireRecent(start: number, before: number): { rows: number; slot: number } {
+    this.#slotRows = null;
+    let rows = 0;
+    for (let slot = start; slot < SLOTS; slot += 1) {
+      rows += this.#db.statement(EXPIRE_RECENT).run(slot, before, EXPIRE_ROWS - rows).changes as number;
+      if (rows >= EXPIRE_ROWS) return { rows, slot };
+    }
+    return { rows, slot: SLOTS };
   }
 
   /** One bounded part of an expiry, from a series on. Writes can run between the parts. */
