@@ -11,6 +11,7 @@ import {
   type Flow,
   parseMosquittoConf,
 } from './broker-limits.ts';
+import { checkCardLife, readDiskWrites } from './card-life.ts';
 import { type Comparison, checkClock, readClock } from './clock.ts';
 import { checkDirectories } from './directories.ts';
 import { checkDisk, type Disk } from './disk.ts';
@@ -64,6 +65,7 @@ export async function examine(config: Settings): Promise<Report> {
     ...checkKernel(readKernel(files, os.release()), store, mongodb),
     ...checkClock(...(await compareClocks(files, config, there, ingest))),
     ...checkDisk(disk),
+    ...checkCardLife(readDiskWrites(files, disk), config.cardTbw),
     ...stackFindings,
     ...(engine === null ? [] : await examineEngine(files, engine, plan, config.stack)),
     ...(stack === null

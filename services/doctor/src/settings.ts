@@ -37,6 +37,10 @@ export const settings = defineConfig({
     default: '/var/lib/tidegauge',
     help: 'The data directory of databases on this board. The doctor measures its disk and leaves no file behind.',
   },
+  cardTbw: {
+    kind: integer(1, 1_000_000),
+    help: 'Endurance of the SD card or disk of the data directory, terabytes written (TBW). The doctor estimates its life.',
+  },
   diskTime: { kind: duration(0.1, 60), default: '3s', help: 'Longest time of the disk measurement.' },
   broker: {
     kind: url('mqtt', 'mqtts', 'ws', 'wss'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkCardLife, readDiskWrites } from '../../src/card-life.ts';
 import { checkClock, readClock } from '../../src/clock.ts';
 import { checkDisk, type Disk, findMedium, findMount } from '../../src/disk.ts';
 import { fromDate } from '../../src/ingest.ts';
@@ -124,4 +125,26 @@ test('a Date header is the middle of its second', () => {
   assert.ok(Math.abs(date.offset! - 0.2) < 1e-6);
   assert.equal(date.uncertainty, 0.6);
   assert.equal(fromDate('x', null, 0, 0).offset, null);
+});
+
+test('the life of a card follows from its endurance and from what was written since the start', () => {
+  const writes = (sectors: number, uptime: number) =>
+    readDiskWrites(
+      recorded({
+        '/proc/uptime': `${uptime}.12 9.1\n`,
+        '/sys/dev/block/8:17/stat': `  100 0 800 10 2000 0 ${sectors} 90 0 70 100 0 0 0 0 0 0\n`,
+      }),
+      disk('/mnt/my disk/data'),
+    );
+  // 10 GiB in ten days.
+  const normal = writes((10 * 2 ** 30) / 512, 10 * 86_400);
+  const fine = only(checkCardLife(normal, 20), 'disk.life', 'ok');
+  assert.match(fine.message, /1024 MiB are written .* each day: a card for 20 TB lasts about 51\.0 years/);
+  assert.match(only(checkCardLife(normal, null), 'disk.life', 'ok').message, /--card-tbw/);
+  const soon = only(checkCardLife(writes((100 * 2 ** 30) / 512, 86_400), 20), 'disk.life', 'warning');
+  assert.match(soon.message, /a card for 20 TB lasts about 186 days/);
+  assert.match(soon.fix!, /filter/);
+  only(checkCardLife(writes(1000, 600), 20), 'disk.life', 'unknown');
+  only(checkCardLife(readDiskWrites(recorded({}), disk('/mnt/my disk/data')), 20), 'disk.life', 'unknown');
+  assert.deepEqual(checkCardLife(null, null), []);
 });
