@@ -35,6 +35,7 @@ const NOTES: Readonly<Record<string, string>> = {
   qos: 1
   retained: skip                      # or store
   ack: durable                        # or stored, received
+  filter: {deadband: 0.5, silence: 15m}  # leave out readings that are like the last one
 - topic: telegraf/{device}
   format: influx                      # InfluxDB line protocol; the rest is optional:
   influx: {device: '{cpu}', metric: '{measurement}.{field}', precision: ns}

@@ -343,6 +343,7 @@ function books({ stored }: { readonly stored: string }): Series {
   return {
     [ingest('tidegauge_readings_stored_total', ',backend="sqlite"')]: stored,
     [ingest('tidegauge_readings_duplicate_total')]: '10+1x129',
+    [ingest('tidegauge_readings_filtered_total')]: steady(0),
     [ingest('tidegauge_readings_quarantined_total', ',reason="malformed"')]: '6+1x129',
     [ingest('tidegauge_spool_readings')]: steady(0),
     [ingest('tidegauge_in_flight_readings')]: steady(10),

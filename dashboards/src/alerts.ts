@@ -51,6 +51,7 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         'abs(sum by (job, instance) (tidegauge_readings_received_total)' +
         ' - sum by (job, instance) (tidegauge_readings_stored_total)' +
         ' - sum by (job, instance) (tidegauge_readings_duplicate_total)' +
+        ' - sum by (job, instance) (tidegauge_readings_filtered_total)' +
         ' - sum by (job, instance) (tidegauge_readings_quarantined_total)' +
         ' - sum by (job, instance) (tidegauge_spool_readings)' +
         ' - sum by (job, instance) (tidegauge_in_flight_readings)) > 0',

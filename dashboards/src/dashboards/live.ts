@@ -59,7 +59,7 @@ export const live = dashboard({
         queries: {
           nowhere:
             `abs(sum(tidegauge_readings_received_total{${CHOSEN}})` +
-            ['stored_total', 'duplicate_total', 'quarantined_total']
+            ['stored_total', 'duplicate_total', 'filtered_total', 'quarantined_total']
               .map((name) => ` - sum(tidegauge_readings_${name}{${CHOSEN}})`)
               .join('') +
             ` - sum(tidegauge_spool_readings{${CHOSEN}}) - sum(tidegauge_in_flight_readings{${CHOSEN}}))`,
@@ -77,6 +77,7 @@ export const live = dashboard({
           received: rate('tidegauge_readings_received_total'),
           stored: rate('tidegauge_readings_stored_total', '', ', backend=~"$backend"'),
           duplicate: rate('tidegauge_readings_duplicate_total'),
+          filtered: rate('tidegauge_readings_filtered_total'),
           quarantined: rate('tidegauge_readings_quarantined_total'),
         },
       }),

@@ -33,11 +33,15 @@ export function toReadingDocument(reading: Reading): ReadingDocument {
   };
 }
 
-/** Counts where every received reading is: received = stored + duplicate + quarantined + spooled + inFlight. */
+/**
+ * Counts where every received reading is: received = stored + duplicate + filtered + quarantined + spooled + inFlight.
+ */
 export interface ReadingCounts {
   readonly received: number;
   readonly stored: number;
   readonly duplicate: number;
+  /** Left out by the filter of their route. */
+  readonly filtered: number;
   readonly quarantined: number;
   readonly spooled: number;
   readonly inFlight: number;
@@ -45,8 +49,9 @@ export interface ReadingCounts {
 
 /** Whether every received reading is accounted for. */
 export function isBalanced(counts: ReadingCounts): boolean {
-  const { received, stored, duplicate, quarantined, spooled, inFlight } = counts;
-  return received === stored + duplicate + quarantined + spooled + inFlight;
+  const { received, stored, duplicate, filtered, quarantined, spooled, inFlight } = counts;
+  // An ingest process of an earlier version has no filter.
+  return received === stored + duplicate + (filtered ?? 0) + quarantined + spooled + inFlight;
 }
 
 /** Median and 99th percentile of one pipeline stage in the last minute, seconds; null when it has no readings. */
@@ -85,6 +90,10 @@ export interface LedgerDocument {
   /** The period of `stages`, seconds: the last minute, or less soon after the start. */
   readonly stageSeconds: number;
   readonly stages: Readonly<Record<Stage, StageDocument>>;
+  /** Readings that retention deleted since the start, as far as the store counts them. */
+  readonly deleted: number;
+  /** Bytes that the process has written to disks since its start; null if not known. Excludes a database server. */
+  readonly writtenBytes: number | null;
   /** Missing sequence numbers of all devices, and the devices with missing or repeated numbers. */
   readonly gaps: {
     readonly devices: number;

@@ -10,6 +10,7 @@ const TERMS = [
   ['received', 'received', ''],
   ['stored', 'stored', '='],
   ['duplicate', 'duplicate', '+'],
+  ['filtered', 'filtered', '+'],
   ['quarantined', 'quarantined', '+'],
   ['spooled', 'spooled', '+'],
   ['inFlight', 'in flight', '+'],
@@ -66,6 +67,7 @@ export async function refreshPipeline() {
   showBalance(ledger);
   showRate(readings.received);
   showWaiting(ledger.oldestUnstoredSeconds);
+  showWritten(ledger);
   showStages(ledger);
   showGaps(gaps, since);
   await refreshQuarantine(ledger);
@@ -94,6 +96,17 @@ function showWaiting(seconds) {
   const waits = seconds >= WAITING_AFTER;
   $('waiting').hidden = !waits;
   if (waits) setText($('waiting'), `The oldest reading that is not stored has waited ${duration(seconds)}`);
+}
+
+/** What a stored reading costs an SD card. A database server writes on its own, which ingest cannot count. */
+function showWritten({ writtenBytes, readings: { stored }, deleted }) {
+  const isKnown = writtenBytes !== null && writtenBytes > 0 && stored > 0;
+  const parts = isKnown
+    ? [`Ingest wrote ${count(writtenBytes / stored)} bytes to disk per stored reading`]
+    : [];
+  if (deleted > 0) parts.push(`${count(deleted)} old readings were deleted`);
+  $('written').hidden = parts.length === 0;
+  setText($('written'), parts.join('. '));
 }
 
 function showRate(received) {

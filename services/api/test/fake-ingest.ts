@@ -30,7 +30,15 @@ export class FakeIngest {
   readonly instance: string;
   readonly quarantine: Item[] = [];
   readonly delivered: { url: string; contentType: string; body: Buffer }[] = [];
-  readonly counts = { received: 0, stored: 0, duplicate: 0, quarantined: 0, spooled: 0, inFlight: 0 };
+  readonly counts = {
+    received: 0,
+    stored: 0,
+    duplicate: 0,
+    filtered: 0,
+    quarantined: 0,
+    spooled: 0,
+    inFlight: 0,
+  };
   /** Called for each request; true when it has been answered. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   gaps: LedgerDocument['gaps'] = {
@@ -65,6 +73,9 @@ export class FakeIngest {
   /** Largest number of messages in one step of a bulk change. */
   stepItems = 1000;
   stageSeconds = 60;
+  /** Readings that retention deleted. */
+  deleted = 0;
+  writtenBytes: number | null = 4096;
   /** Median and tail of a stage, seconds, in place of the usual ones. */
   stages: Partial<Record<Stage, readonly [p50: number | null, p99: number | null]>> = {};
   readonly #store: Store;
@@ -205,7 +216,7 @@ export class FakeIngest {
   }
 
   #ledger(): LedgerDocument {
-    const { received, stored, duplicate, quarantined, spooled, inFlight } = this.counts;
+    const { received, stored, duplicate, filtered, quarantined, spooled, inFlight } = this.counts;
     const stage = (name: Stage, usual: readonly [number | null, number | null]) => {
       const [p50, p99] = this.stages[name] ?? usual;
       return { count: stored, p50: stored ? p50 : null, p99: stored ? p99 : null };
@@ -214,8 +225,8 @@ export class FakeIngest {
       instance: this.instance,
       since: '2026-11-21T08:00:00.000000Z',
       backend: this.#store.name,
-      readings: { received, stored, duplicate, quarantined, spooled, inFlight },
-      balanced: received === stored + duplicate + quarantined + spooled + inFlight,
+      readings: { received, stored, duplicate, filtered, quarantined, spooled, inFlight },
+      balanced: received === stored + duplicate + filtered + quarantined + spooled + inFlight,
       messages: { received, retainedSkipped: 0 },
       mqtt: { connected: this.connected, reconnects: 0 },
       oldestUnstoredSeconds: 0,
@@ -227,6 +238,8 @@ export class FakeIngest {
         ack: stage('ack', [0.00004, 0.0005]),
         end_to_end: stage('end_to_end', [0.0019, 0.0117]),
       },
+      deleted: this.deleted,
+      writtenBytes: this.writtenBytes,
       gaps: this.gaps,
     };
   }

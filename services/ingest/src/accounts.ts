@@ -1,14 +1,16 @@
 import type { ReadingCounts } from '@tidegauge/readings';
 
 /**
- * Counts where every received reading is: received = stored + duplicate + quarantined + spooled + in flight, at every
- * moment. Each term is counted where the event happens, and none is derived from the others, so the equation is a
+ * Counts where every received reading is: received = stored + duplicate + filtered + quarantined + spooled + in flight,
+ * at every moment. Each term is counted where the event happens, and none is derived from the others, so the equation is a
  * check. A message that cannot be decoded counts as one reading.
  */
 export class Accounts {
   received = 0;
   stored = 0;
   duplicate = 0;
+  /** Readings that the filter of their route left out. */
+  filtered = 0;
   inFlight = 0;
   /** Readings in the spool now. */
   spooled = 0;
@@ -37,6 +39,11 @@ export class Accounts {
     this.inFlight -= stored + duplicate;
   }
 
+  filter(readings: number): void {
+    this.filtered += readings;
+    this.inFlight -= readings;
+  }
+
   spool(readings: number): void {
     this.spooled += readings;
     this.spooledEver += readings;
@@ -61,7 +68,7 @@ export class Accounts {
   }
 
   counts(): ReadingCounts {
-    const { received, stored, duplicate, quarantined, spooled, inFlight } = this;
-    return { received, stored, duplicate, quarantined, spooled, inFlight };
+    const { received, stored, duplicate, filtered, quarantined, spooled, inFlight } = this;
+    return { received, stored, duplicate, filtered, quarantined, spooled, inFlight };
   }
 }

@@ -32,6 +32,7 @@ import {
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { Alerts } from './alerts/alerts.ts';
 import { alertsDocument, alertsQuery } from './alerts/document.ts';
+import { diskWrites } from './disk-writes.ts';
 import { explainRequest, notValid, routesOfEntry } from './explain-request.ts';
 import { linesRequest, takeLines } from './lines.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -40,6 +41,7 @@ import { causesOf } from './quarantine-causes.ts';
 import { itemText } from './quarantine-item.ts';
 import { checkTaking, stepHandlers, writing } from './quarantine-steps.ts';
 import { decodeMessage, httpMessage } from './raw-message.ts';
+import type { Retention } from './retention/retention.ts';
 import type { RouteNotes } from './route-notes.ts';
 import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
@@ -72,6 +74,7 @@ export interface AppOptions {
   readonly reloader: RouteReloader | null;
   /** Null without a file of alert rules. */
   readonly alerts: Alerts | null;
+  readonly retention: Pick<Retention, 'total'>;
   /** What an operator should repair although ingest works. */
   readonly warnings: () => readonly string[];
 }
@@ -361,7 +364,10 @@ function notesDocument(notes: RouteNotes): NotesDocument {
   };
 }
 
-function ledger({ pipeline, instance, backend, broker }: AppOptions, since: string): LedgerDocument {
+function ledger(
+  { pipeline, instance, backend, broker, retention }: AppOptions,
+  since: string,
+): LedgerDocument {
   const { accounts, sequences, recent } = pipeline;
   const stages = recent.figures();
   const readings = accounts.counts();
@@ -387,6 +393,8 @@ function ledger({ pipeline, instance, backend, broker }: AppOptions, since: stri
       ack: describe('ack'),
       end_to_end: describe('end_to_end'),
     },
+    deleted: retention.total,
+    writtenBytes: diskWrites(),
     gaps: { devices, missing, duplicates, givenUp, unjudged, ...sequences.list() },
   };
 }

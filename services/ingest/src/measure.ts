@@ -1,4 +1,5 @@
 import type { Metrics } from '@tidegauge/service';
+import { diskWrites } from './disk-writes.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { RouteReloader } from './route-reloader.ts';
@@ -86,6 +87,11 @@ export function measure(
     { value: accounts.duplicate },
   ]);
   metrics.counter(
+    'tidegauge_readings_filtered_total',
+    'Readings that the filter of their route left out, because they are like the last one',
+    () => [{ value: accounts.filtered }],
+  );
+  metrics.counter(
     'tidegauge_readings_quarantined_total',
     'Readings that could not be stored and are kept in quarantine',
     () =>
@@ -95,6 +101,11 @@ export function measure(
   metrics.counter('tidegauge_readings_spooled_total', 'Readings put into the local spool', () => [
     { value: accounts.spooledEver },
   ]);
+  metrics.counter(
+    'tidegauge_disk_written_bytes_total',
+    'Bytes that ingest has written to disks: an embedded store, the spool and the quarantine. Excludes database servers',
+    () => [{ value: diskWrites() ?? 0 }],
+  );
   metrics.counter('tidegauge_retained_skipped_total', 'Retained messages skipped', () => [
     { value: accounts.retainedSkipped },
   ]);

@@ -18,8 +18,9 @@ import { LiveFeed } from './live-feed.ts';
 import type { Quarantine, QuarantineEntry } from './quarantine.ts';
 import { type Decoded, decodeMessage, type RawMessage } from './raw-message.ts';
 import { RecentHistograms } from './recent-histograms.ts';
-import type { Router } from './routes.ts';
+import type { Route, Router } from './routes.ts';
 import { SequenceLedger } from './sequence-ledger.ts';
+import { SeriesFilter } from './series-filter.ts';
 import { NO_UNITS, nameOf } from './series-units.ts';
 import type { Spool } from './spool.ts';
 import { Spooler } from './spooler.ts';
@@ -120,6 +121,7 @@ export class Pipeline {
   readonly #quarantineLane: Lane<QuarantineTask>;
   readonly #spooler: Spooler | null;
   readonly #broken = Promise.withResolvers<void>();
+  readonly #filter = new SeriesFilter();
   #lastReceived = 0;
   #bytes = 0;
   #full = false;
@@ -213,6 +215,7 @@ export class Pipeline {
     const decoded = skipped ? NONE : (error ?? result?.decoded ?? route!.decode(payload, context));
     const readings = decoded instanceof DecodeError ? NONE : decoded;
     const fresh = units.take();
+    const kept = this.#kept(route, readings);
     if (!skipped && route !== null && decoded === readings && readings.length === 0)
       route.notes.ignoredMessages++;
     const early = route?.ack === 'received';
@@ -221,10 +224,9 @@ export class Pipeline {
       topic,
       payload: result?.payload ?? payload,
       format,
-      part: null,
-      readings,
+      ...kept,
       units: fresh,
-      bytes: bytesInMemory(message.size, topic, readings.length + fresh.length),
+      bytes: bytesInMemory(message.size, topic, kept.readings.length + fresh.length),
       arrived: performance.now(),
       origin: early ? NO_ORIGIN : origin,
       token: message,
@@ -235,6 +237,13 @@ export class Pipeline {
     };
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
+  }
+
+  /** The readings of a message that the filter of its route keeps, and their places in the message. */
+  #kept(route: Route | null, readings: readonly Reading[]): Pick<Delivery, 'readings' | 'part'> {
+    const places = route === null || route.filter === null ? null : this.#filter.keep(route.filter, readings);
+    if (places === null) return { readings, part: null };
+    return { readings: places.map((place) => readings[place]!), part: { of: readings.length, places } };
   }
 
   #reply(reply: NonNullable<StatefulResult['reply']>): void {
@@ -370,6 +379,14 @@ export class Pipeline {
         return;
       }
       this.accounts.receive(decoded.length);
+      if (delivery.readings.length < decoded.length) {
+        this.accounts.filter(decoded.length - delivery.readings.length);
+        this.#recordFiltered(decoded, delivery.readings);
+        if (delivery.readings.length === 0) {
+          delivery.origin.settled(delivery, NOTHING);
+          return;
+        }
+      }
       this.recent.pass(delivery.arrived);
       this.#observeClock(decoded[0]!);
       this.#distribute(delivery);
@@ -486,6 +503,8 @@ export class Pipeline {
       const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
       if (refused === null) this.#settle(delivery, outcome);
       else {
+        for (const [index, reading] of delivery.readings.entries())
+          if (rejected.has(first + index)) this.#filter.forget(reading);
         const compact = compacted(delivery);
         const entry = { ...refused, payload: compact.payload };
         this.#quarantineLane.push({ entry, delivery: compact, outcome: outcome ?? NOTHING });
@@ -516,6 +535,12 @@ export class Pipeline {
     }
     const { time, quality } = readings[0]!;
     if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
+  }
+
+  /** Records sequence numbers of readings that the filter left out, except those that a kept reading has too. */
+  #recordFiltered(all: readonly Reading[], kept: readonly Reading[]): void {
+    const known = new Set(kept.map(sequenceOf));
+    this.#recordSequences(all.filter((reading) => !known.has(sequenceOf(reading))));
   }
 
   /** Records sequence numbers. Several readings of one message can have the same number. */
@@ -568,6 +593,10 @@ function laneOf(device: string, lanes: number): number {
   let hash = 0;
   for (let index = 0; index < device.length; index++) hash = (hash * 31 + device.charCodeAt(index)) | 0;
   return (hash >>> 0) % lanes;
+}
+
+function sequenceOf({ device, boot, seq }: Reading): string {
+  return `${device} ${boot} ${seq}`;
 }
 
 /** The index of a delivery's reading in the payload of its message. */

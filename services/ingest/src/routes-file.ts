@@ -22,6 +22,7 @@ import {
 } from '@tidegauge/readings';
 import { didYouMean } from '@tidegauge/text';
 import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { readFilter } from './filter-options.ts';
 import { RouteNotes } from './route-notes.ts';
 import {
   ACK_POLICIES,
@@ -30,8 +31,21 @@ import {
   type RetainedPolicy,
   type Route,
 } from './routes.ts';
+import type { FilterOptions } from './series-filter.ts';
 
-const KEYS = ['name', 'topic', 'format', 'preset', 'base', 'mapping', 'influx', 'qos', 'retained', 'ack'];
+const KEYS = [
+  'name',
+  'topic',
+  'format',
+  'preset',
+  'base',
+  'mapping',
+  'influx',
+  'qos',
+  'retained',
+  'ack',
+  'filter',
+];
 const INFLUX_KEYS = ['device', 'metric', 'precision'];
 const QOS = [0, 1, 2] as const;
 const FORMATS = [...formatNames, ...Object.keys(statefulFormats)];
@@ -129,6 +143,7 @@ class RoutesReader {
     const preset = this.#choice<string | null>(entry, index, 'preset', presetNames, null);
     const mapping = this.#mapping(entry, index);
     const influx = this.#influx(entry, index);
+    const filter = this.#filter(entry, index);
     this.#combination(entry, index);
     if (this.mistakes.length > before) return;
     for (const parts of partsOf(entry, index, preset, mapping)) {
@@ -147,6 +162,7 @@ class RoutesReader {
         qos,
         retained,
         ack,
+        filter,
         messages: [0, 0, 0],
         notes: new RouteNotes(),
       });
@@ -211,6 +227,14 @@ class RoutesReader {
       add((error as Error).message);
       return null;
     }
+  }
+
+  #filter({ filter }: Entry, index: number): FilterOptions | null {
+    if (filter === undefined) return null;
+    const { options, problems } = readFilter(filter);
+    for (const { path, message, atKey } of problems)
+      this.mistakes.push({ path: [index, 'filter', ...path], message, ...(atKey === true ? { atKey } : {}) });
+    return options;
   }
 
   /** Keys that exclude each other, or need each other. */

@@ -10,6 +10,7 @@ import {
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
 import { RouteNotes } from './route-notes.ts';
+import type { FilterOptions } from './series-filter.ts';
 import { SeriesUnits } from './series-units.ts';
 
 /**
@@ -39,6 +40,8 @@ export interface Route {
   /** What to do with retained messages, which the broker stored before the subscription. */
   readonly retained: RetainedPolicy;
   readonly ack: AckPolicy;
+  /** Which of its readings are worth storing; null: all. */
+  readonly filter: FilterOptions | null;
   /** The number of messages received, by QoS, for the metric. */
   readonly messages: [number, number, number];
   /** Ignored fields and units of its payloads. */

@@ -16,7 +16,7 @@ import {
   type ReadinessChecks,
   type Running,
 } from '@tidegauge/service';
-import { openStore } from '@tidegauge/storage';
+import { openStore, type Store } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
 import { Alerts } from './alerts/alerts.ts';
 import { ALONE } from './alerts/lease.ts';
@@ -28,6 +28,10 @@ import { BrokerSource } from './broker-source.ts';
 import { measure } from './measure.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
+import { checkLimits } from './retention/limits.ts';
+import { measureRetention } from './retention/measure.ts';
+import { Retention } from './retention/retention.ts';
+import { RulesFile } from './retention/rules-file.ts';
 import { RouteReloader } from './route-reloader.ts';
 import { type Route, Router } from './routes.ts';
 import { defaultRoutes, loadRoutes } from './routes-file.ts';
@@ -87,6 +91,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => quarantine.close());
     const store = await openStore(config.store, { logger, observe: observeStore(metrics, backend) });
     undo.push(() => store.close());
+    const { keepRules, retention } = await openRetention(config, store, logger);
+    undo.push(() => keepRules.close());
     const spool = openSpool(config, logger);
     undo.push(() => spool?.close());
     const source = new BrokerSource(config, router.routes, logger.child({ component: 'mqtt' }));
@@ -137,6 +143,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
           });
     measure(metrics, pipeline, router, quarantine, backend, broker, reloader);
     measureAlerts(metrics, alerts, rulesReloader);
+    measureRetention(metrics, retention, keepRules);
     const checks: ReadinessChecks = {
       'the broker': () =>
         source.session.connected ? null : `the broker ${maskUrl(config.broker)} is not connected`,
@@ -163,7 +170,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       checks,
       reloader,
       alerts,
-      warnings: () => [reloader?.warning ?? [], rulesReloader?.warning ?? []].flat(),
+      retention,
+      warnings: () => [reloader?.warning ?? [], rulesReloader?.warning ?? [], keepRules.warning ?? []].flat(),
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
@@ -174,6 +182,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     alerts?.start();
     rulesReloader?.watch();
     undo.push(() => rulesReloader?.stop());
+    undo.push(() => retention.stop());
+    if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
     logger.info({ store: backend, http: http.url, broker: config.broker }, 'ingest is ready');
     return { stop, failed: broken.promise };
   } catch (error) {
@@ -211,6 +221,23 @@ function checkShared(routes: readonly Route[], shareGroup: string | null): void 
     `SHARE_GROUP is ${shareGroup}, but the route ${route.name} reads ${route.format}, whose messages depend on each other: ` +
       'read its topics with one ingest process without SHARE_GROUP, and leave the route out here',
   ]);
+}
+
+/** @throws {ConfigError} when a rule or a limit cannot be used */
+async function openRetention(config: Config<typeof settings>, store: Store, logger: Logger) {
+  const limits = { maxBytes: config.retentionMaxBytes, minFreeBytes: config.retentionMinFree };
+  await checkLimits(store, limits);
+  const own = logger.child({ component: 'retention' });
+  const keepRules = new RulesFile(config.retentionRules, config.retention, own);
+  const retention = new Retention({
+    store,
+    rules: () => keepRules.rules,
+    limits,
+    holder: config.clientId,
+    everyMs: config.retentionEvery * 1000,
+    logger: own,
+  });
+  return { keepRules, retention };
 }
 
 function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {

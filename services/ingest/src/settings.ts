@@ -18,6 +18,7 @@ import {
   url,
 } from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
+import { RETENTION_SETTINGS } from './retention/settings.ts';
 import { ACK_POLICIES } from './routes.ts';
 
 /**
@@ -149,6 +150,7 @@ export const settings = defineConfig({
     default: '64MiB',
     help: 'Largest size of the quarantine on disk. When it is full, the oldest items are dropped.',
   },
+  ...RETENTION_SETTINGS,
   keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },
   stopTimeout: {
     kind: duration(1, 600),

@@ -4,14 +4,19 @@ import { createLogger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
 import { Pipeline } from '../src/pipeline.ts';
 import { Quarantine } from '../src/quarantine.ts';
-import { Router } from '../src/routes.ts';
+import { type Route, Router } from '../src/routes.ts';
 import { defaultRoutes } from '../src/routes-file.ts';
 import { Spool } from '../src/spool.ts';
 
-/** A pipeline with the default route, and its files in a directory. Its bounds never stop it. */
-export function testPipeline(store: Store, directory: string, maxBatch: number) {
+/** A pipeline with the default route or the given ones, and its files in a directory. Its bounds never stop it. */
+export function testPipeline(
+  store: Store,
+  directory: string,
+  maxBatch: number,
+  routes: readonly Route[] = defaultRoutes('durable'),
+) {
   const logger = createLogger('test', 'silent');
-  const router = new Router(defaultRoutes('durable'));
+  const router = new Router(routes);
   const quarantine = new Quarantine(join(directory, 'q.db'), 'i', 1 << 20);
   const spool = new Spool(join(directory, 'spool'), 1e8, logger);
   const pipeline = new Pipeline({

@@ -290,7 +290,7 @@ export interface paths {
         };
         /**
          * Account of all readings
-         * @description Sums over all ingest processes: received = stored + duplicate + quarantined + spooled + inFlight. An instance that
+         * @description Sums over all ingest processes: received = stored + duplicate + filtered + quarantined + spooled + inFlight. An instance that
          *     does not answer is in `unreachable` and not in the sums.
          */
         get: operations["getLedger"];
@@ -1070,6 +1070,11 @@ export interface components {
             stored: number;
             /** Format: int64 */
             duplicate: number;
+            /**
+             * Format: int64
+             * @description Left out by the filter of their route.
+             */
+            filtered: number;
             /** Format: int64 */
             quarantined: number;
             /** Format: int64 */
@@ -1077,6 +1082,17 @@ export interface components {
             /** Format: int64 */
             inFlight: number;
         };
+        /**
+         * Format: int64
+         * @description Bytes that ingest has written to disks since its start: an embedded store, the spool and the quarantine. It excludes
+         *     what a database server writes. null where the kernel does not count them.
+         */
+        WrittenBytes: number | null;
+        /**
+         * Format: int64
+         * @description Readings that retention deleted since the start, as far as the store counts them. They stay in `stored`.
+         */
+        DeletedCount: number;
         Stage: {
             /**
              * Format: int64
@@ -1178,6 +1194,8 @@ export interface components {
             oldestUnstoredSeconds: number;
             stageSeconds: components["schemas"]["StageSeconds"];
             stages: components["schemas"]["Stages"];
+            deleted?: components["schemas"]["DeletedCount"];
+            writtenBytes?: components["schemas"]["WrittenBytes"];
             gaps: components["schemas"]["Gaps"];
         };
         /** @description Ingest processes that did not answer, and why. */
@@ -1195,6 +1213,8 @@ export interface components {
             oldestUnstoredSeconds: number;
             stageSeconds: components["schemas"]["StageSeconds"];
             stages: components["schemas"]["Stages"];
+            deleted: components["schemas"]["DeletedCount"];
+            writtenBytes: components["schemas"]["WrittenBytes"];
             gaps: components["schemas"]["Gaps"];
             instances: components["schemas"]["InstanceLedger"][];
             unreachable: components["schemas"]["Unreachable"];
@@ -3030,6 +3050,7 @@ export interface operations {
                      *         "received": 120,
                      *         "stored": 117,
                      *         "duplicate": 1,
+                     *         "filtered": 0,
                      *         "quarantined": 2,
                      *         "spooled": 0,
                      *         "inFlight": 0
@@ -3072,6 +3093,8 @@ export interface operations {
                      *           "p99": 0.0068
                      *         }
                      *       },
+                     *       "deleted": 0,
+                     *       "writtenBytes": 118784,
                      *       "gaps": {
                      *         "devices": 50,
                      *         "missing": 0,

@@ -33,6 +33,8 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
       received: total(({ readings }) => readings.received),
       stored: total(({ readings }) => readings.stored),
       duplicate: total(({ readings }) => readings.duplicate),
+      // An ingest process of an earlier version has no filter.
+      filtered: total(({ readings }) => readings.filtered ?? 0),
       quarantined: total(({ readings }) => readings.quarantined),
       spooled: total(({ readings }) => readings.spooled),
       inFlight: total(({ readings }) => readings.inFlight),
@@ -55,6 +57,11 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
       ack: stage('ack'),
       end_to_end: stage('end_to_end'),
     },
+    // An ingest process of an earlier version has none.
+    deleted: total(({ deleted }) => deleted ?? 0),
+    writtenBytes: instances.some(({ writtenBytes }) => writtenBytes == null)
+      ? null
+      : total(({ writtenBytes }) => writtenBytes!),
     gaps: {
       devices: total((each) => each.gaps.devices),
       missing: total((each) => each.gaps.missing),

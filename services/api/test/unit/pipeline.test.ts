@@ -21,6 +21,7 @@ test('the ledger has the sums over all instances and the ledger of each', async 
   const api = await startApi(t, { ingest: [main.ingest.url, other.url] });
   await main.ingest.commit([reading(1), reading(1), reading(2)]);
   await other.commit([reading(3)]);
+  [main.ingest.deleted, other.deleted] = [3, 4];
   other.refuse('x', 'malformed', 'no', 'x');
   const { status, body } = await api.call('GET', '/v1/ledger');
   assert.equal(status, 200);
@@ -28,6 +29,7 @@ test('the ledger has the sums over all instances and the ledger of each', async 
     received: 5,
     stored: 3,
     duplicate: 1,
+    filtered: 0,
     quarantined: 1,
     spooled: 0,
     inFlight: 0,
@@ -35,6 +37,8 @@ test('the ledger has the sums over all instances and the ledger of each', async 
   assert.equal(body.balanced, true);
   assert.equal(body.since, '2026-11-21T08:00:00.000000Z');
   assert.equal(body.stageSeconds, 60);
+  assert.equal(body.deleted, 7);
+  assert.equal(body.writtenBytes, 8192);
   assert.deepEqual(body.unreachable, []);
   assert.deepEqual(body.instances.map((each: { instance: string }) => each.instance).sort(), [
     'ingest-1',

@@ -1,0 +1,89 @@
+import { statfs } from 'node:fs/promises';
+import { ConfigError } from '@tidegauge/service';
+import type { Store } from '@tidegauge/storage';
+
+const MINUTE = 60e6;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** The share of the stored time that one step deletes. */
+const STEP = 0.02;
+const MAX_METRICS = 1000;
+
+/** Bounds of the space of a store. 0: no bound. */
+export interface Limits {
+  /** Largest size of the data, bytes. */
+  readonly maxBytes: number;
+  /** Least free space of the disk, bytes. The spare part of the store's own files counts as free. */
+  readonly minFreeBytes: number;
+}
+
+export interface LimitStep {
+  /** Readings older than this must go, microseconds. */
+  readonly before: number;
+  readonly reason: 'size' | 'disk';
+  /** False: all older readings are deleted already, and that was not enough. It is the last step. */
+  readonly isEnough: boolean;
+}
+
+/**
+ * @throws {ConfigError} when the limits cannot be checked for this store
+ */
+export async function checkLimits(store: Store, { maxBytes, minFreeBytes }: Limits): Promise<void> {
+  if ((maxBytes === 0 && minFreeBytes === 0) || (await store.space()) !== null) return;
+  const setting = maxBytes > 0 ? 'RETENTION_MAX_BYTES' : 'RETENTION_MIN_FREE';
+  throw new ConfigError([
+    `${setting} needs a store on a disk of this machine (sqlite: or json:), and this one is ${store.name}: ` +
+      'limit the age of readings with RETENTION',
+  ]);
+}
+
+/**
+ * The steps until the store is within its limits: each names a time before which all readings must be deleted, and is
+ * followed by another look at the disk. Readings of the last hour stay, so that a wrong limit does not delete what has
+ * just arrived.
+ */
+export async function* belowLimit(store: Store, limits: Limits, time: number): AsyncGenerator<LimitStep> {
+  for (;;) {
+    const reason = await exceeded(store, limits);
+    if (reason === null) return;
+    const oldest = await oldestTime(store);
+    if (oldest === null || oldest >= time - HOUR) {
+      yield { before: 0, reason, isEnough: false };
+      return;
+    }
+    yield { before: endOfStep(oldest, time), reason, isEnough: true };
+  }
+}
+
+/** The limit that the store exceeds, or null. */
+export async function exceeded(
+  store: Store,
+  { maxBytes, minFreeBytes }: Limits,
+): Promise<'size' | 'disk' | null> {
+  if (maxBytes === 0 && minFreeBytes === 0) return null;
+  const space = await store.space();
+  if (space === null) return null;
+  if (maxBytes > 0 && space.used > maxBytes) return 'size';
+  if (minFreeBytes === 0) return null;
+  const { bavail, bsize } = await statfs(space.path);
+  return bavail * bsize + space.spare < minFreeBytes ? 'disk' : null;
+}
+
+/** Whole days, if the data has several: engines that keep days apart delete them fastest. */
+function endOfStep(oldest: number, time: number): number {
+  const end = oldest + Math.max(MINUTE, Math.round(STEP * (time - oldest)));
+  const midnight = (Math.floor(end / DAY) + 1) * DAY;
+  return midnight <= time - 2 * DAY ? midnight : Math.min(end, time - HOUR);
+}
+
+/** The time of the oldest reading, or null without readings. It reads one reading of each series. */
+async function oldestTime({ readings }: Store): Promise<number | null> {
+  let oldest: number | null = null;
+  for await (const device of readings.devices()) {
+    for (const metric of await readings.metrics(device, MAX_METRICS)) {
+      for await (const { time } of readings.range({ device, metric, order: 'asc', limit: 1 }))
+        oldest = Math.min(oldest ?? time, time);
+    }
+  }
+  return oldest;
+}

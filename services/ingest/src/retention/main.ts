@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { now } from '@tidegauge/readings';
+import { createLogger, SERVICE_SETTINGS } from '@tidegauge/service';
+import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
+import { openStore } from '@tidegauge/storage';
+import { settings as ingest } from '../settings.ts';
+import { checkLimits, exceeded } from './limits.ts';
+import { preview, printPreview } from './preview.ts';
+import { Retention } from './retention.ts';
+import { loadRules, RetentionRules } from './rules.ts';
+import { RETENTION_SETTINGS } from './settings.ts';
+
+const { retentionEvery: _, ...rules } = RETENTION_SETTINGS;
+
+const settings = defineConfig({
+  store: ingest.store,
+  ...rules,
+  dryRun: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Print what each rule would delete, and delete nothing. It reads all these readings.',
+  },
+  json: { kind: boolean(), default: 'false', help: 'Print JSON.' },
+  logLevel: { ...SERVICE_SETTINGS.logLevel, default: 'warn' },
+});
+
+export const program = defineCommand({
+  name: 'npm run retention',
+  summary: 'Deletes readings that the rules of retention do not keep, or prints what they would delete.',
+  details:
+    'Ingest does the same by itself, with the same settings. This program applies rules once, also while ingest runs.',
+  examples: [
+    'npm run retention -- --store sqlite:./data/tidegauge.db --retention raw:30d --dry-run',
+    'npm run retention -- --store postgres://gauge@db/tidegauge --retention-rules retention.yml',
+  ],
+  configuredBy: 'environment',
+  settings,
+  async run(config, signal) {
+    const file = config.retentionRules;
+    const all = new RetentionRules(file === null ? [] : loadRules(file), config.retention);
+    const limits = { maxBytes: config.retentionMaxBytes, minFreeBytes: config.retentionMinFree };
+    if (file === null && config.retention === null && limits.maxBytes === 0 && limits.minFreeBytes === 0) {
+      throw new ConfigError(['no rule is given: set --retention, --retention-rules or a limit of space']);
+    }
+    const store = await openStore(config.store);
+    try {
+      await checkLimits(store, limits);
+      if (config.dryRun) {
+        const found = await preview(store, all, now());
+        const limit = await exceeded(store, limits);
+        process.stdout.write(
+          config.json ? `${JSON.stringify({ rules: found, exceeded: limit })}\n` : printPreview(found),
+        );
+        if (limit !== null && !config.json)
+          process.stdout.write(
+            `the limit of ${limit} is exceeded: the oldest readings would be deleted too\n`,
+          );
+        return EXIT.OK;
+      }
+      const retention = new Retention({
+        store,
+        rules: () => all,
+        limits,
+        holder: `npm run retention ${process.pid}`,
+        everyMs: 0,
+        logger: createLogger('retention', config.logLevel),
+      });
+      signal.addEventListener('abort', () => void retention.stop());
+      // The rests of a run alone do not keep the process alive.
+      const awake = new AbortController();
+      void sleep(2 ** 31 - 1, null, { signal: awake.signal }).catch(() => {});
+      const last = await retention.run().finally(() => awake.abort());
+      const text = {
+        done: `deleted ${last.deleted ?? 'an unknown number of'} readings in ${last.seconds.toFixed(1)} s`,
+        elsewhere: 'another process deletes readings now: nothing was done',
+        failed: 'it failed: the log has the reason. The next run continues',
+      }[last.result];
+      process.stdout.write(config.json ? `${JSON.stringify(last)}\n` : `${text}\n`);
+      return last.result === 'failed' ? EXIT.FAILED : EXIT.OK;
+    } finally {
+      await store.close();
+    }
+  },
+});
+
+if (import.meta.main) process.exitCode = await run(program);

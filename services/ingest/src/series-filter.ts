@@ -1,0 +1,89 @@
+import type { Reading, ReadingValue } from '@tidegauge/readings';
+import { ByteCache } from './byte-cache.ts';
+import { copyString } from './copy-string.ts';
+
+/** Which readings of a route are worth storing. */
+export interface FilterOptions {
+  /** The largest difference of a number to the last kept one that is left out. 0: equal values are left out. */
+  readonly deadband: number;
+  /** The same by metric. */
+  readonly deadbands: ReadonlyMap<string, number>;
+  /** A reading this long after the last kept one is kept, whatever its value, microseconds. */
+  readonly silence: number;
+}
+
+/** The last kept reading of a series. */
+interface Last {
+  time: number;
+  value: ReadingValue;
+}
+
+/** Memory for the last kept readings: about 40,000 series with names of 20 characters. */
+const STATE_BYTES = 8 * 1024 * 1024;
+/** Bytes of a number with its time. */
+const LAST_BYTES = 40;
+
+/**
+ * Leaves out readings that are like the last kept reading of their series. The state is in memory and bounded: after a
+ * restart, and for a series that was dropped to bound the memory, the next reading is kept.
+ *
+ * A reading that is not newer than the last kept one is kept: it is late, a correction or a duplicate. So is one with an
+ * unreliable time. Such readings do not change the state.
+ */
+export class SeriesFilter {
+  readonly #last: ByteCache<Last>;
+
+  constructor(maxBytes = STATE_BYTES) {
+    this.#last = new ByteCache(
+      maxBytes,
+      ({ value }) => LAST_BYTES + (typeof value === 'string' ? 2 * value.length : 0),
+    );
+  }
+
+  /** The indexes of the readings to keep, or null if all are kept. */
+  keep(options: FilterOptions, readings: readonly Reading[]): readonly number[] | null {
+    let kept: number[] | null = null;
+    for (let index = 0; index < readings.length; index++) {
+      const isKept = this.#keeps(options, readings[index]!);
+      if (isKept) kept?.push(index);
+      else kept ??= Array.from({ length: index }, (_, before) => before);
+    }
+    return kept;
+  }
+
+  /** The next reading of the series is kept: the last one was not stored. */
+  forget({ device, metric }: Pick<Reading, 'device' | 'metric'>): void {
+    const last = this.#last.get(`${device} ${metric}`);
+    if (last !== undefined) last.time = Number.NEGATIVE_INFINITY;
+  }
+
+  #keeps(options: FilterOptions, { device, metric, time, value, quality }: Reading): boolean {
+    if (quality !== 'ok') return true;
+    const name = `${device} ${metric}`;
+    const last = this.#last.get(name);
+    if (last !== undefined) {
+      if (time <= last.time) return true;
+      if (time - last.time < options.silence && isLike(options, metric, value, last.value)) return false;
+    }
+    if (last !== undefined && typeof value === 'number' && typeof last.value === 'number') {
+      // Not a new entry, which would count in the bound of the cache again.
+      last.time = time;
+      last.value = value;
+    } else
+      this.#last.set(copyString(name), {
+        time,
+        value: typeof value === 'string' ? copyString(value) : value,
+      });
+    return true;
+  }
+}
+
+function isLike(
+  { deadband, deadbands }: FilterOptions,
+  metric: string,
+  value: ReadingValue,
+  last: ReadingValue,
+): boolean {
+  if (typeof value !== 'number' || typeof last !== 'number') return value === last;
+  return Math.abs(value - last) <= (deadbands.get(metric) ?? deadband);
+}
