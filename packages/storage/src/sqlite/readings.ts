@@ -302,7 +302,11 @@ export class SqliteReadings implements BackendReadings {
           const recent = this.#db.statement(DELETE_RECENT).run(id % SLOTS, id, from, to, EXPIRE_ROWS);
           const left = EXPIRE_ROWS - (recent.changes as number);
           if (left === 0) return EXPIRE_ROWS;
-          return EXPIRE_ROWS - left + (this.#db.statement(DELETE_READINGS).run(id, from, to, left).changes as number);
+          return (
+            EXPIRE_ROWS -
+            left +
+            (this.#db.statement(DELETE_READINGS).run(id, from, to, left).changes as number)
+          );
         });
         deleted += rows;
         await nextTurn();

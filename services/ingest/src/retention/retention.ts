@@ -145,18 +145,32 @@ class Run {
 
   async #byRule(rules: RetentionRules, time: number): Promise<void> {
     const { readings } = this.#options.store;
+    await this.#limitRaw(rules, time);
     for await (const device of readings.devices()) {
       const ofDevice = rules.ofDevice(device);
       const [first] = ofDevice;
       if (ofDevice.length === 1) {
         if (first!.raw < rules.longest)
-          await readings.delete({ device, to: time - first!.raw }, this.#pace('age'));
+          await readings.delete({ device, to: time - first!.raw, keepRollups: true }, this.#pace('age'));
         continue;
       }
       for (const metric of await readings.metrics(device, MAX_METRICS)) {
         const { raw } = ruleOf(ofDevice, metric);
-        if (raw < rules.longest) await readings.delete({ device, metric, to: time - raw }, this.#pace('age'));
+        if (raw < rules.longest)
+          await readings.delete({ device, metric, to: time - raw, keepRollups: true }, this.#pace('age'));
       }
+    }
+  }
+
+  /** Rollups stay as they are from now on where the readings of a rule are deleted. */
+  async #limitRaw({ rules }: RetentionRules, time: number): Promise<void> {
+    const { capabilities, rollups } = this.#options.store;
+    if (!capabilities.rollups) return;
+    for (const { devices, metrics, raw } of rules) {
+      if (raw === Number.POSITIVE_INFINITY) continue;
+      const scope = devices === null ? {} : { devices };
+      for (const metric of metrics ?? [null])
+        await rollups.limitRaw(time - raw, metric === null ? scope : { ...scope, metric });
     }
   }
 
