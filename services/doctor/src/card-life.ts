@@ -12,7 +12,7 @@ export interface DiskWrites {
 const SECTOR_BYTES = 512;
 const DAY = 86_400;
 const YEAR = 365 * DAY;
-/** A shorter time says little about a day. */
+/** A shorter time shows little of a day. */
 const LEAST_UPTIME = 3600;
 const FEW_YEARS = 3;
 

@@ -76,7 +76,7 @@ describe('a filter of a route', () => {
     assert.deepEqual(kept(filter, options(), [reading(2, 1), reading(3, 1)]), [0]);
   });
 
-  test('never leaves out a reading that differs from the last kept one by more, whatever it forgets', () => {
+  test('never leaves out a reading that differs from the last kept one by more, whatever state it has dropped', () => {
     const step = fc.record({
       seconds: fc.integer({ min: 0, max: 200 }),
       value: fc.integer({ min: 0, max: 6 }),
