@@ -26,7 +26,7 @@ group "default" {
 }
 
 group "services" {
-  targets = ["ingest", "api", "broker-metrics", "citus-membership", "doctor"]
+  targets = ["ingest", "api", "broker-metrics", "citus-membership", "doctor", "backup"]
 }
 
 target "image" {
@@ -66,6 +66,12 @@ target "citus-membership" {
   inherits = ["service"]
   target   = "citus-membership"
   tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-citus-membership:${TIDEGAUGE_VERSION}"]
+}
+
+target "backup" {
+  inherits = ["service"]
+  target   = "backup"
+  tags     = ["${TIDEGAUGE_REGISTRY}tidegauge-backup:${TIDEGAUGE_VERSION}"]
 }
 
 target "doctor" {

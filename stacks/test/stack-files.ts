@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-const NO_STORES = new Set(['compose', 'monitoring']);
+const NO_STORES = new Set(['backup', 'compose', 'monitoring']);
 
 /** Stores that can be deployed. Each has a stack file. */
 export const STORES: readonly string[] = globSync('stacks/*.yml', { cwd: ROOT })

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { openStore, parseUrl } from '@tidegauge/storage';
 import { describeFile, syncPath } from './backup-files.ts';
 import { readStore, type Watching } from './contents.ts';
@@ -25,12 +25,7 @@ export function isSqliteFile(url: string): boolean {
  */
 export async function dumpSqlite(url: string, folder: string, watching: Watching): Promise<Dump> {
   const path = join(folder, SQLITE_FILE);
-  const db = new DatabaseSync(parseUrl(url).path, { readOnly: true, timeout: 10_000 });
-  try {
-    db.prepare('vacuum into ?').run(path);
-  } finally {
-    db.close();
-  }
+  await vacuumInto(parseUrl(url).path, path, watching.signal);
   const store = await openStore(sqliteUrl(path));
   try {
     const contents = await readStore(store, watching);
@@ -40,4 +35,14 @@ export async function dumpSqlite(url: string, folder: string, watching: Watching
   } finally {
     await store.close();
   }
+}
+
+function vacuumInto(from: string, to: string, signal: AbortSignal): Promise<void> {
+  const worker = new Worker(new URL('./vacuum-worker.ts', import.meta.url), { workerData: { from, to } });
+  const stop = () => void worker.terminate();
+  signal.addEventListener('abort', stop);
+  return new Promise<void>((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('exit', () => (signal.aborted ? reject(signal.reason) : resolve()));
+  }).finally(() => signal.removeEventListener('abort', stop));
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { number, READABLE, duration as shownDuration } from '@tidegauge/copy';
 import {
   boolean,
@@ -7,6 +6,7 @@ import {
   duration,
   EXIT,
   oneOf,
+  port,
   reportError,
   run,
   text,
@@ -14,6 +14,8 @@ import {
 } from '@tidegauge/service';
 import { type BackupOptions, type BackupResult, backUp, lastBackup } from './back-up.ts';
 import { keepRule } from './keep.ts';
+import { schedule as runSchedule, type ScheduleState } from './schedule.ts';
+import { serve } from './serve.ts';
 
 const settings = defineConfig({
   store: { kind: url(...READABLE), required: true, secret: 'url', help: 'The store to read.' },
@@ -31,6 +33,11 @@ const settings = defineConfig({
     default: 'auto',
     help: 'portable: lines of JSON. auto: the same, and the database file for SQLite.',
   },
+  metricsPort: {
+    kind: port(),
+    help: 'With --every: the port of health, readiness and metrics. Default: none.',
+  },
+  httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'The address of that port.' },
   json: { kind: boolean(), default: 'false', help: 'Prints the result as JSON.' },
 });
 
@@ -46,41 +53,45 @@ export const program = defineCommand({
   ],
   configuredBy: 'environment',
   settings,
-  async run({ every, json, ...options }, signal) {
-    if (every !== null) return repeat(options, every, json, signal);
+  async run({ every, json, httpListen, metricsPort, ...options }, signal) {
+    if (every !== null) return repeat(options, { every, json, httpListen, metricsPort }, signal);
     print(await backUp(options, signal), json);
     return EXIT.OK;
   },
 });
 
-const RETRY_SECONDS = 15 * 60;
-/** The longest wait. A timer takes at most 24 days, and the clock of a board can be set. */
-const NAP_MS = 60_000;
+interface Schedule {
+  readonly every: number;
+  readonly json: boolean;
+  readonly httpListen: string;
+  readonly metricsPort: number | null;
+}
 
-/** A failure is printed, and the next attempt is a quarter of an hour later at most. */
-async function repeat(
-  options: BackupOptions,
-  every: number,
-  json: boolean,
-  signal: AbortSignal,
-): Promise<number> {
-  let retry = 0;
-  while (!signal.aborted) {
-    try {
-      const last = await lastBackup(options.to);
-      const due = Math.max(retry, last === null ? 0 : last + every * 1000);
-      if (Date.now() < due) {
-        await delay(Math.min(due - Date.now(), NAP_MS), undefined, { signal });
-        continue;
-      }
-      print(await backUp(options, signal), json);
-    } catch (error) {
-      if (signal.aborted) break;
-      process.stderr.write(`${reportError(error).text}\n`);
-      retry = Date.now() + Math.min(every, RETRY_SECONDS) * 1000;
-    }
+/** A failure is printed, and does not end the program. */
+async function repeat(options: BackupOptions, schedule: Schedule, signal: AbortSignal): Promise<number> {
+  const { every, json, httpListen, metricsPort } = schedule;
+  const everyMs = every * 1000;
+  const state: ScheduleState = { last: null, failures: 0 };
+  let result: BackupResult | null = null;
+  const http =
+    metricsPort === null
+      ? null
+      : await serve({ host: httpListen, port: metricsPort, everyMs, state, result: () => result });
+  try {
+    await runSchedule(state, {
+      everyMs,
+      signal,
+      last: () => lastBackup(options.to),
+      async run() {
+        result = await backUp(options, signal);
+        print(result, json);
+      },
+      fail: (error) => process.stderr.write(`${reportError(error).text}\n`),
+    });
+    return EXIT.OK;
+  } finally {
+    await http?.close();
   }
-  return EXIT.OK;
 }
 
 function print({ path, manifest, seconds, deleted }: BackupResult, json: boolean): void {

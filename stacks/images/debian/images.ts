@@ -55,7 +55,7 @@ export const IMAGES: Readonly<Record<ImageName, Image>> = {
   tidegauge: {
     folder: 'tidegauge',
     base: 'node',
-    targets: ['ingest', 'api', 'broker-metrics', 'citus-membership', 'doctor'],
+    targets: ['ingest', 'api', 'broker-metrics', 'citus-membership', 'doctor', 'backup'],
     sources: ['package.json', 'package-lock.json', 'packages', 'services', 'stacks'],
   },
   'sensors-sim': {

@@ -47,9 +47,9 @@ interface Combination {
   readonly variables: Variables;
 }
 
-/** A store with and without monitoring, on boards of every size. */
+/** A store alone, with monitoring and with backups, on boards of every size. */
 function combinationsOf(store: string): Combination[] {
-  return [[], ['monitoring']].flatMap((more) =>
+  return [[], ['monitoring'], ['backup']].flatMap((more) =>
     PROFILES.map((profile) => ({
       name: `${[store, ...more].join(' with ')} on ${profile}`,
       files: [

@@ -94,7 +94,8 @@ const SYSTEM = 256 * 2 ** 20;
 
 /**
  * Boards whose services may use more memory than the board has. One board runs every service without a separate board,
- * with a database of one server. Each label for a part of a distributed database, or for the monitoring, is another.
+ * with a database of one server. Each label for a part of a distributed database, for the monitoring or
+ * for backups, is another.
  */
 export function tooMuchFor(profile: string, stack: Stack): string[] {
   const groups = new Map<string, [string, Deploy][]>();
@@ -104,7 +105,8 @@ export function tooMuchFor(profile: string, stack: Stack): string[] {
     if (deploy.replicas === 0 || everywhere.some(([other]) => other === name)) continue;
     const label = labelOf(deploy);
     const board = label === null || label.endsWith('true') ? 'one' : label;
-    const group = label?.startsWith('tidegauge.monitoring') ? 'monitoring' : board;
+    const separate = ['monitoring', 'backup'].find((part) => label?.startsWith(`tidegauge.${part}`));
+    const group = separate ?? board;
     groups.set(group, [
       ...(groups.get(group) ?? [...everywhere.map(([n, d]) => [n, d] as [string, Deploy])]),
       [name, deploy],

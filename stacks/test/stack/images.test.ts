@@ -250,6 +250,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'broker-metrics': [...SERVICE, 'services/broker-metrics'],
   'citus-membership': ['packages/parallel', ...SERVICE, 'services/citus-membership'],
   doctor: [...STORE, 'services/doctor'],
+  backup: ['packages/copy', ...STORE, 'services/backup'],
 };
 
 test('our images have a numeric user, and a title and a description', { skip }, async () => {

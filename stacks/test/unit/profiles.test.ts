@@ -10,6 +10,8 @@ const FILES = [
   ...STORES.map((store) => `stacks/${store}.yml`),
   'stacks/monitoring.yml',
   ...globSync('stacks/monitoring/*.yml', { cwd: ROOT }),
+  'stacks/backup.yml',
+  ...globSync('stacks/backup/*.yml', { cwd: ROOT }),
 ];
 
 test('every profile sets the same variables', () => {

@@ -12,7 +12,7 @@ import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { startProcess, temporaryDirectory } from '@tidegauge/process';
+import { freePort, startProcess, temporaryDirectory } from '@tidegauge/process';
 import { openStore } from '@tidegauge/storage';
 import { checkFiles, readManifest } from '../../src/manifest.ts';
 import { BACKUP, fill, program, RESTORE, result } from '../backups.ts';
@@ -169,18 +169,25 @@ test('--every makes backups until it is stopped, and --keep deletes old ones', {
   writeFileSync(join(to, 'tidegauge-2020-01-01T00-00-00-000Z', 'manifest.json'), '{}');
   mkdirSync(join(to, 'other'));
   let log = '';
+  const port = await freePort();
+  const scheduled = [BACKUP, '--store', store, '--to', to, '--every', '1s', '--keep', '1d'];
   const running = startProcess({
     command: process.execPath,
-    args: [BACKUP, '--store', store, '--to', to, '--every', '1s', '--keep', '1d'],
+    args: [...scheduled, '--metrics-port', String(port)],
     onOutput: (text) => {
       log += text;
     },
   });
   while ((log.match(/100 readings/g) ?? []).length < 2)
     await new Promise((resolve) => setTimeout(resolve, 50));
-  const second = await program(BACKUP, '--store', store, '--to', to);
-  if (running.running && second.code !== 0)
-    assert.match(second.stderr, /is used by another Tidegauge|.*lock/);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  assert.match(
+    metrics,
+    /^tidegauge_backup_last_timestamp_seconds 1\.\d+e\+9$|^tidegauge_backup_last_timestamp_seconds \d{10}/m,
+  );
+  assert.match(metrics, /^tidegauge_backup_failures_total 0$/m);
+  assert.match(metrics, /^tidegauge_backup_readings 100$/m);
   assert.equal((await running.stop()).code, 0, log);
   assert.match(log, /deleted tidegauge-2020-01-01/);
   const left = readdirSync(to).filter((name) => name.startsWith('tidegauge-'));

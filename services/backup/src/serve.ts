@@ -1,0 +1,47 @@
+import { createLogger, createServiceApp, type HttpServer, listen, Metrics } from '@tidegauge/service';
+import type { BackupResult } from './back-up.ts';
+import type { ScheduleState } from './schedule.ts';
+
+/** A schedule that misses this many backups is not ready. */
+const MISSED = 2;
+
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly everyMs: number;
+  readonly state: ScheduleState;
+  /** The last backup of this process. */
+  result(): BackupResult | null;
+}
+
+/** Serves health, readiness and metrics of scheduled backups. */
+export async function serve({ host, port, everyMs, state, result }: ServeOptions): Promise<HttpServer> {
+  const logger = createLogger('backup', 'warn');
+  const metrics = new Metrics();
+  metrics.gauge(
+    'tidegauge_backup_last_timestamp_seconds',
+    'Time when the newest complete backup began',
+    () => (state.last === null ? [] : [{ value: state.last / 1000 }]),
+  );
+  metrics.counter('tidegauge_backup_failures_total', 'Backups that failed', () => [
+    { value: state.failures },
+  ]);
+  metrics.gauge('tidegauge_backup_readings', 'Readings of the last backup of this process', () => {
+    const last = result();
+    return last === null ? [] : [{ value: last.manifest.readings.count }];
+  });
+  metrics.gauge('tidegauge_backup_bytes', 'Size of the last backup of this process', () => {
+    const last = result();
+    return last === null ? [] : [{ value: last.manifest.files.reduce((sum, { bytes }) => sum + bytes, 0) }];
+  });
+  const checks = {
+    'the last backup': () => {
+      if (state.last === null) return 'there is no complete backup yet';
+      return Date.now() - state.last > MISSED * everyMs
+        ? `the last backup began at ${new Date(state.last).toISOString()}`
+        : null;
+    },
+  };
+  const app = createServiceApp({ metrics, checks, logger, listen: host });
+  return listen(app, host, port, 'METRICS_PORT (--metrics-port)');
+}
