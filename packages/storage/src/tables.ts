@@ -1,5 +1,13 @@
 import { performance } from 'node:perf_hooks';
-import type { AggregateQuery, Bucket, ReadingStore, RecordStore, Store, YcsbRecord } from './contract.ts';
+import type {
+  AggregateQuery,
+  Bucket,
+  ReadingStore,
+  RecordStore,
+  SeriesName,
+  Store,
+  YcsbRecord,
+} from './contract.ts';
 import { StoreError, type StoreErrorOptions } from './errors.ts';
 import type { BackendRollups } from './rollups/backend-rollups.ts';
 
@@ -31,6 +39,17 @@ export interface BackendRecords extends RecordStore {
 export interface BackendReadings extends Omit<ReadingStore, 'aggregate'> {
   /** Computes buckets from the readings. Ordered by time. */
   aggregate(query: AggregateQuery): Promise<Bucket[]>;
+  /**
+   * Times and values of the numeric readings of a series in [from, to), in pages of bounded size, in any order. An engine
+   * has it if it is faster than `range`.
+   */
+  numbers?(query: NumbersQuery): AsyncIterable<readonly (readonly [time: number, value: number])[]>;
+}
+
+export interface NumbersQuery extends SeriesName {
+  /** Microseconds. */
+  readonly from: number;
+  readonly to: number;
 }
 
 /** A store without the checks of the wrapper. */

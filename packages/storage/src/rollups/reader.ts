@@ -1,14 +1,14 @@
-import { MAX_TIME, type Reading } from '@tidegauge/readings';
+import { MAX_TIME } from '@tidegauge/readings';
 import { addFigures, type Fold, figuresOf } from '../aggregate.ts';
 import type {
   Aggregate,
   AggregateQuery,
   AggregateSource,
   Bucket,
-  RangeQuery,
   RollupQuery,
   SeriesName,
 } from '../contract.ts';
+import type { BackendReadings } from '../tables.ts';
 import type { BackendRollups } from './backend-rollups.ts';
 import { type Figures, PeriodFolds } from './figures.ts';
 import { type Limits, RollupState } from './limits.ts';
@@ -16,11 +16,7 @@ import { ceilTo, DAY_US, floorTo, HOUR_US, PERIOD_US, ROLLUP_PERIODS, ROW_US } f
 import { type Plan, planOf, type Span, subtract, type TableSpan } from './plan.ts';
 
 /** How an engine reads readings. */
-export interface RawReader {
-  aggregate(query: AggregateQuery): Promise<Bucket[]>;
-  range(query: RangeQuery): AsyncIterable<Reading>;
-  metrics(device: string, limit: number): Promise<string[]>;
-}
+export type RawReader = Pick<BackendReadings, 'aggregate' | 'range' | 'metrics' | 'numbers'>;
 
 /** A query is planned again if data was deleted meanwhile. Deletions are rare, so this is enough. */
 const ATTEMPTS = 3;

@@ -10,6 +10,9 @@ import type { RawReader } from './reader.ts';
 const PIECE_MARKS = 200;
 const PIECE_READINGS = 50_000;
 const PIECE_US = 20_000_000;
+/** Jobs whose rows are stored together: at most this many, and few more readings. */
+const GROUP_JOBS = 32;
+const GROUP_READINGS = 10_000;
 /**
  * The longest time from the first read of readings to the write of their rollups, microseconds. After a longer time,
  * another process can have computed rollups of that day, which this write replaced. So its hours get new marks.
@@ -25,6 +28,20 @@ interface Job extends SeriesName {
 /** The figures of an hour. */
 interface Hour {
   readonly minutes: readonly Figures[];
+  readonly total: Figures | null;
+}
+
+/** The figures of the marked hours of a job, computed from the readings. */
+interface Draft {
+  readonly job: Job;
+  /** The stored row of hours. */
+  readonly stored: RollupRow | null;
+  /** The row of hours did not expire. */
+  readonly hasHours: boolean;
+  /** The day was never rolled up, so `computed` has all of its hours. */
+  readonly isFirst: boolean;
+  readonly computed: ReadonlyMap<number, Hour>;
+  /** The figures of the day, without rows of hours. */
   readonly total: Figures | null;
 }
 
@@ -62,45 +79,66 @@ export class RollupWorker {
     const begin = this.#clock();
     const marks = await this.#rollups.dueMarks(begin, PIECE_MARKS);
     const work: Work = { hours: 0, late: 0, rows: 0, readings: 0, more: marks.length === PIECE_MARKS };
-    for (const job of jobsOf(marks)) {
-      const started = this.#clock();
-      if (work.readings >= PIECE_READINGS || started - begin > PIECE_US) return { ...work, more: true };
-      const rows = await this.#compute(job, work);
-      if (rows.length > 0) await this.#rollups.putRows(rows);
-      work.rows += rows.length;
-      work.hours += job.marks.length;
-      if (this.#clock() - started > STALE_US) await this.#markAgain(job, hoursOf(job.day));
-      await this.#rollups.removeMarks(job.marks);
-      await nextTurn();
+    const jobs = jobsOf(marks);
+    while (jobs.length > 0) {
+      if (work.readings >= PIECE_READINGS || this.#clock() - begin > PIECE_US) return { ...work, more: true };
+      await this.#group(jobs, work);
     }
     return work;
   }
 
-  /** The new rows of a job. Counts what it read. */
-  async #compute(job: Job, work: Work): Promise<RollupRow[]> {
-    const { device, metric, day } = job;
+  /** Takes the next jobs and does them. Their rows are stored together, which costs one commit. */
+  async #group(jobs: Job[], work: Work): Promise<void> {
+    const started = this.#clock();
+    const drafts: Draft[] = [];
+    const end = work.readings + GROUP_READINGS;
+    while (jobs.length > 0 && drafts.length < GROUP_JOBS && work.readings < end) {
+      drafts.push(await this.#draft(jobs.shift()!, work));
+      await nextTurn();
+    }
+    // An expiry stores its limit before it deletes. So all readings from this limit on were there above.
+    const state = await RollupState.read(this.#rollups, this.#clock());
+    const rows: RollupRow[] = [];
+    for (const draft of drafts) rows.push(...(await this.#rows(draft, state.of(draft.job), work)));
+    if (rows.length > 0) await this.#rollups.putRows(rows);
+    work.rows += rows.length;
+    if (this.#clock() - started > STALE_US) {
+      for (const { job } of drafts) await this.#markAgain(job, hoursOf(job.day));
+    }
+    const done = drafts.flatMap(({ job }) => job.marks);
+    await this.#rollups.removeMarks(done);
+    work.hours += done.length;
+  }
+
+  async #draft(job: Job, work: Work): Promise<Draft> {
+    const { day } = job;
     // This row is read before the limits, so it is complete if the limits allow its use.
     const stored = await this.#row(job, 'hour', day);
     const state = await RollupState.read(this.#rollups, this.#clock());
     const hasHours = state.of(job).hour <= day;
     // A day that was never rolled up can have readings without marks.
     const isFirst = day < state.since && (await this.#row(job, 'day', day)) === null;
-    const starts = isFirst ? hoursOf(day) : job.marks.map(({ hour }) => hour);
     const computed = new Map<number, Hour>();
-    for (const hour of starts) computed.set(hour, await this.#hour(job, hour, work));
+    for (const hour of isFirst ? hoursOf(day) : job.marks.map((mark) => mark.hour))
+      computed.set(hour, await this.#hour(job, hour, work));
     const total = hasHours ? null : await this.#total(job, day, work);
-    // An expiry stores its limit before it deletes. So all readings from this limit on were there above.
-    const limits = (await RollupState.read(this.#rollups, this.#clock())).of(job);
+    return { job, stored, hasHours, isFirst, computed, total };
+  }
+
+  /** The new rows of a job. */
+  async #rows(draft: Draft, limits: Limits, work: Work): Promise<RollupRow[]> {
+    const { job, stored, hasHours, isFirst, computed, total } = draft;
+    const { device, metric, day } = job;
     if (isFirst && day < limits.raw) {
-      work.late += starts.length;
+      work.late += computed.size;
       return [];
     }
     const erased = new Set(job.marks.filter((mark) => mark.erased).map(({ hour }) => hour));
     const known = new Map(hasHours ? stored?.periods.map((part) => [part.time, part]) : []);
     const rows: RollupRow[] = [];
     for (const [hour, fresh] of computed) {
-      const old =
-        hour < limits.raw && !erased.has(hour) ? await this.#kept(job, hour, known.get(hour), limits) : null;
+      const isKept = hour < limits.raw && !erased.has(hour);
+      const old = isKept ? await this.#kept(job, hour, known.get(hour), limits) : null;
       const { minutes, total } = old ?? fresh;
       if (old !== null) work.late += 1;
       if (total === null) known.delete(hour);
@@ -155,6 +193,13 @@ export class RollupWorker {
     work: Work,
     add: (time: number, value: number) => void,
   ): Promise<void> {
+    if (this.#raw.numbers !== undefined) {
+      for await (const page of this.#raw.numbers({ device, metric, from, to })) {
+        work.readings += page.length;
+        for (const [time, value] of page) add(time, value);
+      }
+      return;
+    }
     const query = { device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
     for await (const { time, value } of this.#raw.range(query)) {
       work.readings += 1;
