@@ -8,6 +8,7 @@ import { MariadbDevices } from './devices.ts';
 import { Partitions } from './partitions.ts';
 import { MariadbReadings } from './readings.ts';
 import { MariadbRecords } from './records.ts';
+import { MariadbRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 
 const CAPABILITIES: Capabilities = Object.freeze({
@@ -23,7 +24,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: false,
-  rollups: false,
+  rollups: true,
 });
 
 // The server assigns from left to right, so the second assignment compares the new holder.
@@ -41,6 +42,7 @@ export class MariadbBackend implements Backend {
   readonly readings: MariadbReadings;
   readonly devices: MariadbDevices;
   readonly records: MariadbRecords;
+  readonly rollups: MariadbRollups;
   readonly #config: MariadbConfig;
   readonly #db: Database;
   readonly #partitions: Partitions;
@@ -52,6 +54,7 @@ export class MariadbBackend implements Backend {
     this.devices = new MariadbDevices(this.#db);
     this.readings = new MariadbReadings(this.#db, this.#partitions, this.devices);
     this.records = new MariadbRecords(this.#db);
+    this.rollups = new MariadbRollups(this.#db);
   }
 
   open(): Promise<void> {

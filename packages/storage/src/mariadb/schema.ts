@@ -1,5 +1,6 @@
 import type { Connection } from 'mariadb';
 import { StoreError } from '../errors.ts';
+import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { MariadbConfig } from './config.ts';
 import { type Database, isNumber, type Row } from './database.ts';
 
@@ -54,6 +55,31 @@ const STEPS: readonly (readonly string[])[] = [
       expires datetime(6) not null
     ) engine = innodb ${TEXT}`,
   ],
+  [
+    `create table if not exists tidegauge_marks (
+      device varchar(200) not null,
+      metric varchar(64) not null,
+      hour bigint not null,
+      due bigint not null,
+      erased tinyint not null,
+      primary key (device, metric, hour),
+      key (due)
+    ) engine = innodb ${TEXT}`,
+    // The row of an hour has 60 minutes of 80 bytes at most.
+    `create table if not exists tidegauge_rollups (
+      device varchar(200) not null,
+      metric varchar(64) not null,
+      period varchar(8) not null,
+      start bigint not null,
+      figures varbinary(8192) not null,
+      primary key (device, metric, period, start),
+      key (period, start)
+    ) engine = innodb ${TEXT}`,
+    `create table if not exists tidegauge_state (
+      name varchar(64) not null primary key,
+      value mediumtext not null
+    ) engine = innodb ${TEXT}`,
+  ],
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -76,6 +102,11 @@ async function upgrade(connection: Connection, config: MariadbConfig): Promise<v
     for (const statement of step) await connection.query(statement);
   }
   if (from === SCHEMA_VERSION) return;
+  const some = await connection.query<Row[]>('select 1 from series limit 1');
+  await connection.query('insert ignore into tidegauge_state (name, value) values (?, ?)', [
+    ROLLUPS_STATE,
+    sinceDocument(some.length === 0),
+  ]);
   await connection.query(`
     create table if not exists tidegauge_schema (
       one tinyint not null primary key,

@@ -6,6 +6,7 @@ import { MongodbDevices } from './devices.ts';
 import { isDuplicateKey } from './errors.ts';
 import { MongodbReadings } from './readings.ts';
 import { MongodbRecords } from './records.ts';
+import { MongodbRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 
 const CAPABILITIES: Capabilities = Object.freeze({
@@ -21,7 +22,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze(['1', 'majority']),
   maxReplicationFactor: 1,
   groupTables: false,
-  rollups: false,
+  rollups: true,
 });
 
 /** MongoDB, or a compatible server: one server, a replica set, or the routers of a sharded cluster. */
@@ -31,6 +32,7 @@ export class MongodbBackend implements Backend {
   readonly readings: MongodbReadings;
   readonly devices: MongodbDevices;
   readonly records: MongodbRecords;
+  readonly rollups: MongodbRollups;
   readonly #db: Database;
 
   constructor(config: MongodbConfig) {
@@ -38,6 +40,7 @@ export class MongodbBackend implements Backend {
     this.devices = new MongodbDevices(this.#db);
     this.readings = new MongodbReadings(this.#db, this.devices);
     this.records = new MongodbRecords(this.#db);
+    this.rollups = new MongodbRollups(this.#db);
   }
 
   open(): Promise<void> {

@@ -5,9 +5,12 @@ import { toStoreError } from './errors.ts';
 import type {
   DeviceDocument,
   LeaseDocument,
+  MarkDocument,
   ReadingDocument,
+  RollupDocument,
   SchemaDocument,
   SeriesDocument,
+  StateDocument,
   TableDocument,
 } from './mapping.ts';
 
@@ -87,6 +90,18 @@ export class Database {
 
   get leases(): Collection<LeaseDocument> {
     return this.db.collection('tidegauge_leases');
+  }
+
+  get marks(): Collection<MarkDocument> {
+    return this.db.collection('tidegauge_marks');
+  }
+
+  get rollups(): Collection<RollupDocument> {
+    return this.db.collection('tidegauge_rollups');
+  }
+
+  get states(): Collection<StateDocument> {
+    return this.db.collection('tidegauge_state');
   }
 
   table(name: string): Collection<Document & { _id: string }> {

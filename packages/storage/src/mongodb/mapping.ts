@@ -1,6 +1,6 @@
 import type { Attributes, Device, Quality, Reading } from '@tidegauge/readings';
-import { Double } from 'mongodb';
-import type { DevicePatch, RecordFields } from '../contract.ts';
+import { type Binary, Double } from 'mongodb';
+import type { DevicePatch, RecordFields, RollupPeriod } from '../contract.ts';
 
 /** Series and time in this order, because documents are compared field by field. */
 export interface ReadingKey {
@@ -32,6 +32,24 @@ export interface SeriesDocument {
 export interface DeviceDocument extends Omit<Device, 'name' | 'attributes'> {
   readonly _id: string;
   readonly attributes: readonly { readonly k: string; readonly v: Attributes[string] }[];
+}
+
+/** Device, metric and hour in this order, because documents are compared field by field. */
+export interface MarkDocument {
+  readonly _id: { readonly d: string; readonly m: string; readonly h: number };
+  readonly due: number;
+  readonly erased: number;
+}
+
+/** A row of rollups: device, metric, period, start. */
+export interface RollupDocument {
+  readonly _id: { readonly d: string; readonly m: string; readonly p: RollupPeriod; readonly s: number };
+  readonly f: Binary | Buffer;
+}
+
+export interface StateDocument {
+  readonly _id: string;
+  readonly value: string;
 }
 
 export interface SchemaDocument {

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
 import { StoreError } from '../errors.ts';
+import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { Database } from './database.ts';
 import { isDeadlock, isDuplicateKey } from './errors.ts';
 
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 const NAMESPACE_EXISTS = 48;
 /** Attempts of migrations that deadlock. After each failure, at least one other process continues. */
@@ -18,6 +19,9 @@ const RETRY_MS = 200;
  * - devices: {_id: name, ...}
  * - tidegauge_schema: {_id: 'schema', version}
  * - tidegauge_leases: {_id: name, holder, expires}; its first document makes it
+ * - tidegauge_marks: {_id: {d: device, m: metric, h: hour}, due, erased}
+ * - tidegauge_rollups: {_id: {d: device, m: metric, p: period, s: start}, f: figures}
+ * - tidegauge_state: {_id: name, value}
  * - tidegauge_tables: {_id: UUID of a collection, table}, the collections of records that Tidegauge made; its first
  *   document makes it
  */
@@ -25,6 +29,9 @@ const COLLECTIONS: Readonly<Record<string, readonly IndexDescription[]>> = {
   tidegauge_schema: [],
   readings: [],
   series: [{ name: 'device_metric', key: { d: 1, m: 1 }, unique: true }],
+  tidegauge_marks: [{ name: 'due', key: { due: 1 } }],
+  tidegauge_rollups: [{ name: 'period_start', key: { '_id.p': 1, '_id.s': 1 } }],
+  tidegauge_state: [],
   devices: ['year', 'city', 'site', 'kind'].map((field) => ({ name: field, key: { [field]: 1, _id: 1 } })),
 };
 
@@ -58,6 +65,7 @@ async function create(db: Db, database: Database): Promise<void> {
     await createCollection(db, name);
     if (indexes.length > 0) await db.collection(name).createIndexes([...indexes]);
   }
+  await setSince(database);
   await record(database);
 }
 
@@ -71,6 +79,15 @@ async function createCollection(db: Db, name: string): Promise<void> {
 
 export function isNamespaceExists(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === NAMESPACE_EXISTS;
+}
+
+/** Several processes can do it: the first document stays. */
+async function setSince({ series, states }: Database): Promise<void> {
+  const isEmpty = (await series.findOne({})) === null;
+  const document = { _id: ROLLUPS_STATE, value: sinceDocument(isEmpty) };
+  await states.insertOne(document).catch((error: unknown) => {
+    if (!isDuplicateKey(error)) throw error;
+  });
 }
 
 async function record({ schema }: Database): Promise<void> {

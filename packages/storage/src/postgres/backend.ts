@@ -8,6 +8,7 @@ import { PostgresDevices } from './devices.ts';
 import type { Dialect } from './dialect.ts';
 import { PostgresReadings } from './readings.ts';
 import { PostgresRecords } from './records.ts';
+import { PostgresRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 
 const LEASE = `
@@ -23,6 +24,7 @@ export class PostgresBackend implements Backend {
   readonly readings: PostgresReadings;
   readonly devices: PostgresDevices;
   readonly records: PostgresRecords;
+  readonly rollups: PostgresRollups;
   readonly #db: Database;
   readonly #dialect: Dialect;
 
@@ -34,6 +36,7 @@ export class PostgresBackend implements Backend {
     this.devices = new PostgresDevices(this.#db);
     this.readings = new PostgresReadings(this.#db, dialect, this.devices);
     this.records = new PostgresRecords(this.#db, dialect);
+    this.rollups = new PostgresRollups(this.#db);
   }
 
   open(): Promise<void> {

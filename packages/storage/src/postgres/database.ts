@@ -13,7 +13,15 @@ const MAX_STATEMENTS = 256;
 const GRACE_MS = 2000;
 const IDLE_MS = 60_000;
 
-export type Value = string | number | boolean | null | Buffer | readonly string[] | readonly number[];
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | Buffer
+  | readonly string[]
+  | readonly number[]
+  | readonly Buffer[];
 export type Row = readonly unknown[];
 
 /** Adds values to a statement. Each gets the next number as its placeholder. */

@@ -36,7 +36,7 @@ export const POSTGRES_CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: false,
-  rollups: false,
+  rollups: true,
 });
 
 const nothing = async (): Promise<void> => {};

@@ -1,4 +1,5 @@
 import { StoreError } from '../errors.ts';
+import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { Connection, Database } from './database.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -50,6 +51,29 @@ const STEPS: readonly string[] = [
     holder text not null,
     expires timestamptz not null
   )`,
+  // On Citus, only the coordinator has marks and the state.
+  `create table tidegauge_marks (
+    device text collate "C" not null,
+    metric text collate "C" not null,
+    hour bigint not null,
+    due bigint not null,
+    erased boolean not null,
+    primary key (device, metric, hour)
+  );
+  create index tidegauge_marks_due on tidegauge_marks (due);
+  create table tidegauge_rollups (
+    start bigint not null,
+    device text collate "C" not null,
+    metric text collate "C" not null,
+    period text collate "C" not null,
+    figures bytea not null,
+    primary key (device, metric, period, start)
+  );
+  create index tidegauge_rollups_start on tidegauge_rollups (period, start);
+  create table tidegauge_state (
+    name text collate "C" primary key,
+    value text not null
+  )`,
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -68,9 +92,15 @@ export async function migrate(db: Database, dialect: Dialect): Promise<void> {
     for (const step of STEPS.slice(version)) {
       for (const statement of step.split(';')) await connection.query(statement);
     }
+    const { count } = await connection.query('select 1 from series limit 1');
+    await connection.query(
+      'insert into tidegauge_state (name, value) values ($1, $2) on conflict (name) do nothing',
+      [ROLLUPS_STATE, sinceDocument(count === 0)],
+    );
     await dialect.replicate(connection, 'series');
     await dialect.replicate(connection, 'devices');
     await dialect.distribute(connection, 'readings', 'series');
+    await dialect.distribute(connection, 'tidegauge_rollups', 'device');
     if (version === SCHEMA_VERSION) return;
     await connection.query('create table if not exists tidegauge_schema (version integer not null)');
     await connection.query('delete from tidegauge_schema');
