@@ -2,6 +2,7 @@ import type { Metrics } from '@tidegauge/service';
 import { diskWrites } from './disk-writes.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
+import type { RollupWorker } from './rollup-worker.ts';
 import type { RouteReloader } from './route-reloader.ts';
 import type { Router } from './routes.ts';
 
@@ -177,4 +178,36 @@ export function measure(
   );
   for (const [stage, histogram] of Object.entries(pipeline.stages)) stages.adopt({ stage }, histogram);
   metrics.histogram('tidegauge_batch_readings', 'Readings per write').adopt({}, pipeline.batchReadings);
+}
+
+/** Metrics of the worker of rollups. All are 0 without one. */
+export function measureRollups(metrics: Metrics, worker: RollupWorker | null): void {
+  metrics.gauge(
+    'tidegauge_rollup_marks',
+    'Hours of series with readings that are not in rollups yet, including those of the present hour',
+    () => [{ value: worker?.status?.marks ?? 0 }],
+  );
+  metrics.gauge(
+    'tidegauge_rollup_overdue_seconds',
+    'For how long the first of these hours could have been computed',
+    () => [{ value: (worker?.status?.overdue ?? 0) / 1e6 }],
+  );
+  metrics.counter(
+    'tidegauge_rollup_hours_total',
+    'Hours of series whose rollups this process computed',
+    () => [{ value: worker?.counts.hours ?? 0 }],
+  );
+  metrics.counter('tidegauge_rollup_rows_total', 'Rows of rollups that this process wrote', () => [
+    { value: worker?.counts.rows ?? 0 },
+  ]);
+  metrics.counter(
+    'tidegauge_rollup_late_hours_total',
+    'Hours with late readings that rollups do not count, because other readings of the hour can be deleted',
+    () => [{ value: worker?.counts.late ?? 0 }],
+  );
+  metrics.counter(
+    'tidegauge_rollup_failures_total',
+    'Attempts to compute rollups that the store refused',
+    () => [{ value: worker?.counts.failures ?? 0 }],
+  );
 }

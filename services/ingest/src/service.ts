@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { MqttSessionError } from '@tidegauge/mqtt-session';
 import { compileInfluxNames } from '@tidegauge/readings';
@@ -25,13 +26,14 @@ import { loadAlertRules } from './alerts/rules-file.ts';
 import { RulesReloader } from './alerts/rules-reloader.ts';
 import { createApp } from './app.ts';
 import { BrokerSource } from './broker-source.ts';
-import { measure } from './measure.ts';
+import { measure, measureRollups } from './measure.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { checkLimits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
 import { RulesFile } from './retention/rules-file.ts';
+import { RollupWorker } from './rollup-worker.ts';
 import { RouteReloader } from './route-reloader.ts';
 import { type Route, Router } from './routes.ts';
 import { defaultRoutes, loadRoutes } from './routes-file.ts';
@@ -141,7 +143,12 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
             subscribe: (routes) => source.subscribe(routes),
             logger,
           });
+    const rollups =
+      config.rollups && store.capabilities.rollups
+        ? new RollupWorker(store, `${instance}.${randomUUID()}`, logger.child({ component: 'rollups' }))
+        : null;
     measure(metrics, pipeline, router, quarantine, backend, broker, reloader);
+    measureRollups(metrics, rollups);
     measureAlerts(metrics, alerts, rulesReloader);
     measureRetention(metrics, retention, keepRules);
     const checks: ReadinessChecks = {
@@ -177,6 +184,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => http.close());
     if (alerts !== null) undo.push(() => alerts.stop());
     undo.push(() => drain(pipeline, source, config.stopTimeout));
+    rollups?.start();
+    undo.push(() => rollups?.stop());
     if (reloader !== null) undo.push(watchRoutes(reloader));
     await source.connect(pipeline, signal);
     alerts?.start();

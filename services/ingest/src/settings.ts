@@ -104,6 +104,11 @@ export const settings = defineConfig({
     default: '256MiB',
     help: 'Largest size of the spool. When it is full, messages wait at the broker. 0: no spool.',
   },
+  rollups: {
+    kind: boolean(),
+    default: 'true',
+    help: 'Compute rollups per minute, hour and day beside live traffic, on stores that keep them. One ingest process of a store does it at a time. false: their marks wait in the store.',
+  },
   httpListen: SERVICE_SETTINGS.httpListen,
   metricsPort: {
     kind: port(),

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@tidegauge/service';
+import { type RollupStatus, type Store, StoreError } from '@tidegauge/storage';
+
+/** How often it looks for hours that can be computed. */
+const POLL_MS = 15_000;
+const LEASE = 'rollups';
+/** The lease is renewed before each piece of work, which takes some seconds at most. */
+const LEASE_MS = 120_000;
+/** After a piece, it waits this many times as long as the piece took, so that live readings have most of the time. */
+const REST = 3;
+/** A failure is logged once in this time. */
+const LOG_EVERY_MS = 60_000;
+
+/**
+ * Computes rollups beside live traffic: in bounded pieces, and for a quarter of the time at most. Of all processes that use
+ * the store, the one with the lease does it. A failure never concerns ingest: the marks stay, and it tries again.
+ */
+export class RollupWorker {
+  /** Since the start, by this process. */
+  readonly counts = { hours: 0, late: 0, rows: 0, failures: 0 };
+  /** The store's status when it was last read. Null before. */
+  status: RollupStatus | null = null;
+  readonly #store: Store;
+  readonly #holder: string;
+  readonly #logger: Logger;
+  readonly #pollMs: number;
+  readonly #end = new AbortController();
+  #running: Promise<void> | null = null;
+  #logged = Number.NEGATIVE_INFINITY;
+
+  /** @param holder a name that no other process of the store has */
+  constructor(store: Store, holder: string, logger: Logger, pollMs = POLL_MS) {
+    this.#store = store;
+    this.#holder = holder;
+    this.#logger = logger;
+    this.#pollMs = pollMs;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Waits for the running piece. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      try {
+        await this.#workAll();
+        this.status = await this.#store.rollups.status();
+      } catch (error) {
+        this.#failed(error);
+      }
+      await this.#rest(this.#pollMs);
+    }
+  }
+
+  async #workAll(): Promise<void> {
+    for (let more = true; more && !this.#end.signal.aborted; ) {
+      if (!(await this.#store.lease(LEASE, this.#holder, LEASE_MS))) return;
+      const started = performance.now();
+      const work = await this.#store.rollups.work();
+      this.counts.hours += work.hours;
+      this.counts.late += work.late;
+      this.counts.rows += work.rows;
+      more = work.more;
+      if (more) await this.#rest(REST * (performance.now() - started));
+    }
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#end.signal }).catch(() => {});
+  }
+
+  #failed(error: unknown): void {
+    this.counts.failures += 1;
+    if (performance.now() - this.#logged < LOG_EVERY_MS) return;
+    this.#logged = performance.now();
+    const err = error instanceof StoreError ? error : new StoreError('UNEXPECTED', String(error));
+    this.#logger.warn({ err }, 'rollups wait, because the store refused a call');
+  }
+}
