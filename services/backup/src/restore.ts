@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
@@ -72,7 +72,14 @@ async function placeSqliteFile(
   manifest: Manifest,
   watching: Watching,
 ): Promise<string | null> {
+  // SQLite would apply the log of another file to this one.
+  if (existsSync(`${path}-wal`))
+    throw new ConfigError([
+      `${path}-wal is left from another database: move it away, or restore to another path`,
+    ]);
   const copy = `${path}.restoring`;
+  for (const end of ['', '-wal', '-shm']) await rm(`${copy}${end}`, { force: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await copyFile(file, copy);
   const store = await openStore(sqliteUrl(copy));
   let problem: string | null;

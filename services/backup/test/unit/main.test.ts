@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
@@ -139,6 +139,32 @@ test('a backup that is killed leaves the earlier one, and none that looks comple
     [],
     'the next backup removes what is left',
   );
+});
+
+test('restores a SQLite file after a restore that was killed, and never beside the log of another file', {
+  timeout: 120_000,
+}, async () => {
+  const [store, other, to] = [fresh('sqlite:'), fresh(), fresh()];
+  await fill(store, 300);
+  await backUp(store, to);
+  // What a kill leaves: a log with other data.
+  const source = await openStore(`sqlite:${other}`);
+  await source.devices.register(['of-another-database']);
+  const log = readFileSync(`${other}-wal`);
+  await source.close();
+  const target = join(fresh(), 'new', 'tidegauge.db');
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(`${target}.restoring`, 'half a file');
+  writeFileSync(`${target}.restoring-wal`, log);
+  assert.equal((await restored(to, `sqlite:${target}`)).verified, true);
+  assert.deepEqual(readdirSync(dirname(target)), ['tidegauge.db']);
+
+  const second = fresh();
+  writeFileSync(`${second}-wal`, log);
+  const { code, stderr } = await program(RESTORE, '--from', to, '--store', `sqlite:${second}`);
+  assert.equal(code, 2);
+  assert.match(stderr, /^\S+-wal is left from another database: .*\n$/);
+  assert.ok(!existsSync(second));
 });
 
 test('continues a restore that was killed', { timeout: 300_000 }, async () => {
