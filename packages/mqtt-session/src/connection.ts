@@ -1,5 +1,11 @@
 import type { Duplex } from 'node:stream';
-import type { IConnackPacket, IDisconnectPacket, ISubackPacket, IUnsubackPacket } from 'mqtt-packet';
+import type {
+  IConnackPacket,
+  IDisconnectPacket,
+  IPubackPacket,
+  ISubackPacket,
+  IUnsubackPacket,
+} from 'mqtt-packet';
 import { ACK_BYTES, AckQueue, PUBACK, PUBREC } from './ack-queue.ts';
 import {
   decodeControl,
@@ -48,11 +54,13 @@ export interface Accepted {
   /** The expiry that the broker granted; null under 3.1.1. */
   readonly sessionExpirySeconds: number | null;
   readonly keepAliveSeconds: number;
+  /** Whether the broker keeps retained messages. 3.1.1 does not say it, so it is assumed. */
+  readonly retains: boolean;
 }
 
-/** The result of SUBACK or UNSUBACK. */
+/** The result of SUBACK, UNSUBACK or PUBACK. */
 export interface Answer {
-  /** One per filter, in order; empty in a 3.1.1 UNSUBACK. */
+  /** One per filter, in order, or one of a message; empty in a 3.1.1 UNSUBACK. */
   readonly codes: readonly number[];
   readonly reasonString: string | undefined;
 }
@@ -181,6 +189,14 @@ export class Connection {
     if (this.#stream.writableLength + packet.length > MAX_UNSENT_PUBLISH_BYTES) return false;
     this.#write(packet);
     return true;
+  }
+
+  /** Sends a message with QoS 1, and resolves with the answer. Rejects when the connection ends first. */
+  deliver(topic: string, payload: Uint8Array, retain: boolean): Promise<Answer> {
+    const { version } = this.#context;
+    return this.#request(Type.PUBACK, (messageId) =>
+      encodePublish(topic, payload, version, { messageId, retain }),
+    );
   }
 
   /** Rejects when the connection ends first. */
@@ -340,7 +356,8 @@ export class Connection {
   #onControl(type: number, frame: Buffer): void {
     const packet = decodeControl(frame, this.#context.version);
     if (packet.cmd === 'connack' && this.#state === 'connecting') this.#onConnack(packet);
-    else if (packet.cmd === 'suback' || packet.cmd === 'unsuback') this.#onAnswer(type, packet);
+    else if (packet.cmd === 'suback' || packet.cmd === 'unsuback' || packet.cmd === 'puback')
+      this.#onAnswer(type, packet);
     else if (packet.cmd === 'disconnect' && this.#context.version === 5) this.#onDisconnect(packet);
     else if (packet.cmd === 'auth') {
       throw new ProtocolError(Reason.PROTOCOL_ERROR, 'AUTH without a request for enhanced authentication');
@@ -366,10 +383,11 @@ export class Connection {
       sessionExpirySeconds:
         version === 4 ? null : (properties.sessionExpiryInterval ?? settings.sessionExpirySeconds),
       keepAliveSeconds,
+      retains: properties.retainAvailable !== false,
     });
   }
 
-  #onAnswer(type: number, packet: ISubackPacket | IUnsubackPacket): void {
+  #onAnswer(type: number, packet: ISubackPacket | IUnsubackPacket | IPubackPacket): void {
     const request = this.#requests.get(packet.messageId ?? 0);
     if (request === undefined || request.type !== type) {
       throw new ProtocolError(Reason.PROTOCOL_ERROR, `${packet.cmd.toUpperCase()} that nobody waits for`);
@@ -377,7 +395,7 @@ export class Connection {
     this.#requests.delete(packet.messageId!);
     clearInterval(request.timer);
     request.resolve({
-      codes: (packet.granted ?? []) as number[],
+      codes: packet.cmd === 'puback' ? [packet.reasonCode ?? 0] : ((packet.granted ?? []) as number[]),
       reasonString: packet.properties?.reasonString,
     });
   }
@@ -404,7 +422,7 @@ export class Connection {
     // The answer may follow a long queue of messages, so the time counts only while the broker sends nothing.
     const timer = setInterval(() => {
       if (this.#held || this.#keepAlive.quietMs < connectTimeoutMs) return;
-      this.#fail(new MqttSessionError('TIMEOUT', `${this.#label} did not answer (un)subscribe`));
+      this.#fail(new MqttSessionError('TIMEOUT', `${this.#label} did not answer a request`));
     }, connectTimeoutMs);
     this.#requests.set(id, { type, resolve, reject, timer });
     this.#write(encode(id));

@@ -10,6 +10,7 @@ import { type Subscription, wireFilter } from './subscriptions.ts';
 export const Type = {
   CONNACK: 2,
   PUBLISH: 3,
+  PUBACK: 4,
   PUBREL: 6,
   SUBACK: 9,
   UNSUBACK: 11,
@@ -105,11 +106,20 @@ export function encodeUnsubscribe(messageId: number, filters: readonly string[],
   return generate({ cmd: 'unsubscribe', messageId, unsubscriptions: [...filters] }, version);
 }
 
-/** Encodes PUBLISH with QoS 0. */
-export function encodePublish(topic: string, payload: Uint8Array, version: 4 | 5): Buffer {
+/** Encodes PUBLISH with QoS 0, or with QoS 1 when there is a packet id. */
+export function encodePublish(
+  topic: string,
+  payload: Uint8Array,
+  version: 4 | 5,
+  { messageId, retain = false }: { readonly messageId?: number; readonly retain?: boolean } = {},
+): Buffer {
   const { buffer, byteOffset, length } = payload;
   const bytes = Buffer.from(buffer, byteOffset, length);
-  return generate({ cmd: 'publish', topic, payload: bytes, qos: 0, dup: false, retain: false }, version);
+  const packet = { cmd: 'publish', topic, payload: bytes, dup: false, retain } as const;
+  return generate(
+    messageId === undefined ? { ...packet, qos: 0 } : { ...packet, qos: 1, messageId },
+    version,
+  );
 }
 
 export const PINGREQ: Buffer = generate({ cmd: 'pingreq' }, 5);

@@ -7,6 +7,7 @@ export const SESSION_ERROR_CODES = {
   UNSUPPORTED_VERSION: { permanent: true, meaning: 'the broker does not support this MQTT version' },
   TLS: { permanent: true, meaning: 'no trusted TLS connection is possible: fix certificates or scheme' },
   SUBSCRIPTION_REFUSED: { permanent: true, meaning: 'the broker refuses at least one topic filter' },
+  PUBLISH_REFUSED: { permanent: true, meaning: 'the broker refuses a message of this client' },
   REFUSED: { permanent: true, meaning: 'the broker refuses this client permanently' },
   UNREACHABLE: { permanent: false, meaning: 'no connection can be made now: the session keeps trying' },
   BUSY: { permanent: false, meaning: 'the broker accepts no clients now: the session keeps trying' },

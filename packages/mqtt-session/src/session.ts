@@ -74,6 +74,7 @@ export class MqttSession {
   #epoch = 0;
   #up = false;
   #paused = false;
+  #retains = false;
   #version: 4 | 5 = 5;
   #connections = 0;
   #everUp = false;
@@ -182,10 +183,40 @@ export class MqttSession {
    * @throws {TypeError} when the topic is invalid
    */
   publish(topic: string, payload: Uint8Array): boolean {
-    if (topic === '' || /[+#\0]/.test(topic) || Buffer.byteLength(topic) > 65_535) {
-      throw new TypeError(`topic ${JSON.stringify(topic.slice(0, 100))} cannot be published to`);
-    }
+    checkTopic(topic);
     return this.#connection?.publish(topic, payload) === true;
+  }
+
+  /** Whether the broker of the present connection keeps retained messages. */
+  get retains(): boolean {
+    return this.#retains;
+  }
+
+  /**
+   * Publishes a message with QoS 1. Resolves when the broker has accepted it. Nothing is queued: without a connection
+   * it rejects. After a rejection the broker may have the message, so a repetition can arrive twice. While the session
+   * is paused, the answer is not read.
+   *
+   * @param topic without wildcards, at most 65,535 bytes
+   * @throws {TypeError} when the topic is invalid
+   * @throws {MqttSessionError} PUBLISH_REFUSED when the broker does not accept it, for example because of its access
+   *   rules; others when the connection ends first
+   */
+  async deliver(
+    topic: string,
+    payload: Uint8Array,
+    { retain = false }: { readonly retain?: boolean } = {},
+  ): Promise<void> {
+    checkTopic(topic);
+    const connection = this.#up ? this.#connection : null;
+    if (connection === null) throw new MqttSessionError('CONNECTION_LOST', 'the session is not connected');
+    const { codes, reasonString } = await connection.deliver(topic, payload, retain);
+    const [code = 0] = codes;
+    if (code < 0x80) return;
+    const reason = describeReason(code, reasonString);
+    throw new MqttSessionError('PUBLISH_REFUSED', `the broker refused ${JSON.stringify(topic)}: ${reason}`, {
+      reasonCode: code,
+    });
   }
 
   /** Stops delivery after the current message. Nothing is read until `resume`; keep-alive continues. */
@@ -285,6 +316,7 @@ export class MqttSession {
       }
       this.#connection = connection;
       this.#connections += 1;
+      this.#retains = accepted.retains;
       if (!accepted.sessionPresent) {
         this.#current.clear();
         this.#unreleased.clear();
@@ -402,6 +434,12 @@ export class MqttSession {
       if (error === null) resolve();
       else reject(error);
     }
+  }
+}
+
+function checkTopic(topic: string): void {
+  if (topic === '' || /[+#\0]/.test(topic) || Buffer.byteLength(topic) > 65_535) {
+    throw new TypeError(`topic ${JSON.stringify(topic.slice(0, 100))} cannot be published to`);
   }
 }
 

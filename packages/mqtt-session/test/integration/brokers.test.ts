@@ -49,6 +49,26 @@ const missing = 'skip' in found ? found.skip : false;
 
 for (const { name, protocolVersion, start } of targets) {
   describe(name, { skip: start === mosquitto && missing }, () => {
+    test('a delivered message reaches its subscribers, and one that is retained those of later', async (t) => {
+      const { url } = await start(t);
+      const { session } = record(t, { url, protocolVersion });
+      await assert.rejects(session.deliver('own/1', Buffer.from('early')), { code: 'CONNECTION_LOST' });
+      await session.connect();
+      assert.equal(session.retains, true);
+      await session.deliver('own/1', Buffer.from('kept'), { retain: true });
+      const late = record(t, { url, protocolVersion, subscriptions: [{ filter: 'own/#', qos: 1 }] });
+      await late.session.connect();
+      await until('the retained message', () => late.messages.length === 1);
+      await Promise.all(['a', 'b', 'c'].map((text) => session.deliver('own/2', Buffer.from(text))));
+      await until('all messages', () => late.messages.length === 4);
+      const texts = late.messages.map(({ payload }) => Buffer.from(payload).toString());
+      assert.deepEqual(texts, ['kept', 'a', 'b', 'c']);
+      await session.deliver('own/1', new Uint8Array(), { retain: true });
+      await assert.rejects(session.deliver('own/#', Buffer.from('x')), TypeError);
+      await session.close();
+      await assert.rejects(session.deliver('own/1', Buffer.from('late')), { code: 'CONNECTION_LOST' });
+    });
+
     test('messages of QoS 0, 1 and 2 arrive once, in order, as they were published', async (t) => {
       const { url } = await start(t);
       const { session, messages } = record(t, { url, protocolVersion });
