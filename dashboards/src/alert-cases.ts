@@ -113,6 +113,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
   ),
   level('TidegaugeAlertRulesStale', ingest('tidegauge_alert_rules_stale'), { well: 0, bad: 1, edge: 0 }, 31),
   level('TidegaugeAlertsFailing', ingest('tidegauge_alerts_state_failing'), { well: 0, bad: 1, edge: 0 }, 31),
+  level(
+    'TidegaugeAlertsUndelivered',
+    ingest('tidegauge_alert_messages_oldest_seconds', ',channel="webhook"'),
+    { well: 0, bad: limit.alertMessageSeconds + 1, edge: limit.alertMessageSeconds },
+    14,
+  ),
   level('TidegaugeRoutesStale', ingest('tidegauge_routes_stale'), { well: 0, bad: 1, edge: 0 }, 31),
   {
     alert: 'TidegaugeSpoolFilling',

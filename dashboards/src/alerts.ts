@@ -110,6 +110,15 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         '{{ $labels.instance }} evaluates no alert rules, or would raise alerts again after a restart.',
     },
     {
+      name: 'TidegaugeAlertsUndelivered',
+      severity: 'warning',
+      expr: `tidegauge_alert_messages_oldest_seconds > ${limit.alertMessageSeconds}`,
+      forSeconds: MINUTE,
+      summary: 'Messages about alerts do not reach their receiver.',
+      description:
+        'The oldest message of {{ $labels.instance }} to {{ $labels.channel }} has waited for {{ $value | humanizeDuration }}.',
+    },
+    {
       name: 'TidegaugeSpoolFilling',
       severity: 'critical',
       expr: `tidegauge_spool_bytes / tidegauge_spool_limit_bytes > ${limit.spoolRatio}`,

@@ -41,6 +41,8 @@ interface Thresholds {
   readonly diskFullDays: number;
   /** Available share of a board's memory. */
   readonly memoryFreeRatio: number;
+  /** Age of the oldest message about an alert that its receiver has not accepted, seconds. */
+  readonly alertMessageSeconds: number;
   /** Days until a certificate expires. */
   readonly certificateDays: number;
 }
@@ -63,6 +65,7 @@ export const CONFIG: WatchConfig = {
     diskFreeRatio: 0.1,
     diskFullDays: 4,
     memoryFreeRatio: 0.05,
+    alertMessageSeconds: 300,
     certificateDays: 30,
   },
 };

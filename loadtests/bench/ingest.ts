@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
 import { startProcess, waitUntil } from '@tidegauge/process';
-import { defineConfig, integer, run } from '@tidegauge/service/program';
+import { boolean, defineConfig, integer, run } from '@tidegauge/service/program';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, residentBytes, watchMemory } from '@tidegauge/test-support/process-usage';
 import type { PublishResult } from '@tidegauge/test-support/publisher';
@@ -34,6 +34,11 @@ const settings = defineConfig({
   rounds: { kind: integer(1, 50), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
   devices: { kind: integer(1, 100_000), default: '500', help: 'Devices that publish.' },
   rate: { kind: integer(1, 100_000), default: '2000', help: 'Messages per second when latency is measured.' },
+  alerts: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Also measure ingest with alert rules that concern every reading.',
+  },
   quick,
   json,
   allowHost,
@@ -44,6 +49,7 @@ interface Setup {
   readonly rounds: number;
   readonly devices: number;
   readonly rate: number;
+  readonly consumers: readonly Consumer[];
   readonly latencySeconds: number;
   readonly idleSeconds: number;
 }
@@ -66,8 +72,14 @@ interface Trial {
   readonly correct: boolean;
 }
 
-type Consumer = 'ingest + store' | 'ingest, no store' | 'MQTT.js, no store';
+type Consumer = 'ingest + store' | 'ingest, no store' | 'MQTT.js, no store' | 'ingest + alerts';
 const CONSUMERS: readonly Consumer[] = ['ingest + store', 'ingest, no store', 'MQTT.js, no store'];
+
+/** One rule about values and one about silence, for every series. No alert is raised. */
+const ALERT_RULES = `
+- { name: high, metric: METRIC, above: 1e300, clear: 1e299, for: 1m }
+- { name: quiet, quiet: 1d }
+`;
 
 export const program = defineBench({
   name: 'bench:ingest',
@@ -84,6 +96,7 @@ export const program = defineBench({
       rounds: config.rounds ?? (quick ? 1 : 5),
       devices,
       rate,
+      consumers: config.alerts ? [...CONSUMERS, 'ingest + alerts'] : CONSUMERS,
       latencySeconds: quick ? 5 : 30,
       idleSeconds: quick ? 5 : 30,
     };
@@ -102,9 +115,10 @@ export const program = defineBench({
     const trials: Trial[] = [];
     for (let round = 0; round < setup.rounds; round++) {
       // The order rotates, so that no consumer is always measured on a warmer or busier machine.
-      for (let turn = 0; turn < CONSUMERS.length; turn++) {
+      const { consumers } = setup;
+      for (let turn = 0; turn < consumers.length; turn++) {
         signal.throwIfAborted();
-        const consumer = CONSUMERS[(round + turn) % CONSUMERS.length]!;
+        const consumer = consumers[(round + turn) % consumers.length]!;
         const trial =
           consumer === 'MQTT.js, no store'
             ? await peerTrial(bench)
@@ -128,16 +142,16 @@ export const program = defineBench({
 });
 
 async function ingestTrial(bench: Bench, consumer: Consumer, label: string): Promise<Trial> {
-  const { messages, storeUrl } = bench;
-  const stored = consumer === 'ingest + store';
-  const ingest = await startIngest(
-    bench,
-    stored ? await storeUrl(label) : 'null:',
-    `${stored ? 'store' : 'null'}-${label}`,
-    {
-      ACK: stored ? 'durable' : 'received',
-    },
-  );
+  const { messages, storeUrl, directory } = bench;
+  const stored = consumer !== 'ingest, no store';
+  const name = `${{ 'ingest + alerts': 'alerts', 'ingest + store': 'store' }[consumer as string] ?? 'null'}_${label}`;
+  const rules = join(directory, 'alerts.yml');
+  const hasRules = consumer === 'ingest + alerts';
+  if (hasRules) writeFileSync(rules, ALERT_RULES);
+  const ingest = await startIngest(bench, stored ? await storeUrl(name) : 'null:', name, {
+    ACK: stored ? 'durable' : 'received',
+    ...(hasRules ? { ALERTS: rules } : {}),
+  });
   try {
     const before = cpuSeconds(ingest.pid);
     const peak = watchMemory(ingest.pid);
@@ -277,13 +291,13 @@ function row(trial: Trial): string {
 /** Prints the figures. Returns the medians, and the rate with a store divided by that of MQTT.js. */
 function report(
   store: string,
-  { messages, devices, rounds }: Setup,
+  { messages, devices, rounds, consumers }: Setup,
   trials: readonly Trial[],
   latency: Awaited<ReturnType<typeof latencyTrial>>,
   idle: Awaited<ReturnType<typeof idleTrial>>,
 ) {
   const of = (consumer: Consumer) => trials.filter((trial) => trial.consumer === consumer);
-  const summary = CONSUMERS.map((consumer) => {
+  const summary = consumers.map((consumer) => {
     const own = of(consumer);
     const median_ = (field: 'messagesPerSecond' | 'cpuMicrosPerMessage' | 'residentMiB') =>
       median(own.map((trial) => trial[field]));
@@ -308,13 +322,26 @@ function report(
   process.stdout.write(
     `  stored beside MQTT.js without a store: ${ratio.toFixed(2)} x (median of the rounds)\n`,
   );
+  const withRules = of('ingest + alerts');
+  const cost =
+    withRules.length === 0
+      ? null
+      : median(
+          of('ingest + store').map(
+            (trial, round) => withRules[round]!.cpuMicrosPerMessage / trial.cpuMicrosPerMessage,
+          ),
+        );
+  if (cost !== null)
+    process.stdout.write(
+      `  processor time with alert rules beside without: ${cost.toFixed(3)} x (median of the rounds)\n`,
+    );
   process.stdout.write(
     `  at ${latency.rate} messages/s: end to end p50 ${latency.p50Ms.toFixed(1)} ms, p99 ${latency.p99Ms.toFixed(1)} ms\n`,
   );
   process.stdout.write(
     `  idle, ${IDLE_RATE} messages/s: ${idle.percentOfCore.toFixed(1)} % of a core (a bare commit at that rate: ${idle.barePercentOfCore.toFixed(1)} %), ${idle.residentMiB.toFixed(0)} MiB\n`,
   );
-  return { summary, ratio };
+  return { summary, ratio, ...(cost === null ? {} : { alertRules: cost }) };
 }
 
 if (import.meta.main) process.exitCode = await run(program);

@@ -47,7 +47,10 @@ export interface PipelineOptions {
   readonly onFull: (full: boolean) => void;
   /** Publishes a message that a decoder with state sends, such as a request for births. Default: none is sent. */
   readonly onReply?: (reply: NonNullable<StatefulResult['reply']>) => void;
-  /** Called with the readings of each batch after they were stored and acknowledged. It must return soon. */
+  /**
+   * Called with the readings of each batch after they were stored and acknowledged, and with those that a filter left
+   * out. It must return soon.
+   */
   readonly onStored?: (readings: readonly Reading[]) => void;
   /** Called once when readings can no longer be stored without an operator. */
   readonly onBroken: (error: unknown) => void;
@@ -537,9 +540,15 @@ export class Pipeline {
     if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
   }
 
-  /** Records sequence numbers of readings that the filter left out, except those that a kept reading has too. */
+  /**
+   * Takes readings that the filter left out. Records their sequence numbers, except those that a kept reading has too.
+   */
   #recordFiltered(all: readonly Reading[], kept: readonly Reading[]): void {
     const known = new Set(kept.map(sequenceOf));
+    if (this.#options.onStored !== undefined) {
+      const stored = new Set(kept);
+      this.#options.onStored(all.filter((reading) => !stored.has(reading)));
+    }
     this.#recordSequences(all.filter((reading) => !known.has(sequenceOf(reading))));
   }
 

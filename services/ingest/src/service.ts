@@ -19,11 +19,13 @@ import {
 } from '@tidegauge/service';
 import { openStore, type Store } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
-import { Alerts } from './alerts/alerts.ts';
-import { ALONE } from './alerts/lease.ts';
+import { Alerts, type AlertsOptions } from './alerts/alerts.ts';
+import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
+import { mqttNotices } from './alerts/mqtt-notices.ts';
 import { loadAlertRules } from './alerts/rules-file.ts';
 import { RulesReloader } from './alerts/rules-reloader.ts';
+import { webhook } from './alerts/webhook.ts';
 import { createApp } from './app.ts';
 import { BrokerSource } from './broker-source.ts';
 import { measure, measureRollups } from './measure.ts';
@@ -67,11 +69,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     compileInfluxNames(config.influxDevice, config.influxMetric),
   );
   const rules = config.alerts === null ? null : loadAlertRules(config.alerts);
-  if (rules !== null && config.shareGroup !== null) {
-    throw new ConfigError([
-      'ALERTS needs one ingest process that receives all messages: leave out SHARE_GROUP, or ALERTS',
-    ]);
-  }
+  if (rules === null) checkNoReceivers(config);
+  else checkAlertTopic(config, router);
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();
   // The promise may reject before a caller waits for it.
@@ -119,7 +118,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
         : new Alerts({
             rules,
             store,
-            lease: ALONE,
+            lease: new StoreLease(store, instance, config.shareGroup !== null),
+            receivers: receiversOf(config, source),
             logger: logger.child({ component: 'alerts' }),
             isReceiving: () =>
               source.session.connected && pipeline.trouble === null && pipeline.accounts.spooled === 0,
@@ -247,6 +247,39 @@ async function openRetention(config: Config<typeof settings>, store: Store, logg
     logger: own,
   });
   return { keepRules, retention };
+}
+
+/** @throws {ConfigError} */
+function checkNoReceivers({ alertTopic, alertWebhook }: Config<typeof settings>): void {
+  if (alertTopic === null && alertWebhook === null) return;
+  const variable = alertTopic === null ? 'ALERT_WEBHOOK' : 'ALERT_TOPIC';
+  throw new ConfigError([`${variable} needs ALERTS, a file of alert rules`]);
+}
+
+/**
+ * Refuses a topic that ingest would receive itself.
+ *
+ * @throws {ConfigError}
+ */
+function checkAlertTopic({ alertTopic }: Config<typeof settings>, router: Router): void {
+  if (alertTopic === null) return;
+  const { route } = router.resolve(`${alertTopic}/rule/device/metric`);
+  if (route === null) return;
+  throw new ConfigError([
+    `ALERT_TOPIC is ${alertTopic}, which the route ${route.name} (${route.template.template}) would receive: choose a topic that no route takes`,
+  ]);
+}
+
+/** The receivers of messages about alerts. @throws {ConfigError} */
+function receiversOf(
+  config: Config<typeof settings>,
+  { session }: BrokerSource,
+): NonNullable<AlertsOptions['receivers']> {
+  const { alertTopic, alertWebhook, alertWebhookSecret: secret } = config;
+  return {
+    ...(alertTopic === null ? {} : { mqtt: mqttNotices(session, alertTopic) }),
+    ...(alertWebhook === null ? {} : { webhook: webhook({ url: alertWebhook, secret }) }),
+  };
 }
 
 function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {

@@ -33,6 +33,17 @@ const clientId: Kind<string> = {
   },
 };
 
+/** The beginning of topics for messages about alerts. Devices and metrics are added to it. */
+const alertTopic: Kind<string> = {
+  takes: 'an MQTT topic of 1 to 200 characters without + and #',
+  placeholder: 'TOPIC',
+  parse(value) {
+    const isTopic = value.length <= 200 && /^[^$/+#\0][^+#\0]*$/u.test(value) && !value.endsWith('/');
+    if (!isTopic) throw new Error('it is too long, has + or #, or begins with $ or /, or ends with /');
+    return value;
+  },
+};
+
 /** A template of names for line protocol. */
 function influxTemplate(part: 'device' | 'metric'): Kind<string> {
   return {
@@ -79,6 +90,20 @@ export const settings = defineConfig({
   alerts: {
     kind: text('a file name'),
     help: 'YAML or JSON file of alert rules. A change is used without a restart. Default: no alerts.',
+  },
+  alertTopic: {
+    kind: alertTopic,
+    help: 'Publish a message about each alert below this MQTT topic, such as tidegauge/alerts. Default: none.',
+  },
+  alertWebhook: {
+    kind: url('http', 'https'),
+    secret: 'url',
+    help: 'Send a message about each alert to this URL with POST. Default: none.',
+  },
+  alertWebhookSecret: {
+    kind: text(),
+    secret: true,
+    help: 'Signs the messages to ALERT_WEBHOOK, as Standard Webhooks describes.',
   },
   influxDevice: {
     kind: influxTemplate('device'),

@@ -161,3 +161,20 @@ test('the queue of ingest survives a stop of the broker, up to its limit', { ski
   // In addition to the queue, the broker has at most as many messages in flight as the client accepts at once.
   assert.ok(read.length <= QUEUE + options.properties.receiveMaximum, `${read.length} were kept`);
 });
+
+test('ingest may publish messages about alerts, and nobody else may', { skip }, async () => {
+  const ingest = await connectAs('ingest');
+  try {
+    assert.ok(await takes(ingest, 'tidegauge/alerts/hot/site-3/boiler/temperature'));
+    assert.ok(!(await takes(ingest, 'tidegauge/other')));
+    assert.ok(!(await takes(ingest, 'alerts/hot')));
+  } finally {
+    await ingest.endAsync();
+  }
+  const metrics = await connectAs('broker-metrics');
+  try {
+    assert.ok(!(await takes(metrics, 'tidegauge/alerts/hot/site-3')));
+  } finally {
+    await metrics.endAsync();
+  }
+});

@@ -1,11 +1,11 @@
-/** Time for a request to an identity provider, with its body, milliseconds. */
+/** Time for a request with its body, milliseconds. */
 const TIMEOUT_MS = 5000;
 /** Largest answer that is read, bytes. Documents of providers have a few thousand. */
 const MAX_BYTES = 256 * 1024;
 
 /**
- * `fetch` for the documents of an identity provider: bounded in time and bytes, and without redirects, which could lead
- * to a server of this network.
+ * `fetch` for servers that an operator names, such as an identity provider or a webhook: bounded in time and bytes, and
+ * without redirects, which could lead to a server of this network.
  */
 export async function boundedFetch(url: string, init: RequestInit = {}): Promise<Response> {
   const signal = AbortSignal.any([

@@ -2,6 +2,7 @@ import { now, type Reading } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { type Store, StoreError } from '@tidegauge/storage';
 import { type Alert, AlertBook } from './book.ts';
+import { Channel, type ChannelOptions, type Notice } from './channel.ts';
 import { Evaluator } from './evaluator.ts';
 import type { Lease } from './lease.ts';
 import { ReadingQueue } from './reading-queue.ts';
@@ -22,6 +23,8 @@ const PENDING_MS = 60_000;
 const MARK_MS = 300_000;
 /** Only times of rules that are longer than this are kept, microseconds. */
 const LEAST_PENDING = 60_000_000;
+/** Messages that wait for the state to be kept, at most. */
+const MOST_UNKEPT = 4000;
 /** Devices in one read of the store. */
 const PAGE = 1000;
 const AT_ONCE = 50;
@@ -33,6 +36,8 @@ export interface AlertsOptions {
   readonly logger: Logger;
   /** Whether readings of all sensors are received and stored without delay. */
   readonly isReceiving: () => boolean;
+  /** Receivers of messages about each alert, by name. */
+  readonly receivers?: Partial<Record<ChannelOptions['name'], ChannelOptions['send']>>;
   readonly tickMs?: number;
 }
 
@@ -42,7 +47,8 @@ export interface AlertsOptions {
  * those that were missed. Its state is in the store, so the next holder of the lease continues it.
  */
 export class Alerts {
-  readonly book = new AlertBook();
+  readonly book: AlertBook;
+  readonly channels: readonly Channel[];
   readonly queue: ReadingQueue;
   readonly #options: AlertsOptions;
   readonly #state: AlertState;
@@ -57,6 +63,8 @@ export class Alerts {
   #pendingDue = 0;
   #markDue = 0;
   #unwatched = 0;
+  /** Messages about changes that are not kept yet. A message is sent after its alert is kept. */
+  #unkept: Notice[] = [];
   #trouble: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #working: Promise<void> = Promise.resolve();
@@ -65,6 +73,12 @@ export class Alerts {
   constructor(options: AlertsOptions) {
     this.#options = options;
     this.#rules = options.rules;
+    this.channels = Object.entries(options.receivers ?? {}).map(([name, send]) => {
+      const known = name as ChannelOptions['name'];
+      const onDone = (notice: Notice) => this.#done(known, notice);
+      return new Channel({ name: known, send, onDone, logger: options.logger }, now);
+    });
+    this.book = new AlertBook(this.channels.map(({ name }) => name));
     this.book.setRules(options.rules);
     this.#state = new AlertState(options.store, options.logger);
     this.#receiving = new Receiving(now(), performance.now());
@@ -188,10 +202,11 @@ export class Alerts {
   }
 
   #restore({ alerts, pending, until }: KeptState, evaluator: Evaluator): void {
+    for (const notice of dueOf(alerts)) this.#send(notice);
     const gone = this.book.restore(alerts, now(), (alert) => {
       return evaluator.restore({ ...alert, newest: alert.since });
     });
-    for (const alert of gone) this.#changed(alert);
+    for (const alert of gone) this.#changed(alert, 'ended');
     for (const each of pending) evaluator.restorePending(each);
     this.#until = until ?? now() - RECENT;
   }
@@ -200,18 +215,20 @@ export class Alerts {
     return new Evaluator(this.#rules, {
       raise: (watch, value, wall) => {
         const alert = this.book.raise(watch, value, wall);
-        if (alert !== null) this.#changed(alert);
+        if (alert !== null) this.#changed(alert, 'raised');
         return alert?.id ?? null;
       },
       end: (watch, reason, wall) => {
         const alert = this.book.end(watch, reason, wall);
-        if (alert !== null) this.#changed(alert);
+        if (alert !== null) this.#changed(alert, 'ended');
       },
     });
   }
 
-  #changed(alert: Alert): void {
+  #changed(alert: Alert, event: Notice['event']): void {
     this.#state.touch(alert);
+    if (this.channels.length > 0) this.#unkept.push({ alert, event });
+    if (this.#unkept.length > MOST_UNKEPT) this.#unkept.shift();
     for (const old of this.book.trim()) this.#state.touch(old);
   }
 
@@ -265,7 +282,9 @@ export class Alerts {
   }
 
   async #save(elapsed: number): Promise<void> {
+    const notices = this.#unkept.length;
     if (this.#state.isDirty) await this.#state.save(this.book.all());
+    for (const notice of this.#unkept.splice(0, notices)) this.#send(notice);
     if (elapsed >= this.#pendingDue) {
       await this.#state.savePending(this.#longPending());
       this.#pendingDue = elapsed + PENDING_MS;
@@ -274,6 +293,20 @@ export class Alerts {
       await this.#state.saveMark(this.#until);
       this.#markDue = elapsed + MARK_MS;
     }
+  }
+
+  /** Gives a message to the receivers that have not accepted it. */
+  #send(notice: Notice): void {
+    for (const channel of this.channels) {
+      if (notice.alert.due.includes(`${channel.name}:${notice.event}`)) channel.push(notice);
+    }
+  }
+
+  /** A receiver accepted a message, or it was given up. */
+  #done(channel: string, { alert, event }: Notice): void {
+    const index = alert.due.indexOf(`${channel}:${event}`);
+    if (index >= 0) alert.due.splice(index, 1);
+    this.#state.touch(alert);
   }
 
   #longPending() {
@@ -294,6 +327,8 @@ export class Alerts {
     this.queue.open(false);
     this.queue.clear();
     this.book.clear();
+    this.#unkept = [];
+    for (const channel of this.channels) channel.clear();
   }
 
   #fail(error: unknown): void {
@@ -302,4 +337,16 @@ export class Alerts {
       this.#options.logger.error({ err: error }, 'the state of alerts cannot be read or kept, retrying');
     this.#trouble = message;
   }
+}
+
+/** The messages of kept alerts that were not accepted, in the order of their events. */
+function dueOf(alerts: readonly Alert[]): readonly Notice[] {
+  const notices: Notice[] = [];
+  for (const alert of alerts) {
+    for (const event of ['raised', 'ended'] as const) {
+      if (alert.due.some((due) => due.endsWith(`:${event}`))) notices.push({ alert, event });
+    }
+  }
+  const at = ({ alert, event }: Notice) => (event === 'raised' ? alert.raised : (alert.ended ?? 0));
+  return notices.toSorted((a, b) => at(a) - at(b));
 }

@@ -27,6 +27,8 @@ export interface Alert {
   readonly raised: number;
   readonly ended: number | null;
   readonly reason: EndReason | null;
+  /** Messages that receivers have not accepted yet, such as `webhook:raised`. It changes, also in an ended alert. */
+  readonly due: string[];
 }
 
 /** Counts of one rule. */
@@ -60,11 +62,18 @@ export class AlertBook {
   /** In the order in which they ended. */
   #ended: Alert[] = [];
   readonly #counts = new Map<string, RuleCount>();
+  /** The names of the receivers. */
+  readonly #channels: readonly string[];
   /** Active alerts that are not listed, because there are too many. */
   unlisted = 0;
   /** The times of alerts differ, so that pages of the list continue exactly. */
   #lastRaised = 0;
   #lastEnded = 0;
+
+  /** @param channels the receivers of messages about each alert */
+  constructor(channels: readonly string[] = []) {
+    this.#channels = channels;
+  }
 
   get active(): number {
     return this.#active.size;
@@ -114,6 +123,7 @@ export class AlertBook {
       raised: Math.max(now, this.#lastRaised + 1),
       ended: null,
       reason: null,
+      due: this.#channels.map((channel) => `${channel}:raised`),
     };
     this.#active.set(id, alert);
     this.#lastRaised = alert.raised;
@@ -133,6 +143,7 @@ export class AlertBook {
   #end(alert: Alert, reason: EndReason, now: number): Alert {
     this.#active.delete(alert.id);
     this.#lastEnded = Math.max(now, this.#lastEnded + 1);
+    alert.due.push(...this.#channels.map((channel) => `${channel}:ended`));
     const ended: Alert = { ...alert, ended: this.#lastEnded, reason };
     this.#ended.push(ended);
     return ended;

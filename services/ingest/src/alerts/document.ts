@@ -2,6 +2,7 @@ import { type AlertDocument, type AlertsDocument, formatTime } from '@tidegauge/
 import { Problem } from '@tidegauge/service';
 import type { Alerts } from './alerts.ts';
 import { type Alert, type AlertFilter, type AlertPosition, positionOf } from './book.ts';
+import type { Notice } from './channel.ts';
 import { SEVERITIES } from './rule.ts';
 
 export interface AlertsQuery extends AlertFilter {
@@ -30,7 +31,7 @@ export function alertsDocument(
 }
 
 export function alertDocument(alert: Alert): AlertDocument {
-  const { since, raised, ended, ...rest } = alert;
+  const { since, raised, ended, due: _, ...rest } = alert;
   return {
     ...rest,
     state: ended === null ? 'active' : 'ended',
@@ -38,6 +39,11 @@ export function alertDocument(alert: Alert): AlertDocument {
     raised: formatTime(raised),
     ended: ended === null ? null : formatTime(ended),
   };
+}
+
+/** The alert as it was when the event happened: it can have ended before its beginning was sent. */
+export function noticeDocument({ alert, event }: Notice): AlertDocument {
+  return alertDocument(event === 'raised' ? { ...alert, ended: null, reason: null } : alert);
 }
 
 /** Reads the query of `GET /alerts`. @throws {Problem} 400 */

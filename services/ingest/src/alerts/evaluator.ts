@@ -4,7 +4,7 @@ import { copyString } from '../copy-string.ts';
 import { type AlertRule, concernsDevice, concernsMetric, isOfDevice, isSameRule } from './rule.ts';
 import { type AlertKind, type Change, type Clock, Watch } from './watch.ts';
 
-/** Memory for devices, series and watches: about 50,000 series with one rule each. */
+/** Memory for devices, series and watches: about 15,000 devices with one metric and three rules. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const DEVICE_BYTES = 360;
 const SERIES_BYTES = 180;
@@ -72,6 +72,9 @@ export class Evaluator {
   readonly #quiets = new Set<Watch>();
   readonly #pending = new Set<Watch>();
   #rules: readonly AlertRule[];
+  /** No quiet watch can raise an alert before this time. */
+  #quietDue = 0;
+  #from = 0;
   #bytes = 0;
   #series = 0;
   #pass = 0;
@@ -139,9 +142,19 @@ export class Evaluator {
       const value = this.#devices.get(watch.device)?.metrics.get(watch.metric!)?.value ?? null;
       this.#apply(watch, watch.hold(condition, now, from), value, now);
     }
+    if (now >= this.#quietDue || from !== this.#from) this.#tickQuiets(now, from);
+  }
+
+  /** Checks all quiet watches. A newer reading only delays an alert, so they rest until the first one is due. */
+  #tickQuiets(now: number, from: number): void {
+    this.#from = from;
+    this.#quietDue = Number.POSITIVE_INFINITY;
     for (const watch of this.#quiets) {
       const { condition } = watch.rule;
-      if (condition.kind === 'quiet') this.#apply(watch, watch.silence(condition, now, from), null, now);
+      if (condition.kind !== 'quiet') continue;
+      this.#apply(watch, watch.silence(condition, now, from), null, now);
+      if (watch.phase === 'active') continue;
+      this.#quietDue = Math.min(this.#quietDue, Math.max(watch.clock.newest, from) + condition.quiet);
     }
   }
 
@@ -177,6 +190,7 @@ export class Evaluator {
    */
   replace(rules: readonly AlertRule[], now: number): void {
     this.#rules = rules;
+    this.#quietDue = 0;
     this.#others = new ByteCache<boolean>(OTHER_BYTES, () => 8);
     const byName = new Map(rules.map((rule) => [rule.name, rule]));
     for (const [name, device] of this.#devices) {
@@ -227,7 +241,10 @@ export class Evaluator {
   #hear(watches: readonly Watch[], now: number): void {
     for (const watch of watches) {
       const { condition } = watch.rule;
-      if (condition.kind === 'quiet') this.#apply(watch, watch.heard(condition, now), null, now);
+      if (condition.kind !== 'quiet') continue;
+      const change = watch.heard(condition, now);
+      if (change === 'end') this.#quietDue = Math.min(this.#quietDue, watch.clock.newest + condition.quiet);
+      this.#apply(watch, change, null, now);
     }
   }
 
@@ -260,7 +277,7 @@ export class Evaluator {
     }
     const device: Device = { newest: 0, quiets: [], metrics: new Map(), pass: this.#pass };
     device.quiets = rules.map((rule) => new Watch(rule, name, null, device));
-    for (const watch of device.quiets) this.#quiets.add(watch);
+    for (const watch of device.quiets) this.#addQuiet(watch);
     this.#devices.set(name, device);
     return device;
   }
@@ -278,10 +295,15 @@ export class Evaluator {
     const all = rules.map((rule) => new Watch(rule, name, metric, series));
     series.ranges = all.filter(({ rule }) => rule.condition.kind === 'range');
     series.quiets = all.filter(({ rule }) => rule.condition.kind === 'quiet');
-    for (const watch of series.quiets) this.#quiets.add(watch);
+    for (const watch of series.quiets) this.#addQuiet(watch);
     device.metrics.set(metric, series);
     this.#series++;
     return series;
+  }
+
+  #addQuiet(watch: Watch): void {
+    this.#quiets.add(watch);
+    this.#quietDue = 0;
   }
 
   /** Whether the bytes are within the bound. They are in use then. */
@@ -335,7 +357,7 @@ export class Evaluator {
     for (const rule of this.#rules) {
       if (names.has(rule.name) || !concerns(rule) || !this.#take(WATCH_BYTES)) continue;
       const watch = new Watch(rule, device, metric, clock);
-      if (rule.condition.kind === 'quiet') this.#quiets.add(watch);
+      if (rule.condition.kind === 'quiet') this.#addQuiet(watch);
       kept.push(watch);
     }
     return kept;

@@ -56,6 +56,31 @@ export function measureAlerts(metrics: Metrics, alerts: Alerts | null, reloader:
     '1 while the alert rules in use are not those of their file, because it has a mistake, otherwise 0',
     () => [{ value: (reloader?.trouble ?? null) === null ? 0 : 1 }],
   );
+  const channels = alerts?.channels ?? [];
+  metrics.counter(
+    'tidegauge_alert_messages_total',
+    'Attempts to deliver messages about alerts, by channel and result: sent, failed, or dropped when it is given up',
+    () =>
+      channels.flatMap(({ name: channel, counts }) =>
+        (['sent', 'failed', 'dropped'] as const).map((result) => ({
+          labels: { channel, result },
+          value: counts[result],
+        })),
+      ),
+    ['channel', 'result'],
+  );
+  metrics.gauge(
+    'tidegauge_alert_messages_waiting',
+    'Messages about alerts that their receiver has not accepted yet',
+    () => channels.map(({ name, waiting }) => ({ labels: { channel: name }, value: waiting })),
+    ['channel'],
+  );
+  metrics.gauge(
+    'tidegauge_alert_messages_oldest_seconds',
+    'Age of the oldest message about an alert that its receiver has not accepted yet',
+    () => channels.map(({ name, oldestSeconds }) => ({ labels: { channel: name }, value: oldestSeconds })),
+    ['channel'],
+  );
   metrics.counter(
     'tidegauge_alert_rules_reloads_total',
     'Changed files of alert rules, by result: used, or refused because of a mistake',

@@ -14,7 +14,8 @@ const HOT = '- { name: hot, device: site, metric: t, above: 30, clear: 25, sever
 
 interface Bench {
   readonly broker: EmbeddedBroker;
-  readonly start: () => Promise<IngestProcess>;
+  readonly directory: string;
+  readonly start: (env?: Readonly<Record<string, string>>) => Promise<IngestProcess>;
   readonly write: (rules: string) => Promise<void>;
   readonly publish: (topic: string, payload: string) => Promise<unknown>;
 }
@@ -38,14 +39,16 @@ async function setUp(context: TestContext, rules: string): Promise<Bench> {
   });
   return {
     broker,
+    directory,
     write,
     publish: (topic, payload) => client.publishAsync(`sensors/${topic}`, payload, { qos: 1 }),
-    async start() {
+    async start(env = {}) {
       const ingest = await startIngestProcess({
         STORE: `sqlite:${join(directory, 'store.db')}`,
         BROKER: broker.url,
         DATA_DIR: directory,
         ALERTS: file,
+        ...env,
       });
       started.push(ingest);
       return ingest;
@@ -127,4 +130,23 @@ test('a changed file is used without a restart, and a mistake in it is reported 
 test('a file with a mistake at the start ends ingest with the place of the mistake', async (context) => {
   const { start } = await setUp(context, '- { name: hot, above: x, metric: t }');
   await assert.rejects(start(), /alerts\.yml:1:23: \[1\]\.above: it must be a finite number/);
+});
+
+test('of the readings that the filter of a route leaves out, a sensor is not quiet', async (context) => {
+  const { start, publish, directory } = await setUp(context, '- { name: q, device: site, quiet: 3s }\n');
+  const routes = join(directory, 'routes.yml');
+  await writeFile(
+    routes,
+    '- { topic: "sensors/{device+}/{metric}", filter: { deadband: 1, silence: 1h } }\n',
+  );
+  const ingest = await start({ ROUTES: routes });
+  await waitUntil('the rules to be used', async () => (await read(ingest)).evaluating, WAIT);
+  for (let n = 0; n < 10; n++) {
+    await publish('site/a/t', '20');
+    await new Promise((resolve) => setTimeout(resolve, 600));
+  }
+  const { readings } = await ingest.ledger();
+  assert.equal(readings.stored, 1);
+  assert.deepEqual(statesOf(await read(ingest)), []);
+  await until(ingest, ['q site/a   active']);
 });

@@ -10,8 +10,8 @@ import { createLogger } from '@tidegauge/service';
 import { ALERT_TABLE, openStore, type Store, StoreError, tableProblem } from '@tidegauge/storage';
 import { Alerts } from '../../src/alerts/alerts.ts';
 import { type AlertFilter, positionOf } from '../../src/alerts/book.ts';
-import type { Lease } from '../../src/alerts/lease.ts';
-import { ALONE } from '../../src/alerts/lease.ts';
+import type { ChannelOptions, Notice } from '../../src/alerts/channel.ts';
+import { type Lease, StoreLease } from '../../src/alerts/lease.ts';
 import { ReadingQueue } from '../../src/alerts/reading-queue.ts';
 import { Receiving } from '../../src/alerts/receiving.ts';
 import { parseAlertRules } from '../../src/alerts/rules-file.ts';
@@ -19,6 +19,13 @@ import { parseAlertRules } from '../../src/alerts/rules-file.ts';
 const WAIT = { timeoutMs: 20_000 };
 const RULES = '- { name: hot, metric: t, above: 30, clear: 25, severity: critical }';
 const EVERY: AlertFilter = { state: null, rule: null, severity: null, isListed: () => true };
+
+/** For tests of one process. */
+const ALONE: Lease = {
+  isShared: false,
+  renew: () => Promise.resolve(true),
+  release: () => Promise.resolve(),
+};
 
 async function openSqlite(context: TestContext): Promise<Store> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-alerts-'));
@@ -36,10 +43,12 @@ function start(
   rules: string,
   lease: Lease = ALONE,
   isReceiving = () => true,
+  send?: ChannelOptions['send'],
 ) {
   const logger = createLogger('test', 'silent');
   const parsed = parseAlertRules(rules, 'alerts.yml');
-  const alerts = new Alerts({ rules: parsed, store, lease, logger, isReceiving, tickMs: 20 });
+  const receivers = send === undefined ? {} : { webhook: send };
+  const alerts = new Alerts({ rules: parsed, store, lease, logger, isReceiving, receivers, tickMs: 20 });
   alerts.start();
   let isStopped = false;
   const stop = async () => {
@@ -214,6 +223,68 @@ test('while the store is unavailable, alerts wait and are kept later', async (co
   await first.stop();
   const second = start(context, store, RULES);
   await second.until(['hot a t above 31 active']);
+});
+
+test('a message is sent after its alert is kept, and by the next process when it was not accepted', async (context) => {
+  const store = await openSqlite(context);
+  const events: string[] = [];
+  const say = ({ event, alert }: Notice) => void events.push(`${event} ${alert.device}`);
+  const hangs = async (notice: Notice) => {
+    const kept = await store.records.scan(ALERT_TABLE, 'alerts', 64, null);
+    assert.match(JSON.stringify(kept), new RegExp(notice.alert.id), 'the alert is kept before');
+    say(notice);
+    await new Promise(() => {});
+  };
+  const first = start(context, store, RULES, ALONE, undefined, hangs);
+  await first.evaluating();
+  await commit(store, first.alerts, reading('a', 31), reading('b', 31));
+  await waitUntil('an attempt', () => events.length === 1, WAIT);
+  await commit(store, first.alerts, reading('a', 20));
+  await first.until(['hot b t above 31 active', 'hot a t above 31 cleared']);
+  await first.stop();
+  assert.deepEqual(events.splice(0), ['raised a']);
+
+  const second = start(context, store, RULES, ALONE, undefined, async (notice) => say(notice));
+  await waitUntil('all messages', () => events.length === 3, WAIT);
+  assert.deepEqual(events.splice(0), ['raised a', 'raised b', 'ended a']);
+  await sleep(100);
+  await second.stop();
+  const third = start(context, store, RULES, ALONE, undefined, async (notice) => say(notice));
+  await third.evaluating();
+  await sleep(100);
+  assert.deepEqual(events, []);
+});
+
+test('a lease is renewed in time, kept while the store is unavailable, and lost at its end', async () => {
+  let clock = 0;
+  let holder: string | null = null;
+  let isAway = false;
+  let calls = 0;
+  const store = {
+    lease: async (_name: string, asking: string, ms: number) => {
+      calls++;
+      if (isAway) throw new StoreError('UNAVAILABLE', 'away');
+      if (holder !== null && holder !== asking) return false;
+      holder = ms > 1000 ? asking : null;
+      return true;
+    },
+  };
+  const lease = (name: string) => new StoreLease(store, name, true, () => clock);
+  const [first, second] = [lease('first'), lease('second')];
+  assert.ok(await first.renew());
+  assert.ok(!(await second.renew()));
+  for (clock = 1000; clock < 39_000; clock += 1000) assert.ok(await first.renew());
+  assert.equal(calls, 2);
+  isAway = true;
+  for (; clock < 120_000; clock += 1000) assert.ok(await first.renew());
+  clock = 120_000;
+  await assert.rejects(first.renew(), { code: 'UNAVAILABLE' });
+  isAway = false;
+  assert.ok(await first.renew());
+  await first.release();
+  clock += 15_000;
+  assert.ok(await second.renew());
+  assert.ok(!(await first.renew()));
 });
 
 test('clients of the API cannot use the table of the state', () => {
