@@ -38,7 +38,7 @@ import { shrink } from './shrink.ts';
 /** When `recent` has more readings, its fullest slots are merged into `readings`. */
 const RECENT_ROWS = 20_000;
 // The most rows to delete and series to check in one transaction of a deletion.
-const EXPIRE_ROWS = 5000;
+const EXPIRE_ROWS = 1000;
 const EXPIRE_SERIES = 1000;
 // Readings in one page of numbers, about 1 ms.
 const NUMBERS_ROWS = 1000;
