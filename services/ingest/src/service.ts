@@ -237,13 +237,14 @@ async function openRetention(config: Config<typeof settings>, store: Store, logg
   const limits = { maxBytes: config.retentionMaxBytes, minFreeBytes: config.retentionMinFree };
   await checkLimits(store, limits);
   const own = logger.child({ component: 'retention' });
-  const keepRules = new RulesFile(config.retentionRules, config.retention, own);
+  const keepRules = new RulesFile(config.retentionRules, config.retention, store, own);
   const retention = new Retention({
     store,
     rules: () => keepRules.rules,
     limits,
     holder: config.clientId,
     everyMs: config.retentionEvery * 1000,
+    waitsForRollups: false,
     logger: own,
   });
   return { keepRules, retention };

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { ConfigError } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
+import type { RetentionRules } from './rules.ts';
 
 const MINUTE = 60e6;
 const HOUR = 60 * MINUTE;
@@ -53,6 +54,17 @@ export async function* belowLimit(store: Store, limits: Limits, time: number): A
     }
     yield { before: endOfStep(oldest, time), reason, isEnough: true };
   }
+}
+
+/** @throws {ConfigError} when rules limit rollups, and the store keeps none */
+export function checkRollups(
+  { name, capabilities }: Pick<Store, 'name' | 'capabilities'>,
+  { hasRollups }: RetentionRules,
+): void {
+  if (!hasRollups || capabilities.rollups) return;
+  throw new ConfigError([
+    `retention: 1m, 1h and 1d are ages of rollups, and the store ${name} keeps no rollups: keep raw only, such as raw:30d`,
+  ]);
 }
 
 /** The limit that the store exceeds, or null. */

@@ -4,7 +4,7 @@ import { createLogger, SERVICE_SETTINGS } from '@tidegauge/service';
 import { boolean, ConfigError, defineCommand, defineConfig, EXIT, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
 import { settings as ingest } from '../settings.ts';
-import { checkLimits, exceeded } from './limits.ts';
+import { checkLimits, checkRollups, exceeded } from './limits.ts';
 import { preview, printPreview } from './preview.ts';
 import { Retention } from './retention.ts';
 import { loadRules, RetentionRules } from './rules.ts';
@@ -45,6 +45,7 @@ export const program = defineCommand({
     const store = await openStore(config.store);
     try {
       await checkLimits(store, limits);
+      checkRollups(store, all);
       if (config.dryRun) {
         const found = await preview(store, all, now());
         const limit = await exceeded(store, limits);
@@ -63,6 +64,7 @@ export const program = defineCommand({
         limits,
         holder: `npm run retention ${process.pid}`,
         everyMs: 0,
+        waitsForRollups: false,
         logger: createLogger('retention', config.logLevel),
       });
       signal.addEventListener('abort', () => void retention.stop());

@@ -3,7 +3,7 @@ import { now } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { type Pace, type Store, StoreError } from '@tidegauge/storage';
 import { belowLimit, type Limits } from './limits.ts';
-import { type RetentionRules, ruleOf } from './rules.ts';
+import { PERIODS, type RetentionRules, ruleOf, scopesOf } from './rules.ts';
 
 /** How long a lease is taken or renewed. A run renews it when half of it is over. */
 const LEASE_MS = 300_000;
@@ -26,6 +26,8 @@ export interface RetentionOptions {
   /** This process among the replicas. */
   readonly holder: string;
   readonly everyMs: number;
+  /** Readings stay until they are in rollups: a process computes them. */
+  readonly waitsForRollups: boolean;
   readonly logger: Logger;
 }
 
@@ -132,8 +134,11 @@ class Run {
 
   async all(time: number): Promise<void> {
     const rules = this.#options.rules();
-    if (rules.longest !== Number.POSITIVE_INFINITY) await this.#expire(time - rules.longest, 'age');
-    if (!rules.isUniform) await this.#byRule(rules, time);
+    const end = await this.#rolledUp(time);
+    if (rules.longest !== Number.POSITIVE_INFINITY)
+      await this.#expire(Math.min(time - rules.longest, end), 'age');
+    if (!rules.isUniform) await this.#byRule(rules, time, end);
+    await this.#rollups(rules, time);
     await this.#byLimits(time);
   }
 
@@ -143,34 +148,61 @@ class Run {
     if (deleted === null) this.deleted = null;
   }
 
-  async #byRule(rules: RetentionRules, time: number): Promise<void> {
+  /** The time before which all readings are in rollups, if this process computes rollups. Otherwise the present time. */
+  async #rolledUp(time: number): Promise<number> {
+    const { store, waitsForRollups } = this.#options;
+    if (!waitsForRollups || !store.capabilities.rollups) return time;
+    const { oldestHour } = await store.rollups.status();
+    return Math.min(time, oldestHour ?? time);
+  }
+
+  /** @param end no reading from this time on is deleted, microseconds */
+  async #byRule(rules: RetentionRules, time: number, end: number): Promise<void> {
     const { readings } = this.#options.store;
-    await this.#limitRaw(rules, time);
+    await this.#limitRaw(rules, time, end);
     for await (const device of readings.devices()) {
       const ofDevice = rules.ofDevice(device);
       const [first] = ofDevice;
       if (ofDevice.length === 1) {
         if (first!.raw < rules.longest)
-          await readings.delete({ device, to: time - first!.raw, keepRollups: true }, this.#pace('age'));
+          await readings.delete(
+            { device, to: Math.min(time - first!.raw, end), keepRollups: true },
+            this.#pace('age'),
+          );
         continue;
       }
       for (const metric of await readings.metrics(device, MAX_METRICS)) {
         const { raw } = ruleOf(ofDevice, metric);
         if (raw < rules.longest)
-          await readings.delete({ device, metric, to: time - raw, keepRollups: true }, this.#pace('age'));
+          await readings.delete(
+            { device, metric, to: Math.min(time - raw, end), keepRollups: true },
+            this.#pace('age'),
+          );
       }
     }
   }
 
   /** Rollups stay as they are from now on where the readings of a rule are deleted. */
-  async #limitRaw({ rules }: RetentionRules, time: number): Promise<void> {
+  async #limitRaw({ rules }: RetentionRules, time: number, end: number): Promise<void> {
     const { capabilities, rollups } = this.#options.store;
     if (!capabilities.rollups) return;
-    for (const { devices, metrics, raw } of rules) {
-      if (raw === Number.POSITIVE_INFINITY) continue;
-      const scope = devices === null ? {} : { devices };
-      for (const metric of metrics ?? [null])
-        await rollups.limitRaw(time - raw, metric === null ? scope : { ...scope, metric });
+    for (const rule of rules) {
+      if (rule.raw === Number.POSITIVE_INFINITY) continue;
+      for (const scope of scopesOf(rule)) await rollups.limitRaw(Math.min(time - rule.raw, end), scope);
+    }
+  }
+
+  async #rollups({ rules }: RetentionRules, time: number): Promise<void> {
+    const { capabilities, rollups } = this.#options.store;
+    if (!capabilities.rollups) return;
+    for (const rule of rules) {
+      for (const period of PERIODS) {
+        if (rule[period] === Number.POSITIVE_INFINITY) continue;
+        for (const scope of scopesOf(rule)) {
+          await rollups.expire(period, time - rule[period], scope);
+          await this.#pace('age')(0);
+        }
+      }
     }
   }
 

@@ -1,4 +1,6 @@
 import { ConfigError, fileVersion, type Logger, poll } from '@tidegauge/service';
+import type { Store } from '@tidegauge/storage';
+import { checkRollups } from './limits.ts';
 import { type Keep, loadRules, RetentionRules } from './rules.ts';
 
 const POLL_MS = 2000;
@@ -9,6 +11,7 @@ export class RulesFile {
   readonly counts = { used: 0, refused: 0 };
   readonly #file: string | null;
   readonly #last: Keep | null;
+  readonly #store: Pick<Store, 'name' | 'capabilities'>;
   readonly #logger: Logger;
   readonly #endPoll: () => void = () => {};
   #version = '';
@@ -16,9 +19,16 @@ export class RulesFile {
   #trouble: string | null = null;
 
   /** @throws {ConfigError} when the file has mistakes */
-  constructor(file: string | null, last: Keep | null, logger: Logger, pollMs = POLL_MS) {
+  constructor(
+    file: string | null,
+    last: Keep | null,
+    store: Pick<Store, 'name' | 'capabilities'>,
+    logger: Logger,
+    pollMs = POLL_MS,
+  ) {
     this.#file = file;
     this.#last = last;
+    this.#store = store;
     this.#logger = logger;
     this.#rules = this.#load();
     if (file !== null) this.#endPoll = poll(() => this.#look(), pollMs);
@@ -50,9 +60,10 @@ export class RulesFile {
   }
 
   #load(): RetentionRules {
-    if (this.#file === null) return new RetentionRules([], this.#last);
-    this.#version = fileVersion(this.#file);
-    return new RetentionRules(loadRules(this.#file), this.#last);
+    if (this.#file !== null) this.#version = fileVersion(this.#file);
+    const rules = new RetentionRules(this.#file === null ? [] : loadRules(this.#file), this.#last);
+    checkRollups(this.#store, rules);
+    return rules;
   }
 
   #look(): void {

@@ -1,12 +1,13 @@
 import { deviceNameProblem, isTable, metricNameProblem } from '@tidegauge/readings';
-import type { Kind } from '@tidegauge/service';
+import { ConfigError, type Kind } from '@tidegauge/service';
+import type { RollupPeriod, SeriesScope } from '@tidegauge/storage';
 import { didYouMean } from '@tidegauge/text';
 import { type Mistake, type Path, YamlFile } from '@tidegauge/yaml-file';
 
-/** How long readings are kept, microseconds. Infinity: forever. */
-export interface Keep {
-  readonly raw: number;
-}
+/** How long readings and their rollups are kept, microseconds. Infinity: forever. */
+export type Keep = Readonly<Record<'raw' | RollupPeriod, number>>;
+
+export const PERIODS: readonly RollupPeriod[] = ['minute', 'hour', 'day'];
 
 /** What is kept of the series that match. */
 export interface Rule extends Keep {
@@ -28,31 +29,49 @@ const SECONDS: Readonly<Record<string, number>> = {
 };
 /** A longer age begins before 1970. */
 const MOST_SECONDS = 50 * SECONDS.y!;
-const LEVELS = ['raw', '1m', '1h', '1d'];
+const LEVELS: Readonly<Record<string, keyof Keep>> = {
+  raw: 'raw',
+  '1m': 'minute',
+  '1h': 'hour',
+  '1d': 'day',
+};
+const FOREVER: Keep = {
+  raw: Number.POSITIVE_INFINITY,
+  minute: Number.POSITIVE_INFINITY,
+  hour: Number.POSITIVE_INFINITY,
+  day: Number.POSITIVE_INFINITY,
+};
+/** Rollups of an hour are computed two minutes after it has ended, and readings of it can arrive late. */
+const LEAST_RAW_SECONDS = 3 * SECONDS.h!;
 const KEYS = ['devices', 'metrics', 'keep'];
 const MOST_RULES = 1000;
 const MOST_METRICS = 1000;
 
 /**
- * Reads how long each level of data is kept, such as `raw:30d`. An age is a whole number with s, m, h, d, w or y (365
- * days), or `forever`.
+ * Reads how long each level of data is kept, such as `raw:30d,1m:1y,1h:forever`: readings, and rollups of minutes, hours
+ * and days. An age is a whole number with s, m, h, d, w or y (365 days), or `forever`, as for levels that are left out.
  *
  * @throws {Error} with the part that is wrong, and how to write it
  */
 export function parseKeep(text: string): Keep {
-  const ages = new Map<string, number>();
+  const ages = new Map<keyof Keep, number>();
   for (const part of text.split(',').map((each) => each.trim())) {
     const [, level, age] = /^([^:]*):([^:]*)$/.exec(part) ?? [];
     if (level === undefined || age === undefined)
       throw new Error(`${quoted(part)} is not a level and an age: write raw:30d`);
-    if (!LEVELS.includes(level))
-      throw new Error(`${quoted(level)} is not one of ${LEVELS.join(', ')}${didYouMean(level, LEVELS)}`);
-    if (level !== 'raw')
-      throw new Error(`${level} keeps rollups, which this version does not store: leave ${part} out`);
-    if (ages.has(level)) throw new Error(`${level} has two ages: leave one out`);
-    ages.set(level, parseAge(age));
+    const kind = Object.hasOwn(LEVELS, level) ? LEVELS[level]! : null;
+    const names = Object.keys(LEVELS);
+    if (kind === null)
+      throw new Error(`${quoted(level)} is not one of ${names.join(', ')}${didYouMean(level, names)}`);
+    if (ages.has(kind)) throw new Error(`${level} has two ages: leave one out`);
+    ages.set(kind, parseAge(age));
   }
-  return { raw: ages.get('raw')! };
+  const raw = ages.get('raw') ?? FOREVER.raw;
+  if (ages.size > (ages.has('raw') ? 1 : 0) && raw < LEAST_RAW_SECONDS * 1e6)
+    throw new Error(
+      'raw is shorter than rollups need, which are computed after the end of an hour: keep raw:3h or more',
+    );
+  return { ...FOREVER, ...Object.fromEntries(ages) };
 }
 
 function parseAge(text: string): number {
@@ -67,7 +86,7 @@ function parseAge(text: string): number {
 
 /** The setting RETENTION. */
 export const keepKind: Kind<Keep> = {
-  takes: 'the age until which readings are kept, such as raw:30d or raw:forever',
+  takes: 'the ages until which readings and rollups are kept, such as raw:30d or raw:30d,1m:1y,1h:forever',
   placeholder: 'KEEP',
   parse: parseKeep,
 };
@@ -76,10 +95,20 @@ export const keepKind: Kind<Keep> = {
 export class RetentionRules {
   readonly rules: readonly Rule[];
 
-  /** @param last what is kept of series that no rule matches; null: everything */
+  /**
+   * @param last what is kept of series that no rule matches; null: everything
+   * @throws {ConfigError} when a rule would delete rollups that a rule before it keeps
+   */
   constructor(rules: readonly Rule[], last: Keep | null) {
     const all = { name: 'all other series', devices: null, metrics: null };
-    this.rules = [...rules, { ...all, raw: last?.raw ?? Number.POSITIVE_INFINITY }];
+    this.rules = [...rules, { ...all, ...(last ?? FOREVER) }];
+    const problem = rollupProblem(this.rules);
+    if (problem !== null) throw new ConfigError([problem]);
+  }
+
+  /** Whether a rule limits the age of rollups. */
+  get hasRollups(): boolean {
+    return this.rules.some((rule) => PERIODS.some((period) => rule[period] !== Number.POSITIVE_INFINITY));
   }
 
   /** The age that no reading exceeds, whatever its series, microseconds. */
@@ -99,6 +128,39 @@ export class RetentionRules {
     );
     return matching.slice(0, matching.findIndex(({ metrics }) => metrics === null) + 1);
   }
+}
+
+/** Why the ages of rollups cannot be applied rule by rule, or null: rollups are deleted for all series of a rule. */
+function rollupProblem(rules: readonly Rule[]): string | null {
+  for (const [index, rule] of rules.entries()) {
+    for (const before of rules.slice(0, index)) {
+      const period = PERIODS.find((each) => rule[each] < before[each]);
+      if (period === undefined || !isOverlapping(rule, before)) continue;
+      const level = Object.keys(LEVELS).find((each) => LEVELS[each] === period)!;
+      return (
+        `retention: the rule ${before.name} keeps ${level} longer than the rule ${rule.name}, which has the same series: ` +
+        `give both the same age of ${level}`
+      );
+    }
+  }
+  return null;
+}
+
+function isOverlapping(one: Rule, other: Rule): boolean {
+  const isWithin = (inner: string | null, outer: string | null) =>
+    outer === null || (inner !== null && (inner === outer || inner.startsWith(`${outer}/`)));
+  const sharesDevices = isWithin(one.devices, other.devices) || isWithin(other.devices, one.devices);
+  const sharesMetrics =
+    one.metrics === null ||
+    other.metrics === null ||
+    one.metrics.some((metric) => other.metrics!.includes(metric));
+  return sharesDevices && sharesMetrics;
+}
+
+/** What a rule matches, as scopes of the store. */
+export function scopesOf({ devices, metrics }: Rule): SeriesScope[] {
+  const scope = devices === null ? {} : { devices };
+  return metrics === null ? [scope] : metrics.map((metric) => ({ ...scope, metric }));
 }
 
 /** The rule of a series, from the rules of its device. */
@@ -153,7 +215,7 @@ function rulesOf(file: YamlFile): readonly Rule[] {
       name: matches.join(': '),
       devices: (devices as string | undefined) ?? null,
       metrics: named as readonly string[] | null,
-      raw: rawOf(keep, (message) => add(keep === undefined ? [index] : [index, 'keep'], message)),
+      ...keepOf(keep, (message) => add(keep === undefined ? [index] : [index, 'keep'], message)),
     };
   });
   const last = rules.findIndex(({ devices, metrics }) => devices === null && metrics === null);
@@ -169,14 +231,14 @@ function problemOf(name: unknown, problem: (name: string) => string | null): str
   return typeof name === 'string' ? problem(name) : 'it must be a text';
 }
 
-function rawOf(keep: unknown, add: (message: string) => void): number {
+function keepOf(keep: unknown, add: (message: string) => void): Keep {
   try {
     if (typeof keep !== 'string')
       throw new Error(keep === undefined ? 'keep is missing' : 'it must be a text');
-    return parseKeep(keep).raw;
+    return parseKeep(keep);
   } catch (error) {
     add(`${(error as Error).message}`);
-    return 0;
+    return FOREVER;
   }
 }
 

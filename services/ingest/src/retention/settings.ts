@@ -5,7 +5,7 @@ import { keepKind } from './rules.ts';
 export const RETENTION_SETTINGS = defineConfig({
   retention: {
     kind: keepKind,
-    help: 'How long readings are kept: raw:30d. Ages are whole numbers with s, m, h, d, w or y, or forever. Default: forever.',
+    help: 'How long readings and rollups are kept: raw:30d,1m:1y,1h:forever. Ages are whole numbers with s, m, h, d, w or y, or forever. Default: forever.',
   },
   retentionRules: {
     kind: text('a file name'),

@@ -5,6 +5,7 @@ import { parseKeep, parseRules, RetentionRules, ruleOf } from '../../src/retenti
 
 const DAY = 86_400e6;
 const FOREVER = Number.POSITIVE_INFINITY;
+const ALL = { raw: FOREVER, minute: FOREVER, hour: FOREVER, day: FOREVER };
 
 describe('RETENTION', () => {
   test('has the age of readings in s, m, h, d, w or y', () => {
@@ -17,7 +18,12 @@ describe('RETENTION', () => {
       ['raw:5s', 5e6],
       ['raw:forever', FOREVER],
     ];
-    for (const [text, raw] of ages) assert.deepEqual(parseKeep(text), { raw }, text);
+    for (const [text, raw] of ages) assert.deepEqual(parseKeep(text), { ...ALL, raw }, text);
+    assert.deepEqual(parseKeep('raw:30d, 1m:1y,1h:forever,1d:10y'), {
+      ...ALL,
+      ...{ raw: 30 * DAY, minute: 365 * DAY, day: 3650 * DAY },
+    });
+    assert.deepEqual(parseKeep('1m:90d'), { ...ALL, minute: 90 * DAY });
   });
 
   test('is refused with the part that is wrong, and how to write it', () => {
@@ -34,7 +40,8 @@ describe('RETENTION', () => {
       ['raw:1M', /"1M" is not an age/],
       ['raw:51y', /51y is longer than 50y: write forever/],
       ['raw:30d:1', /is not a level and an age/],
-      ['raw:30d,1m:1y', /1m keeps rollups, which this version does not store: leave 1m:1y out/],
+      ['raw:30d,1m:1y,1m:2y', /1m has two ages/],
+      ['raw:2h,1m:1y', /raw is shorter than rollups need, .*: keep raw:3h or more/],
     ];
     for (const [text, message] of cases) assert.throws(() => parseKeep(text), message, text);
   });
@@ -52,7 +59,7 @@ describe('a file of retention rules', () => {
 `;
 
   test('has rules by device and metric, of which the first that matches counts', () => {
-    const rules = new RetentionRules(parseRules(text, 'rules.yml'), { raw: 90 * DAY });
+    const rules = new RetentionRules(parseRules(text, 'rules.yml'), { ...ALL, raw: 90 * DAY });
     const age = (device: string, metric: string) => ruleOf(rules.ofDevice(device), metric).raw / DAY;
     assert.equal(age('site-3/boiler', 'vibration'), 1);
     assert.equal(age('site-3/boiler/inner', 'vibration'), 1);
@@ -64,6 +71,18 @@ describe('a file of retention rules', () => {
     assert.equal(rules.longest, 90 * DAY);
     assert.equal(rules.isUniform, false);
     assert.equal(new RetentionRules(parseRules(text, 'rules.yml'), null).longest, FOREVER);
+  });
+
+  test('is refused when a rule would delete rollups that a rule before it keeps', () => {
+    const rulesOf = (text: string) => new RetentionRules(parseRules(text, 'r.yml'), null);
+    const boiler = '- devices: site-3/boiler\n  keep: 1h:2y\n';
+    assert.throws(
+      () => rulesOf(`${boiler}- devices: site-3\n  keep: 1h:1y`),
+      /the rule site-3\/boiler keeps 1h longer than the rule site-3, which has the same series: give both the same/,
+    );
+    assert.ok(rulesOf(`${boiler}- devices: site-3\n  keep: 1h:3y`).hasRollups);
+    assert.ok(rulesOf(`${boiler}- devices: site-3/boiler-2\n  keep: 1h:1y`).hasRollups);
+    assert.throws(() => rulesOf(`${boiler}- metrics: noise\n  keep: 1h:1y`), /keeps 1h longer/);
   });
 
   test('is refused with file, line, column, key and reason of each mistake', () => {

@@ -7,10 +7,10 @@ import { waitUntil } from '@tidegauge/process';
 import { now, type Reading } from '@tidegauge/readings';
 import { ConfigError, createLogger } from '@tidegauge/service';
 import { openStore, type Store, type StoreSpace } from '@tidegauge/storage';
-import { checkLimits, type Limits } from '../../src/retention/limits.ts';
+import { checkLimits, checkRollups, type Limits } from '../../src/retention/limits.ts';
 import { preview, printPreview } from '../../src/retention/preview.ts';
 import { Retention } from '../../src/retention/retention.ts';
-import { parseRules, RetentionRules } from '../../src/retention/rules.ts';
+import { parseKeep, parseRules, RetentionRules } from '../../src/retention/rules.ts';
 import { RulesFile } from '../../src/retention/rules-file.ts';
 
 const HOUR = 3600e6;
@@ -49,8 +49,15 @@ function tenDays(time: number, device: string, metric: string): Reading[] {
   return Array.from({ length: 40 }, (_, index) => reading(device, metric, time - index * 6 * HOUR - 1000));
 }
 
-function retention(store: Store, rules: RetentionRules, limits = NO_LIMITS, holder = 'ingest-1'): Retention {
-  return new Retention({ store, rules: () => rules, limits, holder, everyMs: 60_000, logger });
+function retention(
+  store: Store,
+  rules: RetentionRules,
+  limits = NO_LIMITS,
+  holder = 'ingest-1',
+  waitsForRollups = false,
+): Retention {
+  const every = { everyMs: 60_000, waitsForRollups };
+  return new Retention({ store, rules: () => rules, limits, holder, ...every, logger });
 }
 
 /** The number of readings of a series, and whether all are newer than an age. */
@@ -83,7 +90,7 @@ for (const [name, url] of [
         const [device, metric] = each.split(' ');
         await store.readings.write(tenDays(time, device!, metric!));
       }
-      const rules = new RetentionRules(parseRules(RULES, 'rules.yml'), { raw: 7 * DAY });
+      const rules = new RetentionRules(parseRules(RULES, 'rules.yml'), parseKeep('raw:7d'));
       const found = await preview(store, rules, time);
       assert.deepEqual(
         found.map(({ rule, readings, series }) => [rule, readings, series]),
@@ -199,7 +206,7 @@ describe('retention', () => {
   test('is done by one replica at a time', async (t) => {
     const store = await open(t, SQLITE);
     await store.readings.write(tenDays(now(), 'a', 'm'));
-    const rules = new RetentionRules([], { raw: DAY });
+    const rules = new RetentionRules([], parseKeep('raw:1d'));
     const [one, two] = [retention(store, rules), retention(store, rules, NO_LIMITS, 'ingest-2')];
     assert.equal((await one.run()).result, 'done');
     await store.readings.write(tenDays(now(), 'a', 'm'));
@@ -214,14 +221,14 @@ describe('retention', () => {
     const rows = Array.from({ length: 20_000 }, (_, index) => reading('a', 'm', time - DAY - index * 1e6));
     for (let start = 0; start < rows.length; start += 5000)
       await store.readings.write(rows.slice(start, start + 5000));
-    const job = retention(store, new RetentionRules([], { raw: DAY / 2 }));
+    const job = retention(store, new RetentionRules([], parseKeep('raw:12h')));
     const run = job.run();
     await waitUntil('a part is deleted', () => job.total > 0, { timeoutMs: 10_000, pollMs: 1 });
     await job.stop();
     const last = await run;
     assert.equal(last.result, 'failed');
     assert.ok(last.deleted! > 0 && last.deleted! < 20_000, `${last.deleted}`);
-    const next = await retention(store, new RetentionRules([], { raw: DAY / 2 })).run();
+    const next = await retention(store, new RetentionRules([], parseKeep('raw:12h'))).run();
     assert.equal(last.deleted! + next.deleted!, 20_000);
   });
 
@@ -242,7 +249,8 @@ describe('retention', () => {
   test('uses a changed file of rules, and keeps the old rules while it has a mistake', async (t) => {
     const file = join(folderOf(t), 'retention.yml');
     writeFileSync(file, '- keep: raw:1d');
-    const rules = new RulesFile(file, null, logger, 10);
+    const { capabilities } = await open(t, SQLITE);
+    const rules = new RulesFile(file, null, { name: 'sqlite', capabilities }, logger, 10);
     t.after(() => rules.close());
     assert.equal(rules.rules.rules[0]!.raw, DAY);
     writeFileSync(file, '- keep: raw:2d');
@@ -255,5 +263,50 @@ describe('retention', () => {
     writeFileSync(file, '- keep: raw:3d');
     await waitUntil('the repaired rules', () => rules.trouble === null, { timeoutMs: 5000 });
     assert.equal(rules.rules.rules[0]!.raw, 3 * DAY);
+  });
+});
+
+describe('retention and rollups', () => {
+  /** Computes all rollups that are due. */
+  async function work(store: Store): Promise<void> {
+    while ((await store.rollups.work()).more);
+  }
+
+  test('deletes readings when they are in rollups, and rollups by their own age', async (t) => {
+    const time = now();
+    let clock = time;
+    const store = await openStore(SQLITE(folderOf(t)), { clock: () => clock });
+    t.after(() => store.close());
+    const series = { device: 'site-3', metric: 'm' };
+    await store.readings.write(tenDays(time, 'site-3', 'm'));
+    const rules = new RetentionRules(
+      parseRules('- devices: site-3\n  keep: raw:2d,1m:5d', 'rules.yml'),
+      parseKeep('raw:9d'),
+    );
+    const job = retention(store, rules, NO_LIMITS, 'ingest-1', true);
+    assert.equal((await job.run()).deleted, 0, 'no reading is in rollups');
+    // The marks of hours that ended before the write are due two minutes after it.
+    clock += HOUR;
+    await work(store);
+    assert.equal((await job.run()).deleted, 32);
+    assert.deepEqual(await left(store, 'site-3', 'm', time), [8, 1]);
+    const day = Math.floor(time / DAY) * DAY;
+    const range = { ...series, from: day - 12 * DAY, to: day + DAY };
+    const count = async (period: 'minute' | 'day') =>
+      (await store.rollups.read({ ...range, period })).rollups.reduce((sum, each) => sum + each.count, 0);
+    assert.equal(await count('day'), 40);
+    const minutes = await count('minute');
+    assert.ok(minutes >= 20 && minutes <= 24, `${minutes} readings in rollups of minutes`);
+  });
+
+  test('refuses ages of rollups for a store without rollups', async () => {
+    const store = await openStore('null:');
+    const rules = new RetentionRules([], parseKeep('raw:30d,1m:1y'));
+    assert.throws(
+      () => checkRollups(store, rules),
+      (error) =>
+        error instanceof ConfigError && /the store null keeps no rollups: keep raw only/.test(error.message),
+    );
+    await store.close();
   });
 });
