@@ -25,7 +25,8 @@ const LAST_BYTES = 40;
 
 /**
  * Leaves out readings that are like the last kept reading of their series. The state is in memory and bounded: after a
- * restart, and for a series that was dropped to bound the memory, the next reading is kept.
+ * restart, and for a series that was dropped to bound the memory, the next reading is kept, and the following ones are
+ * compared with it, also if it is late.
  *
  * A reading that is not newer than the last kept one is kept: it is late, a correction or a duplicate. So is one with an
  * unreliable time. Such readings do not change the state.

@@ -244,7 +244,7 @@ async function openRetention(config: Config<typeof settings>, store: Store, logg
     limits,
     holder: config.clientId,
     everyMs: config.retentionEvery * 1000,
-    waitsForRollups: false,
+    waitsForRollups: config.rollups,
     logger: own,
   });
   return { keepRules, retention };

@@ -26,7 +26,7 @@ export interface RetentionOptions {
   /** This process among the replicas. */
   readonly holder: string;
   readonly everyMs: number;
-  /** Readings stay until they are in rollups: a process computes them. */
+  /** Readings stay until they are in rollups, on stores that keep them: ingest computes them. */
   readonly waitsForRollups: boolean;
   readonly logger: Logger;
 }

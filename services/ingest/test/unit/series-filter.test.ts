@@ -76,30 +76,44 @@ describe('a filter of a route', () => {
     assert.deepEqual(kept(filter, options(), [reading(2, 1), reading(3, 1)]), [0]);
   });
 
-  test('never leaves out a reading that differs from the last kept one by more, whatever state it has dropped', () => {
+  /** Runs a filter, and compares each reading that it leaves out with those of its series that it kept before. */
+  function leavesOut(bytes: number | undefined, isFine: (out: Reading, kept: readonly Reading[]) => boolean) {
     const step = fc.record({
       seconds: fc.integer({ min: 0, max: 200 }),
       value: fc.integer({ min: 0, max: 6 }),
       device: fc.constantFrom('a', 'b', 'c'),
     });
+    const given = options({ deadband: 1, silence: 50 * SECOND });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const filter = new SeriesFilter(400);
-        const given = options({ deadband: 1, silence: 50 * SECOND });
-        const last = new Map<string, Reading>();
+        const filter = new SeriesFilter(bytes);
+        const all: Reading[] = [];
         for (const { seconds, value, device } of steps) {
           const one = reading(seconds, value, { device });
-          const before = last.get(device);
-          if (filter.keep(given, [one]) === null) {
-            if (before === undefined || one.time > before.time) last.set(device, one);
-            continue;
-          }
-          assert.ok(before !== undefined && one.time > before.time);
-          assert.ok(one.time - before.time < given.silence);
-          assert.ok(Math.abs(value - (before.value as number)) <= 1);
+          const before = all.filter((each) => each.device === device);
+          if (filter.keep(given, [one]) === null) all.push(one);
+          else assert.ok(isFine(one, before), JSON.stringify([one, before]));
         }
       }),
     );
+  }
+
+  const isLike = (one: Reading, other: Reading) =>
+    other.time < one.time &&
+    one.time - other.time < 50 * SECOND &&
+    Math.abs((one.value as number) - (other.value as number)) <= 1;
+
+  test('leaves out only readings that are like the newest one kept', () => {
+    leavesOut(undefined, (one, kept) =>
+      isLike(
+        one,
+        kept.reduce((a, b) => (b.time > a.time ? b : a)),
+      ),
+    );
+  });
+
+  test('leaves out only readings that are like one kept before, when it dropped state to bound its memory', () => {
+    leavesOut(400, (one, kept) => kept.some((each) => isLike(one, each)));
   });
 });
 
