@@ -1281,7 +1281,7 @@ export interface components {
         };
         /**
          * @description An entry of a routes file, as in docs/configuration.md: `topic` or `preset`, and optionally `name`, `format`, `base`,
-         *     `mapping`, `influx`, `qos`, `retained` and `ack`.
+         *     `mapping`, `influx`, `qos`, `retained`, `ack` and `filter`.
          */
         RouteEntry: Record<string, never>;
         Cause: {

@@ -146,6 +146,7 @@ test('readings received by HTTP have the same delivery guarantee', async (contex
     received: 4,
     stored: 2,
     duplicate: 1,
+    filtered: 0,
     quarantined: 1,
     spooled: 0,
     inFlight: 0,

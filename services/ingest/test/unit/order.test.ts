@@ -124,6 +124,7 @@ describe('order', { concurrency: true }, () => {
       received: 10,
       stored: 3,
       duplicate: 3,
+      filtered: 0,
       quarantined: 4,
       spooled: 0,
       inFlight: 0,
