@@ -5,6 +5,7 @@ import { type CassandraConfig, WRITE_LEVELS } from './config.ts';
 import { CassandraDevices } from './devices.ts';
 import { CassandraReadings } from './readings.ts';
 import { CassandraRecords } from './records.ts';
+import { CassandraRollups } from './rollups.ts';
 import { migrate } from './schema.ts';
 import { Session } from './session.ts';
 
@@ -21,7 +22,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([...WRITE_LEVELS]),
   maxReplicationFactor: 9,
   groupTables: true,
-  rollups: false,
+  rollups: true,
 });
 
 /** Cassandra 5, one keyspace per store. */
@@ -31,6 +32,7 @@ export class CassandraBackend implements Backend {
   readonly readings: CassandraReadings;
   readonly devices: CassandraDevices;
   readonly records: CassandraRecords;
+  readonly rollups: CassandraRollups;
   readonly #session: Session;
 
   constructor(config: CassandraConfig, logger: BackendLogger) {
@@ -38,6 +40,7 @@ export class CassandraBackend implements Backend {
     this.devices = new CassandraDevices(this.#session);
     this.readings = new CassandraReadings(this.#session, this.devices);
     this.records = new CassandraRecords(this.#session);
+    this.rollups = new CassandraRollups(this.#session);
   }
 
   open(): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRetryable, StoreError } from '../errors.ts';
+import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import { DAY_US } from '../rollups/periods.ts';
 import type { CassandraConfig } from './config.ts';
 import type { Session } from './session.ts';
@@ -67,6 +68,33 @@ const STEPS: readonly ((config: CassandraConfig) => readonly string[])[] = [
       device text, metric text, unit text, primary key (device, metric)
     ) with compression = ${compression(config)}`,
   ],
+  (config) => {
+    const table = (name: string, columns: string, options = '') =>
+      `create table if not exists "${config.keyspace}".${name} (${columns})
+        with compression = ${compression(config)}${options}`;
+    // A mark that comes back is only computed again, so tombstones can go soon.
+    const marks = ' and gc_grace_seconds = 3600';
+    return [
+      table(
+        'tidegauge_marks',
+        `device text, metric text, hour bigint, due bigint, erased boolean,
+        primary key ((device, metric), hour, due)`,
+        marks,
+      ),
+      table(
+        'tidegauge_mark_queue',
+        `slot int, due bigint, device text, metric text, hour bigint, erased boolean,
+        primary key (slot, due, device, metric, hour)`,
+        marks,
+      ),
+      table(
+        'tidegauge_rollups',
+        `device text, metric text, period text, span int, start bigint, figures blob,
+        primary key ((device, metric, period, span), start)`,
+      ),
+      table('tidegauge_state', 'name text primary key, value text'),
+    ];
+  },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
@@ -92,6 +120,11 @@ export async function migrate(session: Session): Promise<void> {
     for (const step of STEPS.slice(known)) {
       for (const statement of step(session.config)) await session.define(statement);
     }
+    const [some] = await session.readMajority(`select device from "${session.keyspace}".series limit 1`, []);
+    await session.writeIf({
+      query: `insert into "${session.keyspace}".tidegauge_state (name, value) values (?, ?) if not exists`,
+      params: [ROLLUPS_STATE, sinceDocument(some === undefined)],
+    });
     const query = `update "${session.keyspace}".tidegauge_schema set value = ? where name = 'version' if value = ?`;
     await session.writeIf({ query, params: [String(SCHEMA_VERSION), known === 0 ? null : String(known)] });
   });

@@ -154,16 +154,35 @@ export class Session {
 
   /** All rows, page by page. `fetchSize`: the rows of a page, or a function that returns those of the next page. */
   async *scan(query: string, params: Params, fetchSize: number | (() => number)): AsyncGenerator<Row> {
+    yield* this.#pages(query, params, fetchSize, this.#read);
+  }
+
+  async *#pages(
+    query: string,
+    params: Params,
+    fetchSize: number | (() => number),
+    options: driver.QueryOptions,
+  ): AsyncGenerator<Row> {
     let pageState: string | undefined;
     do {
       const page: driver.types.ResultSet = await this.#execute(query, params, {
-        ...this.#read,
+        ...options,
         fetchSize: typeof fetchSize === 'number' ? fetchSize : fetchSize(),
         ...(pageState === undefined ? {} : { pageState }),
       });
       yield* page.rows;
       pageState = page.pageState;
     } while (pageState);
+  }
+
+  /** All rows at a majority of the copies, page by page. */
+  async *scanMajority(query: string, params: Params, fetchSize: number): AsyncGenerator<Row> {
+    yield* this.#pages(query, params, fetchSize, this.#majority);
+  }
+
+  /** A write that a majority of the copies acknowledges, whatever the level of readings is. */
+  async writeMajority(query: string, params: Params): Promise<void> {
+    await this.#execute(query, params, this.#majority);
   }
 
   async write(query: string, params: Params, timestamp?: driver.types.Long | number): Promise<void> {

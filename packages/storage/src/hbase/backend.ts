@@ -5,6 +5,7 @@ import { HbaseDevices } from './devices.ts';
 import { FAMILY } from './mapping.ts';
 import { HbaseReadings } from './readings.ts';
 import { HbaseRecords } from './records.ts';
+import { HbaseRollups } from './rollups.ts';
 import { checkSchema, migrate } from './schema.ts';
 import { Session } from './session.ts';
 
@@ -21,7 +22,7 @@ const CAPABILITIES: Capabilities = Object.freeze({
   consistencyLevels: Object.freeze([]),
   maxReplicationFactor: 1,
   groupTables: true,
-  rollups: false,
+  rollups: true,
 });
 
 /** HBase 2.4 or later, one namespace per store. */
@@ -31,6 +32,7 @@ export class HbaseBackend implements Backend {
   readonly readings: HbaseReadings;
   readonly devices: HbaseDevices;
   readonly records: HbaseRecords;
+  readonly rollups: HbaseRollups;
   readonly #session: Session;
 
   constructor(config: HbaseConfig) {
@@ -38,6 +40,7 @@ export class HbaseBackend implements Backend {
     this.devices = new HbaseDevices(this.#session);
     this.readings = new HbaseReadings(this.#session, this.devices);
     this.records = new HbaseRecords(this.#session);
+    this.rollups = new HbaseRollups(this.#session);
   }
 
   open(): Promise<void> {

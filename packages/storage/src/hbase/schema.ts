@@ -1,20 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTableOptions } from '@tidegauge/hbase-client';
 import { StoreError } from '../errors.ts';
+import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import { TABLE_MARK } from '../tables.ts';
 import type { HbaseConfig } from './config.ts';
 import { failedWith } from './errors.ts';
 import { saltSplits } from './keys.ts';
 import { FAMILY, RECORD_FAMILY } from './mapping.ts';
+import { HbaseRollups } from './rollups.ts';
 import type { Session } from './session.ts';
 
 /**
  * - readings: a row per reading, see `keys.ts` and `mapping.ts`
  * - devices: a row per device by its name, with a column per field. Rows before the first name have the version of the
  *   schema, and the units of series: see `units.ts`
+ * - tidegauge_rollups (since version 3): marks and rows of rollups, see `rollups.ts`
  * - totals (since version 2): a row per day with totals, see `totals.ts`
  */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /** Sorts before every device, because names cannot contain this character. */
 const SCHEMA_ROW = '\0schema';
@@ -39,6 +42,10 @@ export async function migrate(session: Session): Promise<void> {
     await createTable(session, 'readings', readingsTable(session.config));
     await createTable(session, 'devices', { families: { [FAMILY]: compression(session.config) } });
     await createTable(session, 'totals', { families: { [FAMILY]: compression(session.config) } });
+    await createTable(session, 'tidegauge_rollups', { families: { [FAMILY]: compression(session.config) } });
+    let isEmpty = true;
+    for await (const _row of session.table('readings').scan({ limit: 1 })) isEmpty = false;
+    await new HbaseRollups(session).ensureState(ROLLUPS_STATE, sinceDocument(isEmpty));
     const table = session.table('devices');
     const put = { type: 'put', cells: [{ ...VERSION, value: String(SCHEMA_VERSION) }] } as const;
     await table.checkAndMutate(SCHEMA_ROW, { ...VERSION, value: known === null ? null : String(known) }, put);
