@@ -45,7 +45,7 @@ export class RollupReader {
         else folds.set(start, { count: part.count, min: part.min, max: part.max, sum: part.sum, lost: 0 });
       };
       for (const span of tables) {
-        for await (const part of this.#periods(query, span)) add(part.time, part);
+        await this.#each(query, span, (part) => add(part.time, part));
       }
       for (const { from, to } of raw) {
         const buckets = await this.#raw.aggregate({ device, metric, from, to, bucket });
@@ -65,7 +65,7 @@ export class RollupReader {
     return this.#planned({ ...series, bucket }, async (plan, limits) => {
       const folds = new PeriodFolds(bucket);
       for (const span of plan.tables) {
-        for await (const part of this.#periods(query, span)) folds.of(part.time).addPart(part);
+        await this.#each(query, span, (part) => folds.of(part.time).addPart(part));
       }
       for (const span of plan.raw) {
         const range = { ...series, ...span, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
@@ -108,10 +108,15 @@ export class RollupReader {
     return subtract([{ from: first, to: end }], known);
   }
 
-  async *#periods({ device, metric }: SeriesName, { period, from, to }: TableSpan): AsyncGenerator<Figures> {
+  /** Passes the periods of a span to `use`, by time. */
+  async #each(
+    { device, metric }: SeriesName,
+    { period, from, to }: TableSpan,
+    use: (part: Figures) => void,
+  ): Promise<void> {
     const rows = this.#rollups.rows({ device, metric, period, from: floorTo(from, ROW_US[period]), to });
     for await (const { periods } of rows) {
-      for (const part of periods) if (part.time >= from && part.time < to) yield part;
+      for (const part of periods) if (part.time >= from && part.time < to) use(part);
     }
   }
 }
