@@ -1,7 +1,14 @@
 /** Every threshold and job name that rules and dashboards use. They have no others. */
 export interface WatchConfig {
-  /** The folder of the repository, or the URL, that has the runbooks. The URL of a runbook starts with it. */
-  readonly runbooks: string;
+  /**
+   * The URL of a folder with the pages of docs/runbooks. Null: links lead to the dashboard Runbooks of the Grafana that
+   * shows the alert.
+   */
+  readonly runbooks: string | null;
+  /**
+   * The URL of Grafana, such as `https://board:3000`, for links in e-mails. Empty: links work in Grafana only.
+   */
+  readonly grafana: string;
   /** Factor on the time that an alert waits before it fires. It is 1, except in the test on live servers. */
   readonly patience: number;
   /** Job names in the configuration of Prometheus. */
@@ -48,7 +55,8 @@ interface Thresholds {
 }
 
 export const CONFIG: WatchConfig = {
-  runbooks: 'docs/runbooks',
+  runbooks: null,
+  grafana: '',
   patience: 1,
   jobs: { ingest: 'ingest', api: 'api', broker: 'broker', node: 'node' },
   thresholds: {

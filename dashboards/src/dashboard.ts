@@ -1,5 +1,5 @@
 import {
-  AnnotationQueryBuilder,
+  type AnnotationQuery,
   type Dashboard,
   DashboardBuilder,
   DashboardCursorSync,
@@ -36,15 +36,20 @@ export function dashboard(spec: DashboardSpec): Dashboard {
     .refresh('10s')
     .time({ from: 'now-1h', to: 'now' })
     .tooltip(DashboardCursorSync.Crosshair)
-    .annotation(mark('Alerts', 'red', 'ALERTS{alertname=~"Tidegauge.*", alertstate="firing"}'))
+    .annotation(alertStarts())
     .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'))
     .withVariable(choice('job', 'Job', `label_values(${spec.chosenFrom}, job)`))
-    .withVariable(choice('instance', 'Instance', `label_values(${spec.chosenFrom}{job=~"$job"}, instance)`));
+    .withVariable(
+      choice('instance', 'Instance', `label_values(${spec.chosenFrom}{job=~"$job"}, instance)`).allValue(
+        '.+',
+      ),
+    );
   for (const [name, metric] of Object.entries(spec.variables ?? {})) {
     const label = name[0]!.toUpperCase() + name.slice(1);
-    builder.withVariable(choice(name, label, `label_values(${metric}, ${name})`));
+    builder.withVariable(choice(name, label, `label_values(${metric}, ${name})`).allValue('.+'));
   }
-  for (const [name, expr] of Object.entries(spec.marks ?? {})) builder.annotation(mark(name, 'blue', expr));
+  for (const [name, expr] of Object.entries(spec.marks ?? {}))
+    builder.annotation({ build: () => mark(name, 'blue', expr) });
   for (const [title, panels] of Object.entries(spec.rows)) {
     builder.withRow(new RowBuilder(title));
     for (const panel of panels) builder.withPanel(panel);
@@ -59,15 +64,36 @@ export function numbered(builder: DashboardBuilder): Dashboard {
   return built;
 }
 
-function mark(name: string, color: string, expr: string): AnnotationQueryBuilder {
-  return new AnnotationQueryBuilder()
-    .name(name)
-    .datasource(DATASOURCE)
-    .enable(true)
-    .iconColor(color)
-    .expr(expr);
+/** Fields of an annotation that Grafana's data source for Prometheus reads. */
+interface PrometheusAnnotation extends AnnotationQuery {
+  readonly titleFormat: string;
+  readonly textFormat?: string;
+  readonly useValueForTime?: boolean;
 }
 
+function mark(name: string, iconColor: string, expr: string): PrometheusAnnotation {
+  return { name, datasource: DATASOURCE, enable: true, iconColor, expr, titleFormat: name };
+}
+
+/**
+ * A line where an alert began to wait, not a region while it fires: a lasting alert would paint the panels red. The value
+ * of ALERTS_FOR_STATE is that time in seconds.
+ */
+function alertStarts(): { build(): AnnotationQuery } {
+  const expr =
+    'ALERTS_FOR_STATE{alertname=~"Tidegauge.*"} * 1000' +
+    ' and ignoring (alertstate) ALERTS{alertname=~"Tidegauge.*", alertstate="firing"}';
+  return {
+    build: () => ({
+      ...mark('Alerts', 'red', expr),
+      titleFormat: '{{alertname}}',
+      textFormat: '{{severity}} {{nodename}} {{instance}}',
+      useValueForTime: true,
+    }),
+  };
+}
+
+/** Without a separate value, All means the values that are listed. */
 function choice(name: string, label: string, query: string): QueryVariableBuilder {
   return new QueryVariableBuilder(name)
     .label(label)
@@ -77,6 +103,5 @@ function choice(name: string, label: string, query: string): QueryVariableBuilde
     .sort(VariableSort.AlphabeticalAsc)
     .includeAll(true)
     .multi(true)
-    .allValue('.+')
     .current({ selected: true, text: 'All', value: '$__all' });
 }

@@ -1,5 +1,5 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import { API_DASHBOARDS, DASHBOARDS } from './dashboards.ts';
+import { ALL_DASHBOARDS } from './dashboards.ts';
 import { alertsFile, recordingRulesFile } from './rule-files.ts';
 import { ruleTestsFile } from './rule-tests.ts';
 
@@ -9,7 +9,7 @@ export function generated(): ReadonlyMap<string, string> {
     ['prometheus/rules.yml', recordingRulesFile()],
     ['prometheus/alerts.yml', alertsFile()],
     ['prometheus/alerts.test.yml', ruleTestsFile()],
-    ...[...DASHBOARDS, ...API_DASHBOARDS].map(entry),
+    ...ALL_DASHBOARDS.map(entry),
   ]);
 }
 

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { alerts } from './alerts.ts';
 import { CONFIG, type WatchConfig } from './config.ts';
+import { runbookPath } from './dashboards/runbooks.ts';
 import { RECORDING_RULES } from './recording-rules.ts';
 
 const HEAD = '# Made by npm run dashboards from dashboards/src; change it there.\n';
@@ -17,9 +18,13 @@ export function alertsFile(config: WatchConfig = CONFIG): string {
     expr,
     for: `${Math.ceil(forSeconds * config.patience)}s`,
     labels: { severity },
-    annotations: { summary, description, runbook_url: `${config.runbooks}/${name}.md` },
+    annotations: { summary, description, runbook_url: runbookOf(name, config) },
   }));
   return yaml({ groups: [{ name: 'tidegauge.alerts', rules }] });
+}
+
+function runbookOf(name: string, { runbooks, grafana }: WatchConfig): string {
+  return runbooks === null ? grafana + runbookPath(name) : `${runbooks}/${name}.md`;
 }
 
 export function yaml(document: object): string {

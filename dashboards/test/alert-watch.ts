@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Prometheus } from '@tidegauge/lab/prometheus';
 import { DASHBOARDS } from '../src/dashboards.ts';
-import { expressionsOf, withEverythingChosen } from '../src/lint.ts';
+import { expressionsOf, withEverythingChosen } from '../src/queries.ts';
 
 /** Long enough for a busy machine: an alert needs several scrapes and evaluations. */
 export const WAIT_MS = 240_000;

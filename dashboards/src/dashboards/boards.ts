@@ -46,6 +46,7 @@ export const boards = dashboard({
         title: 'Memory available',
         description: `Below ${limit.memoryFreeRatio * 100} % the kernel starts to kill processes. Lower the memory limits of the database, or add a board.`,
         unit: 'percentunit',
+        badBelow: limit.memoryFreeRatio,
         queries: {
           '{{nodename}}':
             `max by (instance) (node_memory_MemAvailable_bytes{${CHOSEN}})` +
@@ -86,6 +87,7 @@ export const boards = dashboard({
         title: 'Disk free',
         description: `Below ${limit.diskFreeRatio * 100} % databases may stop. Delete old readings, or use a larger disk.`,
         unit: 'percentunit',
+        badBelow: limit.diskFreeRatio,
         queries: {
           '{{nodename}} {{mountpoint}}':
             `min by (instance, mountpoint) (node_filesystem_avail_bytes{${CHOSEN}${DISKS}}` +
@@ -97,6 +99,7 @@ export const boards = dashboard({
         description:
           'Estimated from the last six hours. There is no line while the disk does not fill. See the runbook TidegaugeDiskFullSoon.',
         unit: 's',
+        badBelow: limit.diskFullDays * 86_400,
         queries: {
           '{{nodename}} {{mountpoint}}':
             `min by (instance, mountpoint) (node_filesystem_avail_bytes{${CHOSEN}${DISKS}}` +
@@ -141,6 +144,7 @@ export const boards = dashboard({
         title: 'Temperature',
         description: `At ${limit.boardCelsius} degrees Celsius the firmware slows the CPU down. Add a heat sink or a fan, or reduce the load.`,
         unit: 'celsius',
+        bad: limit.boardCelsius,
         queries: { '{{nodename}} {{type}}': `max by (instance, type) (node_thermal_zone_temp{${CHOSEN}})` },
       }),
       byName({
@@ -159,6 +163,7 @@ export const boards = dashboard({
         description:
           '1: the power supply or its cable is too weak. Replace it. Low voltage can damage the SD card.',
         unit: 'short',
+        words: { 0: 'no', 1: 'low' },
         queries: { '{{nodename}}': `max by (instance) (node_hwmon_in_lcrit_alarm_volts{${CHOSEN}})` },
       }),
       byName({
@@ -166,12 +171,14 @@ export const boards = dashboard({
         description:
           '0: the clock is not synchronized, and latencies between boards are wrong. Start chrony or systemd-timesyncd.',
         unit: 'short',
+        words: { 0: 'no', 1: 'yes' },
         queries: { '{{nodename}}': `min by (instance) (node_timex_sync_status{${CHOSEN}})` },
       }),
       byName({
         title: 'Clock offset',
         description: `Above ${limit.boardClockOffsetSeconds} s, the time server is far away or the network is unstable.`,
         unit: 's',
+        bad: limit.boardClockOffsetSeconds,
         queries: { '{{nodename}}': `max by (instance) (abs(node_timex_offset_seconds{${CHOSEN}}))` },
       }),
     ],

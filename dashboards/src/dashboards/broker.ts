@@ -1,5 +1,9 @@
+import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { CHOSEN, lines, number, rate } from '../panels.ts';
+import { CHOSEN, lines as linesOf, MESSAGES_PER_SECOND, number, type PanelSpec, rate } from '../panels.ts';
+
+/** mosquitto writes its counters every 5 s, like scrapes. Only over several reports is a rate steady. */
+const lines = (spec: PanelSpec) => linesOf({ ...spec, minInterval: '15s' });
 
 export const broker = dashboard({
   uid: 'tidegauge-broker',
@@ -14,6 +18,7 @@ export const broker = dashboard({
           '0: the exporter is not connected to the broker. Check that the broker runs, and the password of the exporter.',
         unit: 'short',
         badBelow: 1,
+        words: { 0: 'down', 1: 'up' },
         queries: { up: `min(mosquitto_up{${CHOSEN}})` },
       }),
       number({
@@ -59,7 +64,7 @@ export const broker = dashboard({
         title: 'Messages published',
         description:
           'Messages per second, in and out. If far fewer go out than come in, no client subscribes, or queues fill: see "Messages in queues".',
-        unit: 'ops',
+        unit: MESSAGES_PER_SECOND,
         queries: {
           received: rate('mosquitto_publish_received_total'),
           sent: rate('mosquitto_publish_sent_total'),
@@ -69,7 +74,7 @@ export const broker = dashboard({
         title: 'Messages dropped',
         description:
           'Lost messages per second. The broker reports this loss nowhere else. See the runbook TidegaugeBrokerDropping.',
-        unit: 'ops',
+        unit: MESSAGES_PER_SECOND,
         queries: { dropped: rate('mosquitto_publish_dropped_total') },
       }),
       lines({
@@ -126,6 +131,7 @@ export const broker = dashboard({
         description:
           'Near max_queued_messages the broker starts to drop messages. Start ingest again, or fix what makes it slow.',
         unit: 'short',
+        bad: CONFIG.thresholds.brokerQueuedMessages,
         queries: {
           queued: `sum(mosquitto_stored_messages{${CHOSEN}})`,
           retained: `sum(mosquitto_retained_messages{${CHOSEN}})`,

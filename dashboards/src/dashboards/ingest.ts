@@ -1,5 +1,19 @@
+import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { bucketRates, CHOSEN, heat, lines, quantile, rate } from '../panels.ts';
+import {
+  bucketRates,
+  CHOSEN,
+  heat,
+  lines,
+  MESSAGES_PER_SECOND,
+  orZero,
+  quantile,
+  RATE,
+  READINGS_PER_SECOND,
+  rate,
+} from '../panels.ts';
+
+const { thresholds: limit } = CONFIG;
 
 const STAGES: Readonly<Record<string, string>> = {
   travel:
@@ -23,14 +37,14 @@ export const ingest = dashboard({
         title: 'Messages by route',
         description:
           'MQTT messages per second. If a route is at 0, its sensors are off, or their topic changed.',
-        unit: 'ops',
+        unit: MESSAGES_PER_SECOND,
         queries: { '{{route}} qos {{qos}}': rate('tidegauge_messages_received_total', 'route, qos') },
       }),
       lines({
         title: 'Readings stored by backend',
         description:
           'Readings per second. If far fewer are stored than received, see "Age of the oldest waiting reading".',
-        unit: 'ops',
+        unit: READINGS_PER_SECOND,
         queries: {
           '{{backend}}': rate('tidegauge_readings_stored_total', 'backend', ', backend=~"$backend"'),
           received: rate('tidegauge_readings_received_total'),
@@ -40,8 +54,60 @@ export const ingest = dashboard({
         title: 'Quarantined readings by reason',
         description:
           'Readings per second. Read GET /v1/quarantine?reason=…, fix the sensor or the route, then replay.',
-        unit: 'ops',
-        queries: { '{{reason}}': rate('tidegauge_readings_quarantined_total', 'reason') },
+        unit: READINGS_PER_SECOND,
+        queries: {
+          '{{reason}}': orZero(rate('tidegauge_readings_quarantined_total', 'reason'), { reason: 'none' }),
+        },
+      }),
+    ],
+    'Shares that alerts watch': [
+      lines({
+        title: 'Share of readings in quarantine',
+        description: 'Over five minutes. The panel "Quarantined readings by reason" shows why.',
+        unit: 'percentunit',
+        width: 6,
+        bad: limit.quarantinedRatio,
+        queries: {
+          '{{instance}}': `max by (instance) (instance:tidegauge_readings_quarantined:ratio_rate5m{${CHOSEN}})`,
+        },
+      }),
+      lines({
+        title: 'Share of store calls that fail',
+        description: 'Over a minute. The dashboard Store shows the kinds of errors.',
+        unit: 'percentunit',
+        width: 6,
+        bad: limit.storeErrorRatio,
+        queries: {
+          '{{backend}} {{instance}}': orZero(
+            `max by (backend, instance) (instance_backend:tidegauge_store_errors:ratio_rate1m{${CHOSEN}})`,
+            { backend: 'none' },
+          ),
+        },
+      }),
+      lines({
+        title: 'Share of requests with a server error',
+        description: 'Status 5xx, over five minutes. The log of the API has the reasons.',
+        unit: 'percentunit',
+        width: 6,
+        bad: limit.httpErrorRatio,
+        queries: {
+          '{{job}}': orZero(
+            `sum by (job) (rate(tidegauge_http_request_seconds_count{${CHOSEN}, status=~"5.."}[${RATE}]))` +
+              ` / sum by (job) (rate(tidegauge_http_request_seconds_count{${CHOSEN}}[${RATE}]))`,
+            { job: 'none' },
+          ),
+        },
+      }),
+      lines({
+        title: 'Used share of the spool',
+        description:
+          'At 1 ingest stops receiving, and messages wait in the broker. Fix the store before that.',
+        unit: 'percentunit',
+        width: 6,
+        bad: limit.spoolRatio,
+        queries: {
+          '{{instance}}': `max by (instance) (tidegauge_spool_bytes{${CHOSEN}} / tidegauge_spool_limit_bytes{${CHOSEN}})`,
+        },
       }),
     ],
     Duration: Object.entries(STAGES).map(([stage, description]) =>
@@ -57,6 +123,7 @@ export const ingest = dashboard({
         title: 'Readings per write',
         description: 'Batches grow under load. If all have MAX_BATCH readings, the store is at its limit.',
         unit: 'short',
+        cells: 'ops',
         queries: { readings: bucketRates('tidegauge_batch_readings') },
       }),
       lines({
@@ -64,6 +131,7 @@ export const ingest = dashboard({
         description:
           'Age of the oldest reading that is not stored. If it grows, see the dashboard Store. The broker queues newer messages.',
         unit: 's',
+        bad: limit.oldestUnstoredSeconds,
         queries: { '{{instance}}': `max by (instance) (tidegauge_oldest_unstored_seconds{${CHOSEN}})` },
       }),
       lines({
@@ -111,10 +179,9 @@ export const ingest = dashboard({
           '4xx: a wrong request; the problem document has the reason. 5xx: a server error; the log has the reason.',
         unit: 'reqps',
         queries: {
-          '{{status}} {{route}}': rate(
-            'tidegauge_http_request_seconds_count',
-            'status, route',
-            ', status=~"[45].."',
+          '{{status}} {{route}}': orZero(
+            rate('tidegauge_http_request_seconds_count', 'status, route', ', status=~"[45].."'),
+            { status: 'none' },
           ),
         },
       }),
@@ -123,6 +190,7 @@ export const ingest = dashboard({
         description:
           'If a route is slow, its clients request a long time range without a limit, or the store is slow: see the dashboard Store.',
         unit: 's',
+        log: true,
         queries: { '{{route}}': quantile(0.99, 'tidegauge_http_request_seconds', '', 'route') },
       }),
     ],
@@ -146,10 +214,22 @@ export const ingest = dashboard({
       lines({
         title: 'Event loop lag (p99)',
         description:
-          'How long work waits in the process. Above 0.5 s (the resolution of this measurement), the CPU is overloaded.',
+          'How long work waits in the process, beyond the shortest interval of the measurement. If it stays above 0.1 s, the CPU is overloaded.',
         unit: 's',
         queries: {
-          '{{job}} {{instance}}': `max by (job, instance) (nodejs_eventloop_lag_p99_seconds{${CHOSEN}})`,
+          '{{job}} {{instance}}':
+            `max by (job, instance) (nodejs_eventloop_lag_p99_seconds{${CHOSEN}}` +
+            ` - nodejs_eventloop_lag_min_seconds{${CHOSEN}})`,
+        },
+      }),
+      lines({
+        title: 'Time until certificates expire',
+        description:
+          'Renew them before that: see the runbook TidegaugeCertificateExpiring. There is no line without HTTPS.',
+        unit: 's',
+        badBelow: limit.certificateDays * 86_400,
+        queries: {
+          '{{job}} {{instance}}': `min by (job, instance) (tidegauge_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()`,
         },
       }),
     ],

@@ -10,6 +10,7 @@ import {
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 import { numbered } from '../dashboard.ts';
+import { lastAndMax, manySeries } from '../panels.ts';
 
 const SOURCE = { type: 'opentsdb', uid: '$datasource' };
 
@@ -42,58 +43,99 @@ export const latest: Dashboard = numbered(
         .datasource(SOURCE)
         .query('metrics()')
         .refresh(VariableRefresh.OnTimeRangeChanged)
-        .sort(VariableSort.AlphabeticalAsc),
+        .sort(VariableSort.AlphabeticalAsc)
+        .includeAll(false)
+        .multi(true),
     )
     .withVariable(
+      // Without a current value, Grafana chooses the first device.
       new QueryVariableBuilder('device')
         .label('Device')
         .datasource(SOURCE)
-        .query('tag_values($metric, device)')
+        .query('tag_values(*, device)')
         .refresh(VariableRefresh.OnTimeRangeChanged)
         .sort(VariableSort.AlphabeticalAsc)
         .includeAll(true)
         .multi(true)
-        .allValue('*')
-        .current({ selected: true, text: 'All', value: '$__all' }),
+        .allValue('*'),
     )
-    .withRow(new RowBuilder('Now'))
+    // Metrics have different units, so each has its own row.
+    .withRow(new RowBuilder('$metric').repeat('metric'))
     .withPanel(
       new table.PanelBuilder()
         .title('Latest values')
         .description(
-          'The newest value of the metric in the time shown, for each device. If a device is missing, check its power and its network.',
+          'The newest value of the metric in the time shown, for each device. If a device is missing, check its power and its network. A click on a device shows its values on the right.',
         )
-        .unit('short')
+        // Raw: other units round.
+        .unit('string')
         .datasource(SOURCE)
-        .span(24)
-        .height(10)
-        .withTarget(values('last'))
-        .withTransformation({ id: 'reduce', options: { reducers: ['lastNotNull'] } })
+        .span(10)
+        .height(12)
+        .withTarget(values('last', '*'))
+        // All points as rows (Time, Metric, Value), the newest first; then the first row of each device.
+        .withTransformation({ id: 'seriesToRows', options: {} })
+        .withTransformation({
+          id: 'groupBy',
+          options: {
+            fields: {
+              Metric: { operation: 'groupby', aggregations: [] },
+              Time: { operation: 'aggregate', aggregations: ['firstNotNull'] },
+              Value: { operation: 'aggregate', aggregations: ['firstNotNull'] },
+            },
+          },
+        })
         .withTransformation({
           id: 'organize',
-          options: { renameByName: { Field: 'Device', 'Last *': 'Value' } },
-        }),
+          options: {
+            excludeByName: {},
+            indexByName: { Metric: 0, 'Value (firstNotNull)': 1, 'Time (firstNotNull)': 2 },
+            renameByName: { Metric: 'Device', 'Value (firstNotNull)': 'Value', 'Time (firstNotNull)': 'Age' },
+          },
+        })
+        // The same order after each refresh.
+        .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Device' }] } })
+        .overrideByName('Age', [{ id: 'unit', value: 'dateTimeFromNow' }])
+        .overrideByName('Device', [
+          {
+            id: 'links',
+            value: [
+              {
+                title: 'Show the values of this device',
+                // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
+                url: '/d/tidegauge-latest?${__url_time_range}&${datasource:queryparam}&${metric:queryparam}&var-device=${__value.text:percentencode}',
+              },
+            ],
+          },
+        ]),
     )
-    .withRow(new RowBuilder('Over time'))
     .withPanel(
       new timeseries.PanelBuilder()
         .title('Values')
-        .description('The mean value of the metric in each interval of the chart, for each device.')
-        .unit('short')
+        .description('The mean value of the metric in each interval of the chart, for each chosen device.')
+        .unit('none')
         .datasource(SOURCE)
-        .span(24)
+        .span(14)
         .height(12)
-        .withTarget(values('avg')),
+        .fillOpacity(10)
+        .tooltip(manySeries())
+        .legend(lastAndMax())
+        .withTarget(values('avg', '$device')),
     ),
 );
 
-/** A series for each device that is chosen. @param downsample the aggregator of the values in an interval of the chart */
-function values(downsample: 'last' | 'avg') {
+/**
+ * A series for each device.
+ *
+ * @param downsample the aggregator of the values in an interval of the chart
+ * @param device a device, or `*` for all
+ */
+function values(downsample: 'last' | 'avg', device: string) {
   const target: OpenTsdbTarget = {
     metric: '$metric',
     aggregator: 'avg',
     alias: '$tag_device',
-    tags: { device: '$device' },
+    tags: { device },
     downsampleAggregator: downsample,
     downsampleFillPolicy: 'none',
   };

@@ -1,6 +1,6 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { CHOSEN, lines, number, quantile, rate } from '../panels.ts';
+import { CHOSEN, lines, number, quantile, READINGS_PER_SECOND, rate } from '../panels.ts';
 
 const { thresholds: limit } = CONFIG;
 
@@ -16,7 +16,7 @@ export const live = dashboard({
         title: 'Readings stored',
         description:
           'Readings per second. If it is 0 while sensors send, see "Age of the oldest waiting reading" and the dashboard Store.',
-        unit: 'ops',
+        unit: READINGS_PER_SECOND,
         queries: { stored: rate('tidegauge_readings_stored_total', '', ', backend=~"$backend"') },
       }),
       number({
@@ -30,10 +30,10 @@ export const live = dashboard({
       number({
         title: 'Missing readings',
         description:
-          'Sequence numbers that sensors used and ingest did not receive. GET /v1/ledger lists them. Check the dashboard Broker for dropped messages.',
+          'Sequence numbers that sensors used and ingest did not receive for two minutes. GET /v1/ledger lists them. Check the dashboard Broker for dropped messages.',
         unit: 'short',
         bad: 1,
-        queries: { missing: `sum(tidegauge_ledger_missing_readings{${CHOSEN}})` },
+        queries: { missing: `sum(min_over_time(tidegauge_ledger_missing_readings{${CHOSEN}}[2m]))` },
       }),
       number({
         title: 'Messages in quarantine',
@@ -47,6 +47,7 @@ export const live = dashboard({
         title: 'Broker connections',
         description: '0: an ingest is not connected to the broker. Check the broker first.',
         unit: 'short',
+        words: { 0: 'disconnected', 1: 'connected' },
         badBelow: 1,
         queries: { connected: `min(tidegauge_mqtt_connected{${CHOSEN}})` },
       }),
@@ -71,7 +72,7 @@ export const live = dashboard({
         title: 'Readings',
         description:
           'Received readings, and what became of them. If more are received than the sum of the others, readings wait: see the dashboard Ingest and API.',
-        unit: 'ops',
+        unit: READINGS_PER_SECOND,
         width: 12,
         queries: {
           received: rate('tidegauge_readings_received_total'),
@@ -85,7 +86,7 @@ export const live = dashboard({
         title: 'Gaps',
         description:
           'Skipped sequence numbers per second. If gaps do not close, look for messages that the broker dropped at the same time.',
-        unit: 'ops',
+        unit: READINGS_PER_SECOND,
         width: 12,
         queries: { skipped: rate('tidegauge_ledger_gap_readings_total') },
       }),
@@ -96,6 +97,7 @@ export const live = dashboard({
         description:
           'Includes the sensor and the network. High only here: a clock or a sensor that sends late; see "Stages".',
         unit: 's',
+        log: true,
         width: 12,
         queries: Object.fromEntries(
           [0.5, 0.9, 0.99].map((q) => [
@@ -109,6 +111,8 @@ export const live = dashboard({
         description:
           'Time in each stage. store: in the database. queue: waiting for the database. travel: in the network, or a wrong clock.',
         unit: 's',
+        bad: limit.storeSeconds,
+        log: true,
         width: 12,
         queries: { '{{stage}}': quantile(0.99, 'tidegauge_stage_seconds', ', stage!="end_to_end"', 'stage') },
       }),
@@ -117,6 +121,7 @@ export const live = dashboard({
         description:
           'The largest lead since the last scrape. Above a few seconds, synchronize that sensor with NTP.',
         unit: 's',
+        bad: limit.clockLeadSeconds,
         width: 12,
         queries: { '{{instance}}': `max by (instance) (tidegauge_clock_skew_seconds{${CHOSEN}})` },
       }),

@@ -1,5 +1,5 @@
 import { dashboard } from '../dashboard.ts';
-import { CHOSEN, lines, number, quantile, RATE, rate } from '../panels.ts';
+import { CHOSEN, lines, number, quantile, RATE, READINGS_PER_SECOND, rate } from '../panels.ts';
 
 /** k6 pushes its metrics. They have the tag of the run as a label, and neither job nor instance. */
 const RUN = '{testid=~"$testid"}';
@@ -35,7 +35,12 @@ export const loadTest = dashboard({
           'Above 0, k6 could not keep its rate and the run is not valid. Use more virtual users or a lower rate.',
         unit: 'short',
         bad: 1,
-        queries: { '{{testid}}': `sum by (testid) (increase(k6_dropped_iterations_total${RUN}[$__range]))` },
+        queries: {
+          '{{testid}}':
+            `sum by (testid) (increase(k6_dropped_iterations_total${RUN}[$__range]))` +
+            // k6 has no counter before the first drop.
+            ` or 0 * max by (testid) (max_over_time(k6_vus${RUN}[$__range]))`,
+        },
       }),
       number({
         title: 'Failed requests',
@@ -58,6 +63,7 @@ export const loadTest = dashboard({
         description:
           'From the actual start of the request. The difference to the durations in the last row is the network and k6 itself.',
         unit: 's',
+        log: true,
         queries: { '{{testid}}': `max by (testid) (k6_http_req_duration_p99${RUN})` },
       }),
       lines({
@@ -80,6 +86,7 @@ export const loadTest = dashboard({
         description:
           'From the actual start. If one operation is much slower than the others, check its statement in the store.',
         unit: 's',
+        log: true,
         queries: perOperation('_p99'),
       }),
       lines({
@@ -87,6 +94,7 @@ export const loadTest = dashboard({
         description:
           'If it is far above "Duration of operations (p99)", operations wait for their turn: the rate is too high.',
         unit: 's',
+        log: true,
         queries: perOperation('_intended_p99'),
       }),
       number({
@@ -128,6 +136,7 @@ export const loadTest = dashboard({
         description:
           'The difference between the lines is the time of the application. If it grows with the load, the API needs more CPU.',
         unit: 's',
+        log: true,
         queries: {
           application: quantile(0.99, 'tidegauge_http_request_seconds'),
           'store {{backend}}': quantile(0.99, 'tidegauge_store_seconds', '', 'backend'),
@@ -137,7 +146,7 @@ export const loadTest = dashboard({
         title: 'Readings stored',
         description:
           'Per second. If it is below the published rate, see the dashboards Ingest and API (waiting readings) and Broker (dropped messages).',
-        unit: 'ops',
+        unit: READINGS_PER_SECOND,
         queries: { '{{backend}}': rate('tidegauge_readings_stored_total', 'backend') },
       }),
       lines({

@@ -1,5 +1,5 @@
 import { dashboard } from '../dashboard.ts';
-import { bucketRates, CHOSEN, heat, lines, quantile, rate } from '../panels.ts';
+import { bucketRates, CHOSEN, heat, lines, orZero, quantile, rate } from '../panels.ts';
 
 const BACKEND = ', backend=~"$backend"';
 
@@ -23,13 +23,18 @@ export const store = dashboard({
         description:
           'UNAVAILABLE: check that the store runs. TIMEOUT, OVERLOADED: it is too slow, see the dashboard Boards. REJECTED, UNEXPECTED: see the quarantine and the log.',
         unit: 'ops',
-        queries: { '{{backend}} {{kind}}': rate('tidegauge_store_errors_total', 'backend, kind', BACKEND) },
+        queries: {
+          '{{backend}} {{kind}}': orZero(rate('tidegauge_store_errors_total', 'backend, kind', BACKEND), {
+            kind: 'none',
+          }),
+        },
       }),
       lines({
         title: 'Duration of store calls (p99)',
         description:
           'By operation. If only writes are slow, check the disk (fsync). If all are slow, check CPU, memory and network.',
         unit: 's',
+        log: true,
         queries: {
           '{{backend}} {{op}}': quantile(0.99, 'tidegauge_store_seconds', BACKEND, 'backend, op'),
         },
@@ -39,6 +44,7 @@ export const store = dashboard({
         description:
           'A second band far above the first one shows pauses of the database (checkpoints, compaction, garbage collection).',
         unit: 's',
+        cells: 'ops',
         queries: { calls: bucketRates('tidegauge_store_seconds', BACKEND) },
       }),
       heat({
@@ -46,6 +52,7 @@ export const store = dashboard({
         description:
           'Larger batches cost the store less. Small batches under load mean that the store is fast enough.',
         unit: 'short',
+        cells: 'ops',
         queries: { readings: bucketRates('tidegauge_batch_readings') },
       }),
     ],
@@ -136,6 +143,7 @@ export const store = dashboard({
         title: 'MongoDB up',
         description: '0: the exporter cannot connect or log in. The log of the exporter has the reason.',
         unit: 'short',
+        words: { 0: 'down', 1: 'up' },
         queries: { '{{instance}}': `min by (instance) (mongodb_up{${CHOSEN}})` },
       }),
       lines({

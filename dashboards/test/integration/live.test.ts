@@ -35,8 +35,8 @@ const IMPATIENT = {
 /** Panels whose exporters run in other tests. Prometheus must still accept their queries. */
 const EMPTY_ROWS = /postgres_exporter|mysqld_exporter|mongodb_exporter|JMX exporter/;
 const EMPTY_DASHBOARDS = new Set(['tidegauge-boards', 'tidegauge-load-test']);
-/** No store call fails in this test before the first fault. */
-const EMPTY_PANELS = new Set(['Store errors']);
+/** The API of this test has no certificate. */
+const EMPTY_PANELS = new Set(['Time until certificates expire']);
 
 /** Metrics of ingest in Prometheus, and the same values in the ledger of ingest: counters first, then gauges. */
 const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {

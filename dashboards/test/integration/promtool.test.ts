@@ -9,7 +9,7 @@ import { findProgram } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 
 import { DASHBOARDS } from '../../src/dashboards.ts';
-import { expressionsOf, panelsOf, withEverythingChosen } from '../../src/lint.ts';
+import { expressionsOf, panelsOf, withEverythingChosen } from '../../src/queries.ts';
 
 const run = promisify(execFile);
 const FOLDER = join(import.meta.dirname, '..', '..', 'prometheus');

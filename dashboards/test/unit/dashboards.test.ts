@@ -3,39 +3,22 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import { parse } from 'yaml';
 import { alerts } from '../../src/alerts.ts';
-import { DASHBOARDS } from '../../src/dashboards.ts';
-import { expressionsOf, type Finding, lint, panelsOf } from '../../src/lint.ts';
+import { CONFIG } from '../../src/config.ts';
+import { ALL_DASHBOARDS, DASHBOARDS } from '../../src/dashboards.ts';
 import { selectorsOf } from '../../src/promql.ts';
+import { expressionsOf, panelsOf } from '../../src/queries.ts';
 import { RECORDING_RULES } from '../../src/recording-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const FOLDER = join(ROOT, 'dashboards', 'grafana', 'dashboards');
-
-interface Exclusions {
-  readonly exclusions: Readonly<
-    Record<string, { reason: string; entries: readonly { dashboard: string; panel: string }[] }>
-  >;
-}
-
-const { exclusions } = parse(readFileSync(join(FOLDER, '.lint'), 'utf8')) as Exclusions;
-const excused = ({ rule, dashboard, panel }: Finding) =>
-  exclusions[rule]?.entries.some((entry) => entry.dashboard === dashboard && entry.panel === panel) === true;
 
 /** A dashboard as Grafana reads it. */
 function load(uid: string): Dashboard {
   return JSON.parse(readFileSync(join(FOLDER, `${uid}.json`), 'utf8')) as Dashboard;
 }
 
-for (const { uid } of DASHBOARDS) {
-  test(`${uid} follows the rules of Grafana's linter, except those in .lint`, () => {
-    assert.deepEqual(
-      lint(load(uid!)).filter((finding) => !excused(finding)),
-      [],
-    );
-  });
-
+for (const { uid } of ALL_DASHBOARDS) {
   test(`${uid} has no two panels with the same place or the same title`, () => {
     const panels = panelsOf(load(uid!));
     const places = panels.map(({ gridPos }) => `${gridPos?.x},${gridPos?.y}`);
@@ -45,52 +28,68 @@ for (const { uid } of DASHBOARDS) {
   });
 }
 
-test('each exception in .lint has a reason and is needed', () => {
-  const findings = DASHBOARDS.flatMap(lint);
-  for (const [rule, { reason, entries }] of Object.entries(exclusions)) {
-    assert.match(reason, /\.$/, rule);
-    for (const { dashboard, panel } of entries) {
-      const needed = findings.some(
-        (found) => found.rule === rule && found.dashboard === dashboard && found.panel === panel,
-      );
-      assert.ok(needed, `${rule} needs no exception for ${dashboard}: ${panel}`);
+test('every panel has a title, a description and a query, and every number a unit', () => {
+  for (const { uid, panels } of DASHBOARDS.map((each) => ({ uid: each.uid, panels: panelsOf(each) }))) {
+    for (const { title, description, targets = [], fieldConfig, type } of panels) {
+      const name = `${uid}: ${title}`;
+      assert.ok(title && /\.$/.test(description ?? ''), name);
+      assert.ok(targets.length > 0, name);
+      assert.ok(fieldConfig?.defaults.unit, `${name} (${type}) has no unit`);
     }
   }
 });
 
-test('each rule reports its fault', () => {
-  type Break = (dashboard: Dashboard, panel: ReturnType<typeof panelsOf>[number]) => void;
-  const ask =
-    (expr: string): Break =>
-    (_, panel) =>
-      Object.assign(panel.targets![0]!, { expr });
-  const variable =
-    (name: string, change: object): Break =>
-    ({ templating }) =>
-      Object.assign(templating.list!.find((each) => each.name === name)!, change);
-  const chosen = 'job=~"$job", instance=~"$instance"';
-  const breaks: Record<string, Break> = {
-    'uneditable-dashboard': (dashboard) => Object.assign(dashboard, { editable: true }),
-    'template-datasource-rule': variable('datasource', { label: 'Source' }),
-    'template-job-rule': variable('job', { multi: false }),
-    'template-instance-rule': variable('instance', { allValue: '.*' }),
-    'template-label-promql-rule': variable('backend', { query: 'up' }),
-    'template-on-time-change-reload-rule': variable('job', { refresh: 1 }),
-    'panel-title-description-rule': (_, panel) => Object.assign(panel, { description: '' }),
-    'panel-units-rule': (_, panel) => Object.assign(panel.fieldConfig!.defaults, { unit: '' }),
-    'panel-datasource-rule': (_, panel) => Object.assign(panel, { datasource: { uid: 'prometheus' } }),
-    'panel-no-targets-rule': (_, panel) => Object.assign(panel, { targets: [] }),
-    'target-promql-rule': ask('1'),
-    'target-job-rule': ask('up{instance=~"$instance"}'),
-    'target-instance-rule': ask('up{job=~"$job"}'),
-    'target-rate-interval-rule': ask(`rate(x_total{${chosen}}[5m])`),
-    'target-counter-agg-rule': ask(`sum(x_total{${chosen}})`),
-  };
-  for (const [rule, spoil] of Object.entries(breaks)) {
-    const dashboard = load('tidegauge-live');
-    spoil(dashboard, panelsOf(dashboard)[0]!);
-    const found = lint(dashboard).filter((finding) => !excused(finding));
-    assert.deepEqual([...new Set(found.map((finding) => finding.rule))], [rule]);
+test('all jobs are those that are listed, not every job of Prometheus', () => {
+  for (const { uid, templating } of DASHBOARDS) {
+    const job = templating.list?.find(({ name }) => name === 'job');
+    assert.equal(job?.includeAll, true, uid);
+    assert.equal(job?.allValue, undefined, uid);
+  }
+});
+
+test('a lasting alert is a line with its name, not a region', () => {
+  for (const { uid, annotations } of DASHBOARDS) {
+    const alert = annotations?.list?.find(({ name }) => name === 'Alerts') as unknown as {
+      readonly useValueForTime: boolean;
+      readonly titleFormat: string;
+    };
+    assert.equal(alert.useValueForTime, true, uid);
+    assert.equal(alert.titleFormat, '{{alertname}}', uid);
+  }
+});
+
+test('the cells of a heat map have another unit than its axis', () => {
+  const maps = DASHBOARDS.flatMap(panelsOf).filter(({ type }) => type === 'heatmap');
+  assert.ok(maps.length > 5);
+  for (const { title, options, fieldConfig } of maps) {
+    const { cellValues, yAxis } = options as { cellValues: { unit: string }; yAxis: { unit: string } };
+    assert.notEqual(cellValues.unit, yAxis.unit, title);
+    assert.equal(fieldConfig?.defaults.unit, cellValues.unit, title);
+  }
+});
+
+test('rates of the broker cover several of its reports', () => {
+  const rates = panelsOf(DASHBOARDS.find(({ uid }) => uid === 'tidegauge-broker')!).filter((panel) =>
+    expressionsOf(panel).some((expression) => expression.includes('$__rate_interval')),
+  );
+  assert.ok(rates.length >= 5);
+  for (const { title, interval, targets } of rates) {
+    assert.equal(interval, '15s', title);
+    for (const target of targets as unknown as readonly { interval?: string }[])
+      assert.equal(target.interval, '15s', title);
+  }
+});
+
+test('each threshold of an alert is drawn in a panel', () => {
+  const drawn = new Set(
+    DASHBOARDS.flatMap(panelsOf).flatMap(({ fieldConfig }) =>
+      (fieldConfig?.defaults.thresholds?.steps ?? []).map(({ value }) => value),
+    ),
+  );
+  for (const [name, threshold] of Object.entries(CONFIG.thresholds)) {
+    // Panels show seconds.
+    const value = name.endsWith('Days') ? threshold * 86_400 : threshold;
+    assert.ok(drawn.has(value), `no panel has the threshold ${name}`);
   }
 });
 

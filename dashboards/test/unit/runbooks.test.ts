@@ -4,8 +4,9 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { alerts } from '../../src/alerts.ts';
+import { runbooks } from '../../src/dashboards/runbooks.ts';
 import { DASHBOARDS } from '../../src/dashboards.ts';
-import { panelsOf } from '../../src/lint.ts';
+import { panelsOf } from '../../src/queries.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const PAGES = globSync('docs/runbooks/Tidegauge*.md', { cwd: ROOT }).toSorted();
@@ -17,7 +18,9 @@ const NAMES = new Set([
 ]);
 
 interface Rules {
-  readonly groups: readonly { readonly rules: readonly { annotations: { runbook_url: string } }[] }[];
+  readonly groups: readonly {
+    readonly rules: readonly { alert: string; annotations: { runbook_url: string } }[];
+  }[];
 }
 
 test('every alert has a runbook, every runbook has an alert, and the alert links to its runbook', () => {
@@ -27,8 +30,19 @@ test('every alert has a runbook, every runbook has an alert, and the alert links
     names.toSorted(),
   );
   const { groups } = parse(readFileSync(join(ROOT, 'dashboards/prometheus/alerts.yml'), 'utf8')) as Rules;
-  const urls = groups.flatMap(({ rules }) => rules).map(({ annotations }) => annotations.runbook_url);
-  assert.deepEqual(urls.toSorted(), PAGES);
+  const panels = panelsOf(runbooks);
+  for (const { alert, annotations } of groups.flatMap(({ rules }) => rules)) {
+    const [, id] = /^\/d\/tidegauge-runbooks\?viewPanel=(\d+)$/.exec(annotations.runbook_url) ?? [];
+    assert.equal(panels.find((panel) => panel.id === Number(id))?.title, alert);
+  }
+});
+
+test('the dashboard Runbooks has no link that Grafana cannot open', () => {
+  for (const { title, options } of panelsOf(runbooks)) {
+    const { content } = options as { content: string };
+    assert.match(content, /^## What it means\n/, title);
+    for (const [, link] of content.matchAll(/\]\(([^)]*)\)/g)) assert.match(link!, /^(https?:|\/d\/)/, title);
+  }
 });
 
 for (const page of PAGES) {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { EXPORTERS } from '@tidegauge/lab/exporters';
 import { JMX_AGENT_VERSION } from '@tidegauge/lab/jmx-agent';
 import { parse } from 'yaml';
-import { API_DASHBOARDS, DASHBOARDS } from '../../src/dashboards.ts';
+import { ALL_DASHBOARDS } from '../../src/dashboards.ts';
 
 const STACKS = join(import.meta.dirname, '..', '..', '..', 'stacks');
 const read = (path: string): string => readFileSync(join(STACKS, path), 'utf8');
@@ -28,6 +28,6 @@ test('the stack gives Grafana every dashboard', () => {
   const dashboards = mounted.filter((target) => target.startsWith('/etc/grafana/dashboards/'));
   assert.deepEqual(
     dashboards,
-    [...DASHBOARDS, ...API_DASHBOARDS].map(({ uid }) => `/etc/grafana/dashboards/${uid}.json`),
+    ALL_DASHBOARDS.map(({ uid }) => `/etc/grafana/dashboards/${uid}.json`),
   );
 });

@@ -1,0 +1,24 @@
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+
+interface Target {
+  readonly expr?: string;
+}
+
+/** Every panel, those within rows too, without the rows. */
+export function panelsOf({ panels = [] }: Dashboard): Panel[] {
+  return panels.flatMap((panel) =>
+    panel.type === 'row' ? ((panel as { panels?: Panel[] }).panels ?? []) : [panel as Panel],
+  );
+}
+
+export function expressionsOf(panel: Panel): string[] {
+  return ((panel.targets ?? []) as readonly Target[]).map(({ expr }) => expr ?? '');
+}
+
+/** An expression as Grafana sends it when everything is chosen. */
+export function withEverythingChosen(expression: string, rateInterval: string, range = '1h'): string {
+  return expression
+    .replaceAll('$__rate_interval', rateInterval)
+    .replaceAll('$__range', range)
+    .replaceAll(/"\$\w+"/g, '".+"');
+}
