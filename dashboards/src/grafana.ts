@@ -27,11 +27,21 @@ export function judge(answers: readonly QueryAnswer[]): Verdict {
   };
 }
 
-/** The body of `POST /api/dashboards/db`: the dashboard of the file with the given data source. */
-export function importOf(dashboard: object, datasource: string): object {
-  const text = JSON.stringify({ ...dashboard, id: null }).replaceAll(
-    '"$datasource"',
-    JSON.stringify(datasource),
-  );
-  return { dashboard: JSON.parse(text), overwrite: true, message: 'a test' };
+/** A dashboard's JSON, as far as a copy changes it. */
+export interface DashboardFile {
+  readonly uid: string;
+  readonly title: string;
+}
+
+/**
+ * The body of `POST /api/dashboards/db` for a copy of a dashboard, with its own uid and title, so that no dashboard of
+ * the installation is overwritten.
+ *
+ * @param folderUid the folder of the copy
+ * @param datasource the uid of the data source that replaces the variable
+ */
+export function copyOf(dashboard: DashboardFile, folderUid: string, datasource: string): object {
+  const copy = { ...dashboard, id: null, uid: `test-${dashboard.uid}`, title: `Test of ${dashboard.title}` };
+  const text = JSON.stringify(copy).replaceAll('"$datasource"', JSON.stringify(datasource));
+  return { dashboard: JSON.parse(text), folderUid, overwrite: true, message: 'a test' };
 }

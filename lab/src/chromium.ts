@@ -16,6 +16,8 @@ export interface ChromiumOptions {
   readonly colorScheme?: 'light' | 'dark';
   /** Language and region. They determine the format of numbers and times. */
   readonly locale?: string;
+  /** Accepts every certificate, for servers of tests whose authority the system does not have. */
+  readonly ignoreCertificates?: boolean;
 }
 
 /** Starts headless Chromium without background connections: it connects only to the pages that are opened. */
@@ -28,6 +30,7 @@ export async function launchChromium(options: ChromiumOptions = {}): Promise<Chr
       viewport: options.viewport ?? { width: 1280, height: 800 },
       colorScheme: options.colorScheme ?? 'light',
       locale: options.locale ?? 'en-GB',
+      ignoreHTTPSErrors: options.ignoreCertificates ?? false,
       args: [
         '--headless=new',
         // Chromium does not start its sandbox as root. Tests in a container run as root.

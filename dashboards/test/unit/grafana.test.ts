@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importOf, judge } from '../../src/grafana.ts';
+import { copyOf, judge } from '../../src/grafana.ts';
 
 const frame = (...values: unknown[][]) => ({ schema: {}, data: { values } });
 
@@ -17,10 +17,11 @@ test('an error of one query is reported with its letter, even if other queries h
   assert.deepEqual(judge([answer]), { errors: ['B: bad_data: parse error'], hasData: true });
 });
 
-test('a dashboard is imported with the data source of the installation', () => {
-  const given = { id: 7, uid: 'x', panels: [{ datasource: { uid: '$datasource' } }] };
-  assert.deepEqual(importOf(given, 'p1'), {
-    dashboard: { id: null, uid: 'x', panels: [{ datasource: { uid: 'p1' } }] },
+test('a copy has its own uid and title, and the data source of the test', () => {
+  const given = { id: 7, uid: 'x', title: 'X', panels: [{ datasource: { uid: '$datasource' } }] };
+  assert.deepEqual(copyOf(given, 'folder', 'p1'), {
+    dashboard: { id: null, uid: 'test-x', title: 'Test of X', panels: [{ datasource: { uid: 'p1' } }] },
+    folderUid: 'folder',
     overwrite: true,
     message: 'a test',
   });
