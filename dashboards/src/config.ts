@@ -17,6 +17,8 @@ export interface WatchConfig {
     readonly api: string;
     readonly broker: string;
     readonly node: string;
+    /** One for each database. */
+    readonly stores: readonly string[];
   };
   readonly thresholds: Thresholds;
 }
@@ -58,7 +60,13 @@ export const CONFIG: WatchConfig = {
   runbooks: null,
   grafana: '',
   patience: 1,
-  jobs: { ingest: 'ingest', api: 'api', broker: 'broker', node: 'node' },
+  jobs: {
+    ingest: 'ingest',
+    api: 'api',
+    broker: 'broker',
+    node: 'node',
+    stores: ['postgres', 'mariadb', 'mongodb', 'cassandra', 'hbase'],
+  },
   thresholds: {
     oldestUnstoredSeconds: 60,
     spoolRatio: 0.5,

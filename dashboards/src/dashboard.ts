@@ -3,6 +3,8 @@ import {
   type Dashboard,
   DashboardBuilder,
   DashboardCursorSync,
+  DashboardLinkBuilder,
+  DashboardLinkType,
   DatasourceVariableBuilder,
   QueryVariableBuilder,
   RowBuilder,
@@ -19,15 +21,20 @@ export interface DashboardSpec {
   readonly description: string;
   /** The metric that supplies the choices for the variables `job` and `instance`. */
   readonly chosenFrom: string;
+  /** Matchers that limit the jobs that can be chosen. */
+  readonly chosenWhere?: string;
   /** Further variables: name to the metric whose label of that name supplies the choices. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Annotations in every panel while the query has a value above 0, in addition to alerts: name to query. */
   readonly marks?: Readonly<Record<string, string>>;
   readonly rows: Readonly<Record<string, readonly BuiltPanel[]>>;
+  /** Rows that are closed at first. Their queries do not run before a click on the title. */
+  readonly closed?: RegExp;
 }
 
 /** Grafana's JSON model of a dashboard. Equal specifications give equal models. */
 export function dashboard(spec: DashboardSpec): Dashboard {
+  const source = spec.chosenFrom + (spec.chosenWhere === undefined ? '' : `{${spec.chosenWhere}}`);
   const builder = new DashboardBuilder(spec.title)
     .uid(spec.uid)
     .description(spec.description)
@@ -36,9 +43,10 @@ export function dashboard(spec: DashboardSpec): Dashboard {
     .refresh('10s')
     .time({ from: 'now-1h', to: 'now' })
     .tooltip(DashboardCursorSync.Crosshair)
+    .link(toOthers())
     .annotation(alertStarts())
     .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'))
-    .withVariable(choice('job', 'Job', `label_values(${spec.chosenFrom}, job)`))
+    .withVariable(choice('job', 'Job', `label_values(${source}, job)`))
     .withVariable(
       choice('instance', 'Instance', `label_values(${spec.chosenFrom}{job=~"$job"}, instance)`).allValue(
         '.+',
@@ -51,7 +59,12 @@ export function dashboard(spec: DashboardSpec): Dashboard {
   for (const [name, expr] of Object.entries(spec.marks ?? {}))
     builder.annotation({ build: () => mark(name, 'blue', expr) });
   for (const [title, panels] of Object.entries(spec.rows)) {
-    builder.withRow(new RowBuilder(title));
+    const row = new RowBuilder(title);
+    if (spec.closed?.test(title) === true) {
+      builder.withRow(panels.reduce((closed, panel) => closed.withPanel(panel), row));
+      continue;
+    }
+    builder.withRow(row);
     for (const panel of panels) builder.withPanel(panel);
   }
   return numbered(builder);
@@ -60,8 +73,20 @@ export function dashboard(spec: DashboardSpec): Dashboard {
 /** Builds a dashboard. The links to its panels stay valid as long as no panel is inserted before them. */
 export function numbered(builder: DashboardBuilder): Dashboard {
   const built = builder.build();
-  for (const [index, panel] of (built.panels ?? []).entries()) panel.id = index + 1;
+  const panels = (built.panels ?? []).flatMap((panel) =>
+    'panels' in panel ? [panel, ...panel.panels] : [panel],
+  );
+  for (const [index, panel] of panels.entries()) panel.id = index + 1;
   return built;
+}
+
+/** A menu of all dashboards, with the same time. */
+export function toOthers(): DashboardLinkBuilder {
+  return new DashboardLinkBuilder('Tidegauge')
+    .type(DashboardLinkType.Dashboards)
+    .tags(['tidegauge'])
+    .asDropdown(true)
+    .keepTime(true);
 }
 
 /** Fields of an annotation that Grafana's data source for Prometheus reads. */

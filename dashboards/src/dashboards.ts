@@ -5,11 +5,12 @@ import { ingest } from './dashboards/ingest.ts';
 import { latest } from './dashboards/latest.ts';
 import { live } from './dashboards/live.ts';
 import { loadTest } from './dashboards/load-test.ts';
+import { overview } from './dashboards/overview.ts';
 import { runbooks } from './dashboards/runbooks.ts';
 import { store } from './dashboards/store.ts';
 
 /** The dashboards with Prometheus as the data source. */
-export const DASHBOARDS: readonly Dashboard[] = [live, ingest, broker, store, boards, loadTest];
+export const DASHBOARDS: readonly Dashboard[] = [overview, live, ingest, broker, store, boards, loadTest];
 
 /** The dashboards with the API as the data source instead of Prometheus. */
 export const API_DASHBOARDS: readonly Dashboard[] = [latest];

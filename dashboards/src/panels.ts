@@ -172,7 +172,8 @@ const NO_DATA: ValueMapping = {
   options: { match: SpecialValueMatch.Null, result: { text: 'No data', color: 'text' } },
 };
 
-function wordsOf(words: Readonly<Record<number, string>>): ValueMapping[] {
+/** Grafana's mapping of values to texts. */
+export function wordsOf(words: Readonly<Record<number, string>>): ValueMapping[] {
   const options = Object.fromEntries(Object.entries(words).map(([value, text]) => [value, { text }]));
   return [{ type: MappingType.ValueToText, options }];
 }

@@ -6,9 +6,7 @@ interface Target {
 
 /** Every panel, those within rows too, without the rows. */
 export function panelsOf({ panels = [] }: Dashboard): Panel[] {
-  return panels.flatMap((panel) =>
-    panel.type === 'row' ? ((panel as { panels?: Panel[] }).panels ?? []) : [panel as Panel],
-  );
+  return panels.flatMap((panel) => ('panels' in panel ? panel.panels : [panel]));
 }
 
 export function expressionsOf(panel: Panel): string[] {

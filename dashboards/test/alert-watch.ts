@@ -46,13 +46,15 @@ export function panelQueries(rateInterval: string): PanelQuery[] {
     let row = '';
     return (dashboard.panels ?? []).flatMap((panel) => {
       if (panel.type === 'row') row = panel.title ?? '';
-      if (panel.type === 'row') return [];
-      return expressionsOf(panel).map((expression) => ({
-        dashboard: dashboard.uid!,
-        row,
-        panel: panel.title!,
-        expression: withEverythingChosen(expression, rateInterval, '1m'),
-      }));
+      const panels = 'panels' in panel ? panel.panels : [panel];
+      return panels.flatMap((each) =>
+        expressionsOf(each).map((expression) => ({
+          dashboard: dashboard.uid!,
+          row,
+          panel: each.title!,
+          expression: withEverythingChosen(expression, rateInterval, '1m'),
+        })),
+      );
     });
   });
 }

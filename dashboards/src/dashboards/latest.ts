@@ -9,7 +9,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
-import { numbered } from '../dashboard.ts';
+import { numbered, toOthers } from '../dashboard.ts';
 import { lastAndMax, manySeries } from '../panels.ts';
 
 const SOURCE = { type: 'opentsdb', uid: '$datasource' };
@@ -34,6 +34,7 @@ export const latest: Dashboard = numbered(
     .description('The newest value of each sensor and its values over time, from the store.')
     .tags(['tidegauge'])
     .readonly()
+    .link(toOthers())
     .refresh('10s')
     .time({ from: 'now-1h', to: 'now' })
     .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type(SOURCE.type))

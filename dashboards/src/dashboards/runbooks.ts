@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Dashboard, DashboardBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as text from '@grafana/grafana-foundation-sdk/text';
 import { alerts } from '../alerts.ts';
-import { numbered } from '../dashboard.ts';
+import { numbered, toOthers } from '../dashboard.ts';
 
 const PAGES = join(import.meta.dirname, '..', '..', '..', 'docs', 'runbooks');
 const UID = 'tidegauge-runbooks';
@@ -37,6 +37,7 @@ export const runbooks: Dashboard = numbered(
         'What each alert means, what to check and what to do. The same texts are in docs/runbooks.',
       )
       .tags(['tidegauge'])
+      .link(toOthers())
       .readonly(),
   ),
 );

@@ -1,3 +1,4 @@
+import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
 import { bucketRates, CHOSEN, heat, lines, orZero, quantile, rate } from '../panels.ts';
 
@@ -6,8 +7,12 @@ const BACKEND = ', backend=~"$backend"';
 export const store = dashboard({
   uid: 'tidegauge-store',
   title: 'Tidegauge / Store',
-  description: 'The store as measured by Tidegauge, and each database as measured by its usual exporter.',
+  description:
+    'The store as measured by Tidegauge, and each database as measured by its usual exporter. Open the row of your database.',
   chosenFrom: 'up',
+  chosenWhere: `job=~"${[CONFIG.jobs.ingest, CONFIG.jobs.api, ...CONFIG.jobs.stores].join('|')}"`,
+  // Only one of these databases is in use.
+  closed: /exporter/,
   variables: { backend: 'tidegauge_store_seconds_count' },
   rows: {
     'Measured by Tidegauge': [

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { alerts } from '../../src/alerts.ts';
 import { CONFIG } from '../../src/config.ts';
-import { ALL_DASHBOARDS, DASHBOARDS } from '../../src/dashboards.ts';
+import { ALL_DASHBOARDS, API_DASHBOARDS, DASHBOARDS } from '../../src/dashboards.ts';
 import { selectorsOf } from '../../src/promql.ts';
 import { expressionsOf, panelsOf } from '../../src/queries.ts';
 import { RECORDING_RULES } from '../../src/recording-rules.ts';
@@ -27,6 +27,21 @@ for (const { uid } of ALL_DASHBOARDS) {
     for (const { title, gridPos } of panels) assert.ok(gridPos!.x + gridPos!.w <= 24, title);
   });
 }
+
+test('every dashboard links to all others, and the rows of databases are closed at first', () => {
+  for (const { uid, links = [], tags } of ALL_DASHBOARDS) {
+    assert.deepEqual(
+      links.map((link) => [link.tags, link.keepTime]),
+      [[tags, true]],
+      uid,
+    );
+  }
+  const rows = (DASHBOARDS.find(({ uid }) => uid === 'tidegauge-store')!.panels ?? []).filter(
+    ({ type }) => type === 'row',
+  );
+  for (const { title, ...row } of rows)
+    assert.equal('collapsed' in row && row.collapsed, title !== 'Measured by Tidegauge', title);
+});
 
 test('every panel has a title, a description and a query, and every number a unit', () => {
   for (const { uid, panels } of DASHBOARDS.map((each) => ({ uid: each.uid, panels: panelsOf(each) }))) {
@@ -77,6 +92,22 @@ test('rates of the broker cover several of its reports', () => {
     assert.equal(interval, '15s', title);
     for (const target of targets as unknown as readonly { interval?: string }[])
       assert.equal(target.interval, '15s', title);
+  }
+});
+
+test('PANELS.md has a line for every panel, and no other', () => {
+  const text = readFileSync(join(ROOT, 'dashboards', 'PANELS.md'), 'utf8');
+  const sections = new Map(
+    text
+      .split(/^## /m)
+      .map((section) => [
+        section.slice(0, section.indexOf('\n')),
+        [...section.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell]) => cell!).slice(2),
+      ]),
+  );
+  for (const each of [...DASHBOARDS, ...API_DASHBOARDS]) {
+    const titles = panelsOf(each).map(({ title }) => title);
+    assert.deepEqual(sections.get(each.title!.replace('Tidegauge / ', '')), titles, each.title);
   }
 });
 

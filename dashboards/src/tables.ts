@@ -1,0 +1,178 @@
+import {
+  type DynamicConfigValue,
+  type Threshold,
+  ThresholdsMode,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
+import * as table from '@grafana/grafana-foundation-sdk/table';
+import { type BuiltPanel, DATASOURCE, wordsOf } from './panels.ts';
+
+/** A column of a table: an instant query whose result has one series for each row. */
+export interface Column {
+  readonly expr: string;
+  readonly unit: string;
+  /** Red from this value upwards. */
+  readonly bad?: number;
+  /** Red below this value. */
+  readonly badBelow?: number;
+  /** Texts for values, such as 1: up. */
+  readonly words?: Readonly<Record<number, string>>;
+}
+
+/** A table with a row for each value of a label. */
+export interface TableSpec {
+  readonly title: string;
+  readonly description: string;
+  /** The label whose values are the rows, and the title of its column. */
+  readonly label: string;
+  readonly heading: string;
+  /** Where a click on a row leads: a path in Grafana. `${__value.text:percentencode}` is the value of the label. */
+  readonly link: string;
+  /** Columns by title. The queries keep no label except `label`. */
+  readonly columns: Readonly<Record<string, Column>>;
+  /** Instead of rows, while there are none. */
+  readonly whenEmpty?: string;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** A table with one row for each value of a label, and a query for each column. */
+export function tableOf(spec: TableSpec): BuiltPanel {
+  const columns = Object.entries(spec.columns);
+  const letters = columns.map((_, index) => String.fromCharCode(65 + index));
+  const panel = new table.PanelBuilder()
+    .title(spec.title)
+    .description(spec.description)
+    .unit('short')
+    .datasource(DATASOURCE)
+    .span(spec.width ?? 24)
+    .height(spec.height ?? 8)
+    .noValue(spec.whenEmpty ?? '–')
+    // The times of the queries would be columns too.
+    .withTransformation({
+      id: 'filterFieldsByName',
+      options: { include: { pattern: `^(${spec.label}|Value( #[A-Z])?)$` } },
+    })
+    .withTransformation({ id: 'joinByField', options: { byField: spec.label, mode: 'outer' } })
+    .withTransformation({
+      id: 'organize',
+      options: {
+        excludeByName: {},
+        indexByName: { [spec.label]: 0 },
+        renameByName: {
+          [spec.label]: spec.heading,
+          ...Object.fromEntries(columns.map(([title], index) => [`Value #${letters[index]}`, title])),
+        },
+      },
+    })
+    // The same order after each refresh.
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: spec.heading }] } })
+    .overrideByName(spec.heading, [linkTo(spec.link)]);
+  for (const [index, [title, column]] of columns.entries()) {
+    panel.withTarget(
+      new DataqueryBuilder()
+        .datasource(DATASOURCE)
+        .refId(letters[index]!)
+        .expr(column.expr)
+        .format(PromQueryFormat.Table)
+        .instant(),
+    );
+    panel.overrideByName(title, propertiesOf(column));
+  }
+  return panel;
+}
+
+function linkTo(url: string): DynamicConfigValue {
+  return { id: 'links', value: [{ title: 'Open its dashboard', url }] };
+}
+
+function propertiesOf({ unit, bad, badBelow, words }: Column): DynamicConfigValue[] {
+  const properties: DynamicConfigValue[] = [{ id: 'unit', value: unit }];
+  if (words !== undefined) properties.push({ id: 'mappings', value: wordsOf(words) });
+  const limit = bad ?? badBelow;
+  if (limit === undefined) return properties;
+  const [low, high] = bad === undefined ? ['red', 'text'] : ['text', 'red'];
+  const steps: Threshold[] = [
+    { value: null, color: low },
+    { value: limit, color: high },
+  ];
+  return [
+    ...properties,
+    { id: 'thresholds', value: { mode: ThresholdsMode.Absolute, steps } },
+    { id: 'color', value: { mode: 'thresholds' } },
+    { id: 'custom.cellOptions', value: { type: 'color-text' } },
+  ];
+}
+
+/** The alerts that fire, with the time since when. A click leads to the rule, which has the link to the runbook. */
+export function firingAlerts(width: number, height: number): BuiltPanel {
+  const named = 'alertname=~"Tidegauge.*"';
+  const labels = ['alertname', 'severity', 'nodename', 'job', 'instance', 'backend', 'mountpoint'];
+  return new table.PanelBuilder()
+    .title('Alerts firing')
+    .description(
+      'Critical: readings are lost, or will be soon. Warning: it can wait until the morning. A click on an alert opens its rule, with the link to the runbook.',
+    )
+    .unit('string')
+    .datasource(DATASOURCE)
+    .span(width)
+    .height(height)
+    .noValue('No alert is firing')
+    .withTarget(
+      new DataqueryBuilder()
+        .datasource(DATASOURCE)
+        .refId('A')
+        .expr(
+          `ALERTS_FOR_STATE{${named}} * 1000 and ignoring (alertstate) ALERTS{${named}, alertstate="firing"}`,
+        )
+        .format(PromQueryFormat.Table)
+        .instant(),
+    )
+    .withTransformation({
+      id: 'filterFieldsByName',
+      options: { include: { pattern: `^(${labels.join('|')}|Value)$` } },
+    })
+    .withTransformation({
+      id: 'organize',
+      options: {
+        excludeByName: {},
+        indexByName: Object.fromEntries(
+          ['alertname', 'Value', ...labels.slice(1)].map((name, index) => [name, index]),
+        ),
+        renameByName: {
+          alertname: 'Alert',
+          Value: 'Since',
+          severity: 'Severity',
+          nodename: 'Board',
+          job: 'Job',
+          instance: 'Instance',
+          backend: 'Store',
+          mountpoint: 'Disk',
+        },
+      },
+    })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: 'Since' }] } })
+    .overrideByName('Since', [{ id: 'unit', value: 'dateTimeFromNow' }])
+    .overrideByName('Severity', [
+      {
+        id: 'mappings',
+        value: [
+          {
+            type: 'value',
+            options: { critical: { color: 'red' }, warning: { color: 'orange' } },
+          },
+        ],
+      },
+      { id: 'custom.cellOptions', value: { type: 'color-text' } },
+    ])
+    .overrideByName('Alert', [
+      {
+        id: 'links',
+        value: [
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
+          { title: 'Open the rule', url: '/alerting/${datasource:text}/${__value.text:percentencode}/find' },
+          { title: 'Open the runbooks', url: '/d/tidegauge-runbooks' },
+        ],
+      },
+    ]);
+}
