@@ -1,5 +1,6 @@
 import { dashboard } from '../dashboard.ts';
 import { CHOSEN, lines, number, quantile, RATE, READINGS_PER_SECOND, rate } from '../panels.ts';
+import { tableOf } from '../tables.ts';
 
 /** k6 pushes its metrics. They have the tag of the run as a label, and neither job nor instance. */
 const RUN = '{testid=~"$testid"}';
@@ -97,30 +98,37 @@ export const loadTest = dashboard({
         log: true,
         queries: perOperation('_intended_p99'),
       }),
-      number({
-        title: 'Operations of each run',
-        description: 'Total over the displayed time range. The range must include the run to compare with.',
-        unit: 'short',
-        width: 8,
-        queries: {
-          '{{testid}}': `sum by (testid) (max_over_time(k6_operations_done_total${RUN}[$__range]))`,
+      tableOf({
+        title: 'Runs',
+        description:
+          'The runs of the displayed time range; it must include the run to compare with. Durations are the last ones of each run. If a run is worse than a saved one, repeat both, alternating. A click on a run shows only it.',
+        label: 'testid',
+        heading: 'Run',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
+        link: '/d/tidegauge-load-test?${__url_time_range}&var-testid=${__value.text:percentencode}',
+        columns: {
+          Operations: {
+            expr: `sum by (testid) (max_over_time(k6_operations_done_total${RUN}[$__range]))`,
+            unit: 'short',
+          },
+          'HTTP requests': {
+            expr: `sum by (testid) (max_over_time(k6_http_reqs_total${RUN}[$__range]))`,
+            unit: 'short',
+          },
+          'Failed requests': {
+            expr: `max by (testid) (last_over_time(k6_http_req_failed_rate${RUN}[$__range]))`,
+            unit: 'percentunit',
+            bad: 0.001,
+          },
+          'Reads (p99)': {
+            expr: `max by (testid) (last_over_time(k6_op_read_p99${RUN}[$__range]))`,
+            unit: 's',
+          },
+          'Updates (p99)': {
+            expr: `max by (testid) (last_over_time(k6_op_update_p99${RUN}[$__range]))`,
+            unit: 's',
+          },
         },
-      }),
-      number({
-        title: 'Reads of each run (p99)',
-        description:
-          'The last value of each run in the displayed time range. If it is worse than a saved run, repeat both, alternating.',
-        unit: 's',
-        width: 8,
-        queries: { '{{testid}}': `max by (testid) (last_over_time(k6_op_read_p99${RUN}[$__range]))` },
-      }),
-      number({
-        title: 'Updates of each run (p99)',
-        description:
-          'The last value of each run in the displayed time range. If it is worse than a saved run, repeat both, alternating.',
-        unit: 's',
-        width: 8,
-        queries: { '{{testid}}': `max by (testid) (last_over_time(k6_op_update_p99${RUN}[$__range]))` },
       }),
     ],
     'Measured by the services': [
