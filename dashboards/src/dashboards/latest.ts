@@ -16,12 +16,15 @@ const SOURCE = { type: 'opentsdb', uid: '$datasource' };
 
 /** The fields of a query of Grafana's OpenTSDB data source that this dashboard sets. */
 export interface OpenTsdbTarget {
+  readonly refId?: string;
   readonly metric: string;
   readonly aggregator: string;
   readonly alias: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly downsampleAggregator: string;
   readonly downsampleFillPolicy: string;
+  /** Default: that of the chart. */
+  readonly downsampleInterval?: string;
 }
 
 /**
@@ -74,6 +77,8 @@ export const latest: Dashboard = numbered(
         .span(10)
         .height(12)
         .withTarget(values('last', '*'))
+        // seriesToRows leaves a single series as it is, and a single device is one. These points are older than those above.
+        .withTarget(values('last', '*', { refId: 'B', downsampleInterval: '1h' }))
         // All points as rows (Time, Metric, Value), the newest first; then the first row of each device.
         .withTransformation({ id: 'seriesToRows', options: {} })
         .withTransformation({
@@ -130,8 +135,9 @@ export const latest: Dashboard = numbered(
  *
  * @param downsample the aggregator of the values in an interval of the chart
  * @param device a device, or `*` for all
+ * @param others fields that differ
  */
-function values(downsample: 'last' | 'avg', device: string) {
+function values(downsample: 'last' | 'avg', device: string, others: Partial<OpenTsdbTarget> = {}) {
   const target: OpenTsdbTarget = {
     metric: '$metric',
     aggregator: 'avg',
@@ -146,6 +152,7 @@ function values(downsample: 'last' | 'avg', device: string) {
       refId: 'A',
       datasource: SOURCE,
       ...target,
+      ...others,
     }),
   };
 }

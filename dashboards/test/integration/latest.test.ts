@@ -107,6 +107,12 @@ test('Latest shows the readings of a store through the API, with a token that ca
     ['site-1/boiler', [21.5]],
     ['site-2/pump', [5]],
   ]);
+  // Grafana makes rows of two series or more. A single device has two, because the panel has two queries.
+  const { targets = [] } = panelsOf(latest).find(({ title }) => title === 'Latest values')!;
+  assert.deepEqual(
+    (targets as unknown as readonly OpenTsdbTarget[]).map(({ refId }) => refId),
+    ['A', 'B'],
+  );
   assert.deepEqual(await panel('Values', all), [
     ['site-1/boiler', [20.166666666666668]],
     ['site-2/pump', [5]],
