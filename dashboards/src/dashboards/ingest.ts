@@ -165,6 +165,18 @@ export const ingest = dashboard({
         unit: 'ops',
         queries: { '{{instance}}': rate('tidegauge_mqtt_reconnects_total', 'instance') },
       }),
+      lines({
+        title: 'Age of the oldest message about an alert',
+        description:
+          'Messages of alert rules to a webhook or a topic that their receiver has not accepted. See the runbook TidegaugeAlertsUndelivered.',
+        unit: 's',
+        bad: limit.alertMessageSeconds,
+        queries: {
+          '{{channel}}': orZero(`max by (channel) (tidegauge_alert_messages_oldest_seconds{${CHOSEN}})`, {
+            channel: 'none',
+          }),
+        },
+      }),
     ],
     API: [
       lines({
