@@ -1,3 +1,4 @@
+import { isTable } from '@tidegauge/readings';
 import type { Logger } from '@tidegauge/service';
 import { ALERT_TABLE, type Store } from '@tidegauge/storage';
 import type { Alert } from './book.ts';
@@ -43,12 +44,14 @@ export class AlertState {
   async load(): Promise<KeptState> {
     this.#dirty.clear();
     await this.#store.records.createTable(ALERT_TABLE, 1);
-    const buckets: (readonly Alert[])[] = [];
-    for (let bucket = 0; bucket < BUCKETS; bucket++)
-      buckets.push((await this.#read<readonly Alert[]>(keyOf(bucket))) ?? []);
-    const pending = (await this.#read<readonly KeptPending[]>(PENDING)) ?? [];
+    const alerts: Alert[] = [];
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      alerts.push(...(await this.#list(keyOf(bucket), isAlert)));
+    }
+    const pending = await this.#list(PENDING, isPending);
     this.#saved = JSON.stringify(pending);
-    return { alerts: buckets.flat(), pending, until: await this.#read<number>(MARK) };
+    const until = await this.#read(MARK);
+    return { alerts, pending, until: typeof until === 'number' ? until : null };
   }
 
   /** Marks an alert as changed. */
@@ -91,12 +94,22 @@ export class AlertState {
     await this.#write(MARK, until);
   }
 
-  async #read<T>(key: string): Promise<T | null> {
+  /** The entries of a record. Those of another form are left out: an operator can have changed them. */
+  async #list<T>(key: string, isEntry: (value: unknown) => value is T): Promise<readonly T[]> {
+    const found = await this.#read(key);
+    const list = Array.isArray(found) ? (found as readonly unknown[]) : [];
+    const entries = list.filter(isEntry);
+    if (entries.length < list.length || (found !== null && !Array.isArray(found)))
+      this.#logger.error({ key }, 'a part of the state of alerts cannot be read and is left out');
+    return entries;
+  }
+
+  async #read(key: string): Promise<unknown> {
     const fields = await this.#store.records.read(ALERT_TABLE, key, null);
     const text = fields?.[FIELD];
     if (text === undefined) return null;
     try {
-      return JSON.parse(text) as T;
+      return JSON.parse(text);
     } catch (error) {
       this.#logger.error({ err: error, key }, 'a part of the state of alerts cannot be read and is left out');
       return null;
@@ -117,4 +130,21 @@ function keyOf(bucket: number): string {
 /** The bucket of an alert, by the first digits of its identifier, which is a hash. */
 function bucketOf(id: string): number {
   return Number.parseInt(id.slice(0, 4), 16) % BUCKETS;
+}
+
+function isAlert(value: unknown): value is Alert {
+  if (!isPending(value)) return false;
+  const { id, raised, ended, due } = value as unknown as Alert;
+  const isTime = (time: unknown) => Number.isSafeInteger(time);
+  return (
+    /^[0-9a-f]{24}$/.test(id) && isTime(raised) && (ended === null || isTime(ended)) && Array.isArray(due)
+  );
+}
+
+/** Whether a value has what alerts and running times have in common. */
+function isPending(value: unknown): value is KeptPending {
+  if (!isTable(value)) return false;
+  const { rule, device, metric, since } = value;
+  const isName = (name: unknown) => typeof name === 'string';
+  return isName(rule) && isName(device) && (metric === null || isName(metric)) && Number.isSafeInteger(since);
 }

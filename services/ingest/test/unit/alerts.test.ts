@@ -225,6 +225,30 @@ test('while the store is unavailable, alerts wait and are kept later', async (co
   await second.until(['hot a t above 31 active']);
 });
 
+test('a part of the state that cannot be read is left out, and the rest is used', async (context) => {
+  const store = await openSqlite(context);
+  const first = start(context, store, RULES);
+  await first.evaluating();
+  await commit(store, first.alerts, reading('a', 31));
+  await first.until(['hot a t above 31 active']);
+  const bucket = `alerts-${Number.parseInt(first.list()[0]!.id.slice(0, 4), 16) % 64}`;
+  await first.stop();
+  const others = Array.from({ length: 64 }, (_, n) => `alerts-${n}`).filter((key) => key !== bucket);
+  const wrong = [
+    '{',
+    '5',
+    '{}',
+    '[1, null, {"id": 5}]',
+    '[{"rule":"hot","device":"a","metric":"t","since":1,"id":"x"}]',
+  ];
+  for (const [index, text] of wrong.entries())
+    await store.records.insert(ALERT_TABLE, others[index]!, { field0: text });
+  await store.records.update(ALERT_TABLE, 'pending', { field0: '[{}]' });
+  await store.records.update(ALERT_TABLE, 'mark', { field0: '"x"' });
+  const second = start(context, store, RULES);
+  await second.until(['hot a t above 31 active']);
+});
+
 test('a message is sent after its alert is kept, and by the next process when it was not accepted', async (context) => {
   const store = await openSqlite(context);
   const events: string[] = [];
