@@ -195,6 +195,8 @@ export class Alerts {
     this.#receiving.since = now();
     this.#isEvaluating = true;
     this.#passDue = 0;
+    // The newest readings of the store can follow later: only the times of readings decide.
+    this.queue.open(true);
     this.#options.logger.info(
       { rules: this.#rules.length, active: this.book.active },
       'this process evaluates the alert rules',
@@ -255,7 +257,6 @@ export class Alerts {
       if (page.length < PAGE) break;
     }
     evaluator.endPass(now());
-    this.queue.open(true);
     // Readings that other processes store during the pass belong to the next one.
     if (lease.isShared) this.#until = begun - SETTLE;
     this.#passDue = performance.now() + (lease.isShared ? SHARED_PASS_MS : PASS_MS);
