@@ -43,6 +43,7 @@ export function initPipeline() {
     const swatch = key === 'received' ? [] : [element('i', { 'data-share': key })];
     figures.set(key, figure);
     $('equation').append(element('div', { 'data-sign': sign }, element('dt', {}, ...swatch, label), figure));
+    figure.parentElement.hidden = key === 'filtered';
     if (key === 'received') continue;
     bands.set(key, element('i', { 'data-share': key }));
     $('staff').append(bands.get(key));
@@ -63,6 +64,8 @@ export async function refreshPipeline() {
   const since = beginning(ledger);
   setText($('ledger-since'), since);
   for (const [key, figure] of figures) setText(figure, count(readings[key]));
+  // Most installations have no filter, and the equation has little space on a phone.
+  figures.get('filtered').parentElement.hidden = readings.filtered === 0;
   for (const [key, band] of bands) band.style.flexGrow = String(readings[key]);
   showBalance(ledger);
   showRate(readings.received);
@@ -105,7 +108,6 @@ function showWritten({ writtenBytes, readings: { stored }, deleted }) {
     ? [`Ingest wrote ${count(writtenBytes / stored)} bytes to disk per stored reading`]
     : [];
   if (deleted > 0) parts.push(`${count(deleted)} old readings were deleted`);
-  $('written').hidden = parts.length === 0;
   setText($('written'), parts.join('. '));
 }
 

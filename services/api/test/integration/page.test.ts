@@ -56,8 +56,10 @@ test('the ledger shows whether it is balanced', async (t) => {
   const api = await startInstallation(t);
   await visit(api, {}, async (page) => {
     await until('the balance', async () => (await textOf(page, '#balance')) === '✓ Balanced');
-    const figures = (await textOf(page, '#equation')).replace(/\s+/g, ' ');
+    const shown = page.locator('#equation > div:visible');
+    const figures = (await shown.allInnerTexts()).join(' ').replace(/\s+/g, ' ');
     assert.equal(figures, 'received 361 stored 360 duplicate 0 quarantined 1 spooled 0 in flight 0');
+    assert.match(await textOf(page, '#written'), /^Ingest wrote 11 bytes to disk per stored reading$/);
     assert.match(await textOf(page, '.stage[data-stage="end_to_end"]'), /1\.9 ms to 12 ms/);
     api.ingest.counts.received += 3;
     await until('the imbalance', async () => (await textOf(page, '#balance')).includes('Does not add up'));
