@@ -99,7 +99,7 @@ test('other methods of a path get 405 with the allowed ones, and HEAD is answere
   const api = await startApi(t);
   const answer = await api.call('PUT', '/v1/readings', { body: {} });
   assert.equal(answer.status, 405);
-  assert.deepEqual(answer.headers.get('Allow')!.split(', ').sort(), ['GET', 'POST']);
+  assert.deepEqual(answer.headers.get('Allow')!.split(', ').sort(), ['DELETE', 'GET', 'POST']);
   const head = await api.call('HEAD', '/v1/devices');
   assert.equal(head.status, 200);
   assert.equal(head.body, '');
