@@ -29,8 +29,11 @@ export class ReadingUnits {
     }
   };
 
+  /** The unit of a reading of the prepared part. */
+  readonly unitOf = (reading: Reading): string | null => this.#known.get(nameOf(reading)) ?? null;
+
   readonly toDocument = (reading: Reading): ReadingDocument => {
-    const unit = this.#known.get(nameOf(reading)) ?? null;
+    const unit = this.unitOf(reading);
     const document = toReadingDocument(reading);
     return unit === null ? document : { ...document, unit };
   };

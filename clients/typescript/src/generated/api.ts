@@ -2315,13 +2315,13 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example {"device":"site-3/boiler","metric":"temperature","time":"2026-11-21T14:05:08.000250Z","value":64.25,"received":"2026-11-21T14:05:08.012731Z","quality":"ok"}
+                     * @example {"device":"site-3/boiler","metric":"temperature","time":"2026-11-21T14:05:08.000250Z","value":64.25,"received":"2026-11-21T14:05:08.012731Z","quality":"ok","unit":"Cel"}
                      *     {"complete":true,"rows":1}
                      */
                     "application/x-ndjson": string;
                     /**
-                     * @example device,metric,time,value,text,received,quality,boot,seq
-                     *     site-3/boiler,temperature,2026-11-21T14:05:08.000250Z,64.25,,2026-11-21T14:05:08.012731Z,ok,,
+                     * @example device,metric,time,value,text,received,quality,boot,seq,unit
+                     *     site-3/boiler,temperature,2026-11-21T14:05:08.000250Z,64.25,,2026-11-21T14:05:08.012731Z,ok,,,"Cel"
                      *     # complete: 1 rows
                      */
                     "text/csv": string;

@@ -1,7 +1,7 @@
 import { formatTime, type Reading } from '@tidegauge/readings';
 import { type ExportFormat, numberText } from './format.ts';
 
-const COLUMNS = ['device', 'metric', 'time', 'value', 'text', 'received', 'quality', 'boot', 'seq'];
+const COLUMNS = ['device', 'metric', 'time', 'value', 'text', 'received', 'quality', 'boot', 'seq', 'unit'];
 
 /**
  * RFC 4180. A reading has a number in `value` or a text in `text`. The last line is a comment: `# complete: 12 rows`, or
@@ -14,13 +14,16 @@ export const csv: ExportFormat = {
   bytes: 512 * 1024,
   write: ({ continues, trailer }) => ({
     head: () => (continues ? '' : lineOf(COLUMNS)),
-    rows: (readings) => readings.map(rowOf).join(''),
+    rows: (readings, unitOf) => readings.map((reading) => rowOf(reading, unitOf(reading))).join(''),
     end: (count) => (trailer ? `# complete: ${count} rows\r\n` : ''),
     failure: (count, why) => `# failed after ${count} rows: ${why.replaceAll(/\s+/g, ' ')}\r\n`,
   }),
 };
 
-function rowOf({ device, metric, time, value, received, quality, boot, seq }: Reading): string {
+function rowOf(
+  { device, metric, time, value, received, quality, boot, seq }: Reading,
+  unit: string | null,
+): string {
   const [number, text] = typeof value === 'number' ? [numberText(value), null] : ['', value];
   return lineOf([
     device,
@@ -32,6 +35,7 @@ function rowOf({ device, metric, time, value, received, quality, boot, seq }: Re
     quality,
     field(boot),
     seq === null ? '' : String(seq),
+    field(unit),
   ]);
 }
 

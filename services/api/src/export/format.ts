@@ -1,11 +1,14 @@
 import type { Reading } from '@tidegauge/readings';
 
+/** The unit of the series of a reading; null: not known. */
+export type UnitOf = (reading: Reading) => string | null;
+
 /** Writes the readings of one export. A failed export never looks complete. */
 export interface ExportWriter {
   /** What begins the answer. */
   head(): string | Uint8Array;
-  /** The next readings. Empty when they are kept for later. */
-  rows(readings: readonly Reading[]): string | Uint8Array;
+  /** The next readings. Empty when they are kept for later. `unitOf` is valid during the call. */
+  rows(readings: readonly Reading[], unitOf: UnitOf): string | Uint8Array;
   /** What ends the answer. @param count all readings */
   end(count: number): string | Uint8Array;
   /** The last line of an answer that failed. Formats without lines have none. */

@@ -5,6 +5,7 @@ import type { Answers } from '../answers.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import { device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
 import { translate } from '../problems.ts';
+import { ReadingUnits } from '../reading-units.ts';
 import { csv } from './csv.ts';
 import type { ExportFormat } from './format.ts';
 import { ndjson } from './ndjson.ts';
@@ -42,13 +43,14 @@ export function exportHandlers(store: Store, answers: Answers, logger: Logger): 
       const continues = selection.after !== null;
       const writer = format.write({ continues, trailer: query.trailer ?? true });
       const readings = readingsOf(store, selection);
+      const units = new ReadingUnits(store);
       response.setHeader('Content-Type', `${format.mediaType}${format.isText ? '; charset=utf-8' : ''}`);
       response.setHeader('Content-Disposition', `attachment; filename="readings.${format.extension}"`);
       response.setHeader('Vary', 'Accept-Encoding');
       if (gzip) response.setHeader('Content-Encoding', 'gzip');
       try {
         if (call.request.method === 'HEAD') response.end();
-        else await sendExport(response, answers, readings, { format, writer, gzip, explain });
+        else await sendExport(response, answers, readings, { format, writer, gzip, units, explain });
       } catch (error) {
         // The answer has not begun: it becomes a problem document.
         for (const name of ['Content-Disposition', 'Content-Encoding']) response.removeHeader(name);

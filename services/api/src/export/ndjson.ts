@@ -12,14 +12,15 @@ export const ndjson: ExportFormat = {
   bytes: 512 * 1024,
   write: ({ trailer }) => ({
     head: () => '',
-    rows: (readings) => readings.map(lineOf).join(''),
+    rows: (readings, unitOf) => readings.map((reading) => lineOf(reading, unitOf(reading))).join(''),
     end: (count) => (trailer ? `${JSON.stringify({ complete: true, rows: count })}\n` : ''),
     failure: (count, why) => `${JSON.stringify({ complete: false, rows: count, error: why })}\n`,
   }),
 };
 
-function lineOf(reading: Reading): string {
-  const text = JSON.stringify(toReadingDocument(reading));
+function lineOf(reading: Reading, unit: string | null): string {
+  const document = toReadingDocument(reading);
+  const text = JSON.stringify(unit === null ? document : { ...document, unit });
   // JSON.stringify writes -0 as 0.
   return `${Object.is(reading.value, -0) ? text.replace('"value":0,', `"value":${numberText(-0)},`) : text}\n`;
 }

@@ -1,7 +1,7 @@
 import type { Reading } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { ExportFormat, ExportWriter } from './format.ts';
+import type { ExportFormat, ExportWriter, UnitOf } from './format.ts';
 
 /** A row group is written at this number of readings, or this length of texts. Its columns are in memory. */
 const GROUP_ROWS = 10_000;
@@ -19,7 +19,7 @@ const [REQUIRED, OPTIONAL] = [{ repetition_type: 'REQUIRED' }, { repetition_type
 
 /** The columns of the file, in the order of those of CSV. */
 const SCHEMA: ConstructorParameters<typeof ParquetWriter>[0]['schema'] = [
-  { name: 'reading', num_children: 9 },
+  { name: 'reading', num_children: 10 },
   { name: 'device', ...TEXT, ...REQUIRED },
   { name: 'metric', ...TEXT, ...REQUIRED },
   { name: 'time', ...TIME, ...REQUIRED },
@@ -29,6 +29,7 @@ const SCHEMA: ConstructorParameters<typeof ParquetWriter>[0]['schema'] = [
   { name: 'quality', ...TEXT, ...REQUIRED },
   { name: 'boot', ...TEXT, ...OPTIONAL },
   { name: 'seq', type: 'INT64', ...OPTIONAL },
+  { name: 'unit', ...TEXT, ...OPTIONAL },
 ];
 
 /** Apache Parquet, compressed with Snappy. A file without its footer cannot be read, so it never looks complete. */
@@ -44,6 +45,7 @@ class ParquetExport implements ExportWriter {
   readonly #bytes = new ByteWriter();
   readonly #file = new ParquetWriter({ writer: this.#bytes, schema: SCHEMA, createdBy: 'tidegauge' });
   #rows: Reading[] = [];
+  #units: (string | null)[] = [];
   #length = 0;
   #groups = 0;
 
@@ -51,9 +53,10 @@ class ParquetExport implements ExportWriter {
     return this.#written();
   }
 
-  rows(readings: readonly Reading[]): Uint8Array {
+  rows(readings: readonly Reading[], unitOf: UnitOf): Uint8Array {
     for (const reading of readings) {
       this.#rows.push(reading);
+      this.#units.push(unitOf(reading));
       this.#length += reading.device.length + (typeof reading.value === 'string' ? reading.value.length : 0);
       if (this.#rows.length === GROUP_ROWS || this.#length >= GROUP_LENGTH) this.#writeGroup();
     }
@@ -93,10 +96,12 @@ class ParquetExport implements ExportWriter {
         column('quality', ({ quality }) => quality),
         column('boot', ({ boot }) => boot),
         column('seq', ({ seq }) => (seq === null ? null : BigInt(seq))),
+        { name: 'unit', data: this.#units, offsetIndex: false },
       ],
       rowGroupSize: GROUP_ROWS,
     });
     this.#rows = [];
+    this.#units = [];
     this.#length = 0;
   }
 

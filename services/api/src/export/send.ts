@@ -3,6 +3,7 @@ import { constants, createGzip, type Gzip } from 'node:zlib';
 import type { Reading } from '@tidegauge/readings';
 import type { Response } from 'express';
 import { type Answers, sizeOfReading } from '../answers.ts';
+import type { ReadingUnits } from '../reading-units.ts';
 import type { ExportFormat, ExportWriter } from './format.ts';
 
 /** Approximate memory of the readings of one part, bytes. */
@@ -12,6 +13,7 @@ export interface SendOptions {
   readonly format: ExportFormat;
   readonly writer: ExportWriter;
   readonly gzip: boolean;
+  readonly units: ReadingUnits;
   /** The text for a failure after the answer has begun. The log of the service has the details. */
   explain(error: unknown): string;
 }
@@ -25,9 +27,14 @@ export async function sendExport(
   response: Response,
   answers: Answers,
   readings: AsyncIterator<Reading>,
-  { format, writer, gzip, explain }: SendOptions,
+  { format, writer, gzip, units, explain }: SendOptions,
 ): Promise<void> {
-  const read = () => answers.read(response, () => partOf(readings));
+  const read = () =>
+    answers.read(response, async () => {
+      const part = await partOf(readings);
+      await units.prepare(part);
+      return part;
+    });
   let part = await read();
   if (part === null) return;
   answers.reserve(response, format.bytes);
@@ -36,7 +43,7 @@ export async function sendExport(
   try {
     await body.write(writer.head());
     while (part !== null && part.length > 0 && !response.destroyed) {
-      await body.write(writer.rows(part));
+      await body.write(writer.rows(part, units.unitOf));
       count += part.length;
       part = await read();
     }

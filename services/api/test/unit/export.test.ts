@@ -23,6 +23,12 @@ const TEXTS = [
   '=1+1',
 ];
 
+/** Units by device and metric. Other series have none. */
+const UNITS: Readonly<Record<string, string>> = {
+  'site-1/boiler temperature': 'Cel',
+  'Zoo temperature': '"a", unit',
+};
+
 /** Readings of three devices, with texts, extreme doubles and a correction. */
 async function fill({ store }: Api): Promise<Reading[]> {
   const of = (
@@ -39,6 +45,12 @@ async function fill({ store }: Api): Promise<Reading[]> {
   ];
   await store.readings.write(readings.map((each) => ({ ...each, value: 99 })));
   await store.readings.write(readings);
+  await store.readings.setUnits(
+    Object.entries(UNITS).map(([name, unit]) => {
+      const [device, metric] = name.split(' ') as [string, string];
+      return { device, metric, unit };
+    }),
+  );
   for (const [name, city] of [
     ['site-1/boiler', 'Faro'],
     ['site-2/pump', 'Porto'],
@@ -97,6 +109,7 @@ const stored = ({ device, metric, time, value, received, quality, boot, seq }: R
   quality,
   ...(boot === null ? {} : { boot }),
   ...(seq === null ? {} : { seq }),
+  ...(Object.hasOwn(UNITS, `${device} ${metric}`) ? { unit: UNITS[`${device} ${metric}`] } : {}),
 });
 
 /** Fields of a CSV text (RFC 4180): null without quotes and characters. */
@@ -143,9 +156,10 @@ async function assertExact(api: Api, readings: readonly Reading[]): Promise<void
     'quality',
     'boot',
     'seq',
+    'unit',
   ]);
   assert.deepEqual(
-    rows.map(([device, metric, time, number, text, received, quality, boot, seq]) => ({
+    rows.map(([device, metric, time, number, text, received, quality, boot, seq, unit]) => ({
       device,
       metric,
       time,
@@ -154,6 +168,7 @@ async function assertExact(api: Api, readings: readonly Reading[]): Promise<void
       quality,
       ...(boot === null ? {} : { boot }),
       ...(seq === null ? {} : { seq: Number(seq) }),
+      ...(unit === null ? {} : { unit }),
     })),
     readings.map(stored),
   );
@@ -162,7 +177,7 @@ async function assertExact(api: Api, readings: readonly Reading[]): Promise<void
   const objects = await parquetReadObjects({ file: new Uint8Array(file).buffer });
   const iso = (time: unknown) => (time as Date).toISOString().replace('Z', '000Z');
   assert.deepEqual(
-    objects.map(({ device, metric, time, value, text, received, quality, boot, seq }) => ({
+    objects.map(({ device, metric, time, value, text, received, quality, boot, seq, unit }) => ({
       device,
       metric,
       time: iso(time),
@@ -171,6 +186,7 @@ async function assertExact(api: Api, readings: readonly Reading[]): Promise<void
       quality,
       ...(boot == null ? {} : { boot }),
       ...(seq == null ? {} : { seq: Number(seq) }),
+      ...(unit == null ? {} : { unit }),
     })),
     readings.map(stored),
   );
