@@ -79,7 +79,7 @@ export function learn(reading) {
   return sensor;
 }
 
-/** Sets the unit of a metric that is listed. Live readings have no unit. */
+/** Sets the unit of a metric that is listed. A live reading has no unit when ingest has not seen one since its start. */
 export function learnUnit(device, metric, unit) {
   const known = sensors.get(device)?.metrics.get(metric);
   if (known !== undefined && unit !== undefined) known.unit = unit;

@@ -1,4 +1,5 @@
-import { type LiveLine, type Reading, toReadingDocument } from '@tidegauge/readings';
+import { type LiveLine, type Reading, type ReadingDocument, toReadingDocument } from '@tidegauge/readings';
+import type { SeriesName } from '@tidegauge/storage';
 import { readingBytes } from './reading-bytes.ts';
 
 const WINDOW_MS = 100;
@@ -21,6 +22,7 @@ export interface LiveListener {
  */
 export class LiveFeed {
   readonly #listeners = new Set<LiveListener>();
+  readonly #unitOf: (series: SeriesName) => string | null;
   readonly #epoch = Date.now().toString(36);
   #window: Reading[] = [];
   #bytes = 0;
@@ -28,6 +30,11 @@ export class LiveFeed {
   #next = 0;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
+
+  /** @param unitOf the unit of a series, if it is known without a read of the store */
+  constructor(unitOf: (series: SeriesName) => string | null = () => null) {
+    this.#unitOf = unitOf;
+  }
 
   push(readings: readonly Reading[]): void {
     if (this.#listeners.size === 0) return;
@@ -81,12 +88,17 @@ export class LiveFeed {
     this.#window = this.#window.slice(gone);
   }
 
+  #documentOf(reading: Reading): ReadingDocument {
+    const unit = this.#unitOf(reading);
+    return unit === null ? toReadingDocument(reading) : { ...toReadingDocument(reading), unit };
+  }
+
   #flush(): void {
     this.#timer = null;
     const id = `${this.#epoch}-${this.#next++}`;
     const lines: LiveLine[] = [];
     if (this.#missed > 0) lines.push({ id: `${id}m`, missed: this.#missed });
-    lines.push({ id, readings: this.#window.map(toReadingDocument) });
+    lines.push({ id, readings: this.#window.map((reading) => this.#documentOf(reading)) });
     this.#window = [];
     this.#bytes = 0;
     this.#missed = 0;

@@ -102,7 +102,7 @@ const NO_ORIGIN: Origin = { settled() {} };
 export class Pipeline {
   readonly accounts = new Accounts();
   readonly sequences = new SequenceLedger();
-  readonly feed = new LiveFeed();
+  readonly feed: LiveFeed;
   readonly stages: Readonly<Record<Stage, Histogram>> = {
     travel: new Histogram(),
     queue: new Histogram(),
@@ -134,6 +134,7 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.feed = new LiveFeed(options.router.units.unitOf);
     this.#collector = new BufferCollector(options.maxInFlightBytes);
     const { store, logger } = options;
     const onBroken = (error: unknown) => {

@@ -33,6 +33,9 @@ export class SeriesUnits {
     this.#fresh.push({ device, metric, unit });
   };
 
+  /** The unit of a series that this process stored or found in the store; null for others. */
+  readonly unitOf = (series: SeriesName): string | null => this.#known.get(nameOf(series)) ?? null;
+
   /** The units that were stated since the last call and that the store may not have. Of a series the last one. */
   take(): readonly SeriesUnit[] {
     if (this.#fresh.length === 0) return NO_UNITS;

@@ -3824,7 +3824,7 @@ export interface operations {
                     /**
                      * @example id: m3k9x2-1042
                      *     event: readings
-                     *     data: {"readings":[{"device":"site-3/boiler/probe-7","metric":"temperature","time":"2026-11-21T14:05:08.000250Z","value":64.25,"received":"2026-11-21T14:05:08.012731Z","quality":"ok"}]}
+                     *     data: {"readings":[{"device":"site-3/boiler/probe-7","metric":"temperature","time":"2026-11-21T14:05:08.000250Z","value":64.25,"received":"2026-11-21T14:05:08.012731Z","quality":"ok","unit":"Cel"}]}
                      */
                     "text/event-stream": string;
                 };

@@ -38,6 +38,23 @@ test('a window holds the newest readings up to a number, and counts the others',
   );
 });
 
+test('readings have the unit of their series, if it is known', async (t) => {
+  const feed = new LiveFeed(({ device, metric }) =>
+    metric === 'temperature' ? `${device}'s degrees` : null,
+  );
+  t.after(() => feed.close());
+  const both = ['temperature', 'state'].map((metric) => ({ ...reading(1), device: 'probe', metric }));
+  const [window] = await lines(feed, [both]);
+  assert.ok('readings' in window!);
+  assert.deepEqual(
+    window.readings.map(({ metric, unit }) => [metric, unit]),
+    [
+      ['temperature', "probe's degrees"],
+      ['state', undefined],
+    ],
+  );
+});
+
 test('a window of large texts is bounded in bytes', async (t) => {
   const feed = new LiveFeed();
   t.after(() => feed.close());
