@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
+import { forEach } from '@tidegauge/parallel';
+import { openStore } from '@tidegauge/storage';
 import { publish } from '@tidegauge/test-support/publisher';
 import { settled, setUp, storedReadings } from './helpers.ts';
 
@@ -33,6 +35,36 @@ test('200,000 QoS 1 messages at full speed are each stored once, although ingest
   assert.ok(ledger.balanced);
   assert.equal(await ingest.stop(), 0);
   await assertStoredOnce(bench.store, count);
+});
+
+test('every reading that is stored has the unit of its message, although ingest is killed three times', async (context) => {
+  const series = Array.from({ length: 6000 }, (_, n) => ({
+    device: `unit/probe-${n}`,
+    metric: 'temperature',
+  }));
+  const bench = await setUp(context);
+  const client = await bench.client();
+  let ingest = await bench.start();
+  for (let start = 0; start < series.length; start += 2000) {
+    const published = forEach(series.slice(start, start + 2000), 200, async ({ device }) => {
+      const pack = [{ bn: `${device}/`, n: 'temperature', u: 'Cel', v: 21.5 }];
+      await client.publishAsync(`sensors/${device}/all`, JSON.stringify(pack), { qos: 1 });
+    });
+    await ingest.until(({ readings }) => readings.stored >= 1, 60_000);
+    await ingest.kill();
+    ingest = await bench.start();
+    await published;
+  }
+  await settled(ingest);
+  assert.equal(await ingest.stop(), 0);
+  const store = await openStore(bench.store);
+  context.after(() => store.close());
+  for (let start = 0; start < series.length; start += 1000) {
+    const some = series.slice(start, start + 1000);
+    assert.equal((await store.readings.latest(some.map(({ device }) => device))).length, some.length);
+    const units = await store.readings.units(some);
+    assert.deepEqual(new Set(units), new Set(['Cel']));
+  }
 });
 
 test('a graceful stop under load loses nothing and acknowledges what it stored', async (context) => {
