@@ -64,7 +64,10 @@ export function describeAdmin(name: string, port: () => number): void {
       );
 
       const table = client.table('families');
-      for (const value of ['1', '2', '3']) await table.put('r', [{ family: FAMILY, qualifier: 'q', value }]);
+      // Puts in the same millisecond would be one version.
+      for (const timestamp of [1, 2, 3]) {
+        await table.put('r', [{ family: FAMILY, qualifier: 'q', value: String(timestamp), timestamp }]);
+      }
       const row = await table.get('r', { maxVersions: 9 });
       assert.deepEqual(
         row?.cells.map(({ value }) => value.toString()),
