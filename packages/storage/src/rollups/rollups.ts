@@ -106,7 +106,9 @@ export class Rollups {
   }
 
   /** Marks all hours of a range that have a mark or rollups. */
-  async #markDeleted({ device, metric, from = 0, to = MAX_TIME + 1 }: DeleteQuery): Promise<void> {
+  async #markDeleted({ device, metric, from: start = 0, to = MAX_TIME + 1 }: DeleteQuery): Promise<void> {
+    // No reading has a time below 0, and keys of engines cannot have one.
+    const from = Math.max(start, 0);
     if (from >= to) return;
     const metrics = metric === undefined ? await this.#raw.metrics(device, MAX_METRICS_READ + 1) : [metric];
     for (const each of metrics) {
