@@ -47,8 +47,8 @@ const STEPS: readonly string[] = [
   'alter table series add column unit text collate "C"',
   // On Citus, only the coordinator has it.
   `create table tidegauge_leases (
-    name text primary key,
-    holder text not null,
+    name text collate "C" primary key,
+    holder text collate "C" not null,
     expires timestamptz not null
   )`,
   // On Citus, only the coordinator has marks and the state.
@@ -72,7 +72,7 @@ const STEPS: readonly string[] = [
   create index tidegauge_rollups_start on tidegauge_rollups (period, start);
   create table tidegauge_state (
     name text collate "C" primary key,
-    value text not null
+    value text collate "C" not null
   )`,
 ];
 
