@@ -208,9 +208,14 @@ export function readingsRollUp(target: StoreTarget): void {
       ] as const) {
         await killRollUp(subject.place.url, rollUps, ms);
         // Each day has its old or its new totals.
-        for (const [index, group] of (await groupsBy(subject.store, 'day')).entries()) {
-          if (group.sum === old[index]!.sum) assert.deepEqual(group, old[index]);
-          else assert.deepEqual(group, fresh[index]);
+        for (const group of await groupsBy(subject.store, 'day')) {
+          const before = old.find(({ key }) => key === group.key);
+          if (group.sum === before?.sum) assert.deepEqual(group, before);
+          else
+            assert.deepEqual(
+              group,
+              fresh.find(({ key }) => key === group.key),
+            );
         }
       }
       await rollUpAll();
