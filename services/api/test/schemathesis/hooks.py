@@ -39,6 +39,12 @@ def before_call(context, case, kwargs):
         else:
             query.setdefault('device', 'site-3/boiler/probe-7')
         case.query = query
+    if case.operation.label == 'DELETE /v1/readings':
+        # At least one of both bounds is required.
+        query = dict(case.query or {})
+        if 'from' not in query and 'to' not in query:
+            query['from'] = '2026-01-01T00:00:00Z'
+        case.query = query
     if case.operation.label == 'GET /v1/export':
         # As above. Without either, all devices are exported.
         query = dict(case.query or {})
