@@ -8,6 +8,7 @@ import type {
 } from '../rollups/backend-rollups.ts';
 import { decodeFigures, encodeFigures } from '../rollups/encoding.ts';
 import { PERIOD_US } from '../rollups/periods.ts';
+import { rowsBefore } from '../rollups/sql-rows.ts';
 import type { Database, Row } from './database.ts';
 
 const PAGE_ROWS = 500;
@@ -89,19 +90,12 @@ export class MariadbRollups implements BackendRollups {
   }
 
   async removeRows(period: RollupPeriod, before: number, scope: SeriesScope): Promise<number | null> {
-    const { devices = '', metric } = scope;
-    const conditions = ['period = ?', 'start < ?'];
-    const values: (string | number)[] = [period, before];
-    if (metric !== undefined) {
-      conditions.push('metric = ?');
-      values.push(metric);
-    }
-    if (devices !== '') {
-      // `0` follows `/`.
-      conditions.push('(device = ? or device >= ? and device < ?)');
-      values.push(devices, `${devices}/`, `${devices}0`);
-    }
-    const sql = `delete from tidegauge_rollups where ${conditions.join(' and ')} limit ${REMOVE_ROWS}`;
+    const values: (string | number)[] = [];
+    const where = rowsBefore(period, before, scope, (value) => {
+      values.push(value);
+      return '?';
+    });
+    const sql = `delete from tidegauge_rollups where ${where} limit ${REMOVE_ROWS}`;
     const count = await this.#db.change(sql, values);
     return count === 0 ? null : count;
   }

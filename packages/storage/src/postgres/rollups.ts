@@ -8,6 +8,7 @@ import type {
 } from '../rollups/backend-rollups.ts';
 import { decodeFigures, encodeFigures } from '../rollups/encoding.ts';
 import { PERIOD_US } from '../rollups/periods.ts';
+import { rowsBefore } from '../rollups/sql-rows.ts';
 import { binder, type Database, type Row, type Value } from './database.ts';
 
 const PAGE_ROWS = 500;
@@ -90,17 +91,9 @@ export class PostgresRollups implements BackendRollups {
   }
 
   async removeRows(period: RollupPeriod, before: number, scope: SeriesScope): Promise<number | null> {
-    const { devices = '', metric } = scope;
     const values: Value[] = [];
     const bind = binder(values);
-    const conditions = [`period = ${bind(period)}`, `start < ${bind(before)}`];
-    if (metric !== undefined) conditions.push(`metric = ${bind(metric)}`);
-    // `0` follows `/`.
-    if (devices !== '')
-      conditions.push(
-        `(device = ${bind(devices)} or device >= ${bind(`${devices}/`)} and device < ${bind(`${devices}0`)})`,
-      );
-    const where = conditions.join(' and ');
+    const where = rowsBefore(period, before, scope, bind);
     const page = `select device, start from tidegauge_rollups where ${where} order by start limit ${REMOVE_ROWS}`;
     const { rows } = await this.#db.run('calls', page, values);
     if (rows.length === 0) return null;

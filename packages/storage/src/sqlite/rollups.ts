@@ -8,6 +8,7 @@ import type {
 } from '../rollups/backend-rollups.ts';
 import { decodeFigures, encodeFigures } from '../rollups/encoding.ts';
 import { PERIOD_US } from '../rollups/periods.ts';
+import { rowsBefore } from '../rollups/sql-rows.ts';
 import type { Database } from './database.ts';
 
 /** Rows in one read or one removal, about 2 ms. */
@@ -91,21 +92,11 @@ export class SqliteRollups implements BackendRollups {
 
   async removeRows(period: RollupPeriod, before: number, scope: SeriesScope): Promise<number | null> {
     await this.#db.pause();
-    // A device sorts before the devices below it, and `0` follows `/`.
-    const { devices = '', metric } = scope;
-    const conditions = ['period = ?', 'start < ?'];
-    const values: (string | number)[] = [period, before];
-    if (metric !== undefined) {
-      conditions.push('metric = ?');
-      values.push(metric);
-    }
-    if (devices !== '') {
-      conditions.push('(device = ? or device >= ? and device < ?)');
-      values.push(devices, `${devices}/`, `${devices}0`);
-    }
+    const values: (string | number)[] = [];
+    const where = rowsBefore(period, before, scope, (value) => `?${values.push(value)}`);
     const sql = `
       delete from tidegauge_rollups where rowid in
-        (select rowid from tidegauge_rollups where ${conditions.join(' and ')} limit ${REMOVE_ROWS})`;
+        (select rowid from tidegauge_rollups where ${where} limit ${REMOVE_ROWS})`;
     const { changes } = await this.#db.transaction(() => this.#db.statement(sql).run(...values));
     return changes === 0 ? null : Number(changes);
   }
