@@ -33,6 +33,12 @@ export function toReadingDocument(reading: Reading): ReadingDocument {
   };
 }
 
+/** @param unit the unit of its series; null: not known */
+export function toReadingDocumentWithUnit(reading: Reading, unit: string | null): ReadingDocument {
+  const document = toReadingDocument(reading);
+  return unit === null ? document : { ...document, unit };
+}
+
 /**
  * Counts where every received reading is: received = stored + duplicate + filtered + quarantined + spooled + inFlight.
  */

@@ -1,4 +1,4 @@
-import { type Reading, type ReadingDocument, toReadingDocument } from '@tidegauge/readings';
+import { type Reading, type ReadingDocument, toReadingDocumentWithUnit } from '@tidegauge/readings';
 import { MAX_PAGE, type SeriesName, type Store } from '@tidegauge/storage';
 
 /** Series whose units an answer keeps. The answer looks them up again beyond that. */
@@ -32,11 +32,8 @@ export class ReadingUnits {
   /** The unit of a reading of the prepared part. */
   readonly unitOf = (reading: Reading): string | null => this.#known.get(nameOf(reading)) ?? null;
 
-  readonly toDocument = (reading: Reading): ReadingDocument => {
-    const unit = this.unitOf(reading);
-    const document = toReadingDocument(reading);
-    return unit === null ? document : { ...document, unit };
-  };
+  readonly toDocument = (reading: Reading): ReadingDocument =>
+    toReadingDocumentWithUnit(reading, this.unitOf(reading));
 }
 
 function nameOf({ device, metric }: SeriesName): string {

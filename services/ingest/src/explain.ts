@@ -3,7 +3,7 @@ import {
   DecodeError,
   type ExplainDocument,
   type Notes,
-  toReadingDocument,
+  toReadingDocumentWithUnit,
 } from '@tidegauge/readings';
 import { fixOf, proposalsFor } from './fixes.ts';
 import type { Route, Router } from './routes.ts';
@@ -48,7 +48,7 @@ export function explain(
     total: readings.length,
     readings: readings.slice(0, MOST_LISTED).map((reading) => {
       const unit = notes.units.get(`${reading.device} ${reading.metric}`);
-      return { ...toReadingDocument(reading), ...(unit === undefined ? {} : { unit }) };
+      return toReadingDocumentWithUnit(reading, unit ?? null);
     }),
     ignored: notes.ignoredFields,
     ...(failed === null

@@ -1,4 +1,4 @@
-import { type LiveLine, type Reading, type ReadingDocument, toReadingDocument } from '@tidegauge/readings';
+import { type LiveLine, type Reading, toReadingDocumentWithUnit } from '@tidegauge/readings';
 import type { SeriesName } from '@tidegauge/storage';
 import { readingBytes } from './reading-bytes.ts';
 
@@ -88,17 +88,15 @@ export class LiveFeed {
     this.#window = this.#window.slice(gone);
   }
 
-  #documentOf(reading: Reading): ReadingDocument {
-    const unit = this.#unitOf(reading);
-    return unit === null ? toReadingDocument(reading) : { ...toReadingDocument(reading), unit };
-  }
-
   #flush(): void {
     this.#timer = null;
     const id = `${this.#epoch}-${this.#next++}`;
     const lines: LiveLine[] = [];
     if (this.#missed > 0) lines.push({ id: `${id}m`, missed: this.#missed });
-    lines.push({ id, readings: this.#window.map((reading) => this.#documentOf(reading)) });
+    lines.push({
+      id,
+      readings: this.#window.map((reading) => toReadingDocumentWithUnit(reading, this.#unitOf(reading))),
+    });
     this.#window = [];
     this.#bytes = 0;
     this.#missed = 0;

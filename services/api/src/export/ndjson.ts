@@ -1,4 +1,4 @@
-import { type Reading, toReadingDocument } from '@tidegauge/readings';
+import { type Reading, toReadingDocumentWithUnit } from '@tidegauge/readings';
 import { type ExportFormat, numberText } from './format.ts';
 
 /**
@@ -19,8 +19,7 @@ export const ndjson: ExportFormat = {
 };
 
 function lineOf(reading: Reading, unit: string | null): string {
-  const document = toReadingDocument(reading);
-  const text = JSON.stringify(unit === null ? document : { ...document, unit });
+  const text = JSON.stringify(toReadingDocumentWithUnit(reading, unit));
   // JSON.stringify writes -0 as 0.
   return `${Object.is(reading.value, -0) ? text.replace('"value":0,', `"value":${numberText(-0)},`) : text}\n`;
 }
