@@ -16,7 +16,8 @@ export function alertsFile(config: WatchConfig = CONFIG): string {
   const rules = alerts(config).map(({ name, severity, expr, forSeconds, summary, description }) => ({
     alert: name,
     expr,
-    for: `${Math.ceil(forSeconds * config.patience)}s`,
+    // 0 is the default.
+    ...(forSeconds === 0 ? {} : { for: `${Math.ceil(forSeconds * config.patience)}s` }),
     labels: { severity },
     annotations: { summary, description, runbook_url: runbookOf(name, config) },
   }));

@@ -1,26 +1,20 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { runProgram } from '@tidegauge/process';
-import { buildOnce } from './build-once.ts';
-import { go } from './go.ts';
+import { buildGoProgram } from './go-program.ts';
 
-const VERSION = 'v0.20.0';
-const MODULE = `github.com/google/go-jsonnet@${VERSION}`;
+const JSONNET = {
+  name: 'jsonnet',
+  module: 'github.com/google/go-jsonnet',
+  version: 'v0.20.0',
+  main: './cmd/jsonnet',
+};
 
 /**
  * Builds jsonnet from its Go module, once, and resolves to the path of the program.
  *
  * @throws {Error} when Go is not installed, or when this process may not build missing programs
  */
-export async function buildJsonnet(): Promise<string> {
-  const folder = await buildOnce(`jsonnet/${VERSION}`, async (directory) => {
-    process.stderr.write(`Building jsonnet ${VERSION} (once)...\n`);
-    const { Dir: source } = JSON.parse(await go(['mod', 'download', '-json', MODULE])) as { Dir: string };
-    await mkdir(directory);
-    const output = join(directory, 'jsonnet');
-    await go(['build', '-ldflags=-s -w', '-o', output, './cmd/jsonnet'], { cwd: source });
-  });
-  return join(folder, 'jsonnet');
+export function buildJsonnet(): Promise<string> {
+  return buildGoProgram(JSONNET);
 }
 
 /**
