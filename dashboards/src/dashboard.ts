@@ -73,6 +73,12 @@ export function dashboard(spec: DashboardSpec): Dashboard {
 /** Builds a dashboard. The links to its panels stay valid as long as no panel is inserted before them. */
 export function numbered(builder: DashboardBuilder): Dashboard {
   const built = builder.build();
+  // The builder sets fields of intervals in every variable. The schema has them for intervals only.
+  for (const variable of built.templating.list ?? []) {
+    delete variable.auto;
+    delete variable.auto_count;
+    delete variable.auto_min;
+  }
   const panels = (built.panels ?? []).flatMap((panel) =>
     'panels' in panel ? [panel, ...panel.panels] : [panel],
   );

@@ -22,7 +22,7 @@ export const broker = dashboard({
         queries: { up: `min(mosquitto_up{${CHOSEN}})` },
       }),
       number({
-        title: 'Messages dropped in the last hour',
+        title: 'Dropped in the last hour',
         description:
           'Messages that the broker acknowledged to the publisher and then dropped. Raise max_queued_messages, or fix the slow client.',
         unit: 'short',

@@ -85,7 +85,7 @@ export const ingest = dashboard({
         },
       }),
       lines({
-        title: 'Share of requests with a server error',
+        title: 'Share of server errors',
         description: 'Status 5xx, over five minutes. The log of the API has the reasons.',
         unit: 'percentunit',
         width: 6,

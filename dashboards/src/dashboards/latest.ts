@@ -10,22 +10,9 @@ import {
 import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 import { numbered, toOthers } from '../dashboard.ts';
+import { OPENTSDB, valuesOf } from '../opentsdb.ts';
 import { lastAndMax, manySeries } from '../panels.ts';
-
-const SOURCE = { type: 'opentsdb', uid: '$datasource' };
-
-/** The fields of a query of Grafana's OpenTSDB data source that this dashboard sets. */
-export interface OpenTsdbTarget {
-  readonly refId?: string;
-  readonly metric: string;
-  readonly aggregator: string;
-  readonly alias: string;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly downsampleAggregator: string;
-  readonly downsampleFillPolicy: string;
-  /** Default: that of the chart. */
-  readonly downsampleInterval?: string;
-}
+import { positionMap } from '../position-map.ts';
 
 /**
  * The newest value of a metric of each device, and its values over time. The API answers as OpenTSDB, from any store,
@@ -40,11 +27,11 @@ export const latest: Dashboard = numbered(
     .link(toOthers())
     .refresh('10s')
     .time({ from: 'now-1h', to: 'now' })
-    .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type(SOURCE.type))
+    .withVariable(new DatasourceVariableBuilder('datasource').label('Data source').type(OPENTSDB.type))
     .withVariable(
       new QueryVariableBuilder('metric')
         .label('Metric')
-        .datasource(SOURCE)
+        .datasource(OPENTSDB)
         .query('metrics()')
         .refresh(VariableRefresh.OnTimeRangeChanged)
         .sort(VariableSort.AlphabeticalAsc)
@@ -55,7 +42,7 @@ export const latest: Dashboard = numbered(
       // Without a current value, Grafana chooses the first device.
       new QueryVariableBuilder('device')
         .label('Device')
-        .datasource(SOURCE)
+        .datasource(OPENTSDB)
         .query('tag_values(*, device)')
         .refresh(VariableRefresh.OnTimeRangeChanged)
         .sort(VariableSort.AlphabeticalAsc)
@@ -73,12 +60,12 @@ export const latest: Dashboard = numbered(
         )
         // Raw: other units round.
         .unit('string')
-        .datasource(SOURCE)
+        .datasource(OPENTSDB)
         .span(10)
         .height(12)
-        .withTarget(values('last', '*'))
+        .withTarget(valuesOf('last', '*'))
         // seriesToRows leaves a single series as it is, and a single device is one. These points are older than those above.
-        .withTarget(values('last', '*', { refId: 'B', downsampleInterval: '1h' }))
+        .withTarget(valuesOf('last', '*', { refId: 'B', downsampleInterval: '1h' }))
         // All points as rows (Time, Metric, Value), the newest first; then the first row of each device.
         .withTransformation({ id: 'seriesToRows', options: {} })
         .withTransformation({
@@ -120,39 +107,14 @@ export const latest: Dashboard = numbered(
         .title('Values')
         .description('The mean value of the metric in each interval of the chart, for each chosen device.')
         .unit('none')
-        .datasource(SOURCE)
+        .datasource(OPENTSDB)
         .span(14)
         .height(12)
         .fillOpacity(10)
         .tooltip(manySeries())
         .legend(lastAndMax())
-        .withTarget(values('avg', '$device')),
-    ),
+        .withTarget(valuesOf('avg', '$device')),
+    )
+    // Closed at first, so that its queries do not run without need.
+    .withRow(new RowBuilder('Positions of devices').withPanel(positionMap(24, 14))),
 );
-
-/**
- * A series for each device.
- *
- * @param downsample the aggregator of the values in an interval of the chart
- * @param device a device, or `*` for all
- * @param others fields that differ
- */
-function values(downsample: 'last' | 'avg', device: string, others: Partial<OpenTsdbTarget> = {}) {
-  const target: OpenTsdbTarget = {
-    metric: '$metric',
-    aggregator: 'avg',
-    alias: '$tag_device',
-    tags: { device },
-    downsampleAggregator: downsample,
-    downsampleFillPolicy: 'none',
-  };
-  return {
-    build: () => ({
-      _implementsDataqueryVariant: () => {},
-      refId: 'A',
-      datasource: SOURCE,
-      ...target,
-      ...others,
-    }),
-  };
-}

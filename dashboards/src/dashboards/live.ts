@@ -15,12 +15,12 @@ export const live = dashboard({
       number({
         title: 'Readings stored',
         description:
-          'Readings per second. If it is 0 while sensors send, see "Age of the oldest waiting reading" and the dashboard Store.',
+          'Readings per second. If it is 0 while sensors send, see "Oldest waiting reading" and the dashboard Store.',
         unit: READINGS_PER_SECOND,
         queries: { stored: rate('tidegauge_readings_stored_total', '', ', backend=~"$backend"') },
       }),
       number({
-        title: 'Age of the oldest waiting reading',
+        title: 'Oldest waiting reading',
         description:
           'Age of the oldest reading that is not stored. If it grows, the store or ingest is too slow: see the dashboard Store.',
         unit: 's',

@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test';
 import type { Reading } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
 import { startApiProcess } from '@tidegauge/test-support/api-process';
-import { latest, type OpenTsdbTarget } from '../../src/dashboards/latest.ts';
+import { latest } from '../../src/dashboards/latest.ts';
+import type { OpenTsdbTarget } from '../../src/opentsdb.ts';
 import { panelsOf } from '../../src/queries.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -30,6 +31,12 @@ const READINGS = [
   reading('site-1/boiler', 'state', 2, 'open'),
   reading('site-2/pump', 'temperature', 4, 5),
   reading('site-2/pump', 'temperature', 90, 6),
+  // Positions, in the names of OwnTracks and of Meshtastic.
+  reading('jane/phone', 'lat', 1, 48.8),
+  reading('jane/phone', 'lat', 2, 48.85833),
+  reading('jane/phone', 'lon', 2, 2.29513),
+  reading('2130636288', 'latitude', 3, 20.8759687),
+  reading('2130636288', 'longitude', 3, -156.5037665),
 ];
 
 interface Choice {
@@ -47,11 +54,15 @@ function filledIn(text: string, { metric, device }: Choice): string {
   return text.replaceAll('$metric', metric).replaceAll('$device', device);
 }
 
-/** The request of Grafana 11.6 for a panel, an hour from noon in intervals of 30 minutes: its `convertTargetToQuery`. */
-function requestOf(title: string, choice: Choice): object {
+function targetsOf(title: string): readonly OpenTsdbTarget[] {
   const panel = panelsOf(latest).find((one) => one.title === title);
-  const [target] = (panel?.targets ?? []) as unknown as readonly OpenTsdbTarget[];
-  assert.ok(target, `no panel ${title} with a query`);
+  const targets = (panel?.targets ?? []) as unknown as readonly OpenTsdbTarget[];
+  assert.ok(targets.length > 0, `no panel ${title} with a query`);
+  return targets;
+}
+
+/** The request of Grafana 11.6 for a query, an hour from noon in intervals of 30 minutes: its `convertTargetToQuery`. */
+function requestOf(target: OpenTsdbTarget, choice: Choice): object {
   const tags = Object.entries(target.tags).map(([key, text]) => [key, filledIn(text, choice)]);
   const query = {
     metric: filledIn(target.metric, choice),
@@ -67,7 +78,7 @@ async function startApi(context: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tidegauge-latest-'));
   const url = `sqlite:${join(folder, 'test.db')}`;
   const store = await openStore(url);
-  await store.devices.register(['site-1/boiler', 'site-2/pump', 'site-3/lost']);
+  await store.devices.register([...new Set(READINGS.map(({ device }) => device)), 'site-3/lost']);
   await store.readings.write(READINGS);
   await store.close();
   const api = await startApiProcess({
@@ -97,7 +108,8 @@ test('Latest shows the readings of a store through the API, with a token that ca
     return response.json();
   };
   const panel = async (title: string, choice: Choice) => {
-    const answers = (await send('/api/query', requestOf(title, choice))) as readonly Answer[];
+    const [target] = targetsOf(title);
+    const answers = (await send('/api/query', requestOf(target!, choice))) as readonly Answer[];
     return answers.map(({ tags, dps }) => [tags.device, Object.values(dps)]);
   };
 
@@ -108,9 +120,8 @@ test('Latest shows the readings of a store through the API, with a token that ca
     ['site-2/pump', [5]],
   ]);
   // Grafana makes rows of two series or more. A single device has two, because the panel has two queries.
-  const { targets = [] } = panelsOf(latest).find(({ title }) => title === 'Latest values')!;
   assert.deepEqual(
-    (targets as unknown as readonly OpenTsdbTarget[]).map(({ refId }) => refId),
+    targetsOf('Latest values').map(({ refId }) => refId),
     ['A', 'B'],
   );
   assert.deepEqual(await panel('Values', all), [
@@ -121,6 +132,20 @@ test('Latest shows the readings of a store through the API, with a token that ca
   assert.equal((await panel('Values', { ...all, device: 'site-1/boiler|site-2/pump' })).length, 2);
   assert.deepEqual(await panel('Values', { ...all, metric: 'state' }), []);
 
+  // The map has the newest position of each device, whatever is chosen.
+  const positions: unknown[] = [];
+  for (const target of targetsOf('Positions')) {
+    const answers = (await send('/api/query', requestOf(target, all))) as readonly Answer[];
+    for (const { tags, dps } of answers)
+      positions.push([target.alias.replace('$tag_device', tags.device!), Object.values(dps).at(-1)]);
+  }
+  assert.deepEqual(positions, [
+    ['latitude jane/phone', 48.85833],
+    ['latitude 2130636288', 20.8759687],
+    ['longitude jane/phone', 2.29513],
+    ['longitude 2130636288', -156.5037665],
+  ]);
+
   // The choices of the variables.
   const queries = (latest.templating.list ?? []).map(({ name, query }) => [name, query]);
   assert.deepEqual(queries, [
@@ -128,11 +153,16 @@ test('Latest shows the readings of a store through the API, with a token that ca
     ['metric', 'metrics()'],
     ['device', 'tag_values(*, device)'],
   ]);
-  assert.deepEqual(await send('/api/suggest?type=metrics&q=&max=1000'), ['state', 'temperature']);
+  assert.deepEqual(await send('/api/suggest?type=metrics&q=&max=1000'), [
+    ...['lat', 'latitude', 'lon', 'longitude', 'state', 'temperature'],
+  ]);
   const lookup = `/api/search/lookup?m=${encodeURIComponent('*{device=*}')}&limit=1000`;
   const { results } = (await send(lookup)) as { results: readonly Answer[] };
   // One for each series. Grafana removes repeated values.
-  assert.deepEqual([...new Set(results.map(({ tags }) => tags.device))], ['site-1/boiler', 'site-2/pump']);
+  assert.deepEqual(
+    [...new Set(results.map(({ tags }) => tags.device))],
+    ['2130636288', 'jane/phone', 'site-1/boiler', 'site-2/pump'],
+  );
 
   const refused = await fetch(`${url}/v1/devices/site-1/boiler`, { method: 'DELETE', headers });
   assert.equal(refused.status, 403);

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { ALL_DASHBOARDS } from '../../src/dashboards.ts';
+import { selectorsOf } from '../../src/promql.ts';
+import { expressionsOf, panelsOf } from '../../src/queries.ts';
+
+// What a reader sees, checked in the files that Grafana reads.
+const FOLDER = join(import.meta.dirname, '..', '..', 'grafana', 'dashboards');
+/** Characters of a title in one of the 24 columns of a page of 1280 pixels, next to the menu of the panel. */
+const CHARACTERS_PER_COLUMN = 6;
+/** Characters of a title on a page of 390 pixels, where each panel has its own row. */
+const NARROW_CHARACTERS = 42;
+/** Names of Grafana's palette, which differ between its light and its dark theme, and names that fit both. */
+const COLOURS = new Set(['green', 'orange', 'red', 'blue', 'gray', 'text', 'transparent']);
+/** Grafana's palettes and rules for colours, which are no colours. */
+const PALETTES = new Set(['thresholds', 'palette-classic', 'Oranges', 'dark-orange']);
+
+interface Drawn {
+  readonly name: string;
+  readonly panel: Panel;
+}
+
+const DRAWN: readonly Drawn[] = ALL_DASHBOARDS.flatMap(({ uid }) => {
+  const dashboard = JSON.parse(readFileSync(join(FOLDER, `${uid}.json`), 'utf8')) as Dashboard;
+  return panelsOf(dashboard).map((panel) => ({ name: `${uid}: ${panel.title}`, panel }));
+});
+
+const ofType = (type: string) => {
+  const found = DRAWN.filter(({ panel }) => panel.type === type);
+  assert.ok(found.length > 0, type);
+  return found;
+};
+
+interface LineFields {
+  readonly axisSoftMax?: number;
+  readonly fillOpacity: number;
+  readonly scaleDistribution?: { readonly type: string };
+  readonly thresholdsStyle?: { readonly mode: string };
+}
+
+const linesOf = ({ fieldConfig }: Panel): LineFields => fieldConfig!.defaults.custom as LineFields;
+const isLog = (panel: Panel) => linesOf(panel).scaleDistribution?.type === 'log';
+
+test('titles fit into their panels, on a wide and on a narrow page', () => {
+  for (const { name, panel } of DRAWN) {
+    const length = panel.title!.length;
+    assert.ok(length <= panel.gridPos!.w * CHARACTERS_PER_COLUMN, `${name}: ${length} characters`);
+    assert.ok(length <= NARROW_CHARACTERS, `${name}: ${length} characters`);
+  }
+});
+
+test('lines have a tooltip with all series, and a legend below them as a table with last and largest values', () => {
+  for (const { name, panel } of ofType('timeseries')) {
+    const { tooltip, legend } = panel.options as { tooltip: object; legend: object };
+    assert.deepEqual(tooltip, { mode: 'multi', sort: 'desc' }, name);
+    assert.deepEqual(
+      legend,
+      { displayMode: 'table', placement: 'bottom', showLegend: true, calcs: ['lastNotNull', 'max'] },
+      name,
+    );
+  }
+});
+
+test('lines begin at 0 with a fill, or are on a logarithmic axis', () => {
+  for (const { name, panel } of ofType('timeseries')) {
+    // Values of sensors can be negative.
+    if (panel.title === 'Values') continue;
+    if (isLog(panel)) {
+      assert.equal(linesOf(panel).fillOpacity, 0, name);
+      continue;
+    }
+    assert.equal(panel.fieldConfig!.defaults.min, 0, name);
+    assert.ok(linesOf(panel).fillOpacity > 0, name);
+    assert.ok(linesOf(panel).axisSoftMax! > 0, `${name}: zeros would be on an axis up to 100`);
+  }
+});
+
+test('durations at several quantiles or of several operations are on a logarithmic axis', () => {
+  const durations = ofType('timeseries').filter(
+    ({ panel }) =>
+      panel.fieldConfig!.defaults.unit === 's' &&
+      expressionsOf(panel).some((text) => /histogram_quantile|_p99/.test(text)),
+  );
+  const others = durations.filter(({ panel }) => !isLog(panel)).map(({ panel }) => panel.title);
+  // It has one line for each process, of similar values.
+  assert.deepEqual(others, ['Event loop lag (p99)']);
+  assert.ok(durations.length > 5);
+});
+
+test('what is up, connected or synchronized is a word, not 0 or 1', () => {
+  const states = /^(up|mosquitto_up|mongodb_up|tidegauge_mqtt_connected|node_timex_sync_status)$/;
+  let count = 0;
+  for (const { name, panel } of DRAWN) {
+    if (!['stat', 'timeseries'].includes(panel.type)) continue;
+    for (const expression of expressionsOf(panel)) {
+      const selectors = selectorsOf(expression);
+      if (!states.test(selectors[0]?.metric ?? '') || expression.startsWith('count')) continue;
+      const words = (panel.fieldConfig!.defaults.mappings ?? []).filter(({ type }) => type === 'value');
+      assert.equal(words.length, 1, name);
+      count += 1;
+    }
+  }
+  assert.ok(count >= 4);
+});
+
+test('lines of boards have the host name, and no address', () => {
+  const boards = DRAWN.filter(({ name }) => name.startsWith('tidegauge-boards'));
+  for (const { name, panel } of boards)
+    for (const { legendFormat } of panel.targets as unknown as readonly { legendFormat: string }[]) {
+      assert.match(legendFormat, /\{\{nodename\}\}/, name);
+      assert.doesNotMatch(legendFormat, /\{\{instance\}\}/, name);
+    }
+});
+
+test('rates of readings and of messages have their unit', () => {
+  let count = 0;
+  for (const { name, panel } of ofType('timeseries')) {
+    for (const expression of expressionsOf(panel)) {
+      const [, counted] =
+        /\brate\((?:tidegauge|mosquitto)_(?:ledger_gap_)?(readings|messages_received|publish)_\w*total/.exec(
+          expression,
+        ) ?? [];
+      if (counted === undefined || / \/ /.test(expression)) continue;
+      const { unit } = panel.fieldConfig!.defaults;
+      assert.match(unit!, counted === 'readings' ? /^count:readings\/s$/ : /^(mps|ops|Bps)$/, name);
+      count += 1;
+    }
+  }
+  assert.ok(count > 8);
+});
+
+test('a threshold of an alert is a dashed line', () => {
+  for (const { name, panel } of ofType('timeseries')) {
+    const steps = panel.fieldConfig!.defaults.thresholds?.steps ?? [];
+    if (steps.length > 1) assert.equal(linesOf(panel).thresholdsStyle?.mode, 'dashed', name);
+  }
+});
+
+test('colours are those of the palette, which fit the light and the dark theme', () => {
+  for (const { name, panel } of DRAWN) {
+    // Heat maps have Grafana's colour for exemplars, and no exemplars.
+    const text = JSON.stringify(panel, (key, value) => (/content|exemplars/.test(key) ? '' : value));
+    assert.doesNotMatch(text, /"#[0-9a-f]{3,8}"|rgba?\(|hsla?\(/i, name);
+    for (const [, colour] of text.matchAll(/"(?:color|fixed|fixedColor|fill)":"([^"]*)"/g))
+      assert.ok(COLOURS.has(colour!) || PALETTES.has(colour!), `${name}: ${colour}`);
+  }
+});
+
+test('each row of a table has a link', () => {
+  for (const { name, panel } of ofType('table')) {
+    const links = JSON.stringify(panel.fieldConfig!.overrides).match(/"id":"links"/g) ?? [];
+    assert.equal(links.length, 1, name);
+  }
+});
