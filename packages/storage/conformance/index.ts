@@ -8,6 +8,7 @@ import { readingsAggregate } from './readings-aggregate.ts';
 import { readingsDelete } from './readings-delete.ts';
 import { readingsDevices } from './readings-devices.ts';
 import { readingsExpire } from './readings-expire.ts';
+import { readingsGroupRollups } from './readings-group-rollups.ts';
 import { rangeOfDevices, readingsGroups } from './readings-groups.ts';
 import { readingsLatest } from './readings-latest.ts';
 import { readingsRange } from './readings-range.ts';
@@ -31,6 +32,7 @@ const SUBJECTS = [
   readingsLatest,
   readingsAggregate,
   readingsGroups,
+  readingsGroupRollups,
   rangeOfDevices,
   readingsRollUp,
   readingsDelete,

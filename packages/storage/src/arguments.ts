@@ -171,11 +171,17 @@ function checkCursor({ time, metric }: RangeCursor): void {
   demand(metricProblem(metric) === null, 'after.metric is a metric');
 }
 
-const GROUP_KEYS: readonly GroupKey[] = ['device', 'day', 'metric'];
+const GROUP_KEYS: readonly GroupKey[] = ['device', 'day', 'metric', 'site', 'city', 'kind', 'all'];
 const GROUP_ORDERS: readonly GroupOrder[] = ['key', 'sum', 'mean', 'count'];
 
-export function checkGroups({ by, metric, devices, from, to, order, limit }: GroupQuery): void {
-  demand(GROUP_KEYS.includes(by), 'by is device, day or metric');
+export function checkGroups(query: GroupQuery): void {
+  const { by, metric, devices, prefix, bucket, from, to, order, limit } = query;
+  demand(GROUP_KEYS.includes(by), `by is ${GROUP_KEYS.join(', ')}`);
+  if (prefix !== undefined) checkSeries(prefix);
+  demand(
+    bucket === undefined || (Number.isSafeInteger(bucket) && bucket > 0),
+    'bucket is a length in microseconds',
+  );
   if (metric !== undefined) demandMetric(metric);
   if (devices !== undefined) checkFilter(devices);
   checkBounds(from, to);

@@ -125,10 +125,12 @@ export interface AggregateQuery {
   readonly from: number;
   readonly to: number;
   readonly bucket: number;
+  /** Buckets have the first and the last value too. Readings that are not in rollups are then read one by one. */
+  readonly ends?: boolean;
 }
 
 /** One non-empty bucket. Text values do not count. */
-export interface Bucket {
+export interface Bucket extends Partial<Ends> {
   /** Start of the bucket, microseconds since the epoch. */
   readonly time: number;
   readonly count: number;
@@ -136,6 +138,16 @@ export interface Bucket {
   readonly max: number;
   readonly mean: number;
   readonly sum: number;
+}
+
+/** The first and the last of some readings. */
+export interface Ends {
+  /** The value of the earliest numeric reading, and its time in microseconds. */
+  readonly first: number;
+  readonly firstTime: number;
+  /** The value of the latest numeric reading, and its time in microseconds. */
+  readonly last: number;
+  readonly lastTime: number;
 }
 
 /** The periods of rollups. Days are UTC. */
@@ -160,8 +172,11 @@ export interface Aggregate extends AggregateOrigin {
   readonly buckets: readonly Bucket[];
 }
 
-/** What readings are grouped by. Days are UTC. */
-export type GroupKey = 'device' | 'day' | 'metric';
+/**
+ * What readings are grouped by. Days are UTC. `site`, `city` and `kind` are fields of the registered devices; the key of
+ * devices without the field is an empty text. `all`: one group.
+ */
+export type GroupKey = 'device' | 'day' | 'metric' | 'site' | 'city' | 'kind' | 'all';
 export type GroupOrder = 'key' | 'sum' | 'mean' | 'count';
 
 /** Numeric readings of many devices in [from, to), grouped. Text values do not count. */
@@ -174,6 +189,10 @@ export interface GroupQuery {
    * registered or not.
    */
   readonly devices?: DeviceFilter;
+  /** Only this device and the devices below it: `site-3` selects `site-3` and `site-3/boiler`. */
+  readonly prefix?: string;
+  /** Each group has its figures in buckets of this length too, microseconds. Buckets are aligned to the epoch. */
+  readonly bucket?: number;
   /** Microseconds, inclusive. */
   readonly from?: number;
   /** Microseconds, exclusive. */
@@ -194,11 +213,14 @@ export interface Group {
   readonly mean: number;
   /** Engines add in different orders, so the last digits can differ. Infinite beyond the largest double. */
   readonly sum: number;
+  /** With a `bucket` in the query: non-empty buckets by time. */
+  readonly buckets?: readonly Bucket[];
 }
 
-export interface Groups {
+/** `sources` and `incompleteBefore` are those of all series together. */
+export interface Groups extends AggregateOrigin {
   readonly groups: readonly Group[];
-  /** `rows`: computed from the readings. `tables`: read from tables that `rollUp` computed. */
+  /** `rows`: exact figures, computed from `sources`. `tables`: read from tables that `rollUp` computed. */
   readonly source: 'rows' | 'tables';
   /**
    * The time until which the tables are known to contain all readings that were written, microseconds. Null with
@@ -300,9 +322,11 @@ export interface ReadingStore {
    */
   aggregate(query: AggregateQuery): Promise<Aggregate>;
   /**
-   * Computes figures of groups of readings. Reads all readings that match, unless tables have the figures
-   * (`Capabilities.groupTables`), so it takes long on a large store. SQL engines need as much memory as their
-   * settings allow. REJECTED: there are too many groups to compute here.
+   * Computes figures of groups of readings. Figures by day or metric over all devices, for whole days and without
+   * buckets, are read from tables if the store has them (`Capabilities.groupTables`). Otherwise rollups answer whole
+   * periods, as in `aggregate`, and readings the rest. Without rollups that are up to date, and for ranges of up to two
+   * hours, a query by device, day or metric reads the readings. SQL engines need as much memory for it as their settings
+   * allow. REJECTED: there are too many groups or devices to compute here, or it takes longer than 30 s.
    */
   groups(query: GroupQuery): Promise<Groups>;
   /**
@@ -328,14 +352,7 @@ export interface ReadingStore {
 }
 
 /** The figures of one series in one minute, hour or UTC day. */
-export interface Rollup extends Bucket {
-  /** The value of the earliest numeric reading, and its time in microseconds. */
-  readonly first: number;
-  readonly firstTime: number;
-  /** The value of the latest numeric reading, and its time in microseconds. */
-  readonly last: number;
-  readonly lastTime: number;
-}
+export type Rollup = Bucket & Ends;
 
 export interface Rollups extends AggregateOrigin {
   /** Non-empty periods by time. */

@@ -1,6 +1,6 @@
 import { MAX_TIME } from '@tidegauge/readings';
-import type { DeviceStore, Group, GroupQuery, Groups } from './contract.ts';
-import { boundsOf, dayKey, GroupFolds, namesOf } from './groups.ts';
+import type { DeviceStore, Group } from './contract.ts';
+import { boundsOf, dayKey, GroupFolds, namesOf, type RowGroupQuery, type RowGroups } from './groups.ts';
 import { DAY_US } from './rollups/periods.ts';
 
 // Tables with the totals of each day and metric, for engines that cannot group by them.
@@ -59,11 +59,11 @@ export interface PartialTotals {
 
 /** The groups of a query: from the table where it has them, otherwise from the readings. */
 export function groupsOf(
-  query: GroupQuery,
+  query: RowGroupQuery,
   table: TotalsTable,
   rows: PartialTotals,
   devices: DeviceStore,
-): Promise<Groups> {
+): Promise<RowGroups> {
   const days = tableDays(query);
   if (days !== null) return groupsOfTables(table, query, days);
   const { devices: filter } = query;
@@ -72,8 +72,13 @@ export function groupsOf(
   );
 }
 
+/** Whether `groupsOf` reads a query from the table. */
+export function areTotals(query: RowGroupQuery): boolean {
+  return tableDays(query) !== null;
+}
+
 /** The days of a query that tables can answer, or null if only the readings can. */
-function tableDays(query: GroupQuery): Days | null {
+function tableDays(query: RowGroupQuery): Days | null {
   if (query.by === 'device' || query.devices !== undefined) return null;
   const { from, to } = boundsOf(query);
   if (from % DAY_US !== 0 || (to < MAX_TIME && to % DAY_US !== 0)) return null;
@@ -81,7 +86,7 @@ function tableDays(query: GroupQuery): Days | null {
 }
 
 /** The groups of a query that tables can answer. */
-async function groupsOfTables(table: TotalsTable, query: GroupQuery, days: Days): Promise<Groups> {
+async function groupsOfTables(table: TotalsTable, query: RowGroupQuery, days: Days): Promise<RowGroups> {
   // The list is read first: a roll-up that ends meanwhile only adds readings.
   const asOf = knownUntil(await table.rollUps(), days);
   const folds = new GroupFolds();
@@ -93,7 +98,7 @@ async function groupsOfTables(table: TotalsTable, query: GroupQuery, days: Days)
 }
 
 /** The groups of a query, computed from readings. `read` passes the totals of the readings in a scope to `add`. */
-async function groupsOfRows(query: GroupQuery, read: PartialTotals['ofAll']): Promise<Groups> {
+async function groupsOfRows(query: RowGroupQuery, read: PartialTotals['ofAll']): Promise<RowGroups> {
   const { by, metric } = query;
   const folds = new GroupFolds();
   const scope = { ...(metric === undefined ? {} : { metric }), ...boundsOf(query) };

@@ -1,7 +1,8 @@
 import { forEach } from '@tidegauge/parallel';
-import { MAX_TIME, type Reading } from '@tidegauge/readings';
+import { type Device, MAX_TIME, type Reading } from '@tidegauge/readings';
 import { addFigures, addValue, type Fold, figuresOf, foldOf } from './aggregate.ts';
 import type {
+  AggregateOrigin,
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
@@ -36,7 +37,10 @@ export function boundsOf({ from = 0, to = MAX_TIME + 1 }: { from?: number; to?: 
 }
 
 /** The key of a reading's group. */
-export function groupKeyOf(by: GroupQuery['by'], { device, metric, time }: Omit<Reading, 'value'>): string {
+export function groupKeyOf(
+  by: RowGroupQuery['by'],
+  { device, metric, time }: Omit<Reading, 'value'>,
+): string {
   if (by === 'day') return dayKey(Math.floor(time / DAY_US));
   return by === 'device' ? device : metric;
 }
@@ -59,7 +63,7 @@ export class GroupFolds {
   }
 
   /** The first `limit` groups, as computed from rows. */
-  groups({ order = 'key', limit }: Pick<GroupQuery, 'order' | 'limit'>): Groups {
+  groups({ order = 'key', limit }: Pick<RowGroupQuery, 'order' | 'limit'>): RowGroups {
     const groups = [...this.#folds].map(([key, fold]) => ({ key, ...figuresOf(fold) }));
     return fromRows(groups.sort(compareGroups(order)).slice(0, limit));
   }
@@ -74,12 +78,14 @@ export class GroupFolds {
   }
 }
 
-export function fromRows(groups: readonly Group[]): Groups {
+export function fromRows(groups: readonly Group[]): RowGroups {
   return { groups, source: 'rows', asOf: null };
 }
 
 /** The order of groups: by key ascending, or the largest figure first and equal figures by key. */
-export function compareGroups(order: GroupOrder): (a: Group, b: Group) => number {
+export function compareGroups(
+  order: GroupOrder,
+): (a: Omit<Group, 'buckets'>, b: Omit<Group, 'buckets'>) => number {
   return (a, b) => {
     if (order !== 'key') {
       if (a[order] > b[order]) return -1;
@@ -89,14 +95,30 @@ export function compareGroups(order: GroupOrder): (a: Group, b: Group) => number
   };
 }
 
+/** What the engines group by themselves. */
+export type RowGroupKey = 'device' | 'day' | 'metric';
+
+/** A query that an engine can answer from its readings or totals of days. */
+export interface RowGroupQuery extends Omit<GroupQuery, 'by' | 'prefix' | 'bucket'> {
+  readonly by: RowGroupKey;
+}
+
+export type RowGroups = Omit<Groups, keyof AggregateOrigin>;
+
+/** Null if an engine itself cannot answer the query. */
+export function toRowQuery({ by, prefix, bucket, ...rest }: GroupQuery): RowGroupQuery | null {
+  if (prefix !== undefined || bucket !== undefined) return null;
+  return by === 'device' || by === 'day' || by === 'metric' ? { ...rest, by } : null;
+}
+
 type Range = (query: RangeQuery) => AsyncIterable<Reading>;
 
 /** Computes groups from the ranges of the devices. */
 export async function foldGroups(
-  query: GroupQuery,
+  query: RowGroupQuery,
   devices: AsyncIterable<string>,
   range: Range,
-): Promise<Groups> {
+): Promise<RowGroups> {
   const { by, metric } = query;
   const { from, to } = boundsOf(query);
   const folds = new GroupFolds();
@@ -119,10 +141,19 @@ export async function* namesOf(
     const device = await devices.get(first);
     if (device !== null && isMatch(device, filter)) yield first;
   }
+  for await (const { name } of registeredDevices(devices, filter, first)) yield name;
+}
+
+/** The registered devices that match, by name, after one name. */
+export async function* registeredDevices(
+  devices: DeviceStore,
+  filter: DeviceFilter,
+  first?: string,
+): AsyncGenerator<Device> {
   for (let after = first; ; ) {
     const query = { ...filter, limit: LIST_DEVICES };
     const page = await devices.list(after === undefined ? query : { ...query, after });
-    for (const { name } of page) yield name;
+    yield* page;
     if (page.length < LIST_DEVICES) return;
     after = page.at(-1)!.name;
   }

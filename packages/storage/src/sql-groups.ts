@@ -1,5 +1,5 @@
-import type { DeviceFilter, GroupKey, GroupQuery } from './contract.ts';
-import { FILTER_FIELDS } from './groups.ts';
+import type { DeviceFilter } from './contract.ts';
+import { FILTER_FIELDS, type RowGroupKey, type RowGroupQuery } from './groups.ts';
 import { DAY_US } from './rollups/periods.ts';
 
 // Statements over groups of readings, for SQL engines with the same tables: readings r by (series, time), series s by
@@ -22,7 +22,7 @@ export const SQL_DAY = `r.time / ${DAY_US}`;
  * One statement for `groups`. Columns: grouped, count, min, max, mean, sum. Conditions that a query lacks are left
  * out, because a plan for any bounds would expect few rows.
  */
-export function groupStatement(query: GroupQuery, bind: Bind, { day, unsafe }: GroupDialect): string {
+export function groupStatement(query: RowGroupQuery, bind: Bind, { day, unsafe }: GroupDialect): string {
   const { by, from, to, order = 'key', limit } = query;
   const conditions = ['r.value is not null'];
   if (from !== undefined) conditions.push(`r.time >= ${bind(from)}`);
@@ -41,12 +41,15 @@ export function groupStatement(query: GroupQuery, bind: Bind, { day, unsafe }: G
     group by 1 order by ${sorting.join(', ')} limit ${bind(limit)}`;
 }
 
-function keyOf(by: GroupKey, day: string): string {
+function keyOf(by: RowGroupKey, day: string): string {
   return by === 'day' ? day : `s.${by}`;
 }
 
 /** The joins and conditions for the series of a query. */
-function seriesOf({ by, metric, devices = {} }: GroupQuery, bind: Bind): { tables: string; where: string[] } {
+function seriesOf(
+  { by, metric, devices = {} }: RowGroupQuery,
+  bind: Bind,
+): { tables: string; where: string[] } {
   const where = metric === undefined ? [] : [`s.metric = ${bind(metric)}`];
   const fields = deviceConditions(devices, bind);
   const tables: string[] = [];

@@ -1,6 +1,6 @@
 import type { Attributes, Device } from '@tidegauge/readings';
-import type { Bucket, DevicePatch, Group, GroupKey, RecordFields } from './contract.ts';
-import { dayKey } from './groups.ts';
+import type { Bucket, DevicePatch, Group, RecordFields } from './contract.ts';
+import { dayKey, type RowGroupKey } from './groups.ts';
 
 // Converts rows to the types of the contract, for SQL engines with the same columns: attributes as JSON text,
 // records in the layout of YCSB's JDBC binding.
@@ -12,7 +12,7 @@ export function toBucket(row: Row): Bucket {
   return { time: time!, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };
 }
 
-export function toGroup(by: GroupKey, row: Row): Group {
+export function toGroup(by: RowGroupKey, row: Row): Group {
   const { grouped, count, min, max, mean, sum } = row as Record<string, number>;
   const key = by === 'day' ? dayKey(grouped!) : String(grouped);
   return { key, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };

@@ -9,6 +9,7 @@ import type {
   YcsbRecord,
 } from './contract.ts';
 import { StoreError, type StoreErrorOptions } from './errors.ts';
+import type { RowGroupQuery, RowGroups } from './groups.ts';
 import type { BackendRollups } from './rollups/backend-rollups.ts';
 
 // Tables of records share a database with readings, and often with tables of other programs. The database itself
@@ -36,7 +37,9 @@ export interface BackendRecords extends RecordStore {
 }
 
 /** A backend's readings. The wrapper reads rollups. */
-export interface BackendReadings extends Omit<ReadingStore, 'aggregate'> {
+export interface BackendReadings extends Omit<ReadingStore, 'aggregate' | 'groups'> {
+  /** Computes groups from the readings, or reads them from totals of days. */
+  groups(query: RowGroupQuery): Promise<RowGroups>;
   /** Computes buckets from the readings. Ordered by time. */
   aggregate(query: AggregateQuery): Promise<Bucket[]>;
   /**

@@ -14,6 +14,7 @@ import type {
   WriteResult,
 } from './contract.ts';
 import { StoreError, type StoreErrorCode } from './errors.ts';
+import { toRowQuery } from './groups.ts';
 import { compareText } from './merge.ts';
 import { sortRecords } from './record-batch.ts';
 import { Rollups } from './rollups/rollups.ts';
@@ -122,7 +123,7 @@ class WrappedStore implements Store {
     const rollups =
       inner.rollups === undefined
         ? null
-        : new Rollups(inner.rollups, inner.readings, options.clock ?? (() => Date.now() * 1000));
+        : new Rollups(inner.rollups, inner, options.clock ?? (() => Date.now() * 1000));
     this.readings = wrapReadings(inner.readings, rollups, inner.capabilities.maxBatch, this.#gate);
     this.rollups = wrapRollups(rollups, this.#gate);
     this.devices = wrapDevices(inner.devices, this.#gate);
@@ -344,7 +345,13 @@ function wrapReadings(
       const { devices, ...all } = query;
       // A filter without fields matches every device, so it is no filter.
       const selection = devices === undefined || !check.isFilter(devices) ? all : query;
-      return gate.pass('readings.groups', () => inner.groups(selection));
+      return gate.pass('readings.groups', async () => {
+        if (rollups !== null) return rollups.groups(selection);
+        const rowQuery = toRowQuery(selection);
+        if (rowQuery === null)
+          throw new StoreError('NOT_SUPPORTED', 'the store has no rollups for such groups');
+        return { ...(await inner.groups(rowQuery)), sources: ['raw'], incompleteBefore: null };
+      });
     },
     async *rangeOfDevices(filter, query) {
       check.checkDevicesRange(filter, query);

@@ -9,8 +9,6 @@ import type {
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
-  GroupQuery,
-  Groups,
   Order,
   Pace,
   RangeQuery,
@@ -19,7 +17,7 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { groupsOf, rollUpDays } from '../day-totals.ts';
-import { rangeByDevice } from '../groups.ts';
+import { type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
 import {
   compareReadings,
   demandFewMetrics,
@@ -214,7 +212,7 @@ export class CassandraReadings implements BackendReadings {
     return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
   }
 
-  groups(query: GroupQuery): Promise<Groups> {
+  groups(query: RowGroupQuery): Promise<RowGroups> {
     return groupsOf(query, this.#totals, this.#groups, this.#devices);
   }
 

@@ -136,6 +136,13 @@ export class CassandraRollups implements BackendRollups {
     }
   }
 
+  async *series(): AsyncGenerator<SeriesName> {
+    const partitions = `select distinct device, metric, period, span from ${this.#rows}`;
+    for await (const row of this.#session.scanMajority(partitions, [], PAGE_ROWS)) {
+      if (row.period === 'day') yield { device: row.device as string, metric: row.metric as string };
+    }
+  }
+
   /** Removes the rows of one partition at a time, which one tombstone does. */
   async removeRows(period: RollupPeriod, before: number, scope: SeriesScope): Promise<number | null> {
     const partitions = `select distinct device, metric, period, span from ${this.#rows}`;

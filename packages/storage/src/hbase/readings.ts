@@ -10,8 +10,6 @@ import type {
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
-  GroupQuery,
-  Groups,
   Pace,
   RangeQuery,
   SeriesName,
@@ -20,7 +18,7 @@ import type {
 } from '../contract.ts';
 import { groupsOf, rollUpDays } from '../day-totals.ts';
 import { StoreError } from '../errors.ts';
-import { rangeByDevice } from '../groups.ts';
+import { type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
 import { demandFewMetrics, latestOfSome, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { BackendReadings } from '../tables.ts';
 import { HbaseGroups } from './groups.ts';
@@ -165,7 +163,7 @@ export class HbaseReadings implements BackendReadings {
     return foldBuckets(this.range({ ...query, order: 'asc' }), bucket);
   }
 
-  groups(query: GroupQuery): Promise<Groups> {
+  groups(query: RowGroupQuery): Promise<RowGroups> {
     return groupsOf(query, this.#totals, this.#groups, this.#devices);
   }
 

@@ -10,7 +10,15 @@ import type {
 import { decodeFigures, encodeFigures } from '../rollups/encoding.ts';
 import { isInScope } from '../rollups/limits.ts';
 import { PERIOD_US } from '../rollups/periods.ts';
-import { readDevice, readKey, seriesPrefix, TIME_BYTES, timeKey, timeOf } from './keys.ts';
+import {
+  behind as behindSeries,
+  readDevice,
+  readKey,
+  seriesPrefix,
+  TIME_BYTES,
+  timeKey,
+  timeOf,
+} from './keys.ts';
 import { FAMILY } from './mapping.ts';
 import type { Session } from './session.ts';
 
@@ -121,6 +129,21 @@ export class HbaseRollups implements BackendRollups {
       const start = timeOf(row.key);
       const periods = decodeFigures(row.value(FAMILY, COLUMN)!, start, PERIOD_US[period]);
       yield { device, metric, period, start, periods };
+    }
+  }
+
+  /** Reads the first row of each series. */
+  async *series(): AsyncGenerator<SeriesName> {
+    const stop = behind(ROWS.day);
+    for (let start: Buffer | null = ROWS.day; start !== null; ) {
+      let found: Buffer | null = null;
+      await this.#each({ start, stop, limit: 1 }, ({ key }) => {
+        found = key;
+      });
+      if (found === null) return;
+      const series = seriesOf((found as Buffer).subarray(ROWS.day.length));
+      yield series;
+      start = behindSeries(rowPrefix('day', series));
     }
   }
 

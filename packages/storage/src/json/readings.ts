@@ -8,15 +8,13 @@ import type {
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
-  GroupQuery,
-  Groups,
   Pace,
   RangeQuery,
   SeriesName,
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { foldGroups, namesOf, rangeByDevice } from '../groups.ts';
+import { foldGroups, namesOf, type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
 import { compareText, demandFewMetrics, latestOfSome } from '../merge.ts';
 import type { BackendReadings } from '../tables.ts';
 import { Catalogue } from './catalogue.ts';
@@ -182,7 +180,7 @@ export class JsonReadings implements BackendReadings {
     return foldBuckets(this.range({ device, metric, from, to, order: 'asc', limit }), bucket);
   }
 
-  groups(query: GroupQuery): Promise<Groups> {
+  groups(query: RowGroupQuery): Promise<RowGroups> {
     const devices = query.devices === undefined ? this.devices() : namesOf(this.#devices, query.devices);
     return foldGroups(query, devices, (part) => this.range(part));
   }

@@ -137,6 +137,15 @@ export class JsonRollups implements BackendRollups {
     }
   }
 
+  async *series(): AsyncGenerator<SeriesName> {
+    for (const name of await this.#translated(() => this.#files.names('day'))) {
+      const keys = await this.#translated(() =>
+        this.#files.use(name, (log) => log.read(() => log.allKeys())),
+      );
+      for (const key of keys) yield seriesOf(key);
+    }
+  }
+
   removeRows(period: RollupPeriod, before: number, scope: SeriesScope): Promise<number | null> {
     return this.#translated(async () => {
       for (const name of await this.#files.names(period)) {

@@ -8,8 +8,6 @@ import type {
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
-  GroupQuery,
-  Groups,
   Order,
   Pace,
   RangeQuery,
@@ -17,7 +15,15 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { devicePages, foldGroups, fromRows, namesOf, rangeByDevice } from '../groups.ts';
+import {
+  devicePages,
+  foldGroups,
+  fromRows,
+  namesOf,
+  type RowGroupQuery,
+  type RowGroups,
+  rangeByDevice,
+} from '../groups.ts';
 import { allSeries, demandFewMetrics, rangeOfSeries } from '../merge.ts';
 import { DAY_US } from '../rollups/periods.ts';
 import { type GroupDialect, groupStatement } from '../sql-groups.ts';
@@ -161,7 +167,7 @@ export class MariadbReadings implements BackendReadings {
     return foldBuckets(all, bucket);
   }
 
-  async groups(query: GroupQuery): Promise<Groups> {
+  async groups(query: RowGroupQuery): Promise<RowGroups> {
     const values: unknown[] = [];
     const bind = (value: string | number) => {
       values.push(typeof value === 'number' && value !== query.limit ? BigInt(value) : value);

@@ -7,15 +7,20 @@ import type {
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
-  GroupQuery,
-  Groups,
   Pace,
   RangeQuery,
   SeriesName,
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { devicePages, foldGroups, namesOf, rangeByDevice } from '../groups.ts';
+import {
+  devicePages,
+  foldGroups,
+  namesOf,
+  type RowGroupQuery,
+  type RowGroups,
+  rangeByDevice,
+} from '../groups.ts';
 import { demandFewMetrics, latestOfSome, NEWEST, type PageQuery, rangeOfSeries } from '../merge.ts';
 import type { BackendReadings } from '../tables.ts';
 import type { Database } from './database.ts';
@@ -177,7 +182,7 @@ export class MongodbReadings implements BackendReadings {
     });
   }
 
-  groups(query: GroupQuery): Promise<Groups> {
+  groups(query: RowGroupQuery): Promise<RowGroups> {
     const devices = query.devices === undefined ? this.devices() : namesOf(this.#devices, query.devices);
     return foldGroups(query, devices, (part) => this.range(part));
   }

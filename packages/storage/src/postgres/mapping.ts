@@ -1,6 +1,6 @@
 import { type Attributes, type Device, QUALITIES, type Quality, type Reading } from '@tidegauge/readings';
-import type { Bucket, DevicePatch, Group, GroupKey, RecordFields } from '../contract.ts';
-import { dayKey } from '../groups.ts';
+import type { Bucket, DevicePatch, Group, RecordFields } from '../contract.ts';
+import { dayKey, type RowGroupKey } from '../groups.ts';
 import { float8Array, int2Array, int8Array, textArray } from './arrays.ts';
 import type { Result, Row } from './database.ts';
 
@@ -52,7 +52,7 @@ export function toBucket(row: Row): Bucket {
   return { time: time!, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };
 }
 
-export function toGroup(by: GroupKey, row: Row): Group {
+export function toGroup(by: RowGroupKey, row: Row): Group {
   const [grouped, count, min, max, mean, sum] = row as readonly number[];
   const key = by === 'day' ? dayKey(grouped!) : String(grouped);
   return { key, count: count!, min: min!, max: max!, mean: mean!, sum: sum! };

@@ -8,8 +8,6 @@ import type {
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
-  GroupQuery,
-  Groups,
   Order,
   Pace,
   RangeQuery,
@@ -18,7 +16,16 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { StoreError } from '../errors.ts';
-import { devicePages, foldGroups, fromRows, namesOf, pagesOfDevices, rangeByDevice } from '../groups.ts';
+import {
+  devicePages,
+  foldGroups,
+  fromRows,
+  namesOf,
+  pagesOfDevices,
+  type RowGroupQuery,
+  type RowGroups,
+  rangeByDevice,
+} from '../groups.ts';
 import {
   allSeries,
   demandFewMetrics,
@@ -243,7 +250,7 @@ export class PostgresReadings implements BackendReadings {
     }
   }
 
-  async groups(query: GroupQuery): Promise<Groups> {
+  async groups(query: RowGroupQuery): Promise<RowGroups> {
     const values: Value[] = [];
     const sql = groupStatement(query, binder(values), { day: SQL_DAY });
     try {

@@ -54,6 +54,11 @@ export interface BackendRollups {
   putRows(rows: readonly RollupRow[]): Promise<void>;
   /** By start. */
   rows(query: RollupRowsQuery): AsyncIterable<RollupRow>;
+  /**
+   * All series that have rows of days, in any order. Series can occur twice. Only for engines whose readings no longer name
+   * the series of which all readings were deleted.
+   */
+  series?(): AsyncIterable<SeriesName>;
   /** Removes some rows with `start` before the given time: a bounded part. Resolves to null if none are left. */
   removeRows(period: RollupPeriod, before: number, scope: SeriesScope): Promise<number | null>;
   /** A short text by name. Null if it was never set. */

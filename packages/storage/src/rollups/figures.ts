@@ -17,6 +17,10 @@ export interface Figures {
   readonly lastTime: number;
 }
 
+export function withMean<F extends Figures>(figures: F): F & { readonly mean: number } {
+  return { ...figures, mean: figures.sum / figures.count };
+}
+
 /**
  * Figures that grow with readings or with the figures of shorter periods, in any order. Count, min, max, first and last
  * are exact. The sum is compensated (Neumaier): of readings, it is the exact sum rounded to a double in nearly all

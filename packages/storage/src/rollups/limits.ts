@@ -95,6 +95,11 @@ export class RollupState {
     await backend.setState(ROLLUPS_STATE, JSON.stringify({ since, limits }));
   }
 
+  /** Whether readings of any series from a time on (microseconds) can be deleted, so that rollups alone have them. */
+  isDeletedSince(from: number): boolean {
+    return this.#expired > from || this.#limits.some(({ kind, before }) => kind === 'raw' && before > from);
+  }
+
   of(series: SeriesName): Limits {
     const limits: Record<Expirable, number> = { raw: this.#expired, minute: 0, hour: 0, day: 0 };
     for (const { kind, before, ...scope } of this.#limits) {
@@ -105,7 +110,10 @@ export class RollupState {
 }
 
 export function isInScope({ device, metric }: SeriesName, scope: SeriesScope): boolean {
-  const { devices = '' } = scope;
-  const isBelow = devices === '' || device === devices || device.startsWith(`${devices}/`);
-  return isBelow && (scope.metric === undefined || scope.metric === metric);
+  return isBelow(device, scope.devices) && (scope.metric === undefined || scope.metric === metric);
+}
+
+/** Whether a device has this name, or is below the device of this name. Without a name: yes. */
+export function isBelow(device: string, name = ''): boolean {
+  return name === '' || device === name || device.startsWith(`${name}/`);
 }

@@ -2,6 +2,7 @@ import { MAX_TIME } from '@tidegauge/readings';
 import { addFigures, type Fold, figuresOf } from '../aggregate.ts';
 import type {
   Aggregate,
+  AggregateOrigin,
   AggregateQuery,
   AggregateSource,
   Bucket,
@@ -10,16 +11,52 @@ import type {
 } from '../contract.ts';
 import type { BackendReadings } from '../tables.ts';
 import type { BackendRollups } from './backend-rollups.ts';
-import { type Figures, PeriodFolds } from './figures.ts';
+import { type Figures, PeriodFolds, withMean } from './figures.ts';
 import { type Limits, RollupState } from './limits.ts';
+import { eachNumber } from './numbers.ts';
 import { ceilTo, DAY_US, floorTo, HOUR_US, PERIOD_US, ROLLUP_PERIODS, ROW_US } from './periods.ts';
 import { type Plan, planOf, type Span, subtract, type TableSpan } from './plan.ts';
 
 /** How an engine reads readings. */
 export type RawReader = Pick<BackendReadings, 'aggregate' | 'range' | 'metrics' | 'numbers'>;
 
+/** The end of the last day that can have readings. */
+const END = ceilTo(MAX_TIME + 1, DAY_US);
 /** A query is planned again if data was deleted meanwhile. Deletions are rare, so this is enough. */
 const ATTEMPTS = 3;
+
+/** A series has more changed hours than the caller accepts. */
+export class TooManyMarks extends Error {}
+
+/** Figures of readings in one bucket. `time` is in that bucket. */
+export type Part = Omit<Bucket, 'mean'>;
+
+/** Figures by bucket, of parts in any order. */
+export class BucketFolds {
+  readonly #bucket: number;
+  readonly #folds = new Map<number, Fold>();
+
+  /** @param bucket its length, microseconds */
+  constructor(bucket: number) {
+    this.#bucket = bucket;
+  }
+
+  get size(): number {
+    return this.#folds.size;
+  }
+
+  add({ time, count, min, max, sum }: Part): void {
+    const start = floorTo(time, this.#bucket);
+    const fold = this.#folds.get(start);
+    if (fold !== undefined) addFigures(fold, { count, min, max, sum });
+    else this.#folds.set(start, { count, min, max, sum, lost: 0 });
+  }
+
+  /** By time. */
+  buckets(): Bucket[] {
+    return [...this.#folds].sort(([a], [b]) => a - b).map(([time, fold]) => ({ time, ...figuresOf(fold) }));
+  }
+}
 
 /** Answers queries about one series from rollups where they are exact, and from readings elsewhere. */
 export class RollupReader {
@@ -35,67 +72,93 @@ export class RollupReader {
   }
 
   aggregate(query: AggregateQuery): Promise<Aggregate> {
-    const { device, metric, bucket } = query;
-    return this.#planned(query, async ({ tables, raw }, limits) => {
-      const folds = new Map<number, Fold>();
-      const add = (time: number, part: Omit<Bucket, 'time' | 'mean'>) => {
-        const start = floorTo(time, bucket);
-        const fold = folds.get(start);
-        if (fold !== undefined) addFigures(fold, part);
-        else folds.set(start, { count: part.count, min: part.min, max: part.max, sum: part.sum, lost: 0 });
-      };
-      for (const span of tables) {
-        await this.#each(query, span, (part) => add(part.time, part));
+    const { bucket, ends = false } = query;
+    return this.settled(async (state) => {
+      if (ends) {
+        const folds = new PeriodFolds(bucket);
+        const origin = await this.#figures(query, state, folds);
+        return { buckets: folds.figures().map(withMean), ...origin };
       }
-      for (const { from, to } of raw) {
-        const buckets = await this.#raw.aggregate({ device, metric, from, to, bucket });
-        for (const part of buckets) add(part.time, part);
-      }
-      const buckets = [...folds]
-        .sort(([a], [b]) => a - b)
-        .map(([time, fold]) => ({ time, ...figuresOf(fold) }));
-      return { buckets, ...originOf({ tables, raw }, limits) };
+      const folds = new BucketFolds(bucket);
+      const origin = await this.parts(query, state, (part) => folds.add(part));
+      return { buckets: folds.buckets(), ...origin };
     });
   }
 
   /** The figures of whole periods, with the first and the last value. */
-  read(query: RollupQuery): Promise<{ figures: Figures[] } & Omit<Aggregate, 'buckets'>> {
+  read(query: RollupQuery): Promise<{ figures: Figures[] } & AggregateOrigin> {
     const { period, ...series } = query;
     const bucket = PERIOD_US[period];
-    return this.#planned({ ...series, bucket }, async (plan, limits) => {
+    return this.settled(async (state) => {
       const folds = new PeriodFolds(bucket);
-      for (const span of plan.tables) {
-        await this.#each(query, span, (part) => folds.of(part.time).addPart(part));
-      }
-      for (const span of plan.raw) {
-        const range = { ...series, ...span, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
-        for await (const { time, value } of this.#raw.range(range)) {
-          if (typeof value === 'number') folds.of(time).addReading(time, value);
-        }
-      }
-      return { figures: folds.figures(), ...originOf(plan, limits) };
+      const origin = await this.#figures({ ...series, bucket }, state, folds);
+      return { figures: folds.figures(), ...origin };
     });
   }
 
-  async #planned<T>(query: AggregateQuery, execute: (plan: Plan, limits: Limits) => Promise<T>): Promise<T> {
-    const within = { ...query, from: Math.max(query.from, 0), to: Math.min(query.to, MAX_TIME + 1) };
+  /**
+   * Reads what is complete now, and executes a query with it. Executes it again if data was deleted meanwhile: marks and
+   * limits are stored before a deletion.
+   */
+  async settled<T>(execute: (state: RollupState) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      // Marks and limits are read before the data: what changes later changes them first.
       const state = await RollupState.read(this.#rollups, this.#clock());
-      const limits = state.of(query);
-      const plan = await this.#plan(within, state, limits);
-      const result = await execute(plan, limits);
+      const result = await execute(state);
       const { text } = await RollupState.read(this.#rollups, this.#clock());
       if (text === state.text || attempt === ATTEMPTS) return result;
     }
   }
 
-  async #plan(query: AggregateQuery, { since }: RollupState, limits: Limits): Promise<Plan> {
-    const { from, to } = query;
+  /**
+   * Passes the figures of all parts of a query to `add`, in any order. Each part is in one bucket.
+   * @param limits `mostMarked`: rejects with `TooManyMarks` if the series has more changed hours
+   */
+  async parts(
+    query: AggregateQuery,
+    state: RollupState,
+    add: (part: Part) => void,
+    { mostMarked = Number.POSITIVE_INFINITY } = {},
+  ): Promise<AggregateOrigin> {
+    const { device, metric, bucket } = query;
+    const limits = state.of(query);
+    const plan = await this.#plan(query, state, limits, mostMarked);
+    for (const span of plan.tables) await this.#each(query, span, add);
+    for (const { from, to } of plan.raw) {
+      for (const part of await this.#raw.aggregate({ device, metric, from, to, bucket })) add(part);
+    }
+    return originOf(plan, limits);
+  }
+
+  async #figures(query: AggregateQuery, state: RollupState, folds: PeriodFolds): Promise<AggregateOrigin> {
+    const { device, metric } = query;
+    const limits = state.of(query);
+    const plan = await this.#plan(query, state, limits);
+    for (const span of plan.tables) {
+      await this.#each(query, span, (part) => folds.of(part.time).addPart(part));
+    }
+    for (const { from, to } of plan.raw) {
+      await eachNumber(this.#raw, { device, metric, from, to }, (time, value) =>
+        folds.of(time).addReading(time, value),
+      );
+    }
+    return originOf(plan, limits);
+  }
+
+  async #plan(
+    query: AggregateQuery,
+    { since }: RollupState,
+    limits: Limits,
+    mostMarked = Number.POSITIVE_INFINITY,
+  ): Promise<Plan> {
+    const from = Math.max(query.from, 0);
+    // The end of all times is not that of a period, so a query without an end would read the last minute from readings.
+    const to = query.to > MAX_TIME ? END : query.to;
     if (from >= to) return { tables: [], raw: [] };
+    // Marks are read before the data: a write stores its marks first.
     const marks = await this.#rollups.marksOf(query, floorTo(from, HOUR_US), to);
+    if (marks.length > mostMarked) throw new TooManyMarks();
     const unknown = from < since ? await this.#unknown(query, from, Math.min(to, since)) : [];
-    return planOf(query, { marks, limits, unknown });
+    return planOf({ from, to, bucket: query.bucket }, { marks, limits, unknown });
   }
 
   /** The days of [from, to) without a row. A day that was rolled up has one, even without readings. */
@@ -122,7 +185,7 @@ export class RollupReader {
 }
 
 /** Where the figures of a plan come from. */
-export function originOf({ tables, raw }: Plan, limits: Limits): Omit<Aggregate, 'buckets'> {
+export function originOf({ tables, raw }: Plan, limits: Limits): AggregateOrigin {
   const sources: AggregateSource[] = ROLLUP_PERIODS.filter((period) =>
     tables.some((span) => span.period === period),
   );

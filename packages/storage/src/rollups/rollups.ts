@@ -4,6 +4,8 @@ import type {
   Aggregate,
   AggregateQuery,
   DeleteQuery,
+  GroupQuery,
+  Groups,
   RollupPeriod,
   RollupQuery,
   RollupStatus,
@@ -14,7 +16,10 @@ import type {
   WriteResult,
 } from '../contract.ts';
 import { compareText } from '../merge.ts';
+import type { Backend } from '../tables.ts';
 import type { BackendRollups, Mark } from './backend-rollups.ts';
+import { withMean } from './figures.ts';
+import { RollupGroups } from './groups.ts';
 import { RollupState } from './limits.ts';
 import { Marker, marksOf, SLACK_US } from './marker.ts';
 import { ceilTo, floorTo, HOUR_US, MINUTE_US, ROW_US } from './periods.ts';
@@ -23,6 +28,8 @@ import { RollupWorker } from './worker.ts';
 
 /** Marks in one call of an engine. */
 const MARKS_AT_ONCE = 1000;
+
+type Engine = Pick<Backend, 'readings' | 'devices' | 'capabilities'>;
 
 /**
  * The rollups of a store, for all engines. A change of an hour of a series is marked durably before its rows are
@@ -35,15 +42,21 @@ export class Rollups {
   readonly #marker = new Marker();
   readonly #reader: RollupReader;
   readonly #worker: RollupWorker;
+  readonly #groups: RollupGroups;
   #piece: Promise<unknown> = Promise.resolve();
 
   /** @param clock microseconds */
-  constructor(backend: BackendRollups, raw: RawReader, clock: () => number) {
-    this.#backend = backend;
-    this.#raw = raw;
+  constructor(rollups: BackendRollups, engine: Engine, clock: () => number) {
+    const { readings, devices, capabilities } = engine;
+    this.#backend = rollups;
+    this.#raw = readings;
     this.#clock = clock;
-    this.#reader = new RollupReader(backend, raw, clock);
-    this.#worker = new RollupWorker(backend, raw, clock, (series, hours) => this.#markAgain(series, hours));
+    this.#reader = new RollupReader(rollups, readings, clock);
+    this.#worker = new RollupWorker(rollups, readings, clock, (series, hours) =>
+      this.#markAgain(series, hours),
+    );
+    const { groupTables } = capabilities;
+    this.#groups = new RollupGroups(this.#reader, rollups, readings, devices, groupTables, clock);
   }
 
   /** Marks the hours of a batch, and writes it. */
@@ -71,9 +84,13 @@ export class Rollups {
     return this.#reader.aggregate(query);
   }
 
+  groups(query: GroupQuery): Promise<Groups> {
+    return this.#groups.groups(query);
+  }
+
   async read(query: RollupQuery): Promise<RollupsOfSeries> {
     const { figures, ...origin } = await this.#reader.read(query);
-    return { rollups: figures.map((each) => ({ ...each, mean: each.sum / each.count })), ...origin };
+    return { rollups: figures.map(withMean), ...origin };
   }
 
   /** One piece at a time in this process. */

@@ -3,6 +3,7 @@ import type { RollupPeriod, RollupWork, SeriesName } from '../contract.ts';
 import type { BackendRollups, Mark, RollupRow } from './backend-rollups.ts';
 import { type Figures, PeriodFold, PeriodFolds } from './figures.ts';
 import { type Limits, RollupState } from './limits.ts';
+import { eachNumber } from './numbers.ts';
 import { DAY_US, floorTo, HOUR_US, MINUTE_US } from './periods.ts';
 import type { RawReader } from './reader.ts';
 
@@ -193,18 +194,7 @@ export class RollupWorker {
     work: Work,
     add: (time: number, value: number) => void,
   ): Promise<void> {
-    if (this.#raw.numbers !== undefined) {
-      for await (const page of this.#raw.numbers({ device, metric, from, to })) {
-        work.readings += page.length;
-        for (const [time, value] of page) add(time, value);
-      }
-      return;
-    }
-    const query = { device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
-    for await (const { time, value } of this.#raw.range(query)) {
-      work.readings += 1;
-      if (typeof value === 'number') add(time, value);
-    }
+    work.readings += await eachNumber(this.#raw, { device, metric, from, to }, add);
   }
 
   async #row({ device, metric }: SeriesName, period: RollupPeriod, start: number): Promise<RollupRow | null> {

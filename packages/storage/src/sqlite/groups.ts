@@ -1,5 +1,4 @@
-import type { GroupQuery, Groups } from '../contract.ts';
-import { boundsOf, dayKey, GroupFolds } from '../groups.ts';
+import { boundsOf, dayKey, GroupFolds, type RowGroupQuery, type RowGroups } from '../groups.ts';
 import { DAY_US } from '../rollups/periods.ts';
 import { deviceConditions } from '../sql-groups.ts';
 import type { Database } from './database.ts';
@@ -13,7 +12,7 @@ const PART_SERIES = 5000;
  * statement reads a part of both tables of readings, so a merge between two parts moves no reading from one part to
  * another.
  */
-export async function groupsOf(db: Database, query: GroupQuery): Promise<Groups> {
+export async function groupsOf(db: Database, query: RowGroupQuery): Promise<RowGroups> {
   const { from, to } = boundsOf(query);
   const { partEnd, part, values } = statements(query);
   const folds = new GroupFolds();
@@ -40,7 +39,7 @@ export async function groupsOf(db: Database, query: GroupQuery): Promise<Groups>
 }
 
 /** Parameters: 1 and 2 are the first identity, 3 and 4 the bounds of times. From 7 on: `values`. */
-function statements({ by, metric, devices = {} }: GroupQuery) {
+function statements({ by, metric, devices = {} }: RowGroupQuery) {
   const values: (string | number)[] = [];
   const bind = (value: string | number) => `?${values.push(value) + 6}`;
   const conditions = metric === undefined ? [] : [`s.metric = ${bind(metric)}`];

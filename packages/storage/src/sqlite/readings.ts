@@ -9,8 +9,6 @@ import type {
   DeviceFilter,
   DeviceStore,
   DevicesRangeQuery,
-  GroupQuery,
-  Groups,
   Order,
   Pace,
   RangeQuery,
@@ -18,7 +16,7 @@ import type {
   SeriesUnit,
   WriteResult,
 } from '../contract.ts';
-import { devicePages, rangeByDevice } from '../groups.ts';
+import { devicePages, type RowGroupQuery, type RowGroups, rangeByDevice } from '../groups.ts';
 import {
   allSeries,
   demandFewMetrics,
@@ -286,7 +284,7 @@ export class SqliteReadings implements BackendReadings {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  groups(query: GroupQuery): Promise<Groups> {
+  groups(query: RowGroupQuery): Promise<RowGroups> {
     return groupsOf(this.#db, query);
   }
 

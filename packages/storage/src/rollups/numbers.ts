@@ -1,0 +1,24 @@
+import type { NumbersQuery } from '../tables.ts';
+import type { RawReader } from './reader.ts';
+
+/** Passes the numeric readings of a series in [from, to) to `add`, in any order. Resolves to how many were read. */
+export async function eachNumber(
+  raw: RawReader,
+  { device, metric, from, to }: NumbersQuery,
+  add: (time: number, value: number) => void,
+): Promise<number> {
+  let read = 0;
+  if (raw.numbers !== undefined) {
+    for await (const page of raw.numbers({ device, metric, from, to })) {
+      read += page.length;
+      for (const [time, value] of page) add(time, value);
+    }
+    return read;
+  }
+  const query = { device, metric, from, to, order: 'asc', limit: Number.MAX_SAFE_INTEGER } as const;
+  for await (const { time, value } of raw.range(query)) {
+    read += 1;
+    if (typeof value === 'number') add(time, value);
+  }
+  return read;
+}
