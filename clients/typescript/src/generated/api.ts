@@ -89,11 +89,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Figures by device, day or metric
-         * @description Figures of the numeric readings of many devices in [from, to), grouped by device, UTC day or metric. Without `site`,
-         *     `city`, `kind` and `year`: of all devices that have readings. Most stores read all these readings, which takes long
-         *     for a large store. Cassandra and HBase can read sums by day and metric from tables that are computed from time to
-         *     time: `asOf` is their age.
+         * Figures of many devices
+         * @description Figures of the numeric readings of many devices in [from, to), grouped by device, UTC day, metric, site, city or kind, or
+         *     in one group (`all`). With `bucket`, each group has its figures over time too. Without `prefix`, `site`, `city`, `kind` and
+         *     `year`: of all devices that have readings. With `order` and `limit`, the top n.
+         *
+         *     The figures are exact. Rollups answer whole minutes, hours and days, readings the rest, and `sources` names them. A
+         *     query that takes longer than 30 s, or has more than 100,000 groups and buckets, is refused. Cassandra and HBase
+         *     read sums of all devices by day or metric, for whole days and without `bucket`, from tables that are computed from time
+         *     to time: `asOf` is their age.
          */
         get: operations["groupReadings"];
         put?: never;
@@ -992,10 +996,38 @@ export interface components {
             max?: number;
             mean?: number;
             sum?: number;
+            /** @description The value of the earliest reading. */
+            first?: number;
+            firstTime?: components["schemas"]["Time"];
+            /** @description The value of the latest reading. */
+            last?: number;
+            lastTime?: components["schemas"]["Time"];
         };
+        /** @description A whole number with ms, s, m, h or d, such as 5m. */
+        Length: string;
+        /** @description Where the figures come from. `raw`: the readings. Others: rollups of that period. */
+        Sources: ("raw" | "minute" | "hour" | "day")[];
+        /**
+         * Format: date-time
+         * @description Readings before this time were needed and can be deleted, so figures can be missing. null: the answer is complete. To get an answer from rollups, let `from` and `to` be whole buckets.
+         */
+        IncompleteBefore: null | string;
         Group: {
-            /** @description A device, a metric, or a UTC day such as 2026-11-21. */
+            /** @description A device, a metric, a UTC day such as 2026-11-21, a site, city or kind (empty for devices without it), or `all`. */
             key: string;
+            /** Format: int64 */
+            count: number;
+            min: number;
+            max: number;
+            /** @description null if the sum is. */
+            mean: number | null;
+            /** @description null beyond the largest double. */
+            sum: number | null;
+            /** @description With `bucket`, by time. */
+            buckets?: components["schemas"]["GroupBucket"][];
+        };
+        GroupBucket: {
+            time: components["schemas"]["Time"];
             /** Format: int64 */
             count: number;
             min: number;
@@ -2080,15 +2112,15 @@ export interface operations {
                  * @description Length of a bucket, a whole number with ms, s, m, h or d.
                  * @example 5m
                  */
-                bucket: string;
+                bucket: components["schemas"]["Length"];
                 /**
-                 * @description The aggregates in the answer. Default: all. `count` is always in the answer.
+                 * @description The aggregates in the answer. Default: all but `first` and `last`. `count` is always in the answer. `first` and `last` are the values of the earliest and the latest reading, with `firstTime` and `lastTime`.
                  * @example [
                  *       "mean",
                  *       "max"
                  *     ]
                  */
-                fn?: ("count" | "min" | "max" | "mean" | "sum")[];
+                fn?: ("count" | "min" | "max" | "mean" | "sum" | "first" | "last")[];
             };
             header?: never;
             path?: never;
@@ -2121,13 +2153,8 @@ export interface operations {
                      */
                     "application/json": {
                         buckets: components["schemas"]["Bucket"][];
-                        /** @description Where the figures come from. `raw`: the readings. Others: rollups of that period. */
-                        sources: ("raw" | "minute" | "hour" | "day")[];
-                        /**
-                         * Format: date-time
-                         * @description Readings before this time were needed and can be deleted, so figures can be missing. null: the answer is complete. To get an answer from rollups, let `from` and `to` be whole buckets.
-                         */
-                        incompleteBefore: null | string;
+                        sources: components["schemas"]["Sources"];
+                        incompleteBefore: components["schemas"]["IncompleteBefore"];
                         unit?: components["schemas"]["Unit"];
                     };
                 };
@@ -2146,12 +2173,22 @@ export interface operations {
                  * @description What the readings are grouped by.
                  * @example day
                  */
-                by: "device" | "day" | "metric";
+                by: "device" | "day" | "metric" | "site" | "city" | "kind" | "all";
                 /**
                  * @description One word. Default: all metrics.
                  * @example temperature
                  */
                 metric?: components["parameters"]["Metric"];
+                /**
+                 * @description Only this device and all devices below it.
+                 * @example site-3
+                 */
+                prefix?: components["schemas"]["DeviceName"];
+                /**
+                 * @description Each group has its figures in buckets of this length too, a whole number with ms, s, m, h or d.
+                 * @example 1h
+                 */
+                bucket?: components["schemas"]["Length"];
                 /**
                  * @description Start, inclusive.
                  * @example 2026-11-21T00:00:00Z
@@ -2212,13 +2249,18 @@ export interface operations {
                      *         }
                      *       ],
                      *       "source": "rows",
-                     *       "asOf": null
+                     *       "asOf": null,
+                     *       "sources": [
+                     *         "raw",
+                     *         "day"
+                     *       ],
+                     *       "incompleteBefore": null
                      *     }
                      */
                     "application/json": {
                         groups: components["schemas"]["Group"][];
                         /**
-                         * @description `rows`: computed from the readings now. `tables`: read from tables of sums.
+                         * @description `rows`: computed now, from `sources`. `tables`: read from tables of sums.
                          * @enum {string}
                          */
                         source: "rows" | "tables";
@@ -2227,6 +2269,8 @@ export interface operations {
                          * @description The tables contain all readings that were written before. null with `rows`, or if it is not known.
                          */
                         asOf: null | string;
+                        sources: components["schemas"]["Sources"];
+                        incompleteBefore: components["schemas"]["IncompleteBefore"];
                     };
                 };
             };

@@ -49,12 +49,14 @@ interface AggregateParameters {
   readonly from: string;
   readonly to: string;
   readonly bucket: string;
-  readonly fn: readonly Figure[];
+  readonly fn: readonly (Figure | End)[];
 }
 
 interface GroupParameters extends DeviceFilter {
   readonly by: GroupKey;
   readonly metric: string;
+  readonly prefix: string;
+  readonly bucket: string;
   readonly from: string;
   readonly to: string;
   readonly order: GroupOrder;
@@ -62,7 +64,9 @@ interface GroupParameters extends DeviceFilter {
 }
 
 type Figure = 'count' | 'min' | 'max' | 'mean' | 'sum';
+type End = 'first' | 'last';
 const FIGURES: readonly Figure[] = ['count', 'min', 'max', 'mean', 'sum'];
+const ENDS: readonly End[] = ['first', 'last'];
 
 export function readingHandlers(
   store: Store,
@@ -116,12 +120,15 @@ export function readingHandlers(
 
     groupReadings: async (call, response) => {
       const { by, order, limit = 100, ...query } = queryOf<GroupParameters>(call);
+      const prefix = query.prefix === undefined ? undefined : device(query.prefix, '/query/prefix');
       const groups = groupsOf(
         store,
         defined({
           by: by!,
           metric: metric(query.metric),
           devices: filterOf(query),
+          prefix: prefix === undefined ? (limitOf(call) ?? undefined) : demandWithin(call, prefix),
+          bucket: query.bucket === undefined ? undefined : bucketLength(query.bucket),
           from: time(query.from, '/query/from'),
           to: time(query.to, '/query/to'),
           order,
@@ -160,11 +167,12 @@ export function readingHandlers(
       const figures = FIGURES.filter(
         (figure) => figure === 'count' || (query.fn ?? FIGURES).includes(figure),
       );
+      const ends = ENDS.filter((end) => query.fn?.includes(end) === true);
       let unit: string | null = null;
       let origin: AggregateOrigin = { sources: [], incompleteBefore: null };
       const buckets = async function* () {
         const [found, units] = await Promise.all([
-          store.readings.aggregate({ ...series, from, to, bucket }),
+          store.readings.aggregate({ ...series, from, to, bucket, ends: ends.length > 0 }),
           store.readings.units([series]),
         ]);
         unit = units[0] ?? null;
@@ -176,7 +184,7 @@ export function readingHandlers(
         items: buckets(),
         limit: MAX_BUCKETS + 1,
         sizeOf: () => BUCKET_BYTES,
-        toDocument: (each) => toBucketDocument(each, figures),
+        toDocument: (each) => toBucketDocument(each, figures, ends),
         rest: () => ({ ...toOriginDocument(origin), ...(unit === null ? {} : { unit }) }),
       });
     },
@@ -250,12 +258,15 @@ function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
   return {
     name: 'groups',
     items: items(),
-    sizeOf: ({ key }) => GROUP_BYTES + 2 * key.length,
+    sizeOf: ({ key, buckets = [] }) => GROUP_BYTES + 2 * key.length + BUCKET_BYTES * buckets.length,
     // JSON has no infinity: it becomes null.
-    toDocument: (group) => group,
+    toDocument: ({ buckets, ...figures }) =>
+      buckets === undefined
+        ? figures
+        : { ...figures, buckets: buckets.map((each) => toBucketDocument(each, FIGURES)) },
     rest: () => {
       const { source, asOf } = found!;
-      return { source, asOf: asOf === null ? null : formatTime(asOf) };
+      return { source, asOf: asOf === null ? null : formatTime(asOf), ...toOriginDocument(found!) };
     },
   };
 }
@@ -307,8 +318,16 @@ function toOriginDocument({ sources, incompleteBefore }: AggregateOrigin): Recor
   return { sources, incompleteBefore: incompleteBefore === null ? null : formatTime(incompleteBefore) };
 }
 
-function toBucketDocument(bucket: Bucket, figures: readonly Figure[]): Record<string, unknown> {
+function toBucketDocument(
+  bucket: Bucket,
+  figures: readonly Figure[],
+  ends: readonly End[] = [],
+): Record<string, unknown> {
   const document: Record<string, unknown> = { time: formatTime(bucket.time) };
   for (const figure of figures) document[figure] = bucket[figure];
+  for (const end of ends) {
+    document[end] = bucket[end];
+    document[`${end}Time`] = formatTime(bucket[`${end}Time`]!);
+  }
   return document;
 }

@@ -222,6 +222,7 @@ test('a key of some devices reads and changes these only, and other operations r
       ['GET', `/v1/readings?device=${device}`],
       ['GET', `/v1/readings/latest?device=site-3&device=${device}`],
       ['GET', `/v1/readings/aggregate?device=${device}&metric=m&from=0&bucket=1d`],
+      ['GET', `/v1/readings/groups?by=all&prefix=${device}`],
       ['GET', `/v1/export?device=site-3&device=${device}`],
       ['GET', `/v1/export?prefix=${device}`],
       ['POST', `/v1/readings?device=${device}`, { metric: 'm', v: 1 }],
@@ -235,6 +236,11 @@ test('a key of some devices reads and changes these only, and other operations r
     }
   }
   assert.equal((await call('GET', '/v1/readings?city=Faro')).status, 403);
+  const grouped = (await call('GET', '/v1/readings/groups?by=device')).body.groups;
+  assert.deepEqual(
+    grouped.map(({ key }: { key: string }) => key),
+    mine,
+  );
   for (const query of ['', '?prefix=site-3', '?afterDevice=a&afterMetric=m&afterTime=0']) {
     const lines = String((await call('GET', `/v1/export${query}`)).body)
       .trim()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unknownDevice } from '@tidegauge/readings';
+import { formatTime, unknownDevice } from '@tidegauge/readings';
 import { type Answer, reading, startApi } from '../harness.ts';
 
 const DEVICE = 'device=site-3/boiler/probe-7';
@@ -118,7 +118,9 @@ test('mistakes in a query are reported with their path', async (t) => {
     ['/v1/readings?device=a&city=Emden', '/query/device', /leave out site, city, kind and year, or device/],
     ['/v1/readings?year=20th', '/query/year', /integer/],
     ['/v1/readings/groups', '/query/by', /required/],
-    ['/v1/readings/groups?by=city', '/query/by', /device, day, metric/],
+    ['/v1/readings/groups?by=year', '/query/by', /device, day, metric/],
+    ['/v1/readings/groups?by=all&bucket=1', '/query/bucket', /pattern/],
+    ['/v1/readings/groups?by=all&prefix=a//b', '/query/prefix', /segment/],
     ['/v1/readings/groups?by=day&order=max', '/query/order', /key, sum, mean, count/],
     ['/v1/readings/groups?by=day&limit=10001', '/query/limit', /<= 10000/],
     ['/v1/readings/groups?by=day&device=a', '/query/device', /unknown query parameter/],
@@ -348,6 +350,8 @@ test('groups have figures by device, day and metric, of all devices or of those 
     ],
     source: 'rows',
     asOf: null,
+    sources: ['raw', 'hour', 'day'],
+    incompleteBefore: null,
   });
   const keys = async (query: string) => (await ask(query)).groups.map(({ key }: { key: string }) => key);
   assert.deepEqual(await keys('by=device&order=sum&limit=2'), ['c', 'b']);
@@ -355,6 +359,62 @@ test('groups have figures by device, day and metric, of all devices or of those 
   assert.deepEqual(await keys('by=metric&from=2026-11-22T00:00:00Z'), ['humidity']);
   assert.deepEqual(await keys('by=day&metric=temperature'), ['2026-11-21']);
   assert.deepEqual(await keys('by=device&site=none'), []);
+});
+
+test('groups select by prefix, add up sites, and have buckets of each of the top n', async (t) => {
+  const api = await startApi(t);
+  for (const [name, site] of [
+    ['plant/a', 'north'],
+    ['plant/b', 'north'],
+    ['plant/c', 'south'],
+    ['planted', 'north'],
+  ] as const)
+    await api.store.devices.put({ ...unknownDevice(name), site });
+  await api.store.readings.write([
+    reading(0, { device: 'plant/a', value: 1 }),
+    reading(3600, { device: 'plant/b', value: 2 }),
+    reading(7200, { device: 'plant/c', value: 4 }),
+    reading(0, { device: 'planted', value: 8 }),
+    reading(0, { device: 'plant', value: Number.MAX_VALUE, metric: 'other' }),
+    reading(1, { device: 'plant', value: Number.MAX_VALUE, metric: 'other' }),
+  ]);
+  const ask = async (query: string) =>
+    (await api.call('GET', `/v1/readings/groups?prefix=plant&${query}`)).body.groups;
+  const all = await ask('by=all&metric=temperature&bucket=1h');
+  assert.deepEqual(
+    all.map(({ key, count, buckets }: { key: string; count: number; buckets: { sum: number }[] }) => [
+      key,
+      count,
+      buckets.map(({ sum }) => sum),
+    ]),
+    [['all', 3, [1, 2, 4]]],
+  );
+  const [top] = await ask('by=site&metric=temperature&order=sum&limit=1&bucket=1d');
+  assert.deepEqual([top.key, top.sum, top.buckets.length], ['south', 4, 1]);
+  const [infinite] = await ask('by=metric&bucket=1d');
+  assert.deepEqual([infinite.key, infinite.buckets[0].mean, infinite.buckets[0].sum], ['other', null, null]);
+});
+
+test('an aggregate has the first and the last value on request', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write([
+    reading(20, { value: 5 }),
+    reading(10, { value: 7 }),
+    reading(30, { value: 'text' }),
+  ]);
+  const path = `/v1/readings/aggregate?${DEVICE}&metric=temperature&from=2026-11-21T00:00:00Z&bucket=1d`;
+  const { body } = await api.call('GET', `${path}&fn=first,last`);
+  assert.deepEqual(body.buckets, [
+    {
+      time: '2026-11-21T00:00:00.000000Z',
+      count: 2,
+      first: 7,
+      firstTime: formatTime(reading(10).time),
+      last: 5,
+      lastTime: formatTime(reading(20).time),
+    },
+  ]);
+  assert.equal((await api.call('GET', path)).body.buckets[0].first, undefined);
 });
 
 test('a sum beyond the largest double is null, and an answer of many groups is sent in parts', async (t) => {
