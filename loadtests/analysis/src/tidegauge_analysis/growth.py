@@ -1,0 +1,71 @@
+"""Draws what writes and reads cost while a store grows: `python -m tidegauge_analysis.growth FIGURES.json OUT.svg`.
+
+The figures are those of `npm run bench:growth`.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tidegauge_analysis.figures import MARKERS, MUTED, SHADE, Drawing, canvas, colour_of, finish, logarithmic, style
+from tidegauge_analysis.present import Json
+
+FLAT = 0.2
+"""Costs within this part of those of the small store count as equal."""
+
+CHART_LIMIT_MS = 50
+"""The longest time of a chart over all readings."""
+
+
+def growth(figures: Json) -> Drawing:
+    """Draw the costs relative to those of the small store, and the time of a chart, over the number of readings."""
+    small = figures['small']
+    with style():
+        figure, ((costs,), (charts,)) = canvas(4.6, 2, 1, sharex=True, height_ratios=(3, 2))
+        costs.axhspan(1 - FLAT, 1 + FLAT, color=SHADE)
+        charts.axhline(CHART_LIMIT_MS, color=MUTED, linestyle=':')
+        for index, result in enumerate(figures['results']):
+            rows = [point['rows'] for point in result['points']]
+            for key, line, name in (('writeRatio', '-', 'writes'), ('readRatio', '--', 'reads')):
+                values = [point[key] for point in result['points']]
+                label = f'{result["store"]}, {name}'
+                costs.plot(rows, values, line, color=colour_of(index), marker=MARKERS[index], label=label)
+            times = [point['chartMs'] for point in result['points']]
+            charts.plot(rows, times, color=colour_of(index), marker=MARKERS[index], label=result['store'])
+        costs.set(ylabel=f'cost, with {small:,} readings: 1', ylim=(0, None))
+        charts.set(ylabel='chart of all, ms', xlabel='readings in the store', ylim=(0, None))
+        logarithmic(charts, ticks=(1.0,))
+        costs.legend(loc='lower left', ncols=2)
+        charts.legend(loc='center left')
+        title = 'Cost of writes and reads while a store grows'
+        stamp = 'quick results' if figures['quick'] else ''
+        return finish(figure, 'growth', title, _describe(figures), stamp)
+
+
+def _describe(figures: Json) -> str:
+    """Name the last point of each store."""
+    parts = []
+    for result in figures['results']:
+        last = result['points'][-1]
+        parts.append(
+            f'{result["store"]}: with {last["rows"]:,} readings, a write costs {last["writeRatio"]:.2f} times and a read '
+            f'{last["readRatio"]:.2f} times as much as with {figures["small"]:,}; a chart takes {last["chartMs"]:.1f} ms.'
+        )
+    return ' '.join(parts)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the program. Returns its exit code."""
+    parser = argparse.ArgumentParser(prog='python -m tidegauge_analysis.growth', description=__doc__)
+    parser.add_argument('figures', type=Path, help='figures as JSON')
+    parser.add_argument('out', type=Path, help='the SVG to write')
+    options = parser.parse_args(arguments)
+    drawing = growth(json.loads(options.figures.read_text(encoding='utf-8')))
+    options.out.write_text(drawing.svg, encoding='utf-8')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
