@@ -17,6 +17,8 @@ export type Limits = Readonly<Record<Expirable, number>>;
 
 /** The name of the state, a JSON document. The migration of an engine writes it with `sinceDocument`. */
 export const ROLLUPS_STATE = 'rollups';
+/** The name of the state of the backfill, a JSON document: `BackfillState`. */
+export const BACKFILL_STATE = 'backfill';
 /** The most scopes of one kind. Every aggregate reads them. */
 const MAX_SCOPES = 500;
 
@@ -25,6 +27,18 @@ const MAX_SCOPES = 500;
  * (a day), and a day for a rolling upgrade. Microseconds.
  */
 export const UNMARKED_US = 2 * DAY_US;
+
+/** Which days of older readings were marked. */
+export interface BackfillState {
+  /** The series from which it continues, and the time. */
+  readonly device?: string;
+  readonly metric?: string;
+  readonly from?: number;
+  /** All days were marked. */
+  readonly all?: boolean;
+  /** All rollups were computed: those of days from this time on are complete, microseconds. */
+  readonly since?: number;
+}
 
 interface Document {
   /** All readings from this time on were marked when they were written, microseconds. */
@@ -59,11 +73,17 @@ export class RollupState {
   static async read(backend: BackendRollups, now: number): Promise<RollupState> {
     const text = (await backend.getState(ROLLUPS_STATE)) ?? sinceDocument(false);
     try {
+      const document: Document = JSON.parse(text);
       const { rawTtl = 0 } = backend;
       // A reading can be written a day before its time.
       const expired = rawTtl === 0 ? 0 : Math.max(0, now - rawTtl + DAY_US);
-      return new RollupState(text, JSON.parse(text), expired);
+      if (document.since === 0) return new RollupState(text, document, expired);
+      // The backfill has a state of its own, because another process can store a limit at the same time.
+      const backfill = await backend.getState(BACKFILL_STATE);
+      const { since = document.since } = JSON.parse(backfill ?? '{}') as BackfillState;
+      return new RollupState(`${text} ${backfill}`, { ...document, since }, expired);
     } catch (cause) {
+      if (cause instanceof StoreError) throw cause;
       throw new StoreError('UNEXPECTED', `the state of the rollups is damaged: ${text}`, { cause });
     }
   }
@@ -95,9 +115,15 @@ export class RollupState {
     await backend.setState(ROLLUPS_STATE, JSON.stringify({ since, limits }));
   }
 
+  /** All readings from this time on are there, microseconds. */
+  get deletedBefore(): number {
+    const limits = this.#limits.filter(({ kind }) => kind === 'raw').map(({ before }) => before);
+    return Math.max(this.#expired, ...limits);
+  }
+
   /** Whether readings of any series from a time on (microseconds) can be deleted, so that rollups alone have them. */
   isDeletedSince(from: number): boolean {
-    return this.#expired > from || this.#limits.some(({ kind, before }) => kind === 'raw' && before > from);
+    return this.deletedBefore > from;
   }
 
   of(series: SeriesName): Limits {

@@ -1,9 +1,8 @@
-import type { NumbersQuery } from '../tables.ts';
-import type { RawReader } from './reader.ts';
+import type { BackendReadings, NumbersQuery } from '../tables.ts';
 
 /** Passes the numeric readings of a series in [from, to) to `add`, in any order. Resolves to how many were read. */
 export async function eachNumber(
-  raw: RawReader,
+  raw: Pick<BackendReadings, 'range' | 'numbers'>,
   { device, metric, from, to }: NumbersQuery,
   add: (time: number, value: number) => void,
 ): Promise<number> {

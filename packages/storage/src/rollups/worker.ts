@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RollupPeriod, RollupWork, SeriesName } from '../contract.ts';
+import type { BackendReadings } from '../tables.ts';
 import type { BackendRollups, Mark, RollupRow } from './backend-rollups.ts';
+import { Backfill } from './backfill.ts';
 import { type Figures, PeriodFold, PeriodFolds } from './figures.ts';
 import { type Limits, RollupState } from './limits.ts';
 import { eachNumber } from './numbers.ts';
 import { DAY_US, floorTo, HOUR_US, MINUTE_US } from './periods.ts';
-import type { RawReader } from './reader.ts';
 
 /** One piece of work ends when it has taken this many marks, read this many readings, or taken this time. */
 const PIECE_MARKS = 200;
@@ -46,6 +47,8 @@ interface Draft {
   readonly total: Figures | null;
 }
 
+type Raw = Pick<BackendReadings, 'range' | 'numbers' | 'devices' | 'metrics'>;
+
 type MarkAgain = (series: SeriesName, hours: readonly number[]) => Promise<void>;
 
 type Work = { -readonly [K in keyof RollupWork]: RollupWork[K] };
@@ -60,19 +63,21 @@ type Work = { -readonly [K in keyof RollupWork]: RollupWork[K] };
  */
 export class RollupWorker {
   readonly #rollups: BackendRollups;
-  readonly #raw: RawReader;
+  readonly #raw: Raw;
   readonly #clock: () => number;
   readonly #markAgain: MarkAgain;
+  readonly #backfill: Backfill;
 
   /**
    * @param clock microseconds
    * @param markAgain marks hours of a series as changed now
    */
-  constructor(rollups: BackendRollups, raw: RawReader, clock: () => number, markAgain: MarkAgain) {
+  constructor(rollups: BackendRollups, raw: Raw, clock: () => number, markAgain: MarkAgain) {
     this.#rollups = rollups;
     this.#raw = raw;
     this.#clock = clock;
     this.#markAgain = markAgain;
+    this.#backfill = new Backfill(rollups, raw, clock);
   }
 
   /** Does one bounded piece. One process calls it at a time. */
@@ -80,6 +85,7 @@ export class RollupWorker {
     const begin = this.#clock();
     const marks = await this.#rollups.dueMarks(begin, PIECE_MARKS);
     const work: Work = { hours: 0, late: 0, rows: 0, readings: 0, more: marks.length === PIECE_MARKS };
+    if (marks.length === 0 && (await this.#backfill.piece())) return { ...work, more: true };
     const jobs = jobsOf(marks);
     while (jobs.length > 0) {
       if (work.readings >= PIECE_READINGS || this.#clock() - begin > PIECE_US) return { ...work, more: true };

@@ -326,6 +326,69 @@ describe('a store with readings from before its rollups', () => {
     await store.close();
   });
 
+  test('computes all older days in bounded pieces, also after a restart', async () => {
+    const path = join(folder, 'backfill.db');
+    const days = 450;
+    const since = T0 + 500 * DAY;
+    const [device, other] = [freshDevice(), freshDevice()];
+    const first = await openStore(`sqlite:${path}`, { clock: () => T0 });
+    const rows = Array.from({ length: days }, (_, day) => [
+      reading({ device, time: T0 + day * DAY, value: day }),
+      reading({ device, time: T0 + day * DAY + 5 * HOUR, value: 1 }),
+      ...(day % 2 === 0
+        ? [reading({ device: other, metric: 'm', time: T0 + day * DAY, value: 'text' })]
+        : []),
+    ]).flat();
+    await first.readings.write(rows);
+    await first.close();
+    const db = new DatabaseSync(path);
+    db.exec(`delete from tidegauge_marks; update tidegauge_state set value = '{"since":${since}}'`);
+    db.close();
+
+    let now = since - 1;
+    let store = await openStore(`sqlite:${path}`, { clock: () => now });
+    const charted = async () => {
+      const query = { device, metric: 'temperature', from: T0, to: since, bucket: DAY };
+      const { buckets, sources } = await store.readings.aggregate(query);
+      assert.deepEqual(
+        buckets.map(({ count, sum }) => [count, sum]),
+        Array.from({ length: days }, (_, day) => [2, day + 1]),
+      );
+      return sources;
+    };
+    // Processes that do not mark their readings can still run.
+    assert.equal((await store.rollups.work()).more, false);
+    assert.equal((await store.rollups.status()).marks, 0);
+    now = since;
+    let pieces = 0;
+    while ((await store.rollups.work()).more) {
+      pieces += 1;
+      // One of them can be that of the late reading below.
+      assert.ok((await store.rollups.status()).marks <= 201);
+      assert.ok((await charted()).length > 0);
+      // A reading of an older day that is written meanwhile counts.
+      if (pieces === 2) await store.readings.write([reading({ device, time: T0, value: 0 })]);
+      await store.close();
+      store = await openStore(`sqlite:${path}`, { clock: () => now });
+    }
+    assert.ok(pieces > 5, `${pieces} pieces`);
+    // The mark of the late reading keeps it from being complete.
+    now += HOUR;
+    while ((await store.rollups.work()).more);
+    await store.rollups.work();
+    assert.deepEqual(await charted(), ['day']);
+    assert.equal((await store.rollups.status()).marks, 0);
+    const hours = await store.rollups.read({
+      device,
+      metric: 'temperature',
+      period: 'hour',
+      from: T0,
+      to: T0 + 20 * DAY,
+    });
+    assert.equal(hours.rollups.length, 40);
+    await store.close();
+  });
+
   test('is refused with a damaged state', async () => {
     const path = join(folder, 'damaged.db');
     const store = await openStore(`sqlite:${path}`);
