@@ -8,6 +8,7 @@ import { initExport } from './export.js';
 import { follow } from './feed.js';
 import { paintMap } from './map.js';
 import { learn, load, sensors } from './model.js';
+import { initOverview, paintOverview } from './overview.js';
 import { forgetBalance, initPipeline, refreshPipeline } from './pipeline.js';
 import {
   firstListed,
@@ -28,6 +29,9 @@ const RELOAD_MS = 300_000;
 /** When less of the charts is visible, selecting a sensor scrolls to them. Pixels. */
 const LEAST_IN_VIEW = 240;
 
+/** Views besides the list of sensors and a sensor. */
+const TABS = new Set(['today', 'pipeline']);
+
 const narrow = matchMedia('(max-width: 56rem)');
 /** The sensor in the address, the one that is shown, and the last one that was shown. */
 let named = null;
@@ -35,12 +39,12 @@ let shown = null;
 let last = null;
 let beats = 0;
 
-/** The views of a narrow window: #/ (sensors), #/pipeline, #/sensor/<name>. A wide window shows all of them. */
+/** The views of a narrow window: #/ (sensors), #/today, #/pipeline, #/sensor/<name>. A wide window shows all of them. */
 function route() {
   const [, view = '', ...segments] = location.hash.split('/');
   named = view === 'sensor' ? segments.map(decoded).join('/') : null;
   const before = document.body.dataset.view;
-  const after = named === null ? (view === 'pipeline' ? 'pipeline' : 'sensors') : 'sensor';
+  const after = named === null ? (TABS.has(view) ? view : 'sensors') : 'sensor';
   document.body.dataset.view = after;
   for (const tab of document.querySelectorAll('[data-tab]')) {
     if (tab.dataset.tab === after) tab.setAttribute('aria-current', 'page');
@@ -91,6 +95,7 @@ function paint() {
   if (beats++ % 4 !== 0) return;
   paintAges();
   paintMap(serverNow());
+  paintOverview();
   void seedVisible();
 }
 
@@ -124,6 +129,7 @@ async function reload() {
     complain('sensors', error.message);
   }
   // The parts below the charts are shown together with them, so that they do not move.
+  paintOverview();
   delete document.body.dataset.loading;
   paint();
   setTimeout(reload, again);
@@ -155,6 +161,7 @@ initSensorList(reveal);
 initSensorView();
 initExport(shownSensor);
 initPipeline();
+initOverview();
 addEventListener('hashchange', () => {
   route();
   if (named !== null) reveal();

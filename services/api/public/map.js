@@ -2,7 +2,7 @@
 
 import { $, setText, svg } from './dom.js';
 import { middleCut } from './format.js';
-import { sensors } from './model.js';
+import { QUIET_AFTER, sensors } from './model.js';
 
 const WIDTH = 100;
 const MARGIN = 8;
@@ -15,8 +15,6 @@ const LABEL_LENGTH = 20;
 const RADIUS = 1.6;
 const LABEL_OFFSET = 2.6;
 const LETTER_WIDTH = 1.9;
-/** A site is drawn as quiet when no sensor of it has reported for this long, seconds. The list uses the same time. */
-const QUIET_AFTER = 300;
 
 let drawn = '';
 

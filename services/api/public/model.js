@@ -7,6 +7,8 @@ import { byInterest } from './format.js';
 const MAX_SENSORS = 2000;
 const MAX_METRICS = 40;
 export const SPARK_POINTS = 32;
+/** A sensor that has not reported for this long is quiet, seconds. */
+export const QUIET_AFTER = 300;
 const LATEST_AT_ONCE = 200;
 
 /** Sensors by name: `{name, site, city, kind, year, metrics: Map(metric -> {value, time, unit}), seen, spark}`. */

@@ -3,12 +3,10 @@
 import { serverNow } from './api.js';
 import { $, element, said, setText, svg } from './dom.js';
 import { age, byInterest, collator, count, quantity } from './format.js';
-import { explain, isCut, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
+import { explain, isCut, QUIET_AFTER, readingState, SPARK_POINTS, seedSpark, sensors } from './model.js';
 
 const SPARK_WIDTH = 72;
 const SPARK_HEIGHT = 20;
-/** A sensor that has not reported for this long is quiet, seconds. */
-const QUIET_AFTER = 300;
 /** Number of metrics whose values are in a row. The charts show more. */
 const METRICS_SHOWN = 3;
 /** Names with more characters have a smaller font, because they take several lines. */

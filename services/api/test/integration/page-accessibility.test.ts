@@ -104,6 +104,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await until('the chart', async () => (await inkIn(page, 'temperature')) > 20);
       await assertAccessible(page, 'the charts of a sensor');
     });
+    await visit(api, { ...phone, hash: '#/today' }, async (page) => {
+      await until(
+        'the figures',
+        async () => (await page.locator('#overview-rows polyline[points]').count()) > 0,
+      );
+      await assertAccessible(page, "today's figures");
+    });
     await visit(api, { ...phone, hash: '#/pipeline' }, async (page) => {
       const unknown = page.locator('#unknown-topics li');
       await until('the causes', async () => (await page.locator('#causes details').count()) === 1);
