@@ -103,13 +103,13 @@ function whereOf(site, members) {
   return members.every(({ name }) => name.startsWith(`${site}/`)) ? { prefix: site } : { site };
 }
 
-function paintRows({ key, metric, members }) {
+function paintRows({ key, site, metric, members }) {
   const shown = members.slice(0, MOST_ROWS);
   const names = JSON.stringify([key, shown.map(({ name }) => name)]);
   if (names !== listed) {
     listed = names;
     cells.clear();
-    $('overview-rows').replaceChildren(...shown.map((sensor) => rowOf(sensor)));
+    $('overview-rows').replaceChildren(...shown.map(({ name }) => rowOf(name, site)));
   }
   const now = serverNow();
   let [quiet, newest] = [0, 0];
@@ -128,8 +128,9 @@ function paintRows({ key, metric, members }) {
   $('overview-sum').dataset.quiet = String(quiet > 0);
 }
 
-function rowOf({ name, site }) {
-  const short = name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name;
+/** A name is short if the site is chosen. */
+function rowOf(name, site) {
+  const short = site !== ALL && name.startsWith(`${site}/`) ? name.slice(site.length + 1) : name;
   const band = svg('polygon', {});
   const line = svg('polyline', {});
   const drawing = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, band, line);
@@ -150,7 +151,7 @@ function paintRow(sensor, metric, now) {
   const parts = cells.get(sensor.name);
   const { value, unit } = sensor.metrics.get(metric);
   const isQuiet = now - sensor.seen > QUIET_AFTER * 1000;
-  setText(parts.now, isQuiet ? `quiet, ${ageOf(sensor.seen, now)}` : quantity(value, unit));
+  setText(parts.now, isQuiet ? ageOf(sensor.seen, now) : quantity(value, unit));
   parts.row.dataset.quiet = String(isQuiet);
   const today =
     loaded === JSON.stringify([$('overview-site').value, metric]) ? figures.get(sensor.name) : null;
