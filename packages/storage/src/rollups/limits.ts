@@ -78,7 +78,7 @@ export class RollupState {
       // A reading can be written a day before its time.
       const expired = rawTtl === 0 ? 0 : Math.max(0, now - rawTtl + DAY_US);
       if (document.since === 0) return new RollupState(text, document, expired);
-      // The backfill has a state of its own, because another process can store a limit at the same time.
+      // The backfill has a separate state, because another process can store a limit at the same time.
       const backfill = await backend.getState(BACKFILL_STATE);
       const { since = document.since } = JSON.parse(backfill ?? '{}') as BackfillState;
       return new RollupState(`${text} ${backfill}`, { ...document, since }, expired);

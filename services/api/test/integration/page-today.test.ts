@@ -21,7 +21,7 @@ test('today has the figures of each sensor of a site for a metric, and counts qu
     await until('the sensors', async () => (await rows.count()) === 2);
     await until('the figures', async () => (await cell(1, 'max')) === '50');
     assert.deepEqual([await cell(1, 'min'), await cell(1, 'mean')], ['10', '30']);
-    assert.match(await cell(1, 'now'), /^13 min ago$/);
+    assert.match(await cell(1, 'now'), /^1\d min ago$/);
     assert.equal(await cell(0, 'max'), body.groups[0].max.toFixed(2));
     assert.match(await page.locator('#overview-sum').innerText(), /^2 sensors · 1 quiet · newest /);
     await page.locator('#overview-site').selectOption('site-2');
