@@ -50,8 +50,9 @@ def _describe(figures: Json) -> str:
     for result in figures['results']:
         last = result['points'][-1]
         parts.append(
-            f'{result["store"]}: with {last["rows"]:,} readings, a write costs {last["writeRatio"]:.2f} times and a read '
-            f'{last["readRatio"]:.2f} times as much as with {figures["small"]:,}; a chart takes {last["chartMs"]:.1f} ms.'
+            f'{result["store"]}: with {last["rows"]:,} readings, a write costs {last["writeRatio"]:.2f} times '
+            f'and a read {last["readRatio"]:.2f} times as much as with {figures["small"]:,}; '
+            f'a chart takes {last["chartMs"]:.1f} ms.'
         )
     return ' '.join(parts)
 
