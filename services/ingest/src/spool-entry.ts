@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib';
+import { FRAME_HEADER, readFrames, sealFrame } from './frames.ts';
 import { decodePart, encodePart } from './part.ts';
 import { type RawMessage, SOURCES } from './raw-message.ts';
 
@@ -8,8 +8,6 @@ export interface SpoolEntry extends RawMessage {
   readonly received: number;
 }
 
-/** Length and checksum of the body: 32 bits each, little endian. */
-const HEADER = 8;
 /** Receive time, length of the format name, length of the topic. */
 const FIXED = 11;
 /** Flag in the length of the format name (which is always shorter): source and part follow. */
@@ -18,9 +16,8 @@ const EXTENDED = 0x80;
 const EXTENSION = 5;
 
 /**
- * Encodes an entry of a segment: `length crc32(body) body`, with the body `received:f64 formatLength:u8
- * topicLength:u16 format topic payload`. The checksum is zlib's CRC-32, which Node computes natively. For a part of a
- * message, or a message that is not from the broker, bit 7 of `formatLength` is set and `source:u8 partLength:u32
+ * Encodes an entry of a segment: a frame with the body `received:f64 formatLength:u8 topicLength:u16 format topic
+ * payload`. For a part of a message, or a message that is not from the broker, bit 7 of `formatLength` is set and `source:u8 partLength:u32
  * part` precedes the format. Version 0.1.0 does not read such entries.
  */
 export function encodeEntry({ source, topic, format, payload, received, part }: SpoolEntry): Buffer {
@@ -30,11 +27,11 @@ export function encodeEntry({ source, topic, format, payload, received, part }: 
   const extended = places !== null || source !== 'mqtt';
   const extension = extended ? EXTENSION + (places?.length ?? 0) : 0;
   const length = FIXED + extension + formatLength + topicLength + payload.length;
-  const entry = Buffer.allocUnsafe(HEADER + length);
-  entry.writeDoubleLE(received, HEADER);
-  entry.writeUInt8(extended ? formatLength | EXTENDED : formatLength, HEADER + 8);
-  entry.writeUInt16LE(topicLength, HEADER + 9);
-  let end = HEADER + FIXED;
+  const entry = Buffer.allocUnsafe(FRAME_HEADER + length);
+  entry.writeDoubleLE(received, FRAME_HEADER);
+  entry.writeUInt8(extended ? formatLength | EXTENDED : formatLength, FRAME_HEADER + 8);
+  entry.writeUInt16LE(topicLength, FRAME_HEADER + 9);
+  let end = FRAME_HEADER + FIXED;
   if (extended) {
     end = entry.writeUInt8(SOURCES.indexOf(source), end);
     end = entry.writeUInt32LE(places?.length ?? 0, end);
@@ -43,9 +40,7 @@ export function encodeEntry({ source, topic, format, payload, received, part }: 
   end += entry.write(format, end);
   end += entry.write(topic, end);
   entry.set(payload, end);
-  entry.writeUInt32LE(length, 0);
-  entry.writeUInt32LE(crc32(entry.subarray(HEADER)), 4);
-  return entry;
+  return sealFrame(entry);
 }
 
 /**
@@ -55,13 +50,9 @@ export function encodeEntry({ source, topic, format, payload, received, part }: 
 export function decodeEntries(segment: Buffer): { entries: SpoolEntry[]; sound: number } {
   const entries: SpoolEntry[] = [];
   let sound = 0;
-  while (sound + HEADER + FIXED <= segment.length) {
-    const length = segment.readUInt32LE(sound);
-    const body = segment.subarray(sound + HEADER, sound + HEADER + length);
-    // The least length excludes zeros, which a file system can leave after a torn write and whose checksum matches.
-    if (length < FIXED || body.length < length || crc32(body) !== segment.readUInt32LE(sound + 4)) break;
+  for (const { body, end } of readFrames(segment, FIXED)) {
     entries.push(decodeBody(body));
-    sound += HEADER + length;
+    sound = end;
   }
   return { entries, sound };
 }
