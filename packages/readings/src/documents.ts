@@ -102,6 +102,11 @@ export interface LedgerDocument {
   readonly writtenBytes: number | null;
   /** Missing sequence numbers of all devices, and the devices with missing or repeated numbers. */
   readonly gaps: {
+    /**
+     * When the ledger of sequence numbers began. It can be before the start of the process. An ingest process of an
+     * earlier version has none.
+     */
+    readonly since?: string;
     readonly devices: number;
     readonly missing: number;
     readonly duplicates: number;

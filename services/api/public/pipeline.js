@@ -72,7 +72,7 @@ export async function refreshPipeline() {
   showWaiting(ledger.oldestUnstoredSeconds);
   showWritten(ledger);
   showStages(ledger);
-  showGaps(gaps, since);
+  showGaps(gaps, gaps.since === undefined ? since : beginning({ ...ledger, since: gaps.since }));
   await refreshQuarantine(ledger);
   await refreshCauses(ledger);
   return ledger;

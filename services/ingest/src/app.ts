@@ -395,6 +395,14 @@ function ledger(
     },
     deleted: retention.total,
     writtenBytes: diskWrites(),
-    gaps: { devices, missing, duplicates, givenUp, unjudged, ...sequences.list() },
+    gaps: {
+      since: formatTime(sequences.since),
+      devices,
+      missing,
+      duplicates,
+      givenUp,
+      unjudged,
+      ...sequences.list(),
+    },
   };
 }

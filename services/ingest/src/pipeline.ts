@@ -14,12 +14,12 @@ import { BufferCollector } from './buffer-collector.ts';
 import { Committer, isOfRows, type Rejections } from './committer.ts';
 import { bytesInMemory, compacted, type Delivery, type Origin, PartsOrigin } from './delivery.ts';
 import { Lane } from './lane.ts';
+import { SequenceLedger } from './ledger/sequence-ledger.ts';
 import { LiveFeed } from './live-feed.ts';
 import type { Quarantine, QuarantineEntry } from './quarantine.ts';
 import { type Decoded, decodeMessage, type RawMessage } from './raw-message.ts';
 import { RecentHistograms } from './recent-histograms.ts';
 import type { Route, Router } from './routes.ts';
-import { SequenceLedger } from './sequence-ledger.ts';
 import { SeriesFilter } from './series-filter.ts';
 import { NO_UNITS, nameOf } from './series-units.ts';
 import type { Spool } from './spool.ts';
@@ -32,6 +32,12 @@ export interface PipelineOptions {
   /** Stores messages while the store is unavailable. With null the messages wait at the broker. */
   readonly spool: Spool | null;
   readonly logger: Logger;
+  /** The ledger of sequence numbers. Default: an empty one. */
+  readonly sequences?: SequenceLedger;
+  /**
+   * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings.
+   */
+  readonly onSequences?: (oldest: number) => void;
   /** Readings in one write at most. */
   readonly maxBatch: number;
   /** Least time between two writes of one writer under load, milliseconds. */
@@ -101,7 +107,7 @@ const NO_ORIGIN: Origin = { settled() {} };
  */
 export class Pipeline {
   readonly accounts = new Accounts();
-  readonly sequences = new SequenceLedger();
+  readonly sequences: SequenceLedger;
   readonly feed: LiveFeed;
   readonly stages: Readonly<Record<Stage, Histogram>> = {
     travel: new Histogram(),
@@ -126,6 +132,8 @@ export class Pipeline {
   readonly #broken = Promise.withResolvers<void>();
   readonly #filter = new SeriesFilter();
   #lastReceived = 0;
+  /** The least time of readings whose numbers were recorded since the last call of `onSequences`. */
+  #oldestRecorded = Number.POSITIVE_INFINITY;
   #bytes = 0;
   #full = false;
   #stopping = false;
@@ -134,6 +142,7 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.sequences = options.sequences ?? new SequenceLedger();
     this.feed = new LiveFeed(options.router.units.unitOf);
     this.#collector = new BufferCollector(options.maxInFlightBytes);
     const { store, logger } = options;
@@ -362,7 +371,11 @@ export class Pipeline {
       quarantine: (delivery, error, received) => this.#quarantine(delivery, error, received),
       quarantined: () => this.#quarantineLane.idle(),
       onKept: (readings) => this.#recordSequences(readings),
-      onSpooled: (delivery) => this.#settle(delivery, null),
+      onRecovered: (readings) => this.#recordSequences(readings, true),
+      onSpooled: (delivery) => {
+        this.#keepSequences();
+        this.#settle(delivery, null);
+      },
       onBroken,
     });
   }
@@ -387,6 +400,7 @@ export class Pipeline {
         this.accounts.filter(decoded.length - delivery.readings.length);
         this.#recordFiltered(decoded, delivery.readings);
         if (delivery.readings.length === 0) {
+          this.#keepSequences();
           delivery.origin.settled(delivery, NOTHING);
           return;
         }
@@ -504,6 +518,11 @@ export class Pipeline {
     const finished = now();
     for (const delivery of batch) {
       this.#account(delivery, first, rejected, finished);
+      first += delivery.readings.length;
+    }
+    this.#keepSequences();
+    first = 0;
+    for (const delivery of batch) {
       const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
       if (refused === null) this.#settle(delivery, outcome);
       else {
@@ -553,16 +572,30 @@ export class Pipeline {
     this.#recordSequences(all.filter((reading) => !known.has(sequenceOf(reading))));
   }
 
-  /** Records sequence numbers. Several readings of one message can have the same number. */
-  #recordSequences(readings: readonly Reading[]): void {
+  /**
+   * Records sequence numbers. Several readings of one message can have the same number.
+   *
+   * @param isRepeated whether the numbers may have been recorded before
+   */
+  #recordSequences(readings: readonly Reading[], isRepeated = false): void {
     for (let index = 0; index < readings.length; index++) {
-      const { device, boot, seq } = readings[index]!;
+      const { device, boot, seq, time } = readings[index]!;
       if (boot === null || seq === null) continue;
       const before = readings[index - 1];
       if (before !== undefined && before.seq === seq && before.boot === boot && before.device === device)
         continue;
-      this.sequences.record(device, boot, seq);
+      if (time < this.#oldestRecorded) this.#oldestRecorded = time;
+      if (isRepeated) this.sequences.confirm(device, boot, seq);
+      else this.sequences.record(device, boot, seq);
     }
+  }
+
+  /** Has recorded numbers written. Call it before their messages are settled. */
+  #keepSequences(): void {
+    if (this.#oldestRecorded === Number.POSITIVE_INFINITY) return;
+    const oldest = this.#oldestRecorded;
+    this.#oldestRecorded = Number.POSITIVE_INFINITY;
+    this.#options.onSequences?.(oldest);
   }
 
   async #keep(batch: readonly QuarantineTask[]): Promise<void> {

@@ -28,6 +28,8 @@ import { RulesReloader } from './alerts/rules-reloader.ts';
 import { webhook } from './alerts/webhook.ts';
 import { createApp } from './app.ts';
 import { BrokerSource } from './broker-source.ts';
+import { checkLedger } from './ledger/check-ledger.ts';
+import { LedgerFile } from './ledger/ledger-file.ts';
 import { measure, measureRollups } from './measure.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
@@ -96,6 +98,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => keepRules.close());
     const spool = openSpool(config, logger);
     undo.push(() => spool?.close());
+    const ledgerFile = await openLedger(config, store, router, logger);
+    undo.push(() => ledgerFile?.close());
     const source = new BrokerSource(config, router.routes, logger.child({ component: 'mqtt' }));
     const pipeline = new Pipeline({
       store,
@@ -103,6 +107,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       quarantine,
       spool,
       logger,
+      ...(ledgerFile === null ? {} : { sequences: ledgerFile.ledger }),
+      onSequences: (oldest) => ledgerFile?.flush(oldest),
       maxBatch: config.maxBatch,
       paceMs: config.pace * 1000,
       maxInFlight: config.maxInFlight,
@@ -178,7 +184,13 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       reloader,
       alerts,
       retention,
-      warnings: () => [reloader?.warning ?? [], rulesReloader?.warning ?? [], keepRules.warning ?? []].flat(),
+      warnings: () =>
+        [
+          reloader?.warning ?? [],
+          rulesReloader?.warning ?? [],
+          keepRules.warning ?? [],
+          ledgerFile?.trouble ?? [],
+        ].flat(),
     });
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
@@ -281,6 +293,35 @@ function receiversOf(
     ...(alertTopic === null ? {} : { mqtt: mqttNotices(session, alertTopic) }),
     ...(alertWebhook === null ? {} : { webhook: webhook({ url: alertWebhook, secret }) }),
   };
+}
+
+/**
+ * Opens the ledger of sequence numbers of an earlier process. After a power cut it is compared with the store.
+ *
+ * @throws {ConfigError} when its file cannot be read or written
+ */
+async function openLedger(
+  config: Config<typeof settings>,
+  store: Store,
+  { routes }: Router,
+  logger: Logger,
+): Promise<LedgerFile | null> {
+  if (!config.keepLedger) return null;
+  const path = join(config.dataDir, `${config.clientId}.ledger`);
+  const own = logger.child({ component: 'ledger' });
+  const file = new LedgerFile(path, own);
+  try {
+    const { checkFrom: from, isIncomplete } = file.recover();
+    const isFinal = !isIncomplete && routes.every(({ filter }) => filter === null);
+    if (from !== null) await checkLedger(file.ledger, store, { from, isFinal }, own);
+    file.start();
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new ConfigError([
+      `the ledger ${path} cannot be opened: ${reason}: check DATA_DIR, or set KEEP_LEDGER=false`,
+    ]);
+  }
+  return file;
 }
 
 function openSpool(config: Config<typeof settings>, logger: Logger): Spool | null {

@@ -129,6 +129,11 @@ export const settings = defineConfig({
     default: '256MiB',
     help: 'Largest size of the spool. When it is full, messages wait at the broker. 0: no spool.',
   },
+  keepLedger: {
+    kind: boolean(),
+    default: 'true',
+    help: 'Keep the ledger of sequence numbers in DATA_DIR, so that a loss while ingest was stopped is found. false: the ledger begins at each start.',
+  },
   rollups: {
     kind: boolean(),
     default: 'true',

@@ -41,8 +41,10 @@ export interface SpoolerOptions {
   readonly quarantine: (delivery: Delivery, error: DecodeError, received: number) => void;
   /** Resolves when all messages sent to quarantine are written. */
   readonly quarantined: () => Promise<void>;
-  /** Called once for each reading in the spool, when it is fsynced or found at the start. */
+  /** Called once for each reading that was written to the spool, before `onSpooled`. */
   readonly onKept: (readings: readonly Reading[]) => void;
+  /** Called once for each reading that an earlier process left in the spool. */
+  readonly onRecovered: (readings: readonly Reading[]) => void;
   /** Called for each delivery that may be acknowledged because it is in the spool. */
   readonly onSpooled: (delivery: Delivery) => void;
   readonly onBroken: (error: unknown) => void;
@@ -91,7 +93,7 @@ export class Spooler {
   /** Recovers the entries that an earlier process left in the spool. */
   constructor(options: SpoolerOptions) {
     this.#options = options;
-    const { spool, router, accounts, maxBatch, paceMs, signal, onKept, onBroken } = options;
+    const { spool, router, accounts, maxBatch, paceMs, signal, onRecovered, onBroken } = options;
     this.#patient = new Lane({
       weigh: ({ delivery }) => delivery.readings.length,
       maxBatch,
@@ -106,7 +108,7 @@ export class Spooler {
       const readings = decoded instanceof DecodeError ? NONE : decoded.readings;
       accounts.recover(decoded instanceof DecodeError ? 1 : readings.length);
       this.#remember(readings);
-      onKept(readings);
+      onRecovered(readings);
     }
     this.#replay();
   }
@@ -183,8 +185,8 @@ export class Spooler {
       this.#remember(delivery.readings);
       accounts.spool(delivery.readings.length);
       onKept(delivery.readings);
-      onSpooled(delivery);
     }
+    for (const delivery of batch) onSpooled(delivery);
     this.#replay();
   }
 

@@ -1138,10 +1138,16 @@ export interface components {
         };
         /**
          * Format: date-time
-         * @description The start of the ingest process. Counts and gaps begin then; `inFlight` and `spooled` are current values. With several
+         * @description The start of the ingest process. Counts begin then; `inFlight` and `spooled` are current values. With several
          *     instances it is the last start, and the counts of the other instances begin earlier.
          */
         Since: string;
+        /**
+         * Format: date-time
+         * @description When the ledger of sequence numbers began. It survives a restart of ingest. With several instances it is the last
+         *     beginning. Ingest of an earlier version has none.
+         */
+        LedgerSince: string;
         /** @description The time that `stages` covers. It is 60 seconds, or less soon after the start. */
         StageSeconds: number;
         Stages: {
@@ -1169,6 +1175,7 @@ export interface components {
          *     count what is no longer tracked.
          */
         Gaps: {
+            since?: components["schemas"]["LedgerSince"];
             /**
              * Format: int64
              * @description Devices that are tracked.
@@ -3140,6 +3147,7 @@ export interface operations {
                      *       "deleted": 0,
                      *       "writtenBytes": 118784,
                      *       "gaps": {
+                     *         "since": "2026-11-01T08:00:00.000000Z",
                      *         "devices": 50,
                      *         "missing": 0,
                      *         "duplicates": 0,

@@ -27,8 +27,9 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
     p99: worst(instances.map(({ stages }) => stages[name].p99)),
   });
   const gaps = instances.flatMap((each) => each.gaps.list);
+  const latest = (times: readonly string[]) => times.reduce((a, b) => (a > b ? a : b));
   return {
-    since: instances.map(({ since }) => since).reduce((a, b) => (a > b ? a : b)),
+    since: latest(instances.map(({ since }) => since)),
     readings: {
       received: total(({ readings }) => readings.received),
       stored: total(({ readings }) => readings.stored),
@@ -63,6 +64,7 @@ export function mergeLedgers({ answers, unreachable }: Answers<LedgerDocument>) 
       ? null
       : total(({ writtenBytes }) => writtenBytes!),
     gaps: {
+      since: latest(instances.map(({ since, gaps }) => gaps.since ?? since)),
       devices: total((each) => each.gaps.devices),
       missing: total((each) => each.gaps.missing),
       duplicates: total((each) => each.gaps.duplicates),

@@ -37,6 +37,18 @@ export class RangeSet {
     this.#count(1, to - from + 1);
   }
 
+  /** Whether a number is in the set. */
+  has(value: number): boolean {
+    const chunk = this.#chunks[lastAtMost(this.#chunks.length, (index) => this.#chunks[index]![0]!, value)];
+    if (chunk === undefined) return false;
+    return value <= chunk[2 * lastAtMost(chunk.length / 2, (range) => chunk[2 * range]!, value) + 1]!;
+  }
+
+  /** All ranges as `from, to, from, to, …`. */
+  flat(): number[] {
+    return this.#chunks.flat();
+  }
+
   /**
    * Removes a number.
    *

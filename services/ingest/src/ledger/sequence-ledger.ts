@@ -1,20 +1,24 @@
-import type { GapDocument } from '@tidegauge/readings';
-import { copyString } from './copy-string.ts';
+import { type GapDocument, now } from '@tidegauge/readings';
+import { copyString } from '../copy-string.ts';
 import { RangeSet } from './range-set.ts';
 
 /** Boots that are tracked for each device, including the current one. */
 const BOOTS_KEPT = 3;
 /** Earlier boots whose hashes are kept for each device, so that they do not count as new boots. */
 const BOOTS_REMEMBERED = 8;
-/** Memory for devices and boots, and for their missing ranges. */
-const MAX_DEVICE_BYTES = 16 * 1024 * 1024;
-const MAX_GAP_BYTES = 8 * 1024 * 1024;
 /**
- * Memory of a device with one boot, without the device name, and of each further boot. The name of a boot has at most
- * 64 characters.
+ * Memory for devices and boots, and for their missing ranges. 200,000 devices with names of 20 characters fit: a test
+ * measures it.
  */
-const DEVICE_BYTES = 560;
-const BOOT_BYTES = 288;
+const MAX_DEVICE_BYTES = 64 * 1024 * 1024;
+const MAX_GAP_BYTES = 8 * 1024 * 1024;
+/** Memory of a device with one boot, and of a boot, without their names. */
+const DEVICE_BYTES = 140;
+const BOOT_BYTES = 100;
+/** Memory of the list of hashes of a device. */
+const RETIRED_BYTES = 120;
+/** A device that has been silent for so long is no longer tracked when the memory is needed for new devices. */
+const SILENT_DAYS = 30;
 /** Memory of a boot's set of missing ranges, and of one range. */
 const SET_BYTES = 160;
 const RANGE_BYTES = 32;
@@ -39,12 +43,43 @@ interface Boot {
 }
 
 interface Device {
+  /** Identifies the device in the journal. Never used again for another device. */
+  readonly id: number;
+  /** The day of its last number, days since the epoch. */
+  day: number;
+  /** Numbers may have been stored that were not recorded, so the next gap cannot be judged. */
+  isUncertain: boolean;
   /** The newest boot. */
   newest: Boot;
-  /** Earlier boots that are tracked, oldest first. */
-  readonly older: Boot[];
+  /** Earlier boots that are tracked, oldest first; null: none. */
+  older: Boot[] | null;
   /** Hashes of boots that are no longer tracked, oldest first. */
   retired: number[] | null;
+}
+
+/** Receives each number that is recorded, so that the ledger can be restored. */
+export interface Journal {
+  /** A number of the newest boot of a known device. */
+  number(id: number, seq: number): void;
+  /** A number of a new device or of another boot. */
+  named(id: number, device: string, boot: string, seq: number): void;
+}
+
+/** The state of a boot: name, lowest, highest, floor, given up, duplicates, then `from, to` of each missing range. */
+type BootState = readonly [string, ...number[]];
+
+/** The state of a device: id, name, day, uncertain (0 or 1), hashes of retired boots, boots with the oldest first. */
+export type DeviceState = readonly [number, string, number, number, readonly number[], readonly BootState[]];
+
+/** Counts that do not follow from the states of the devices. */
+export interface LedgerTotals {
+  /** When the ledger began, microseconds since the epoch. */
+  readonly since: number;
+  readonly gapsOpened: number;
+  readonly givenUp: number;
+  readonly unjudged: number;
+  /** The id of the next new device. */
+  readonly nextId: number;
 }
 
 /**
@@ -55,10 +90,19 @@ interface Device {
  * Memory is bounded in bytes. `missing` and `duplicates` are exact for all that is tracked. `givenUp` counts numbers
  * that were missing when their details were dropped. `unjudged` counts readings that could not be checked. When
  * ranges take too much memory, the boots with the most ranges lose their oldest ones. When devices take too much
- * memory, new devices are not tracked.
+ * memory, devices that have been silent for 30 days are no longer tracked, and then new devices are not tracked.
+ *
+ * A journal receives every number. `states` and `totals` are the state that `restore` and `restoreTotals` take.
  */
 export class SequenceLedger {
+  /** Null: numbers are not kept. */
+  journal: Journal | null = null;
+  /** The present day, days since the epoch. */
+  today = 0;
   readonly #devices = new Map<string, Device>();
+  #since = now();
+  #nextId = 0;
+  #lastExpiry = 0;
   #deviceBytes = 0;
   #gapBytes = 0;
   #gapsOpened = 0;
@@ -67,7 +111,12 @@ export class SequenceLedger {
   #givenUp = 0;
   #unjudged = 0;
 
-  /** Sequence numbers skipped since the start, including those that arrived later. */
+  /** When the ledger began, microseconds since the epoch. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** Sequence numbers skipped since it began, including those that arrived later. */
   get gapsOpened(): number {
     return this.#gapsOpened;
   }
@@ -105,27 +154,111 @@ export class SequenceLedger {
   record(device: string, boot: string, seq: number): void {
     const known = this.#devices.get(device);
     if (known === undefined) {
-      this.#follow(device, boot, seq);
+      const id = this.#nextId;
+      if (this.#follow(id, device, boot, seq)) this.journal?.named(id, device, boot, seq);
       return;
     }
-    const entry = known.newest.boot === boot ? known.newest : this.#enter(known, boot, seq);
-    if (entry === null) return;
-    if (seq === entry.highest + 1) {
-      entry.highest = seq;
-    } else if (seq > entry.highest) {
-      if (seq - entry.highest > MAX_JUMP) this.#unjudged++;
-      else {
-        this.#miss(entry, entry.highest + 1, seq - 1);
-        entry.highest = seq;
-      }
-    } else if (seq >= entry.lowest) {
-      this.#fill(entry, seq);
-    } else if (seq < entry.floor || entry.lowest - seq > MAX_JUMP) {
-      this.#unjudged++;
-    } else {
-      this.#miss(entry, seq + 1, entry.lowest - 1);
-      entry.lowest = seq;
+    const isNewest = known.newest.boot === boot;
+    if (isNewest) this.journal?.number(known.id, seq);
+    else this.journal?.named(known.id, device, boot, seq);
+    known.day = this.today;
+    const entry = isNewest ? known.newest : this.#enter(known, boot, seq);
+    if (entry !== null) this.#place(known, entry, seq);
+  }
+
+  /**
+   * Counts a stored sequence number that may have been counted already, such as one of a message in the spool. It is
+   * no duplicate then. A number below the lowest of its boot was stored before the ledger began.
+   */
+  confirm(device: string, boot: string, seq: number): void {
+    const known = this.#devices.get(device);
+    if (known !== undefined) {
+      const entry = bootsOf(known).find((each) => each.boot === boot);
+      if (entry === undefined && known.retired?.includes(hash(boot))) return;
+      if (entry !== undefined && seq <= entry.highest && !entry.gaps?.has(seq)) return;
     }
+    this.record(device, boot, seq);
+  }
+
+  /**
+   * The state of every device, in a stable order. Devices can be recorded between two of them: a state includes all
+   * numbers that were recorded before it.
+   */
+  *states(): Generator<DeviceState> {
+    for (const [device, known] of this.#devices) {
+      const boots = bootsOf(known).map(
+        ({ boot, lowest, highest, floor, givenUp, duplicates, gaps }): BootState => {
+          return [boot, lowest, highest, floor, givenUp, duplicates, ...(gaps?.flat() ?? [])];
+        },
+      );
+      yield [known.id, device, known.day, known.isUncertain ? 1 : 0, known.retired ?? [], boots];
+    }
+  }
+
+  totals(): LedgerTotals {
+    return {
+      since: this.#since,
+      gapsOpened: this.#gapsOpened,
+      givenUp: this.#givenUp,
+      unjudged: this.#unjudged,
+      nextId: this.#nextId,
+    };
+  }
+
+  /** Takes a state of `states`, and replaces what is known about the device. */
+  restore([id, device, day, isUncertain, retired, boots]: DeviceState): void {
+    this.#remove(device);
+    const older = boots.map(toBoot);
+    const newest = older.pop()!;
+    const known: Device = {
+      id,
+      day,
+      isUncertain: isUncertain === 1,
+      newest,
+      older: older.length === 0 ? null : older,
+      retired: retired.length === 0 ? null : [...retired],
+    };
+    this.#devices.set(copyString(device), known);
+    this.#deviceBytes += deviceBytes(device, known);
+    this.#nextId = Math.max(this.#nextId, id + 1);
+    for (const { gaps, duplicates } of bootsOf(known)) {
+      this.#gapBytes += gapBytes(gaps);
+      this.#missing += gaps?.size ?? 0;
+      this.#duplicates += duplicates;
+    }
+  }
+
+  restoreTotals({ since, gapsOpened, givenUp, unjudged, nextId }: LedgerTotals): void {
+    this.#since = since;
+    this.#gapsOpened = gapsOpened;
+    this.#givenUp = givenUp;
+    this.#unjudged = unjudged;
+    this.#nextId = Math.max(this.#nextId, nextId);
+  }
+
+  /**
+   * Records a number of a journal again.
+   *
+   * @param boot null: the newest one of the device
+   */
+  replay(id: number, device: string, boot: string | null, seq: number): void {
+    const known = this.#devices.get(device);
+    if (known !== undefined) this.record(device, boot ?? known.newest.boot, seq);
+    else if (boot !== null) this.#follow(id, device, boot, seq);
+  }
+
+  /** The names of the devices that are tracked. */
+  names(): Iterable<string> {
+    return this.#devices.keys();
+  }
+
+  /**
+   * Numbers of this device may have been stored without being recorded. The next gap after its highest number is not
+   * counted as missing, because its numbers cannot be judged.
+   */
+  doubt(device: string): void {
+    const known = this.#devices.get(device);
+    if (known !== undefined) known.isUncertain = true;
   }
 
   /**
@@ -150,47 +283,116 @@ export class SequenceLedger {
     return { list: listed.map(({ device, entry }) => gapDocument(device, entry)), truncated };
   }
 
-  /** Starts to track a new device. */
-  #follow(device: string, boot: string, seq: number): void {
-    const bytes = DEVICE_BYTES + 2 * device.length;
+  /** Starts to track a new device. Returns false when there is no memory for it. */
+  #follow(id: number, device: string, boot: string, seq: number): boolean {
+    const newest = newBoot(boot, seq);
+    const known: Device = { id, day: this.today, isUncertain: false, newest, older: null, retired: null };
+    const bytes = deviceBytes(device, known);
+    if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) this.#expire();
     if (this.#deviceBytes + bytes > MAX_DEVICE_BYTES) {
       this.#unjudged++;
-      return;
+      return false;
     }
     this.#deviceBytes += bytes;
-    this.#devices.set(copyString(device), { newest: newBoot(boot, seq), older: [], retired: null });
+    this.#devices.set(copyString(device), known);
+    this.#nextId = Math.max(this.#nextId, id + 1);
+    return true;
+  }
+
+  /** Stops tracking devices that have been silent for long. Once a day, because it reads all devices. */
+  #expire(): void {
+    if (this.#lastExpiry === this.today) return;
+    this.#lastExpiry = this.today;
+    for (const [device, { day }] of this.#devices) {
+      if (this.today - day < SILENT_DAYS) continue;
+      this.#givenUp += this.#remove(device);
+    }
+  }
+
+  /** Removes a device. Returns the count of its missing numbers. */
+  #remove(device: string): number {
+    const known = this.#devices.get(device);
+    if (known === undefined) return 0;
+    this.#devices.delete(device);
+    this.#deviceBytes -= deviceBytes(device, known);
+    let missing = 0;
+    for (const { gaps, duplicates } of bootsOf(known)) {
+      this.#gapBytes -= gapBytes(gaps);
+      missing += gaps?.size ?? 0;
+      this.#duplicates -= duplicates;
+    }
+    this.#missing -= missing;
+    return missing;
+  }
+
+  /** Counts a number of a boot that is tracked. */
+  #place(known: Device, entry: Boot, seq: number): void {
+    if (seq === entry.highest + 1) {
+      entry.highest = seq;
+      if (entry === known.newest) known.isUncertain = false;
+    } else if (seq > entry.highest) {
+      if (known.isUncertain) this.#skip(known, entry, seq);
+      else if (seq - entry.highest > MAX_JUMP) this.#unjudged++;
+      else {
+        this.#miss(entry, entry.highest + 1, seq - 1);
+        entry.highest = seq;
+      }
+    } else if (seq >= entry.lowest) {
+      this.#fill(entry, seq);
+    } else if (seq < entry.floor || entry.lowest - seq > MAX_JUMP) {
+      this.#unjudged++;
+    } else {
+      this.#miss(entry, seq + 1, entry.lowest - 1);
+      entry.lowest = seq;
+    }
+  }
+
+  /** Continues a sequence after numbers that cannot be judged. Gaps below them cannot be judged either. */
+  #skip(known: Device, entry: Boot, seq: number): void {
+    known.isUncertain = false;
+    this.#unjudged++;
+    if (entry.gaps !== null) this.#giveUpOldest(entry, 0);
+    entry.lowest = seq;
+    entry.floor = seq;
+    entry.highest = seq;
   }
 
   /**
    * Finds an older boot (backfill after a restart) or adds a new one. Returns null when there is nothing to compare.
    */
   #enter(known: Device, boot: string, seq: number): Boot | null {
-    const older = known.older.find((entry) => entry.boot === boot);
+    const older = known.older?.find((entry) => entry.boot === boot);
     if (older !== undefined) return older;
     if (known.retired?.includes(hash(boot))) {
       this.#unjudged++;
       return null;
     }
+    known.older ??= [];
     known.older.push(known.newest);
     known.newest = newBoot(boot, seq);
-    this.#deviceBytes += BOOT_BYTES;
-    const isFull = () => known.older.length === BOOTS_KEPT || this.#deviceBytes > MAX_DEVICE_BYTES;
-    while (known.older.length > 0 && isFull()) this.#retire(known);
+    known.isUncertain = false;
+    this.#deviceBytes += bootBytes(known.newest);
+    const isFull = () => known.older!.length === BOOTS_KEPT || this.#deviceBytes > MAX_DEVICE_BYTES;
+    while (known.older.length > 0 && isFull()) this.#retire(known, known.older);
+    if (known.older.length === 0) known.older = null;
     return null;
   }
 
   /** Stops tracking an older boot: the oldest without missing numbers, or else the oldest. */
-  #retire(known: Device): void {
-    const complete = known.older.findIndex(({ gaps }) => gaps === null);
-    const [entry] = known.older.splice(Math.max(complete, 0), 1);
+  #retire(known: Device, older: Boot[]): void {
+    const complete = older.findIndex(({ gaps }) => gaps === null);
+    const [entry] = older.splice(Math.max(complete, 0), 1);
     const { boot, gaps, duplicates } = entry!;
     if (gaps !== null) {
       this.#gapBytes -= gapBytes(gaps);
       this.#moveToGivenUp(gaps.size);
     }
     this.#duplicates -= duplicates;
-    this.#deviceBytes -= BOOT_BYTES;
-    known.retired ??= [];
+    this.#deviceBytes -= bootBytes(entry!);
+    if (known.retired === null) {
+      known.retired = [];
+      this.#deviceBytes += RETIRED_BYTES;
+    }
     known.retired.push(hash(boot));
     if (known.retired.length > BOOTS_REMEMBERED) known.retired.shift();
   }
@@ -266,7 +468,38 @@ function gapDocument(device: string, { boot, highest, gaps, givenUp, duplicates 
 }
 
 function bootsOf({ older, newest }: Device): readonly Boot[] {
-  return older.length === 0 ? [newest] : [...older, newest];
+  return older === null ? [newest] : [...older, newest];
+}
+
+function toBoot([boot, ...numbers]: BootState): Boot {
+  const [lowest, highest, floor, givenUp, duplicates, ...ranges] = numbers as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    ...number[],
+  ];
+  const gaps = ranges.length === 0 ? null : new RangeSet();
+  for (let index = 0; index < ranges.length; index += 2) gaps!.addLast(ranges[index]!, ranges[index + 1]!);
+  return { boot: copyString(boot), lowest, highest, floor, gaps, givenUp, duplicates };
+}
+
+function deviceBytes(device: string, known: Device): number {
+  const retired = known.retired === null ? 0 : RETIRED_BYTES;
+  return bootsOf(known).reduce(
+    (sum, boot) => sum + bootBytes(boot),
+    DEVICE_BYTES + textBytes(device) + retired,
+  );
+}
+
+function bootBytes({ boot }: Boot): number {
+  return BOOT_BYTES + textBytes(boot);
+}
+
+/** Memory of a string: V8 stores characters of Latin 1 in one byte each, and others in two. */
+function textBytes(text: string): number {
+  return 16 + 2 * text.length;
 }
 
 function newBoot(boot: string, seq: number): Boot {

@@ -33,6 +33,8 @@ test('200,000 QoS 1 messages at full speed are each stored once, although ingest
   assert.equal(acknowledged, count);
   const ledger = await settled(ingest);
   assert.ok(ledger.balanced);
+  assert.deepEqual([ledger.gaps.devices, ledger.gaps.missing, ledger.gaps.givenUp], [DEVICES, 0, 0]);
+  assert.ok(ledger.gaps.since! < ledger.since, 'the ledger is older than the process');
   assert.equal(await ingest.stop(), 0);
   await assertStoredOnce(bench.store, count);
 });

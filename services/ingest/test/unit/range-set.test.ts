@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { RangeSet } from '../../src/range-set.ts';
+import { RangeSet } from '../../src/ledger/range-set.ts';
 
 test('after any removals from any ranges, exactly the other numbers are left', () => {
   const steps = fc.record({

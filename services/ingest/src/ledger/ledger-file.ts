@@ -1,0 +1,360 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fdatasync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { now } from '@tidegauge/readings';
+import type { Logger } from '@tidegauge/service';
+import { jsonEntry, KIND, NumbersEntry } from './ledger-entries.ts';
+import { FORMAT, LedgerDamaged, type LedgerRecord, readLedger } from './read-ledger.ts';
+import { type DeviceState, type Journal, SequenceLedger } from './sequence-ledger.ts';
+
+/** The longest time between two syncs of a file with new entries. */
+const SYNC_MS = 60_000;
+/** Entries after the state from which the file is written again, unless the state is larger. */
+const LEAST_ENTRY_BYTES = 4 * 1024 * 1024;
+/** Memory for numbers that are not written yet. */
+const NUMBERS_BYTES = 64 * 1024;
+/** Devices that are written in one turn of the event loop: a few milliseconds. */
+const DEVICES_AT_ONCE = 1000;
+/** How much older than its recording a reading usually is at most, microseconds. */
+const USUAL_DELAY_US = 3_600_000_000;
+const DAY_US = 86_400_000_000;
+
+const datasync = promisify(fdatasync);
+
+/** How the recorded numbers must be completed after the previous process. */
+export interface Recovery {
+  /**
+   * Numbers of readings with a time from here on, microseconds since the epoch, may have been stored without being
+   * recorded. Null: all that was stored is recorded.
+   */
+  readonly checkFrom: number | null;
+  /** Whether numbers that are not in the store cannot be judged, because the file was not complete. */
+  readonly isIncomplete: boolean;
+}
+
+/** A file that is being written. */
+interface Output {
+  readonly descriptor: number;
+  bytes: number;
+}
+
+/**
+ * Keeps a sequence ledger in a file, so that it survives a restart. The file begins with the state of all devices.
+ * The numbers of each batch are appended before the batch is acknowledged, without a sync: the kernel has them when
+ * the process is killed. A sync follows once a minute. So after a power cut the numbers of the last minute can be
+ * lost, although their readings are in the store. The file has the boot of the kernel. If it is not the present one,
+ * `recover` reports from which time on the store must be compared.
+ *
+ * When the entries after the state have 4 MiB, or as many bytes as the state, a new file with the present state
+ * replaces the file. If the file cannot be written, it is renamed to `….incomplete`, and numbers are not kept until a
+ * new file can be written. The store then has to be compared after a crash too.
+ */
+export class LedgerFile implements Journal {
+  #ledger = new SequenceLedger();
+  readonly #file: string;
+  readonly #logger: Logger;
+  readonly #kernel: string | null;
+  readonly #numbers = new NumbersEntry(NUMBERS_BYTES);
+  #floor = 0;
+  #waiting: Buffer[] = [];
+  #output: Output | null = null;
+  #stateBytes = 0;
+  /** The file that will replace the present one, while its state is written. */
+  #next: Output | null = null;
+  #synced = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #work: Promise<void> = Promise.resolve();
+  #trouble: string | null = null;
+
+  /** @param kernel the boot of the kernel; null: not known */
+  constructor(file: string, logger: Logger, kernel: string | null = kernelBoot()) {
+    this.#file = file;
+    this.#logger = logger;
+    this.#kernel = kernel;
+  }
+
+  /** The ledger. `recover` may replace it. */
+  get ledger(): SequenceLedger {
+    return this.#ledger;
+  }
+
+  /** Why the ledger cannot be kept now; null when it can. */
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  /**
+   * Reads the file of an earlier process into the ledger. A file that cannot be read is kept as `….damaged`, and the
+   * ledger begins again. Call it first, and then `start`.
+   */
+  recover(): Recovery {
+    const isIncomplete = !existsSync(this.#file) && existsSync(this.#incomplete);
+    const file = isIncomplete ? this.#incomplete : this.#file;
+    if (!existsSync(file)) return { checkFrom: null, isIncomplete: false };
+    let found: LedgerRecord;
+    try {
+      found = readLedger(file, this.#ledger);
+    } catch (error) {
+      if (!(error instanceof LedgerDamaged)) throw error;
+      const kept = `${this.#file}.damaged`;
+      renameSync(file, kept);
+      this.#ledger = new SequenceLedger();
+      this.#logger.error(
+        { file: kept, reason: error.message },
+        'the ledger of sequence numbers cannot be read: it begins again, and this file is kept',
+      );
+      return { checkFrom: null, isIncomplete: false };
+    }
+    if (found.torn > 0) {
+      const kept = `${this.#file}.damaged`;
+      copyFileSync(file, kept);
+      this.#logger.warn(
+        { file: kept, bytes: found.torn },
+        'the end of the ledger of sequence numbers is torn or damaged: the store is compared with the rest, and this file is kept',
+      );
+    }
+    const isKilled = this.#kernel !== null && found.kernel === this.#kernel && found.torn === 0;
+    const isComplete = !isIncomplete && (found.isClosed || isKilled);
+    return { checkFrom: isComplete ? null : found.floor, isIncomplete };
+  }
+
+  /**
+   * Writes a new file with the state of the ledger, and keeps all further numbers.
+   *
+   * @throws {Error} when it cannot be written
+   */
+  start(): void {
+    this.#touch();
+    const output = this.#create();
+    try {
+      const states = this.#ledger.states();
+      while (!this.#pushStates(output, states));
+      fsyncSync(output.descriptor);
+      this.#replace(output);
+    } catch (error) {
+      closeSync(output.descriptor);
+      throw error;
+    }
+    this.#ledger.journal = this;
+    this.#timer = setInterval(() => void this.sync(), SYNC_MS);
+    this.#timer.unref();
+  }
+
+  number(id: number, seq: number): void {
+    if (this.#numbers.isFull) this.#collect();
+    this.#numbers.add(id, seq);
+  }
+
+  named(id: number, device: string, boot: string, seq: number): void {
+    this.#collect();
+    this.#waiting.push(jsonEntry(KIND.named, [id, device, boot, seq]));
+  }
+
+  /**
+   * Writes the numbers that were recorded since the last call. Call it before they are acknowledged.
+   *
+   * @param oldest the least time of their readings, microseconds since the epoch
+   */
+  flush(oldest: number): void {
+    this.#collect();
+    if (this.#waiting.length === 0) return;
+    const data = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    const isOlder = oldest < this.#floor;
+    // A store can be searched from a time on. Eight times the age of the reading leaves room for those that follow it.
+    if (isOlder) this.#floor = Math.max(0, Math.floor(oldest - 7 * Math.max(0, now() - oldest)));
+    const time = isOlder ? this.#time() : null;
+    this.#write(time === null ? data : Buffer.concat([time, data]), isOlder);
+    const { bytes } = this.#output ?? { bytes: 0 };
+    if (bytes - this.#stateBytes > Math.max(LEAST_ENTRY_BYTES, this.#stateBytes)) this.#renew();
+  }
+
+  /** Syncs the file to its disk. Does not throw. */
+  async sync(): Promise<void> {
+    if (this.#output === null) return this.#renew();
+    const { descriptor, bytes } = this.#output;
+    if (bytes === this.#synced || this.#next !== null) return;
+    this.#touch();
+    this.#write(this.#time());
+    this.#synced = this.#output?.bytes ?? 0;
+    await datasync(descriptor).catch((error: NodeJS.ErrnoException) => {
+      if (this.#output?.descriptor === descriptor) this.#fail(error);
+    });
+  }
+
+  /** Marks the file as complete and closes it. Nothing may be recorded afterwards. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#ledger.journal = null;
+    await this.#work;
+    this.#collect();
+    const data = Buffer.concat([...this.#waiting, jsonEntry(KIND.closed, {})]);
+    this.#waiting = [];
+    this.#write(data, true);
+    if (this.#output !== null) closeSync(this.#output.descriptor);
+    this.#output = null;
+  }
+
+  get #incomplete(): string {
+    return `${this.#file}.incomplete`;
+  }
+
+  #collect(): void {
+    const entry = this.#numbers.take();
+    if (entry !== null) this.#waiting.push(entry);
+  }
+
+  /** Takes the present time. */
+  #touch(): void {
+    const at = now();
+    this.#floor = at - USUAL_DELAY_US;
+    this.#ledger.today = Math.floor(at / DAY_US);
+  }
+
+  #time(): Buffer {
+    return jsonEntry(KIND.time, { at: now(), floor: this.#floor });
+  }
+
+  /** Opens the file that will replace the present one, and writes its beginning. */
+  #create(): Output {
+    const output = { descriptor: openSync(`${this.#file}.new`, 'w', 0o600), bytes: 0 };
+    try {
+      this.#push(output, jsonEntry(KIND.header, { format: FORMAT }));
+      this.#push(output, jsonEntry(KIND.process, { boot: this.#kernel }));
+      this.#push(output, this.#time());
+    } catch (error) {
+      closeSync(output.descriptor);
+      throw error;
+    }
+    return output;
+  }
+
+  /** Replaces the present file by one that is complete and synced. */
+  #replace(output: Output): void {
+    renameSync(`${this.#file}.new`, this.#file);
+    syncDirectory(dirname(this.#file));
+    rmSync(this.#incomplete, { force: true });
+    if (this.#output !== null) closeSync(this.#output.descriptor);
+    this.#output = output;
+    this.#stateBytes = output.bytes;
+    this.#synced = output.bytes;
+  }
+
+  #push(output: Output, data: Buffer): void {
+    for (let written = 0; written < data.length; )
+      written += writeSync(output.descriptor, data, written, data.length - written);
+    output.bytes += data.length;
+  }
+
+  /** Writes the next states of devices. Returns true when all of them, and the totals, are written. */
+  #pushStates(output: Output, states: Iterator<DeviceState>): boolean {
+    const entries: Buffer[] = [];
+    let isDone = false;
+    while (entries.length < DEVICES_AT_ONCE && !isDone) {
+      const { value, done } = states.next();
+      isDone = done === true;
+      entries.push(isDone ? jsonEntry(KIND.totals, this.#ledger.totals()) : jsonEntry(KIND.device, value));
+    }
+    this.#push(output, Buffer.concat(entries));
+    return isDone;
+  }
+
+  #write(data: Buffer, synced = false): void {
+    try {
+      if (this.#next !== null) this.#push(this.#next, data);
+    } catch (error) {
+      this.#abandon(error as NodeJS.ErrnoException);
+    }
+    if (this.#output === null) return;
+    try {
+      this.#push(this.#output, data);
+      if (synced) fsyncSync(this.#output.descriptor);
+    } catch (error) {
+      this.#fail(error as NodeJS.ErrnoException);
+    }
+  }
+
+  /** Stops writing to a file that lacks numbers from now on. */
+  #fail(error: Error): void {
+    const { descriptor } = this.#output!;
+    this.#output = null;
+    this.#report(error);
+    try {
+      renameSync(this.#file, this.#incomplete);
+      closeSync(descriptor);
+    } catch (failure) {
+      this.#logger.error({ err: failure }, 'the file of the ledger cannot be renamed');
+    }
+  }
+
+  #report(error: Error): void {
+    if (this.#trouble === null)
+      this.#logger.error({ err: error }, 'the ledger of sequence numbers cannot be kept, retrying');
+    this.#trouble = `the ledger cannot be written: ${error.message}`;
+  }
+
+  #abandon(error: Error): void {
+    const { descriptor } = this.#next!;
+    this.#next = null;
+    this.#report(error);
+    closeSync(descriptor);
+  }
+
+  /** Starts to write a new file, unless one is being written. */
+  #renew(): void {
+    if (this.#next !== null) return;
+    this.#work = this.#rewrite().catch((error: Error) => {
+      if (this.#next === null) this.#report(error);
+      else this.#abandon(error);
+    });
+  }
+
+  async #rewrite(): Promise<void> {
+    this.#touch();
+    const output = this.#create();
+    this.#next = output;
+    const states = this.#ledger.states();
+    for (let isDone = false; !isDone && this.#next === output; await nextTurn()) {
+      // A state includes the numbers that wait. They must not follow it.
+      this.flush(Number.POSITIVE_INFINITY);
+      isDone = this.#pushStates(output, states);
+    }
+    if (this.#next !== output) return;
+    await datasync(output.descriptor);
+    if (this.#next !== output) return;
+    this.#next = null;
+    this.#replace(output);
+    if (this.#trouble !== null) this.#logger.info('the ledger of sequence numbers is kept again');
+    this.#trouble = null;
+  }
+}
+
+/** The boot of this machine's kernel: random(4). Null where it is not known. */
+function kernelBoot(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

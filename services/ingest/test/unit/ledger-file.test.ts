@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { now, type Reading } from '@tidegauge/readings';
+import { createLogger } from '@tidegauge/service';
+import { openStore } from '@tidegauge/storage';
+import fc from 'fast-check';
+import { checkLedger } from '../../src/ledger/check-ledger.ts';
+import { LedgerFile } from '../../src/ledger/ledger-file.ts';
+import { SequenceLedger } from '../../src/ledger/sequence-ledger.ts';
+
+const logger = createLogger('test', 'silent');
+const HOUR = 3_600_000_000;
+
+type Arrival = readonly [device: string, boot: string, seq: number];
+
+function directory(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'tidegauge-ledger-'));
+  context.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** A file that was opened as ingest opens it. The processes of one kernel boot lose nothing when they are killed. */
+function open(path: string, kernel: string | null = 'boot-1') {
+  const file = new LedgerFile(path, logger, kernel);
+  const recovery = file.recover();
+  file.start();
+  return { file, recovery };
+}
+
+function record(file: LedgerFile, arrivals: readonly Arrival[], oldest = now()): void {
+  for (const [device, boot, seq] of arrivals) file.ledger.record(device, boot, seq);
+  file.flush(oldest);
+}
+
+/** What operators see of a ledger. */
+function shown(ledger: SequenceLedger) {
+  const { devices, missing, duplicates, givenUp, unjudged, gapsOpened } = ledger;
+  const { list, truncated } = ledger.list();
+  const sorted = list.toSorted((a, b) => `${a.device} ${a.boot}`.localeCompare(`${b.device} ${b.boot}`));
+  return { devices, missing, duplicates, givenUp, unjudged, gapsOpened, list: sorted, truncated };
+}
+
+const arrivals = fc.array(
+  fc.tuple(
+    fc.constantFrom('a', 'b/ж', 'c'),
+    fc.constantFrom('1', '2', '3', '4', '5'),
+    fc.oneof(fc.integer({ min: 0, max: 30 }), fc.maxSafeNat()),
+  ),
+  { maxLength: 30 },
+);
+
+test('for any arrivals, a ledger that is killed or stopped between them is the same as one that runs on', async (context) => {
+  const path = join(directory(context), 'l');
+  const batches = fc.array(fc.tuple(arrivals, fc.constantFrom('go on', 'kill', 'stop', 'renew')), {
+    maxLength: 8,
+  });
+  await fc.assert(
+    fc.asyncProperty(batches, async (steps) => {
+      rmSync(path, { force: true });
+      const expected = new SequenceLedger();
+      let { file } = open(path);
+      for (const [batch, then] of steps) {
+        for (const each of batch) expected.record(...each);
+        record(file, batch);
+        if (then === 'stop') await file.close();
+        if (then === 'renew') file.start();
+        if (then === 'go on') continue;
+        const next = open(path);
+        assert.deepEqual(next.recovery, { checkFrom: null, isIncomplete: false });
+        file = next.file;
+        assert.deepEqual(shown(file.ledger), shown(expected));
+      }
+      assert.deepEqual(shown(file.ledger), shown(expected));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a file that is cut at any byte restores the ledger as it was after one of the numbers, and needs a check', (context) => {
+  const path = join(directory(context), 'l');
+  const { file } = open(path);
+  const states = [shown(file.ledger)];
+  const start = statSync(path).size;
+  for (let seq = 0; seq < 12; seq++) {
+    const batch: Arrival[] = [
+      ['a', '1', 2 * seq],
+      ['b', seq < 6 ? '1' : '2', seq],
+    ];
+    for (const each of batch) {
+      file.ledger.record(...each);
+      states.push(shown(file.ledger));
+    }
+    file.flush(now());
+  }
+  const bytes = readFileSync(path);
+  for (let cut = start; cut < bytes.length; cut++) {
+    for (const tail of [Buffer.alloc(0), Buffer.alloc(bytes.length - cut)]) {
+      writeFileSync(path, Buffer.concat([bytes.subarray(0, cut), tail]));
+      const { file: next, recovery } = open(path, 'boot-2');
+      assert.notEqual(recovery.checkFrom, null);
+      assert.ok(
+        states.some((state) => JSON.stringify(state) === JSON.stringify(shown(next.ledger))),
+        `cut at ${cut}`,
+      );
+    }
+  }
+});
+
+for (const [what, damage] of [
+  ['a changed byte in its beginning', (bytes: Buffer) => bytes.with(20, bytes[20]! ^ 1)],
+  ['another kind of file', () => Buffer.from('SQLite format 3\0'.padEnd(4096))],
+  ['no bytes', () => Buffer.alloc(0)],
+  ['a cut state', (bytes: Buffer) => bytes.subarray(0, 60)],
+] as const) {
+  test(`a ledger with ${what} is kept as damaged, and the ledger begins again`, (context) => {
+    const path = join(directory(context), 'l');
+    const { file } = open(path);
+    record(file, [
+      ['a', '1', 0],
+      ['a', '1', 5],
+    ]);
+    const bytes = damage(readFileSync(path));
+    writeFileSync(path, bytes);
+    const { file: next, recovery } = open(path);
+    assert.deepEqual(recovery, { checkFrom: null, isIncomplete: false });
+    assert.deepEqual(shown(next.ledger), shown(new SequenceLedger()));
+    assert.deepEqual(readFileSync(`${path}.damaged`), Buffer.from(bytes));
+    record(next, [
+      ['a', '1', 7],
+      ['a', '1', 9],
+    ]);
+    assert.equal(open(path).file.ledger.missing, 1);
+  });
+}
+
+test('entries of a later format are not read, and the file is kept', (context) => {
+  const path = join(directory(context), 'l');
+  open(path);
+  // {"format":1} becomes {"format":9}, with its checksum.
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf('"format":1');
+  bytes[at + 9] = '9'.charCodeAt(0);
+  const { crc32 } = process.getBuiltinModule('node:zlib');
+  bytes.writeUInt32LE(crc32(bytes.subarray(8, 8 + bytes.readUInt32LE(0))), 4);
+  writeFileSync(path, bytes);
+  open(path);
+  assert.deepEqual(readFileSync(`${path}.damaged`), bytes);
+});
+
+test('the file is written again while numbers arrive, and stays bounded', async (context) => {
+  const path = join(directory(context), 'l');
+  const { file } = open(path);
+  const expected = new SequenceLedger();
+  let largest = 0;
+  for (let round = 0; round < 300; round++) {
+    const batch = Array.from(
+      { length: 3000 },
+      (_, device): Arrival => [`site/probe-${device}`, 'boot', 3 * round + (device % 3)],
+    );
+    for (const each of batch) expected.record(...each);
+    record(file, batch);
+    await nextTurn();
+    largest = Math.max(largest, statSync(path).size);
+  }
+  assert.ok(largest < 5 * 1024 * 1024, `${largest} bytes`);
+  assert.ok(statSync(path).size < largest, 'it was written again');
+  assert.deepEqual(shown(open(path).file.ledger), shown(expected));
+});
+
+test('readings that are older than the file expects move the start of a check, before they are acknowledged', (context) => {
+  const path = join(directory(context), 'l');
+  const checkFrom = () => open(path, 'another').recovery.checkFrom!;
+  record(open(path).file, [['a', '1', 0]], now() - HOUR / 2);
+  const usual = checkFrom();
+  assert.ok(usual < now() - HOUR / 2 && usual > now() - 2 * HOUR);
+  record(open(path).file, [['a', '1', 1]], now() - 100 * HOUR);
+  assert.ok(checkFrom() < now() - 100 * HOUR);
+});
+
+function reading(seq: number, boot = '1', age = 0): Reading {
+  const time = now() - age + seq;
+  return { device: 'a', metric: 'm', time, value: seq, received: now(), boot, seq, quality: 'ok' };
+}
+
+test('after a power cut, a number is missing only when the store does not have it', async (context) => {
+  const path = directory(context);
+  const store = await openStore(`sqlite:${join(path, 's.db')}`);
+  context.after(() => store.close());
+  const file = new LedgerFile(join(path, 'l'), logger, 'boot-1');
+  file.start();
+  record(file, [
+    ['a', '1', 0],
+    ['a', '1', 1],
+    ['a', '1', 4],
+    ['silent', '1', 7],
+  ]);
+  // Numbers 3, 5 to 8, 10 and two of the next boot were stored, and their entries are lost.
+  const stored = [0, 1, 3, 4, 5, 6, 7, 8, 10].map((seq) => reading(seq));
+  await store.readings.write([...stored, reading(100, '2'), reading(102, '2')]);
+  const after = new LedgerFile(join(path, 'l'), logger, 'boot-2');
+  const { checkFrom } = after.recover();
+  await checkLedger(after.ledger, store, { from: checkFrom!, isFinal: true }, logger);
+  after.start();
+  record(after, [
+    ['a', '2', 104],
+    ['silent', '1', 9],
+    ['a', '1', 12],
+  ]);
+  const ranges = Object.fromEntries(
+    after.ledger.list().list.map((gap) => [`${gap.device} ${gap.boot}`, gap.ranges]),
+  );
+  assert.deepEqual(ranges, {
+    'a 1': [
+      [2, 2],
+      [9, 9],
+      [11, 11],
+    ],
+    'a 2': [
+      [101, 101],
+      [103, 103],
+    ],
+    'silent 1': [[8, 8]],
+  });
+  assert.equal(after.ledger.gapsOpened, 2 + 4);
+  assert.equal(after.ledger.duplicates, 0);
+});
+
+test('where the store cannot decide, the next gap is counted as not judged, and later ones as missing', async (context) => {
+  const path = directory(context);
+  const store = await openStore(`sqlite:${join(path, 's.db')}`);
+  context.after(() => store.close());
+  const { ledger } = open(join(path, 'l')).file;
+  for (const seq of [0, 1]) ledger.record('a', '1', seq);
+  await checkLedger(ledger, store, { from: 0, isFinal: false }, logger);
+  for (const seq of [5, 7]) ledger.record('a', '1', seq);
+  const { missing, unjudged, givenUp } = ledger;
+  assert.deepEqual({ missing, unjudged, givenUp }, { missing: 1, unjudged: 1, givenUp: 0 });
+});
+
+test('a number from the spool that was recorded before is no duplicate', () => {
+  const ledger = new SequenceLedger();
+  for (const seq of [5, 6, 9]) ledger.record('a', '1', seq);
+  for (const seq of [4, 6, 8, 9, 10]) ledger.confirm('a', '1', seq);
+  ledger.confirm('b', '1', 0);
+  const { missing, duplicates, devices } = ledger;
+  assert.deepEqual({ missing, duplicates, devices }, { missing: 1, duplicates: 0, devices: 2 });
+});
