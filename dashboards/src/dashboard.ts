@@ -25,11 +25,19 @@ export interface DashboardSpec {
   readonly chosenWhere?: string;
   /** Further variables: name to the metric whose label of that name supplies the choices. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Annotations in every panel while the query has a value above 0, in addition to alerts: name to query. */
-  readonly marks?: Readonly<Record<string, string>>;
+  /** Annotations in every panel while the query has a value above 0, in addition to alerts, by name. */
+  readonly marks?: Readonly<Record<string, Mark>>;
   readonly rows: Readonly<Record<string, readonly BuiltPanel[]>>;
   /** Rows that are closed at first. Their queries do not run before a click on the title. */
   readonly closed?: RegExp;
+}
+
+/** A region in every panel. */
+interface Mark {
+  readonly expr: string;
+  /** Its text, with `{{label}}` for the value of a label. */
+  readonly title: string;
+  readonly colour: string;
 }
 
 /** Grafana's JSON model of a dashboard. Equal specifications give equal models. */
@@ -56,8 +64,8 @@ export function dashboard(spec: DashboardSpec): Dashboard {
     const label = name[0]!.toUpperCase() + name.slice(1);
     builder.withVariable(choice(name, label, `label_values(${metric}, ${name})`).allValue('.+'));
   }
-  for (const [name, expr] of Object.entries(spec.marks ?? {}))
-    builder.annotation({ build: () => mark(name, 'blue', expr) });
+  for (const [name, { expr, title, colour }] of Object.entries(spec.marks ?? {}))
+    builder.annotation({ build: () => ({ ...mark(name, colour, expr), titleFormat: title }) });
   for (const [title, panels] of Object.entries(spec.rows)) {
     const row = new RowBuilder(title);
     if (spec.closed?.test(title) === true) {

@@ -10,7 +10,7 @@ import {
   run,
   type Schema,
 } from '@tidegauge/service/program';
-import { refuseLostExport, runK6 } from './drivers/run-k6.ts';
+import { type K6Options, refuseLostExport, runK6 } from './drivers/run-k6.ts';
 import type { Plan } from './operations/plan.ts';
 import { devicesProfile } from './profiles/devices-profile.ts';
 import { ingestProfile } from './profiles/ingest-profile.ts';
@@ -21,6 +21,7 @@ import { recordsProfile } from './profiles/records-profile.ts';
 import { type CommonConfig, thresholdsOf } from './profiles/settings.ts';
 import { runRepeatedly } from './results/repeat.ts';
 import { report } from './results/report.ts';
+import { type Phase, RunMarks } from './results/run-marks.ts';
 import { type Summary, summarize } from './results/summary.ts';
 import { Closers } from './targets/closers.ts';
 import { asUsageError } from './usage-errors.ts';
@@ -83,13 +84,24 @@ async function runProfile(
   const closers = new Closers();
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   try {
-    const prepared = await profile.prepare(config, checked, { closers, signal, say });
+    const { prometheus } = config;
+    const testid =
+      config.testid ?? `${basename(profile.script, '.ts')}-${new Date().toISOString().slice(0, 19)}Z`;
+    if (prometheus !== null) say(`testid: ${testid}`);
+    const marks = prometheus === null ? null : new RunMarks(prometheus, say);
+    const during = <R>(phase: Phase, work: () => Promise<R>) =>
+      marks === null ? work() : marks.during(phase, testid, work);
+    const prepared = await during('load', () => profile.prepare(config, checked, { closers, signal, say }));
     if (prepared === null) return EXIT.OK;
     const { verify, drive, ...given } = prepared;
+    const push = prometheus === null ? {} : { push: { prometheus, testid } };
     const plan: Plan = { ...given, seed: config.seed, thresholds: thresholdsOf(config) };
-    const measured = await (drive ?? (() => measure(plan, profile.script, config, signal, say)))();
+    const measured = await during(
+      'run',
+      drive ?? (() => measure(plan, profile.script, config, { signal, say, ...push })),
+    );
     const invalid = signal.aborted ? [...measured.invalid, 'it was interrupted'] : measured.invalid;
-    const found = await verify?.(measured);
+    const found = verify === undefined ? null : await during('verify', () => verify(measured));
     const failures = [...measured.failures, ...(found?.failures ?? [])];
     report(plan, { ...measured, invalid, failures, facts: found?.facts ?? {} }, config);
     if (invalid.length > 0) return EXIT.INVALID;
@@ -103,18 +115,13 @@ async function measure(
   plan: Plan,
   script: string,
   config: CommonConfig,
-  signal: AbortSignal,
-  say: (line: string) => void,
+  { say, ...options }: Pick<K6Options, 'push' | 'signal'> & { readonly say: (line: string) => void },
 ): Promise<Summary> {
   const k6 = config.k6 ?? (await buildK6());
   const dashboardPort = config.dashboard ? config.dashboardPort : null;
   if (dashboardPort !== null) say(`dashboard: http://127.0.0.1:${dashboardPort}/`);
-  const { prometheus } = config;
-  const testid = config.testid ?? `${basename(script, '.ts')}-${new Date().toISOString().slice(0, 19)}Z`;
-  if (prometheus !== null) say(`testid: ${testid}`);
-  const push = prometheus === null ? {} : { push: { prometheus, testid } };
   const open = plan.parts.some(({ model }) => model.kind === 'open');
-  return summarize(await runK6(plan, { k6, script, dashboardPort, signal, ...push }), open);
+  return summarize(await runK6(plan, { k6, script, dashboardPort, ...options }), open);
 }
 
 if (import.meta.main) process.exitCode = await run(program);

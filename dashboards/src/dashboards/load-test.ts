@@ -5,6 +5,8 @@ import { tableOf } from '../tables.ts';
 /** k6 pushes its metrics. They have the tag of the run as a label, and neither job nor instance. */
 const RUN = '{testid=~"$testid"}';
 const pushed = (name: string) => `sum by (testid) (rate(${name}${RUN}[${RATE}]))`;
+/** The figures of an experiment's runs have one sample each, at the end of the run. */
+const ended = (figure: string) => `max by (testid) (last_over_time(tidegauge_run_${figure}${RUN}[$__range]))`;
 /** YCSB's operations on records. k6's own dashboard shows the operations of the other profiles. */
 const OPERATIONS = ['read', 'update', 'insert', 'scan'] as const;
 /** A quantile of every operation, by run. k6 computes it since the start of the run. */
@@ -19,8 +21,16 @@ export const loadTest = dashboard({
   description:
     'Load tests (npm run loadtest -- … --prometheus URL), and the services at the same time. Choose several runs to compare them.',
   chosenFrom: 'nodejs_version_info',
-  variables: { testid: 'k6_vus' },
-  marks: { Run: `max by (testid) (k6_vus${RUN})` },
+  variables: { testid: '{__name__=~"k6_vus|tidegauge_run_phase"}' },
+  marks: {
+    Run: { expr: `max by (testid) (k6_vus${RUN})`, title: '{{testid}}', colour: 'blue' },
+    // k6 marks the run of a load test itself.
+    Phases: {
+      expr: `max by (testid, phase) (tidegauge_run_phase${RUN}) unless on (testid) k6_vus`,
+      title: '{{phase}}: {{testid}}',
+      colour: 'orange',
+    },
+  },
   rows: {
     Run: [
       number({
@@ -128,6 +138,21 @@ export const loadTest = dashboard({
             expr: `max by (testid) (last_over_time(k6_op_update_p99${RUN}[$__range]))`,
             unit: 's',
           },
+        },
+      }),
+      tableOf({
+        title: 'Runs of experiments',
+        description:
+          'The runs of npm run study -- run … --prometheus URL that ended in the displayed time range, with their levels. Runs that are not valid are repeated. The report of the study has the analysis. A click on a run shows only it.',
+        label: 'testid',
+        heading: 'Run',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's variables
+        link: '/d/tidegauge-load-test?${__url_time_range}&var-testid=${__value.text:percentencode}',
+        columns: {
+          Operations: { expr: ended('operations'), unit: 'short' },
+          'Operations/s': { expr: ended('operations_per_second'), unit: 'ops' },
+          Duration: { expr: ended('duration_seconds'), unit: 's' },
+          Valid: { expr: ended('valid'), unit: 'short', badBelow: 1, words: { 0: 'no', 1: 'yes' } },
         },
       }),
     ],

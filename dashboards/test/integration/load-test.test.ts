@@ -15,8 +15,8 @@ import { emptyOf, panelQueries } from '../alert-watch.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../loadtests/src/loadtest.ts', import.meta.url));
 const RUNS = ['before', 'after'];
-/** Panels without data: no reading comes over MQTT, workload A only reads and updates. */
-const EMPTY = /Readings stored|k6_op_(insert|scan)/;
+/** Panels without data: no reading comes over MQTT, no experiment runs, workload A only reads and updates. */
+const EMPTY = /Readings stored|Runs of experiments|k6_op_(insert|scan)/;
 
 interface Figures {
   readonly summary: {
@@ -82,5 +82,8 @@ test('a load test is visible while it runs, and two runs can be compared', { ski
     const expression = `max(max_over_time(k6_op_read_return_OK_total{testid="${testid}"}[2m]))`;
     const [sample] = await prometheus.query(expression);
     assert.equal(sample?.value, figures[index]!.summary.operations.READ?.outcomes.OK, testid);
+    const phases = await prometheus.query(`max_over_time(tidegauge_run_phase{testid="${testid}"}[2m])`);
+    assert.deepEqual(phases.map(({ labels }) => labels.phase).toSorted(), ['load', 'run'], testid);
   }
+  assert.deepEqual(await prometheus.query('tidegauge_run_phase'), []);
 });

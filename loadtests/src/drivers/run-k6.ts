@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type Exit, exitText, startProcess, temporaryDirectory } from '@tidegauge/process';
 import type { Plan } from '../operations/plan.ts';
 import { mistake } from '../profiles/settings.ts';
+import { writeUrl } from '../results/remote-write.ts';
 import type { K6Summary } from '../results/summary.ts';
 
 const SCRIPTS = fileURLToPath(new URL('../../k6/', import.meta.url));
@@ -120,7 +121,7 @@ function pushing(push: K6Options['push']): Readonly<Record<string, string>> {
   if (push === undefined) return {};
   return {
     K6_OUT: 'experimental-prometheus-rw',
-    K6_PROMETHEUS_RW_SERVER_URL: new URL('api/v1/write', `${push.prometheus.replace(/\/$/, '')}/`).href,
+    K6_PROMETHEUS_RW_SERVER_URL: writeUrl(push.prometheus),
     K6_PROMETHEUS_RW_TREND_STATS: 'p(50),p(99),max',
     K6_PROMETHEUS_RW_STALE_MARKERS: 'true',
   };

@@ -13,6 +13,7 @@ import {
   repeated,
   run,
   text,
+  url,
 } from '@tidegauge/service/program';
 import { differences, environmentOf } from './archive/environment.ts';
 import { verifyManifest } from './archive/manifest.ts';
@@ -47,7 +48,7 @@ const directory = {
   help: 'A results directory.',
 } as const;
 
-const { quick, on, part, results, force } = defineConfig({
+const { quick, on, part, results, force, prometheus } = defineConfig({
   quick: {
     kind: boolean(),
     default: 'false',
@@ -71,6 +72,10 @@ const { quick, on, part, results, force } = defineConfig({
     default: 'false',
     help: 'Continue although versions or the machine differ. The results record what differs.',
   },
+  prometheus: {
+    kind: url('http', 'https'),
+    help: 'A Prometheus that receives phases and results while the study runs. It needs --web.enable-remote-write-receiver.',
+  },
 });
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -90,12 +95,19 @@ export const program: CommandGroup = {
     run: defineCommand({
       name: 'run',
       summary: 'Runs an experiment, or continues it, and writes its report.',
-      settings: { file, quick, on, part, results, force },
-      async run({ file, quick, on, part: parts, results, force }, signal) {
+      settings: { file, quick, on, part, results, force, prometheus },
+      async run({ file, quick, on, part: parts, results, force, prometheus }, signal) {
         const plan = makePlan(await readStudy(file, { quick, on, parts }));
         const source = readFileSync(file, 'utf8');
         const directory = results ?? defaultDirectory(plan);
-        return performStudy(plan, await placeNamed(on), { source, directory, force, signal, say });
+        return performStudy(plan, await placeNamed(on), {
+          source,
+          directory,
+          force,
+          prometheus,
+          signal,
+          say,
+        });
       },
     }),
     plan: defineCommand({
@@ -201,8 +213,9 @@ export const program: CommandGroup = {
         on: { kind: oneOf(PLACES), help: 'Where servers run. Default: as in the earlier results.' },
         results: { ...results, help: 'The new results directory. Default: one in ./results.' },
         force,
+        prometheus,
       },
-      async run({ directory: earlier, on, results, force }, signal) {
+      async run({ directory: earlier, on, results, force, prometheus }, signal) {
         const plan = readPlan(earlier);
         const before = readEntries(earlier).find((entry) => entry.event === 'opened')?.environment ?? {};
         const placeName = on ?? PLACES.find((name) => name === before.place) ?? 'lab';
@@ -217,7 +230,14 @@ export const program: CommandGroup = {
         for (const line of differs) say(`differs: ${line}`);
         if (differs.length === 0) say('versions and machine are as in the earlier results');
         const source = readFileSync(join(earlier, 'study.yml'), 'utf8');
-        return performStudy(plan, place, { source, directory, force, signal, say });
+        return performStudy(plan, place, {
+          source,
+          directory,
+          force,
+          prometheus,
+          signal,
+          say,
+        });
       },
     }),
     'compare-stores': defineCommand({
@@ -243,13 +263,21 @@ export const program: CommandGroup = {
         on,
         results,
         force,
+        prometheus,
       },
-      async run({ quick, on, results, force, ...options }, signal) {
+      async run({ quick, on, results, force, prometheus, ...options }, signal) {
         const source = comparisonText(options);
         const place = { name: 'compare-stores', directory: process.cwd() };
         const plan = makePlan(await parseStudy(source, place, { quick, on }));
         const directory = results ?? defaultDirectory(plan);
-        return performStudy(plan, await placeNamed(on), { source, directory, force, signal, say });
+        return performStudy(plan, await placeNamed(on), {
+          source,
+          directory,
+          force,
+          prometheus,
+          signal,
+          say,
+        });
       },
     }),
   },

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportError } from '@tidegauge/service/program';
+import type { Phase, RunMarks } from '../results/run-marks.ts';
 import { countRuns } from './archive/history.ts';
 import { type Overhead, overheadOf } from './archive/overhead.ts';
 import type { Results } from './archive/results.ts';
@@ -33,6 +34,8 @@ export interface RunnerOptions {
   readonly estimateSeconds: number;
   /** Accepts servers of other versions than the same combination had before. */
   readonly force: boolean;
+  /** Receives phases and results while the study runs. */
+  readonly marks?: RunMarks;
   /** Called after each deployment. */
   readonly onDeployment?: () => Promise<void>;
 }
@@ -92,6 +95,16 @@ export async function runStudy(options: RunnerOptions): Promise<StudyOutcome> {
   return { complete, failed, ...counts, overhead: overheadOf(results.entries.slice(session)) };
 }
 
+/** Does a part of a study, which is visible in Prometheus as a phase. */
+function marked<T>(
+  { marks, results }: RunnerOptions,
+  phase: Phase,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  return marks === undefined ? work() : marks.during(phase, `${results.plan.study.name} ${name}`, work);
+}
+
 /** Resolves to null when all series of the deployment are complete, else to the reason of the last failure. */
 async function runDeployment(
   deployment: DeploymentPlan,
@@ -130,7 +143,9 @@ async function tryDeployment(
   const seconds = (): number => (performance.now() - begun) / 1000;
   let deployment: Deployment;
   try {
-    deployment = await place.deploy(plan.hard, study, signal);
+    deployment = await marked(options, 'deploy', `${combinationText(plan.hard)} ${plan.id}`, () =>
+      place.deploy(plan.hard, study, signal),
+    );
   } catch (error) {
     return error ?? new Error('the deployment failed');
   }
@@ -215,15 +230,20 @@ async function runTrials(
   progress: Progress,
 ): Promise<void> {
   const { results } = options;
-  const { requeue } = results.plan.study;
+  const { requeue, name } = results.plan.study;
+  const levels = combinationText({ ...deploymentPlan.hard, ...series.easy });
   const doRun = async ({ trial, driver }: Turn, attempt: number): Promise<boolean> => {
     const run = runName({ series: series.id, seriesAttempt, trial, driver, attempt });
     results.append({ event: 'run-started', run, series: series.id, seriesAttempt });
     const warmup = trial <= series.warmup;
     const request = { run, driver, trial, attempt, warmup, csvPath: results.csvPart(run) };
-    const document = await opened.run(request);
+    const document = await marked(options, warmup ? 'warm-up' : 'run', `${levels} ${run}`, () =>
+      opened.run(request),
+    );
     options.signal.throwIfAborted();
     await results.archiveRun(document);
+    const { done, seconds, valid } = document;
+    await options.marks?.result(`${name} ${levels} ${run}`, { operations: done, seconds, valid });
     options.say(progress.runLine(deploymentPlan, series, document));
     // Warm-up runs are not analysed, so an invalid one is not repeated.
     return document.valid || warmup;
@@ -231,7 +251,10 @@ async function runTrials(
   const load = async (trial: number, drivers: readonly Driver[], attempt: number): Promise<void> => {
     options.signal.throwIfAborted();
     const begun = performance.now();
-    for (const document of await opened.load(trial, drivers)) results.archiveLoad(document, attempt);
+    const documents = await marked(options, 'load', `${levels} ${series.id}`, () =>
+      opened.load(trial, drivers),
+    );
+    for (const document of documents) results.archiveLoad(document, attempt);
     const seconds = (performance.now() - begun) / 1000;
     results.append({ event: 'trial-loaded', series: series.id, seriesAttempt, trial, seconds });
   };

@@ -1,4 +1,5 @@
 import { ConfigError, EXIT } from '@tidegauge/service/program';
+import { RunMarks } from '../../results/run-marks.ts';
 import { environmentOf } from '../archive/environment.ts';
 import { writeManifest } from '../archive/manifest.ts';
 import { openResults } from '../archive/results.ts';
@@ -20,13 +21,15 @@ export interface PerformOptions {
   readonly source: string;
   readonly directory: string;
   readonly force: boolean;
+  /** The URL of a Prometheus that receives phases and results. */
+  readonly prometheus: string | null;
   readonly signal: AbortSignal;
   readonly say: (line: string) => void;
 }
 
 /** Runs what remains of a plan, then writes the report. Resolves to the exit code. */
 export async function performStudy(plan: Plan, place: Place, options: PerformOptions): Promise<number> {
-  const { source, directory, force, signal, say } = options;
+  const { source, directory, force, prometheus, signal, say } = options;
   const refusals = refusalsOf(plan, place);
   if (refusals.length > 0) throw new ConfigError(refusals);
   const { seconds, bytes } = estimate(plan, earlierRuns());
@@ -48,6 +51,7 @@ export async function performStudy(plan: Plan, place: Place, options: PerformOpt
         estimateSeconds: seconds,
         force,
         onDeployment,
+        ...(prometheus === null ? {} : { marks: new RunMarks(prometheus, say) }),
       });
       await writeManifest(directory);
       say(outcomeText(outcome));
