@@ -5,7 +5,8 @@ import protobuf from 'protobufjs/minimal.js';
 export interface Sample {
   /** Labels with the name of the metric as `__name__`. */
   readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
+  /** Null ends the series. */
+  readonly value: number | null;
   /** Milliseconds since the epoch. */
   readonly time: number;
 }
@@ -21,13 +22,9 @@ const MOST_LITERAL = 65_536;
  * Writes samples to a Prometheus with `--web.enable-remote-write-receiver`. The times of a series must increase.
  *
  * @param prometheus its URL
- * @param samples a value of null ends the series
  * @throws {Error} when Prometheus cannot be reached or refuses the samples
  */
-export async function remoteWrite(
-  prometheus: string,
-  samples: readonly (Omit<Sample, 'value'> & { readonly value: number | null })[],
-): Promise<void> {
+export async function remoteWrite(prometheus: string, samples: readonly Sample[]): Promise<void> {
   const response = await fetchFor('write to Prometheus', writeUrl(prometheus), {
     method: 'POST',
     headers: {
@@ -48,7 +45,7 @@ export function writeUrl(prometheus: string): string {
 }
 
 /** The message WriteRequest: https://prometheus.io/docs/specs/prw/remote_write_spec/ */
-function writeRequest(samples: Parameters<typeof remoteWrite>[1]): Uint8Array {
+function writeRequest(samples: readonly Sample[]): Uint8Array {
   const writer = protobuf.Writer.create();
   for (const { labels, value, time } of samples) {
     writer.uint32(tag(1, 2)).fork();

@@ -1,4 +1,4 @@
-import { remoteWrite } from './remote-write.ts';
+import { remoteWrite, type Sample } from './remote-write.ts';
 
 /** A phase of a load test or of an experiment. */
 export type Phase = 'deploy' | 'load' | 'warm-up' | 'run' | 'verify';
@@ -63,9 +63,7 @@ export class RunMarks {
     await this.#write(figures.map(([name, value]) => ({ labels: { __name__: name, testid }, value })));
   }
 
-  async #write(
-    samples: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number | null }[],
-  ): Promise<void> {
+  async #write(samples: readonly Omit<Sample, 'time'>[]): Promise<void> {
     if (Date.now() < this.#quietUntil) return;
     // Prometheus refuses a second value of a series at one time.
     this.#last = Math.max(Date.now(), this.#last + 1);
