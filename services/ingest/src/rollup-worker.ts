@@ -27,6 +27,7 @@ export class RollupWorker {
   readonly #pollMs: number;
   readonly #end = new AbortController();
   #running: Promise<void> | null = null;
+  #looked = Number.NEGATIVE_INFINITY;
   #logged = Number.NEGATIVE_INFINITY;
 
   /** @param holder a name that no other process of the store has */
@@ -51,10 +52,11 @@ export class RollupWorker {
     while (!this.#end.signal.aborted) {
       try {
         await this.#workAll();
-        this.status = await this.#store.rollups.status();
       } catch (error) {
         this.#failed(error);
       }
+      // Also after a failure, so that it shows how long the hours wait.
+      await this.#look().catch((error) => this.#failed(error));
       await this.#rest(this.#pollMs);
     }
   }
@@ -68,8 +70,15 @@ export class RollupWorker {
       this.counts.late += work.late;
       this.counts.rows += work.rows;
       more = work.more;
-      if (more) await this.#rest(REST * (performance.now() - started));
+      if (!more) return;
+      await this.#rest(REST * (performance.now() - started));
+      if (performance.now() - this.#looked >= this.#pollMs) await this.#look();
     }
+  }
+
+  async #look(): Promise<void> {
+    this.#looked = performance.now();
+    this.status = await this.#store.rollups.status();
   }
 
   async #rest(ms: number): Promise<void> {

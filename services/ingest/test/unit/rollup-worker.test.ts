@@ -80,8 +80,14 @@ test('a worker continues after a failure of the store, and ends while it waits',
     rollups,
     lease: (name: string, holder: string, ms: number) => store.lease(name, holder, ms),
   } as Store;
-  const worker = new RollupWorker(failing, 'worker', logger, 20);
+  const worker = new RollupWorker(failing, 'worker', logger, 200);
   worker.start();
+  await until(() => worker.status !== null);
+  assert.equal(worker.counts.failures, 1);
+  const metrics = new Metrics();
+  measureRollups(metrics, worker);
+  // Two hours after the write, and its marks were due three minutes after it.
+  assert.match(await metrics.registry.metrics(), /^tidegauge_rollup_overdue_seconds 7020$/m);
   await until(() => worker.counts.hours === SERIES);
   assert.equal(worker.counts.failures, 2);
   await worker.stop();
@@ -89,5 +95,25 @@ test('a worker continues after a failure of the store, and ends while it waits',
   idle.start();
   await until(() => idle.status !== null);
   await idle.stop();
+  await store.close();
+});
+
+test('a worker that always has more work reports the marks that are left', async () => {
+  const store = await open('behind.db');
+  await fill(store);
+  let pieces = 0;
+  const rollups: Store['rollups'] = {
+    ...store.rollups,
+    work: async () => {
+      pieces += 1;
+      return { hours: 1, late: 0, rows: 1, readings: 1, more: true };
+    },
+  };
+  const worker = new RollupWorker({ rollups, lease: async () => true } as unknown as Store, 'w', logger, 20);
+  worker.start();
+  await until(() => worker.status !== null);
+  assert.equal(worker.status!.marks, SERIES);
+  assert.ok(pieces > 0);
+  await worker.stop();
   await store.close();
 });
