@@ -21,6 +21,7 @@ const { thresholds: limit } = CONFIG;
 const ingest = (metric: string, labels = '') => `${metric}{job="ingest",instance="ingest:9464"${labels}}`;
 const api = (metric: string) => `${metric}{job="api",instance="api:8080"}`;
 const broker = (metric: string) => `${metric}{job="broker",instance="broker:9465"}`;
+const backup = (metric: string) => `${metric}{job="backup",instance="backup:9467"}`;
 const node = (metric: string, labels = '') => `${metric}{job="node",instance="pi1:9100"${labels}}`;
 /** Alerts on boards have the name of the board. */
 const PI1: Series = { [node('node_uname_info', ',nodename="pi1"')]: '1x200' };
@@ -164,6 +165,48 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firesAt: 60,
     clearedAt: 100,
     edge: buckets({ '1': '0x200', '2': '0+100x200' }),
+  },
+  {
+    // Two replicas report the same store.
+    alert: 'TidegaugeRollupsOverdue',
+    intervalSeconds: 15,
+    fault: {
+      [ingest('tidegauge_rollup_overdue_seconds')]: spell(0, limit.rollupOverdueSeconds + 1),
+      'tidegauge_rollup_overdue_seconds{job="ingest",instance="10.0.1.3:9464"}': steady(0),
+    },
+    quietAt: 48,
+    firesAt: 51,
+    clearedAt: 72,
+    edge: { [ingest('tidegauge_rollup_overdue_seconds')]: steady(limit.rollupOverdueSeconds) },
+  },
+  {
+    alert: 'TidegaugeBackupFailing',
+    intervalSeconds: 60,
+    fault: { [backup('tidegauge_backup_failing')]: spell(0, 1) },
+    quietAt: 28,
+    firesAt: 31,
+    clearedAt: 72,
+    // The second attempt succeeds.
+    edge: { [backup('tidegauge_backup_failing')]: '0x9 1x15 0x100' },
+  },
+  {
+    // promtool starts at time 0, where a backup begins. A backup every five minutes; the next one begins at sample 80.
+    alert: 'TidegaugeBackupOverdue',
+    intervalSeconds: 60,
+    fault: {
+      // The service ends, and starts again half an hour later.
+      [backup('tidegauge_backup_last_timestamp_seconds')]: `0x30 stale _x29 0x18 ${80 * 60}x20`,
+      [backup('tidegauge_backup_interval_seconds')]: '300x30 stale _x29 300x40',
+    },
+    quietAt: 69,
+    firesAt: 72,
+    clearedAt: 82,
+    // Each backup begins when the one before is two intervals old.
+    edge: {
+      [backup('tidegauge_backup_last_timestamp_seconds')]:
+        `0x10 ${[1, 2, 3, 4, 5, 6, 7].map((count) => `${count * 600}x9`).join(' ')}`,
+      [backup('tidegauge_backup_interval_seconds')]: '300x100',
+    },
   },
   level('TidegaugeMqttDisconnected', ingest('tidegauge_mqtt_connected'), { well: 1, bad: 0, edge: 1 }, 14),
   level('TidegaugeBrokerUnreachable', broker('mosquitto_up'), { well: 1, bad: 0, edge: 1 }, 14),

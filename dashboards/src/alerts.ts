@@ -23,7 +23,7 @@ const DISKS = 'fstype!~"tmpfs|ramfs|overlay|squashfs|vfat"';
  * or will be soon. `warning`: it can wait until the morning. Each alert has a runbook in docs/runbooks.
  */
 export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): readonly Alert[] {
-  const ours = `job=~"${[jobs.ingest, jobs.api, jobs.broker].join('|')}"`;
+  const ours = `job=~"${[jobs.ingest, jobs.api, jobs.broker, jobs.backup].join('|')}"`;
   return [
     {
       name: 'TidegaugeReadingsWaiting',
@@ -153,6 +153,36 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
       summary: 'The store commits slowly.',
       description:
         'One reading in a hundred of {{ $labels.instance }} waits at least {{ $value | humanizeDuration }} for its commit.',
+    },
+    {
+      name: 'TidegaugeRollupsOverdue',
+      severity: 'warning',
+      expr: `max by (job) (tidegauge_rollup_overdue_seconds) > ${limit.rollupOverdueSeconds}`,
+      forSeconds: 10 * MINUTE,
+      summary: 'Rollups are not computed, or too slowly.',
+      description:
+        'The oldest hour that is not in rollups could have been computed {{ $value | humanizeDuration }} ago.',
+    },
+    {
+      name: 'TidegaugeBackupFailing',
+      severity: 'warning',
+      // A failure is followed by another attempt within 15 minutes. So at least two attempts have failed.
+      expr: 'max by (job) (tidegauge_backup_failing) > 0',
+      forSeconds: 20 * MINUTE,
+      summary: 'Backups of the store fail.',
+      description: 'The last attempts of {{ $labels.job }} to make a backup failed.',
+    },
+    {
+      name: 'TidegaugeBackupOverdue',
+      severity: 'warning',
+      // The last hour counts, so that a service that ends and starts again and again does not reset the alert.
+      expr:
+        'time() - max by (job) (max_over_time(tidegauge_backup_last_timestamp_seconds[1h]))' +
+        ` > ${limit.backupIntervals} * max by (job) (max_over_time(tidegauge_backup_interval_seconds[1h]))`,
+      // The first backup of a large store takes a while.
+      forSeconds: HOUR,
+      summary: 'There is no recent backup of the store.',
+      description: 'The newest complete backup began {{ $value | humanizeDuration }} ago.',
     },
     {
       name: 'TidegaugeMqttDisconnected',

@@ -16,6 +16,7 @@ export interface WatchConfig {
     readonly ingest: string;
     readonly api: string;
     readonly broker: string;
+    readonly backup: string;
     readonly node: string;
     /** One for each database. */
     readonly stores: readonly string[];
@@ -52,6 +53,10 @@ interface Thresholds {
   readonly memoryFreeRatio: number;
   /** Age of the oldest message about an alert that its receiver has not accepted, seconds. */
   readonly alertMessageSeconds: number;
+  /** For how long an hour of readings could have been in rollups, seconds. */
+  readonly rollupOverdueSeconds: number;
+  /** Age of the newest complete backup, in intervals of its schedule. */
+  readonly backupIntervals: number;
   /** Days until a certificate expires. */
   readonly certificateDays: number;
 }
@@ -64,6 +69,7 @@ export const CONFIG: WatchConfig = {
     ingest: 'ingest',
     api: 'api',
     broker: 'broker',
+    backup: 'backup',
     node: 'node',
     stores: ['postgres', 'mariadb', 'mongodb', 'cassandra', 'hbase'],
   },
@@ -82,6 +88,8 @@ export const CONFIG: WatchConfig = {
     diskFullDays: 4,
     memoryFreeRatio: 0.05,
     alertMessageSeconds: 300,
+    rollupOverdueSeconds: 21_600,
+    backupIntervals: 2,
     certificateDays: 30,
   },
 };

@@ -5,7 +5,7 @@ import { onBoard } from '../promql.ts';
 import { firingAlerts, tableOf } from '../tables.ts';
 
 const { jobs, thresholds: limit } = CONFIG;
-const JOBS = [jobs.ingest, jobs.api, jobs.broker, jobs.node, ...jobs.stores].join('|');
+const JOBS = [jobs.ingest, jobs.api, jobs.broker, jobs.backup, jobs.node, ...jobs.stores].join('|');
 const DISKS = ', fstype!~"tmpfs|ramfs|overlay|squashfs|vfat"';
 const UP = { 0: 'down', 1: 'up' };
 const byBoard = (expression: string) => `max by (nodename) (${onBoard(expression, CHOSEN)})`;

@@ -2,6 +2,7 @@ import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
 import { bucketRates, CHOSEN, heat, lines, orZero, quantile, rate } from '../panels.ts';
 
+const { jobs, thresholds: limit } = CONFIG;
 const BACKEND = ', backend=~"$backend"';
 
 export const store = dashboard({
@@ -10,7 +11,7 @@ export const store = dashboard({
   description:
     'The store as measured by Tidegauge, and each database as measured by its usual exporter. Open the row of your database.',
   chosenFrom: 'up',
-  chosenWhere: `job=~"${[CONFIG.jobs.ingest, CONFIG.jobs.api, ...CONFIG.jobs.stores].join('|')}"`,
+  chosenWhere: `job=~"${[jobs.ingest, jobs.api, jobs.backup, ...jobs.stores].join('|')}"`,
   // Only one of these databases is in use.
   closed: /exporter/,
   variables: { backend: 'tidegauge_store_seconds_count' },
@@ -59,6 +60,26 @@ export const store = dashboard({
         unit: 'short',
         cells: 'ops',
         queries: { readings: bucketRates('tidegauge_batch_readings') },
+      }),
+      lines({
+        title: 'Rollups overdue',
+        description:
+          'For how long the oldest hour that is not in rollups could have been computed. See the runbook TidegaugeRollupsOverdue.',
+        unit: 's',
+        bad: limit.rollupOverdueSeconds,
+        queries: { overdue: `max(tidegauge_rollup_overdue_seconds{${CHOSEN}})` },
+      }),
+      lines({
+        title: 'Age of the newest backup',
+        description:
+          'In intervals of the schedule: 1 when the next backup is due. There is no line without the service for backups. See the runbook TidegaugeBackupOverdue.',
+        unit: 'short',
+        bad: limit.backupIntervals,
+        queries: {
+          '{{instance}}':
+            `(time() - max by (instance) (tidegauge_backup_last_timestamp_seconds{${CHOSEN}}))` +
+            ` / max by (instance) (tidegauge_backup_interval_seconds{${CHOSEN}})`,
+        },
       }),
     ],
     'PostgreSQL and Citus (postgres_exporter)': [

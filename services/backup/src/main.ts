@@ -71,7 +71,7 @@ interface Schedule {
 async function repeat(options: BackupOptions, schedule: Schedule, signal: AbortSignal): Promise<number> {
   const { every, json, httpListen, metricsPort } = schedule;
   const everyMs = every * 1000;
-  const state: ScheduleState = { last: null, failures: 0 };
+  const state: ScheduleState = { last: null, failures: 0, isFailing: false };
   let result: BackupResult | null = null;
   const http =
     metricsPort === null

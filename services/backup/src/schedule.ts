@@ -10,6 +10,8 @@ export interface ScheduleState {
   /** When the newest complete backup began. Null: there is none. */
   last: number | null;
   failures: number;
+  /** Whether the last attempt failed. */
+  isFailing: boolean;
 }
 
 export interface ScheduleOptions {
@@ -36,9 +38,11 @@ export async function schedule(
         continue;
       }
       await run();
+      state.isFailing = false;
     } catch (error) {
       if (signal.aborted) return;
       state.failures += 1;
+      state.isFailing = true;
       fail(error);
       retry = Date.now() + Math.min(everyMs, RETRY_MS);
     }

@@ -20,9 +20,15 @@ export async function serve({ host, port, everyMs, state, result }: ServeOptions
   const metrics = new Metrics();
   metrics.gauge(
     'tidegauge_backup_last_timestamp_seconds',
-    'Time when the newest complete backup began',
-    () => (state.last === null ? [] : [{ value: state.last / 1000 }]),
+    'Time when the newest complete backup began, 0 without one',
+    () => [{ value: (state.last ?? 0) / 1000 }],
   );
+  metrics.gauge('tidegauge_backup_interval_seconds', 'Time from one backup to the next', () => [
+    { value: everyMs / 1000 },
+  ]);
+  metrics.gauge('tidegauge_backup_failing', 'Whether the last attempt failed: 0 or 1', () => [
+    { value: state.isFailing ? 1 : 0 },
+  ]);
   metrics.counter('tidegauge_backup_failures_total', 'Backups that failed', () => [
     { value: state.failures },
   ]);

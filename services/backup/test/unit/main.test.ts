@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { freePort, startProcess, temporaryDirectory } from '@tidegauge/process';
+import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegauge/process';
 import { openStore } from '@tidegauge/storage';
 import { checkFiles, readManifest } from '../../src/manifest.ts';
 import { BACKUP, fill, program, RESTORE, result } from '../backups.ts';
@@ -184,6 +184,28 @@ test('continues a restore that was killed', { timeout: 300_000 }, async () => {
     }
     assert.equal((await restored(made.path, place)).verified, true);
   }
+});
+
+test('--every reports a failure until a later attempt succeeds', { timeout: 60_000 }, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  const port = await freePort();
+  const scheduled = [BACKUP, '--store', store, '--to', to, '--every', '1s', '--metrics-port', String(port)];
+  const running = startProcess({ command: process.execPath, args: scheduled });
+  const metrics = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Object.fromEntries(
+      [...text.matchAll(/^tidegauge_backup_(\w+) (\S+)$/gm)].map(([, name, value]) => [name!, Number(value)]),
+    );
+  };
+  const until = (condition: (found: Record<string, number>) => boolean) =>
+    waitUntil('the metrics', async () => condition(await metrics().catch(() => ({}))), { timeoutMs: 30_000 });
+  await until(({ failing }) => failing === 1);
+  const failed = await metrics();
+  assert.deepEqual([failed.last_timestamp_seconds, failed.interval_seconds], [0, 1]);
+  assert.ok(failed.failures_total! >= 1);
+  await fill(store, 10);
+  await until(({ failing, last_timestamp_seconds: last }) => failing === 0 && last! > 1e9);
+  assert.equal((await running.stop()).code, 0);
 });
 
 test('--every makes backups until it is stopped, and --keep deletes old ones', {
