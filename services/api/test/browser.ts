@@ -1,13 +1,30 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type ChromiumOptions, launchChromium } from '@tidegauge/lab/chromium';
-import { now, type Reading } from '@tidegauge/readings';
+import { type AlertDocument, now, type Reading } from '@tidegauge/readings';
 import type { Page } from 'playwright-core';
 import { type Api, reading, startApi } from './harness.ts';
 
 export const PROBE = 'site-1/boiler/probe-1';
 export const SILO = 'site-2/silo/level-2';
 export const ATTACK = '<img src=x onerror=window.attacked=1>';
+
+/** An active alert of PROBE. */
+export const HOT: AlertDocument = {
+  id: '0'.repeat(24),
+  rule: 'hot',
+  severity: 'critical',
+  state: 'active',
+  kind: 'above',
+  device: PROBE,
+  metric: 'temperature',
+  limit: 30,
+  value: 31.5,
+  since: '2026-11-21T14:00:00.000000Z',
+  raised: '2026-11-21T14:00:00.000000Z',
+  ended: null,
+  reason: null,
+};
 
 /** A reading with a recent time, because the page shows the last minutes. */
 export function fresh(device: string, metric: string, value: number | string, secondsAgo = 0): Reading {

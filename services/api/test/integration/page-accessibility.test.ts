@@ -5,7 +5,7 @@ import { findProgram } from '@tidegauge/lab/debian';
 import { installNpmProgram } from '@tidegauge/lab/npm-program';
 import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
 import type { Page } from 'playwright-core';
-import { inkIn, PROBE, startInstallation, visit } from '../browser.ts';
+import { HOT, inkIn, PROBE, SILO, startInstallation, visit } from '../browser.ts';
 import { type Api, startApi, until } from '../harness.ts';
 
 // axe-core on each view and dialog of the live page, at the size of a small phone.
@@ -130,6 +130,29 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.locator('#quarantine-discard').click();
       await until('the question', async () => await page.getByRole('dialog').isVisible());
       await assertAccessible(page, 'the question before messages are discarded');
+    });
+  });
+
+  test(`axe finds nothing on the list of alerts in ${colorScheme}`, { skip }, async (t) => {
+    const api = await startInstallation(t);
+    const [ended, since] = ['2026-11-21T15:00:00.000000Z', '2026-11-21T14:30:00.000000Z'];
+    const quiet = { kind: 'quiet', device: SILO, metric: null, value: null, limit: 900, since } as const;
+    api.ingest.alerts = [
+      HOT,
+      { ...HOT, ...quiet, id: '1'.repeat(24), rule: 'quiet', severity: 'warning' },
+      { ...HOT, ...quiet, id: '2'.repeat(24), rule: 'quiet-too', severity: 'info' },
+      { ...HOT, id: '3'.repeat(24), state: 'ended', ended, reason: 'cleared' },
+    ];
+    await visit(api, phone, async (page) => {
+      await until('the alerts', async () => (await page.locator('#alert-list li').count()) === 4);
+      await assertAccessible(page, 'the list of alerts');
+      await page.locator('#alert-count').click();
+      await assertAccessible(page, 'the list of alerts after a click on their number');
+      api.ingest.isEvaluating = false;
+      await until('the warning', async () =>
+        (await page.locator('#alerts-sum').innerText()).startsWith('No ingest process'),
+      );
+      await assertAccessible(page, 'alerts that no process evaluates');
     });
   });
 

@@ -1,27 +1,10 @@
 import assert from 'node:assert/strict';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
-import type { AlertDocument } from '@tidegauge/readings';
-import { ATTACK, PROBE, SILO, startInstallation, textOf, visit } from '../browser.ts';
+import { ATTACK, HOT, SILO, startInstallation, textOf, visit } from '../browser.ts';
 import { until } from '../harness.ts';
 
 const test = await testWith('chromium', () => findProgram('chromium', 'chromium'));
-
-const HOT: AlertDocument = {
-  id: '0'.repeat(24),
-  rule: 'hot',
-  severity: 'critical',
-  state: 'active',
-  kind: 'above',
-  device: PROBE,
-  metric: 'temperature',
-  limit: 30,
-  value: 31.5,
-  since: '2026-11-21T14:00:00.000000Z',
-  raised: '2026-11-21T14:00:00.000000Z',
-  ended: null,
-  reason: null,
-};
 
 test('the page lists alerts as they begin and end, and counts the active ones beside the state', async (t) => {
   const api = await startInstallation(t);
