@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
 import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
 import { openStore } from '@tidegauge/storage';
-import { sampleReadings } from '@tidegauge/test-support/sample-readings';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { textTable } from '../src/results/table.ts';
@@ -44,7 +44,7 @@ export const program = defineBench({
     const files = await startStorePlaces('sqlite');
     closers.add(() => files.stop());
     const first = { name: 'sqlite', url: await files.create('first') };
-    await fill(first.url, readings);
+    await fillStore(await openStore(first.url), readings);
     let from = first;
     let stopLast = async () => {};
     closers.add(() => stopLast());
@@ -82,15 +82,6 @@ export const program = defineBench({
     return { readings, steps, source, target, ...failure };
   },
 });
-
-async function fill(url: string, readings: number): Promise<void> {
-  const store = await openStore(url);
-  const sample = sampleReadings(readings);
-  for (const batch of sample.batches()) await store.readings.write(batch);
-  await store.readings.setUnits(sample.units.slice(0, 10_000));
-  for (const device of sample.registered) await store.devices.put(device);
-  await store.close();
-}
 
 async function copyProgram(...args: readonly string[]) {
   const { stdout } = await runProgram(process.execPath, [COPY, ...args, '--json'], {

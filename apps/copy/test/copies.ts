@@ -2,18 +2,13 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
 import { openStore } from '@tidegauge/storage';
-import { sampleReadings } from '@tidegauge/test-support/sample-readings';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /** Writes the sample of that size to a store. */
 export async function fill(url: string, count: number): Promise<void> {
-  const store = await openStore(url);
-  const sample = sampleReadings(count);
-  for (const batch of sample.batches()) await store.readings.write(batch);
-  await store.readings.setUnits(sample.units);
-  for (const device of sample.registered) await store.devices.put(device);
-  await store.close();
+  await fillStore(await openStore(url), count);
 }
 
 /** Runs the program. Resolves to its exit code and output. */

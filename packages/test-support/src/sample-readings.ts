@@ -75,6 +75,25 @@ export function sampleReadings(count: number): Sample {
   };
 }
 
+/** What the sample needs of a store. */
+interface FillableStore {
+  readonly readings: {
+    write(batch: readonly Reading[]): Promise<unknown>;
+    setUnits(units: Sample['units']): Promise<unknown>;
+  };
+  readonly devices: { put(device: Device): Promise<unknown> };
+  close(): Promise<void>;
+}
+
+/** Writes the sample of that size to a store, and closes the store. */
+export async function fillStore(store: FillableStore, count: number): Promise<void> {
+  const sample = sampleReadings(count);
+  for (const batch of sample.batches()) await store.readings.write(batch);
+  await store.readings.setUnits(sample.units);
+  for (const device of sample.registered) await store.devices.put(device);
+  await store.close();
+}
+
 function describe(name: string, index: number): Device {
   return {
     name,

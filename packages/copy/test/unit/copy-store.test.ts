@@ -48,7 +48,16 @@ async function contentOf(store: Store): Promise<Map<string, Reading>> {
   return content;
 }
 
-test('makes any target what the rules of a merge give, and the second copy writes nothing', async () => {
+interface Filled {
+  readonly source: Store;
+  readonly target: Store;
+  /** What they contain before. */
+  readonly left: ReadonlyMap<string, Reading>;
+  readonly right: ReadonlyMap<string, Reading>;
+}
+
+/** Runs a check with many pairs of stores. */
+async function withAnyStores(check: (filled: Filled) => Promise<void>): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(written), fc.array(written), async (ours, theirs) => {
       const source = await openStore('sqlite::memory:');
@@ -56,20 +65,7 @@ test('makes any target what the rules of a merge give, and the second copy write
       try {
         await source.readings.write(ours);
         await target.readings.write(theirs);
-        const [left, expected] = [await contentOf(source), await contentOf(target)];
-        for (const [identity, reading] of left) {
-          const known = expected.get(identity);
-          const isNewer =
-            known === undefined || (known.value !== reading.value && known.received <= reading.received);
-          if (isNewer) expected.set(identity, reading);
-        }
-        const first = await copy(source, target, true);
-        assert.deepEqual(first.problems, []);
-        assert.deepEqual(await contentOf(target), expected);
-        assert.deepEqual(await contentOf(source), left, 'the source does not change');
-        const second = await copy(source, target, true);
-        assert.equal(second.written, 0);
-        assert.deepEqual(second.problems, []);
+        await check({ source, target, left: await contentOf(source), right: await contentOf(target) });
       } finally {
         await source.close();
         await target.close();
@@ -77,47 +73,53 @@ test('makes any target what the rules of a merge give, and the second copy write
     }),
     { numRuns: 60 },
   );
+}
+
+test('makes any target what the rules of a merge give, and the second copy writes nothing', async () => {
+  await withAnyStores(async ({ source, target, left, right }) => {
+    const expected = new Map(right);
+    for (const [identity, reading] of left) {
+      const known = expected.get(identity);
+      const isNewer =
+        known === undefined || (known.value !== reading.value && known.received <= reading.received);
+      if (isNewer) expected.set(identity, reading);
+    }
+    const first = await copy(source, target, true);
+    assert.deepEqual(first.problems, []);
+    assert.deepEqual(await contentOf(target), expected);
+    assert.deepEqual(await contentOf(source), left, 'the source does not change');
+    const second = await copy(source, target, true);
+    assert.equal(second.written, 0);
+    assert.deepEqual(second.problems, []);
+  });
 });
 
 test('finds each difference between two stores, and none between equal ones', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(written), fc.array(written), async (ours, theirs) => {
-      const source = await openStore('sqlite::memory:');
-      const target = await openStore('sqlite::memory:');
-      try {
-        await source.readings.write(ours);
-        await target.readings.write(theirs);
-        const [left, right] = [await contentOf(source), await contentOf(target)];
-        const progress = new Progress(quiet, 'verify');
-        const signal = new AbortController().signal;
-        const found = await verifyStore({ source, target }, { signal, progress });
-        progress.stop();
-        const { counts } = found.differences;
-        const of = (is: (a: Reading | undefined, b: Reading | undefined) => boolean) =>
-          [...new Set([...left.keys(), ...right.keys()])].filter((key) => is(left.get(key), right.get(key)))
-            .length;
-        assert.equal(
-          counts.missing,
-          of((_, b) => b === undefined),
-        );
-        assert.equal(
-          counts.extra,
-          of((a) => a === undefined),
-        );
-        assert.equal(
-          counts.different,
-          of((a, b) => a !== undefined && b !== undefined && a.value !== b.value),
-        );
-        assert.deepEqual([found.source.readings, found.target.readings], [left.size, right.size]);
-        const isEqual = counts.missing + counts.extra + counts.different + counts.details === 0;
-        assert.equal(found.source.digest === found.target.digest, isEqual);
-      } finally {
-        await source.close();
-        await target.close();
-      }
-    }),
-    { numRuns: 60 },
-  );
+  await withAnyStores(async ({ source, target, left, right }) => {
+    const progress = new Progress(quiet, 'verify');
+    const signal = new AbortController().signal;
+    const found = await verifyStore({ source, target }, { signal, progress });
+    progress.stop();
+    const { counts } = found.differences;
+    const of = (is: (a: Reading | undefined, b: Reading | undefined) => boolean) =>
+      [...new Set([...left.keys(), ...right.keys()])].filter((key) => is(left.get(key), right.get(key)))
+        .length;
+    assert.equal(
+      counts.missing,
+      of((_, b) => b === undefined),
+    );
+    assert.equal(
+      counts.extra,
+      of((a) => a === undefined),
+    );
+    assert.equal(
+      counts.different,
+      of((a, b) => a !== undefined && b !== undefined && a.value !== b.value),
+    );
+    assert.deepEqual([found.source.readings, found.target.readings], [left.size, right.size]);
+    const isEqual = counts.missing + counts.extra + counts.different + counts.details === 0;
+    assert.equal(found.source.digest === found.target.digest, isEqual);
+  });
 });
 
 test('reports readings that the target refuses, and copies the others', async () => {
