@@ -77,6 +77,14 @@ export class Database {
     return statement;
   }
 
+  /** A cached prepared statement. Rows are arrays, which take a third of the time of objects. */
+  arrays(sql: string): StatementSync {
+    // Another statement than that of the same text with objects.
+    const statement = this.statement(`${sql} -- arrays`);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
   /** Runs `work`, which must not await, as one write transaction. */
   transaction<T>(work: () => T): Promise<T> {
     return this.run(() => {

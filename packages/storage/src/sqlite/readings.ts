@@ -202,11 +202,12 @@ export class SqliteReadings implements BackendReadings {
     for (let next = from; next < to; ) {
       await this.#db.pause();
       const start = next;
-      const page = await this.#db.run(() =>
-        this.#db
-          .statement(NUMBERS)
-          .all(id, start, to, id % SLOTS, id, start, to, NUMBERS_ROWS)
-          .map((row) => [row.time, row.value] as [number, number]),
+      const page = await this.#db.run(
+        () =>
+          this.#db.arrays(NUMBERS).all(id, start, to, id % SLOTS, id, start, to, NUMBERS_ROWS) as unknown as [
+            number,
+            number,
+          ][],
       );
       if (page.length > 0) yield page;
       if (page.length < NUMBERS_ROWS) return;
