@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -11,39 +9,10 @@ import { waitUntil } from '@tidegauge/process';
 import type { AlertDocument, AlertsDocument } from '@tidegauge/readings';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt from 'mqtt';
-import { signature } from '../../src/alerts/webhook.ts';
+import { HOOK_SECRET, startHook } from '../alert-hook.ts';
 
 const WAIT = { timeoutMs: 30_000 };
-const SECRET = 'a-secret-of-some-length';
 const TOPIC = 'tidegauge/alerts';
-
-interface Message {
-  readonly type: string;
-  readonly data: AlertDocument;
-}
-
-/** A webhook server. Until `open` is set, it accepts connections and does not answer. */
-async function startHook(context: TestContext) {
-  const hook = { open: false, requests: 0, messages: [] as { id: string; body: Message }[] };
-  const hanging: ServerResponse[] = [];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    hook.requests++;
-    if (!hook.open) return void hanging.push(response);
-    const [id, seconds] = [request.headers['webhook-id'], request.headers['webhook-timestamp']].map(String);
-    const expected = signature(Buffer.from(SECRET), id!, seconds!, body);
-    if (request.headers['webhook-signature'] !== expected) return void response.writeHead(401).end();
-    hook.messages.push({ id: id!, body: JSON.parse(body) as Message });
-    response.writeHead(200).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  context.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { hook, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/alerts?key=secret-in-url` };
-}
 
 async function setUp(context: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'tidegauge-alert-messages-'));
@@ -85,7 +54,7 @@ async function setUp(context: TestContext) {
 test('an alert is sent once it is kept, again after kill -9 until it is accepted, and then never again', async (context) => {
   const { start, read, publish } = await setUp(context);
   const { hook, url } = await startHook(context);
-  const env = { ALERT_WEBHOOK: url, ALERT_WEBHOOK_SECRET: SECRET };
+  const env = { ALERT_WEBHOOK: url, ALERT_WEBHOOK_SECRET: HOOK_SECRET };
   const first = await start(env);
   await waitUntil('the rules to be used', async () => (await read(first)).evaluating, WAIT);
   await publish(31);
