@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRetryable, StoreError } from '@tidegauge/storage';
+import { isDiskFull, isRetryable, StoreError } from '@tidegauge/storage';
 
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
@@ -10,7 +10,8 @@ const PROGRESS_MS = 60_000;
 const UNEXPECTED_ATTEMPTS = 3;
 
 /**
- * Calls `work` again while a store is unavailable or overloaded, for at most ten minutes without progress.
+ * Calls `work` again while a store is unavailable or overloaded, for at most ten minutes without progress. A full disk is an
+ * error at once.
  *
  * @param report receives a line before each wait
  */
@@ -34,7 +35,7 @@ export async function patiently<T>(
       const isWorthIt =
         isRetryable(error) ||
         (error instanceof StoreError && error.code === 'UNEXPECTED' && attempt < UNEXPECTED_ATTEMPTS);
-      if (!isWorthIt || signal.aborted || failed + wait > deadline) throw error;
+      if (!isWorthIt || isDiskFull(error) || signal.aborted || failed + wait > deadline) throw error;
       report(`${(error as Error).message}: trying again in ${(wait / 1000).toFixed(1)} s`);
     }
     await delay(wait, undefined, { signal });

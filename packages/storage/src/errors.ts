@@ -12,6 +12,9 @@ export const STORE_ERROR_CODES = {
   CLOSED: 'the store is not open: a bug in the caller',
 } as const;
 
+/** The hint of every error of a full disk, of this machine or of a server. Its code is UNAVAILABLE. */
+export const DISK_FULL = 'free some space on the disk of the store, or expire old readings';
+
 export type StoreErrorCode = keyof typeof STORE_ERROR_CODES;
 
 export interface StoreErrorOptions {
@@ -35,6 +38,11 @@ export class StoreError extends Error {
     this.hint = options.hint ?? null;
     this.rows = options.rows ?? null;
   }
+}
+
+/** Whether the disk of a store is full, which a retry alone does not change. */
+export function isDiskFull(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.hint === DISK_FULL;
 }
 
 /** True if the same write can succeed later without a change of data or configuration. */

@@ -4,6 +4,7 @@ import { openExisting, Progress } from '@tidegauge/copy';
 import { lockDirectory } from '@tidegauge/service';
 import { StoreError } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
+import { isOutOfSpace } from './backup-files.ts';
 import { deleteOutdated, listBackups, removeLeftovers, writeBackup } from './backup-folder.ts';
 import type { Watching } from './contents.ts';
 import { type Dump, dumpStore } from './dump.ts';
@@ -58,20 +59,13 @@ export async function backUp(options: BackupOptions, signal: AbortSignal): Promi
     const deleted = keep === null ? [] : await deleteOutdated(to, keep);
     return { path, manifest: manifest!, seconds: progress.seconds, deleted };
   } catch (error) {
-    if (!isDiskFull(error)) throw error;
+    if (!isOutOfSpace(error)) throw error;
     const message = `${to}: the disk is full: this backup is removed, earlier ones are complete: free some space`;
     throw new StoreError('UNAVAILABLE', message, { cause: error });
   } finally {
     progress.stop();
     lock.release();
   }
-}
-
-const SQLITE_FULL = 13;
-
-function isDiskFull(error: unknown): boolean {
-  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
-  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL;
 }
 
 async function dumpBy(method: BackupMethod, url: string, folder: string, watching: Watching): Promise<Dump> {

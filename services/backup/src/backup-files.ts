@@ -150,3 +150,11 @@ export async function syncPath(path: string): Promise<void> {
     await handle.close();
   }
 }
+
+const SQLITE_FULL = 13;
+
+/** Whether a disk is full, of an error of the file system or of SQLite's `vacuum into`. */
+export function isOutOfSpace(error: unknown): boolean {
+  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
+  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL;
+}

@@ -13,9 +13,17 @@ import {
 } from '@tidegauge/copy';
 import type { Device } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
-import { decodeReading, openStore, parseUrl, type SeriesUnit, type Store } from '@tidegauge/storage';
+import {
+  DISK_FULL,
+  decodeReading,
+  openStore,
+  parseUrl,
+  type SeriesUnit,
+  type Store,
+  StoreError,
+} from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
-import { linesOf, syncPath } from './backup-files.ts';
+import { isOutOfSpace, linesOf, syncPath } from './backup-files.ts';
 import { contentsProblem, readStore, type Watching } from './contents.ts';
 import { SQLITE_FILE, sqliteUrl } from './dump-sqlite.ts';
 import type { Manifest } from './manifest.ts';
@@ -78,24 +86,34 @@ async function placeSqliteFile(
       `${path}-wal is left from another database: move it away, or restore to another path`,
     ]);
   const copy = `${path}.restoring`;
-  for (const end of ['', '-wal', '-shm']) await rm(`${copy}${end}`, { force: true });
+  const remove = async () => {
+    for (const end of ['', '-wal', '-shm']) await rm(`${copy}${end}`, { force: true });
+  };
+  await remove();
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await copyFile(file, copy);
-  const store = await openStore(sqliteUrl(copy));
-  let problem: string | null;
   try {
-    problem = contentsProblem(await readStore(store, watching), manifest);
+    await copyFile(file, copy);
+    const problem = await problemOf(copy, manifest, watching);
+    if (problem !== null) return problem;
+    await syncPath(copy);
+    await rename(copy, path);
+    await syncPath(dirname(path));
+    return null;
+  } catch (error) {
+    if (!isOutOfSpace(error)) throw error;
+    throw new StoreError('UNAVAILABLE', `${path}: the disk is full`, { hint: DISK_FULL, cause: error });
+  } finally {
+    await remove();
+  }
+}
+
+async function problemOf(path: string, manifest: Manifest, watching: Watching): Promise<string | null> {
+  const store = await openStore(sqliteUrl(path));
+  try {
+    return contentsProblem(await readStore(store, watching), manifest);
   } finally {
     await store.close();
   }
-  if (problem !== null) {
-    await rm(copy, { force: true });
-    return problem;
-  }
-  await syncPath(copy);
-  await rename(copy, path);
-  await syncPath(dirname(path));
-  return null;
 }
 
 /** Copies a SQLite file to another store. A store that is open can change its file, so a copy of it is read. */

@@ -2,7 +2,7 @@ import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackendContext } from '../context.ts';
 import type { Capabilities, StoreSpace } from '../contract.ts';
-import { StoreError } from '../errors.ts';
+import { DISK_FULL, StoreError } from '../errors.ts';
 import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 import type { Backend } from '../tables.ts';
 import type { JsonConfig } from './config.ts';
@@ -74,7 +74,7 @@ export class JsonBackend implements Backend {
       const { bavail, bsize } = await statfs(readings);
       if (bavail * bsize >= LEAST_FREE) return;
       throw new StoreError('UNAVAILABLE', `${readings}: the disk is full`, {
-        hint: 'free some space, or expire old readings',
+        hint: DISK_FULL,
       });
     });
   }

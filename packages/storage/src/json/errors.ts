@@ -1,4 +1,4 @@
-import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { DISK_FULL, StoreError, type StoreErrorCode } from '../errors.ts';
 
 interface Meaning {
   readonly code: StoreErrorCode;
@@ -11,8 +11,8 @@ const failing = (what: string, hint: string): Meaning => ({ code: 'UNAVAILABLE',
 
 /** Meanings of the errors of system calls. Other codes are UNEXPECTED. */
 export const SYSTEM_ERRORS: Readonly<Record<string, Meaning>> = {
-  ENOSPC: failing('the disk is full', 'free some space, or expire old readings'),
-  EDQUOT: failing('the disk quota is used up', 'free some space, or expire old readings'),
+  ENOSPC: failing('the disk is full', DISK_FULL),
+  EDQUOT: failing('the disk quota is used up', DISK_FULL),
   EFBIG: failing('the file has the largest allowed size', 'raise ulimit -f, or use ext4 in place of FAT'),
   EIO: failing('the disk fails', 'check the kernel log and replace the disk'),
   EACCES: refused('give this user read and write access to the folder and everything in it'),

@@ -1,4 +1,4 @@
-import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { DISK_FULL, StoreError, type StoreErrorCode } from '../errors.ts';
 import { isUntrusted } from '../tls.ts';
 import type { MariadbConfig } from './config.ts';
 
@@ -13,10 +13,7 @@ const GONE: Meaning = ['UNAVAILABLE', 'check that the server runs, and see its l
 const BUSY: Meaning = ['OVERLOADED', 'slow down, or use fewer writers'];
 const CONNECTIONS: Meaning = ['OVERLOADED', "raise the server's max_connections or use fewer connections"];
 const LATE: Meaning = ['TIMEOUT', 'raise the timeout option, or reduce the load of the server'];
-const DISK: Meaning = [
-  'UNAVAILABLE',
-  "the server's disk or table space is full: free space or expire old readings",
-];
+const DISK: Meaning = ['UNAVAILABLE', DISK_FULL];
 const READ_ONLY: Meaning = [
   'UNAVAILABLE',
   'the server accepts no writes now: make it writable, or use its primary',

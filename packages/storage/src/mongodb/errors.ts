@@ -15,7 +15,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
-import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { DISK_FULL, StoreError, type StoreErrorCode } from '../errors.ts';
 
 export const DUPLICATE_KEY = 11000;
 
@@ -80,7 +80,7 @@ export const SERVER_CODES: Readonly<Record<number, Meaning>> = {
   13388: ['UNAVAILABLE', SHARDS],
   13435: ['UNAVAILABLE', NO_PRIMARY],
   13436: ['UNAVAILABLE', NO_PRIMARY],
-  14031: ['UNAVAILABLE', 'the disk of the server is full: free space or expire old readings'],
+  14031: ['UNAVAILABLE', DISK_FULL],
 };
 
 export function isDuplicateKey(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { DISK_FULL, StoreError, type StoreErrorCode } from '../errors.ts';
 import { isUntrusted } from '../tls.ts';
 
 type Meaning = readonly [StoreErrorCode, string];
@@ -31,6 +31,7 @@ const STATES: Readonly<Record<string, Meaning>> = {
   '42': TABLES,
   '42501': GRANT,
   '53': LIMITS,
+  '53100': ['UNAVAILABLE', DISK_FULL],
   '53300': ['OVERLOADED', 'lower the connections option, or raise max_connections on the server'],
   '54': ['REJECTED', 'a value or statement is larger than the server accepts'],
   '55': ['MISCONFIGURED', 'the server is not set up for this: see the message'],

@@ -1,4 +1,6 @@
-import { StoreError, type StoreErrorCode } from '../errors.ts';
+import { DISK_FULL, StoreError, type StoreErrorCode } from '../errors.ts';
+
+const FULL = 13;
 
 /** SQLite's primary result codes of statements (https://sqlite.org/rescode.html). */
 const RESULTS: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
@@ -16,7 +18,7 @@ const RESULTS: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
     'MISCONFIGURED',
     'the file is damaged: stop, keep a copy, and restore a backup or use sqlite3 .recover',
   ],
-  13: ['UNAVAILABLE', 'the disk is full: free space or expire old readings'],
+  [FULL]: ['UNAVAILABLE', DISK_FULL],
   14: ['MISCONFIGURED', 'use a path of a file in a folder that this user can write'],
   15: ['OVERLOADED', 'other processes are opening the file at the same time: wait'],
   17: ['UNAVAILABLE', 'another process changed the tables: write again'],
@@ -40,10 +42,14 @@ export function isBusy(error: unknown): boolean {
   return code === 5 || code === 6 || code === 15;
 }
 
+/** SQLITE_IOERR_SHMSIZE: the index of the log cannot grow, because the disk is full. */
+const NO_SPACE = 4874;
+
 /** Maps the error of a failed statement. Errors that do not come from SQLite stay as they are. */
 export function toStoreError(error: unknown, path: string): unknown {
   const code = resultCode(error);
   if (code === null) return error;
-  const [kind, hint] = RESULTS[code] ?? ['UNEXPECTED', 'see https://sqlite.org/rescode.html'];
+  const isFull = (error as { readonly errcode?: number }).errcode === NO_SPACE;
+  const [kind, hint] = RESULTS[isFull ? FULL : code] ?? ['UNEXPECTED', 'see https://sqlite.org/rescode.html'];
   return new StoreError(kind, `sqlite ${path}: ${(error as Error).message}`, { hint, cause: error });
 }
