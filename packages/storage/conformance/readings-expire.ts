@@ -63,7 +63,7 @@ export function readingsExpire(target: StoreTarget): void {
     });
 
     test('continues after the expiring process was killed, and changes nothing else', {
-      timeout: 120_000,
+      timeout: 300_000,
     }, async () => {
       const [first, days, perDay] = [T0 + 3 * DAY, 6, 600];
       const before = first + 5 * DAY;
