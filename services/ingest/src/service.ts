@@ -36,6 +36,7 @@ import { Quarantine } from './quarantine.ts';
 import { checkLimits } from './retention/limits.ts';
 import { measureRetention } from './retention/measure.ts';
 import { Retention } from './retention/retention.ts';
+import { loadRules, RetentionRules } from './retention/rules.ts';
 import { RulesFile } from './retention/rules-file.ts';
 import { RollupWorker } from './rollup-worker.ts';
 import { RouteReloader } from './route-reloader.ts';
@@ -73,6 +74,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const rules = config.alerts === null ? null : loadAlertRules(config.alerts);
   if (rules === null) checkNoReceivers(config);
   else checkAlertTopic(config, router);
+  // Before anything is created, so that a mistake leaves nothing behind.
+  if (config.retentionRules !== null) new RetentionRules(loadRules(config.retentionRules), config.retention);
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const broken = Promise.withResolvers<never>();
   // The promise may reject before a caller waits for it.
