@@ -79,10 +79,10 @@ test('a load test is visible while it runs, and two runs can be compared', { ski
   const figures = [first, await second];
 
   for (const [index, testid] of RUNS.entries()) {
-    const expression = `max(max_over_time(k6_op_read_return_OK_total{testid="${testid}"}[2m]))`;
+    const expression = `max(max_over_time(k6_op_read_return_OK_total{testid="${testid}"}[1h]))`;
     const [sample] = await prometheus.query(expression);
     assert.equal(sample?.value, figures[index]!.summary.operations.READ?.outcomes.OK, testid);
-    const phases = await prometheus.query(`max_over_time(tidegauge_run_phase{testid="${testid}"}[2m])`);
+    const phases = await prometheus.query(`max_over_time(tidegauge_run_phase{testid="${testid}"}[1h])`);
     assert.deepEqual(phases.map(({ labels }) => labels.phase).toSorted(), ['load', 'run'], testid);
   }
   assert.deepEqual(await prometheus.query('tidegauge_run_phase'), []);
