@@ -8,10 +8,12 @@ RUN=/run/mosquitto
 SENSORS=/mosquitto/data/sensors
 # Revoked certificates of sensors (stacks/bin/sensor-certificate). The broker reads them when it starts.
 REVOKED=/mosquitto/data/revoked.pem
+# mosquitto 2.1 has it. It saves changes as they are made; without it, the broker writes all queues at an interval.
+PERSIST=/usr/lib/mosquitto_persist_sqlite.so
 # Replicas of ingest and of the simulator. Each has its own user, because a user has one connection.
 REPLICAS=16
 # The values of the 1gb profile are the defaults.
-: "${MAX_CONNECTIONS:=256}" "${MAX_PACKET_BYTES:=1048576}" "${MEMORY_LIMIT:=100663296}"
+: "${FLUSH_SECONDS:=1}" "${MAX_CONNECTIONS:=256}" "${MAX_PACKET_BYTES:=1048576}" "${MEMORY_LIMIT:=100663296}"
 
 if [ "${1:-}" = health ]; then
   # Options from a file: every process of the board can see arguments, and so the password.
@@ -77,6 +79,18 @@ LISTENER
   if [ -e "$REVOKED" ]; then echo "crlfile $REVOKED"; fi
 }
 
+# What a power failure loses: of the messages that the broker has acknowledged and ingest has not, those of the last
+# FLUSH_SECONDS with the plugin, and those of the last minute without it. A shorter interval would write the whole file
+# more often, and wear out an SD card when the queue is long. ADR 9 has the measurements.
+persistence() {
+  if [ -e "$PERSIST" ]; then
+    printf '%s\n' 'persistence false' "global_plugin $PERSIST" 'plugin_opt_sync full' \
+      "plugin_opt_flush_period $FLUSH_SECONDS"
+  else
+    printf '%s\n' 'persistence true' 'autosave_interval 60'
+  fi
+}
+
 changed() {
   [ -e "$SENSORS" ] && ! cmp -s "$SENSORS" "$RUN/sensors"
 }
@@ -89,6 +103,7 @@ printf '%s\n' '-h localhost' '-p 8884' '--cafile /run/secrets/ca' '-u health' "-
 {
   certificates
   cat /mosquitto/config/mosquitto.conf
+  persistence
   echo "max_queued_messages $MAX_QUEUED_MESSAGES"
   echo "max_queued_bytes $MAX_QUEUED_BYTES"
   echo "max_connections $MAX_CONNECTIONS"

@@ -9,6 +9,11 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+/** Bytes that a process has caused to be written to disks since its start (proc_pid_io(5), `write_bytes`). */
+export function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1]);
+}
+
 /** Resident memory of a process now, bytes; 0 once it has ended. */
 export function residentBytes(pid: number): number {
   try {
