@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tidegauge_sim.devices import Identity, Message
 from tidegauge_sim.options import Options
+from tidegauge_sim.ranges import Ranges
 
 
 @dataclass(slots=True)
@@ -46,6 +47,10 @@ class Boot:
     last: int
     # Distinct sequence numbers.
     readings: int
+    # Numbers of acknowledged messages.
+    acknowledged: Ranges = field(default_factory=Ranges)
+    # Numbers of readings with the metric and the time of an earlier one.
+    repeated: Ranges = field(default_factory=Ranges)
 
 
 @dataclass(slots=True)
@@ -79,15 +84,18 @@ class Tally:
         boot = device.boots.get(message.boot)
         last = message.seq + message.readings - 1
         if boot is None:
-            device.boots[message.boot] = Boot(message.seq, last, message.readings)
-            return
+            boot = device.boots[message.boot] = Boot(message.seq, last, 0)
         boot.first = min(boot.first, message.seq)
         boot.last = max(boot.last, last)
         boot.readings += message.readings
+        if message.distinct == 0:
+            boot.repeated.add(message.seq, last)
 
     def settle(self, message: Message) -> None:
         """Count a message that the broker acknowledged."""
-        self.devices[message.device].settled += 1
+        device = self.devices[message.device]
+        device.settled += 1
+        device.boots[message.boot].acknowledged.add(message.seq, message.seq + message.readings - 1)
 
     def reject(self, message: Message) -> None:
         """Count a message that the broker refused."""
@@ -138,7 +146,8 @@ def document(tally: Tally, devices: Iterable[Identity], options: Options, second
 
     `acknowledged` is null at QoS 0. `distinct` is null if payloads have no time (plain). `boots` is null if
     payloads have no boot and seq (plain, SenML). A boot has fewer `readings` than its range if the run
-    stopped while messages were delayed.
+    stopped while messages were delayed. Its `acknowledged` has the ranges of the numbers that the broker
+    acknowledged. The metric of number n is `metrics[n % len(metrics)]`.
     """
 
     def counts(part: Totals | DeviceTally) -> dict[str, Any]:
@@ -154,7 +163,17 @@ def document(tally: Tally, devices: Iterable[Identity], options: Options, second
     def boots(part: DeviceTally) -> list[dict[str, Any]] | None:
         if options.format != 'json':
             return None
-        return [{'boot': name} | asdict(boot) for name, boot in part.boots.items()]
+        return [
+            {
+                'boot': name,
+                'first': boot.first,
+                'last': boot.last,
+                'readings': boot.readings,
+                'acknowledged': boot.acknowledged.pairs() if options.qos else None,
+                'repeated': boot.repeated.pairs(),
+            }
+            for name, boot in part.boots.items()
+        ]
 
     totals = tally.totals()
     return {

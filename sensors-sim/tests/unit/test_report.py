@@ -83,3 +83,34 @@ def test_a_report_replaces_the_old_file_atomically(tmp_path: Path) -> None:
     write(path, {'a': 1})
     assert json.loads(path.read_text()) == {'a': 1}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_report_has_the_numbers_that_the_broker_acknowledged() -> None:
+    options = load(['--until-count', '400', '--profile', 'rough'], {})
+    tally = Tally(range(options.sensors))
+    messages = list(schedule(options))
+    for number, message in enumerate(messages):
+        tally.publish(message)
+        if number % 3:
+            tally.settle(message)
+    content = document(tally, fleet(options), options, 1.0)
+    acknowledged = {
+        (device['device'], boot['boot'], seq)
+        for device in content['devices']
+        for boot in device['boots']
+        for first, last in boot['acknowledged']
+        for seq in range(first, last + 1)
+    }
+    names = [device.name for device in fleet(options)]
+    expected = {
+        (names[message.device], message.boot, message.seq) for n, message in enumerate(messages) if n % 3
+    }
+    assert acknowledged == expected
+
+
+def test_the_metric_of_a_number_follows_from_the_order_of_the_metrics() -> None:
+    options = load(['--until-count', '700', '--profile', 'rough'], {})
+    devices = fleet(options)
+    for message in schedule(options):
+        metrics = devices[message.device].metrics
+        assert message.topic.endswith('/' + metrics[message.seq % len(metrics)])
