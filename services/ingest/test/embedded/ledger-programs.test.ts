@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { startEmbeddedBroker } from '@tidegauge/lab';
+import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
+import mqtt from 'mqtt';
+import { settled } from '../integration/helpers.ts';
+
+const ROUTES =
+  '- {topic: "sensors/{device+}/{metric}"}\n- {topic: "other/{device+}/{metric}", format: senml-json}\n';
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function program(file: string, ...args: string[]): Promise<Ended> {
+  const path = new URL(`../../src/${file}`, import.meta.url).pathname;
+  return new Promise((resolve) => {
+    execFile(process.execPath, [path, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+async function setUp(context: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-programs-'));
+  const broker = await startEmbeddedBroker({ port: 0 });
+  const store = `sqlite:${join(directory, 'store.db')}`;
+  const routes = join(directory, 'routes.yml');
+  await writeFile(routes, ROUTES);
+  const ingest = await startIngestProcess({
+    STORE: store,
+    BROKER: broker.url,
+    DATA_DIR: directory,
+    ROUTES: routes,
+  });
+  const client = await mqtt.connectAsync(broker.url, { reconnectPeriod: 0 });
+  context.after(async () => {
+    await client.endAsync(true);
+    await ingest.kill();
+    await broker.close();
+    await rm(directory, { recursive: true });
+  });
+  return {
+    directory,
+    store,
+    ingest,
+    routes,
+    publish: (topic: string, payload: string) => client.publishAsync(topic, payload, { qos: 1 }),
+  };
+}
+
+test('npm run ledger verifies a store against a report, and names what it lacks', async (context) => {
+  const { directory, store, ingest, publish } = await setUp(context);
+  for (const seq of [0, 1, 2, 4]) {
+    await publish('sensors/a/m', JSON.stringify({ t: 1_790_000_000 + seq, v: seq, boot: 'b', seq }));
+  }
+  await settled(ingest);
+  const report = join(directory, 'report.json');
+  const verify = async (acknowledged: number[][], ...args: string[]) => {
+    const boots = [{ boot: 'b', first: 0, last: 4, readings: 5, acknowledged, repeated: [] }];
+    await writeFile(
+      report,
+      JSON.stringify({ devices: [{ device: 'a', metrics: ['m'], boots }], failures: [] }),
+    );
+    return program('ledger/main.ts', 'verify', '--against', report, '--store', store, ...args);
+  };
+  const complete = await verify([
+    [0, 2],
+    [4, 4],
+  ]);
+  assert.deepEqual([complete.code, complete.stdout.split('\n').at(-2)], [0, 'verified'], complete.stderr);
+  const lacking = await verify([[0, 4]]);
+  assert.equal(lacking.code, 1);
+  assert.match(lacking.stdout, /^missing: a boot b seq 3 m$/m);
+  assert.match(lacking.stdout, /5 readings acknowledged, 4 stored, 1 missing, 0 stored twice/);
+  const document = JSON.parse((await verify([[0, 4]], '--json')).stdout);
+  assert.deepEqual(document.listed, [{ device: 'a', boot: 'b', first: 3, last: 3, metrics: ['m'] }]);
+  const bad = await program(
+    'ledger/main.ts',
+    'verify',
+    '--against',
+    join(directory, 'none.json'),
+    '--store',
+    store,
+  );
+  assert.equal(bad.code, 2);
+  assert.match(bad.stderr, /--against .*none\.json: there is no such file/);
+});
+
+test('npm run quarantine lists, shows, replays and discards messages of a running ingest', async (context) => {
+  const { ingest, routes, publish } = await setUp(context);
+  const quarantine = (...args: string[]) =>
+    program('quarantine-cli/main.ts', ...args, '--ingest', ingest.url);
+  await publish('other/site-1/probe/level', '21.5');
+  await publish('other/site-2/probe/level', '22.5');
+  await publish('sensors/site-1/probe/level', '{"v":\u001b');
+  await ingest.until(({ readings }) => readings.quarantined === 3, 30_000);
+
+  const all = JSON.parse((await quarantine('list', '--json')).stdout);
+  assert.equal(all.items.length, 3);
+  const page = JSON.parse((await quarantine('list', '--json', '--limit', '2')).stdout);
+  assert.equal(page.items.length, 2);
+  const rest = JSON.parse((await quarantine('list', '--json', '--after', page.next)).stdout);
+  assert.deepEqual([...page.items, ...rest.items], all.items);
+  const one = JSON.parse(
+    (await quarantine('list', '--json', '--device', 'site-1/probe', '--topic', 'other/#')).stdout,
+  );
+  assert.deepEqual(
+    one.items.map(({ topic }: { topic: string }) => topic),
+    ['other/site-1/probe/level'],
+  );
+
+  const malformed = all.items.find(({ topic }: { topic: string }) => topic.startsWith('sensors/'));
+  const shown = await quarantine('show', malformed.id);
+  assert.match(shown.stdout, /^reason: malformed$/m);
+  assert.match(shown.stdout, /^payload: \{"v":\\u001b$/m);
+
+  // With the wrong format of their route, the messages stay.
+  const early = await quarantine('replay', '--topic', 'other/#');
+  assert.deepEqual(
+    [early.code, early.stdout.includes('2 messages still cannot be stored')],
+    [1, true],
+    early.stdout,
+  );
+  await writeFile(routes, ROUTES.replace('senml-json', 'auto'));
+  assert.ok((await fetch(`${ingest.url}/routes/reload`, { method: 'POST' })).ok);
+  const replayed = await quarantine('replay', '--topic', 'other/site-1/#');
+  assert.deepEqual(
+    [replayed.code, replayed.stdout],
+    [0, '1 of 1 messages replayed: 1 readings stored, 0 were stored before\n'],
+  );
+  const byReason = await quarantine('replay', '--reason', 'malformed', '--json');
+  assert.equal(byReason.code, 1);
+  assert.deepEqual(JSON.parse(byReason.stdout), {
+    tried: 2,
+    removed: 1,
+    stored: 1,
+    duplicate: 0,
+    problem: null,
+  });
+  const discarded = await quarantine('discard', malformed.id);
+  assert.deepEqual([discarded.code, discarded.stdout], [0, '1 messages discarded\n']);
+  assert.equal((await quarantine('list')).stdout, 'no message is in quarantine that matches\n');
+  const gone = await quarantine('discard', malformed.id);
+  assert.equal(gone.code, 1);
+  assert.match(gone.stdout, /There is no quarantined message/);
+  const { readings } = await ingest.ledger();
+  assert.equal(readings.stored, 2);
+});
+
+test('npm run quarantine refuses a selection that is not clear, and reports an ingest that does not answer', async () => {
+  const run = (...args: string[]) => program('quarantine-cli/main.ts', ...args);
+  for (const args of [['discard'], ['discard', 'x.1', '--all'], ['replay', '--all', '--topic', 'a']]) {
+    const { code, stderr } = await run(...args);
+    assert.equal(code, 2);
+    assert.match(stderr, /select messages in one way/);
+  }
+  assert.equal((await run('list', '--topic', 'a/#/b')).code, 2);
+  const { code, stderr } = await run('list', '--ingest', 'http://127.0.0.1:9');
+  assert.equal(code, 1);
+  assert.match(stderr, /cannot reach the quarantine of ingest .*start ingest, or set --ingest/);
+});
