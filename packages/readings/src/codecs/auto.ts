@@ -1,17 +1,19 @@
 import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
+import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
 import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
 import type { Reading } from '../reading.ts';
 import { decodeInflux } from './influx.ts';
-import { readJson } from './json.ts';
+import { LIKELY_TIME, readJson } from './json.ts';
 import { parseJson } from './parse-json.ts';
 import { decodePlain } from './plain.ts';
 import { decodeSenmlCbor, looksLikeSenmlCbor } from './senml-cbor.ts';
 import { looksLikeSenml, readSenmlJson } from './senml-json.ts';
 import { decodeUtf8 } from './utf8.ts';
 
-// A payload is decoded by the strict format first. Only a payload that this format refuses is read by a mapping, so
-// what was always readable keeps its meaning, and costs no more. Texts of JSON stay texts in both.
+// A payload is decoded by the strict format first, because that costs less. A mapping reads what this format refuses, and
+// JSON with names that only a mapping reads: `last_seen` as a time, or an array of objects with a name and a value. Texts
+// of JSON stay texts in both.
 
 const BYTE_ORDER_MARK = 0xef;
 /** Every line of line protocol has a field, and no plain value has this character. */
@@ -35,9 +37,23 @@ function decodeAnyJson(payload: Uint8Array, context: DecodeContext): readonly Re
   const root = parseJson(payload);
   if (root instanceof DecodeError) return readNonNumbers(payload, context) ?? root;
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
-  const strict = readJson(root, context);
-  if (!(strict instanceof DecodeError) || strict.reason === 'too_many_readings') return strict;
+  const list = recordList(root);
+  const named = namedRecords(list) ?? namedValues(list);
+  if (named !== null && isCertainName(named.name)) return JSON_MAPPING.read(root, context);
+  const strict = readJson(root, context, true);
+  if (strict === LIKELY_TIME) return JSON_MAPPING.read(root, context);
+  if (!(strict instanceof DecodeError)) {
+    const collides = named !== null && named.name !== 'metric' && haveTwins(strict);
+    return collides ? JSON_MAPPING.read(root, context) : strict;
+  }
+  if (strict.reason === 'too_many_readings') return strict;
   return preferred(strict, JSON_MAPPING.read(root, context));
+}
+
+/** Whether two readings are the same series at the same time, so that one would replace the other. */
+function haveTwins(readings: readonly Reading[]): boolean {
+  const seen = new Set(readings.map(({ device, metric, time }) => `${device} ${metric} ${time}`));
+  return seen.size < readings.length;
 }
 
 /** Reads JSON that has NaN or infinite numbers; null when the payload is something else. */

@@ -8,6 +8,8 @@ import {
   recordPosition,
   tooManyReadings,
 } from '../make-reading.ts';
+import { isLikelyTime } from '../mapping/record-time.ts';
+import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { resolveDevice, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading } from '../reading.ts';
@@ -24,29 +26,44 @@ const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.sp
  */
 const OURS = new Set(['received', 'quality']);
 
+/** What `readJson` returns for a record with a field that a mapping can read as its time, such as `last_seen`. */
+export const LIKELY_TIME = new DecodeError('invalid_time', 'the record has a field that is likely its time');
+
 /**
  * Decodes JSON: a bare number, boolean or text; an object with `v` (or `value`) and any of `t` (`time`, `ts`,
  * `timestamp`), `boot`, `seq`, `device`, `metric`; an object in which every other field is a metric; an array of such
- * objects, bare or as `{"readings": [...]}`.
+ * objects, bare or as `{"readings": [...]}`. A field with the unit of another field is no metric, see `siblingUnits`.
  */
 export const decodeJson: Decode = (payload, context) => {
   const root = parseJson(payload);
-  return root instanceof DecodeError ? root : readJson(root, context);
+  return root instanceof DecodeError ? root : readJson(root, context, false);
 };
 
-/** Like `decodeJson`, from the parsed value. */
-export function readJson(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
+/**
+ * Like `decodeJson`, from the parsed value.
+ *
+ * @param findsTimes return `LIKELY_TIME` for a record without a time that has a field with a usual name of times
+ */
+export function readJson(
+  root: unknown,
+  context: DecodeContext,
+  findsTimes: boolean,
+): readonly Reading[] | DecodeError {
   if (typeof root !== 'object' || root === null) return readScalar(root, context);
-  if (Array.isArray(root)) return readArray(root, context);
+  if (Array.isArray(root)) return readArray(root, context, findsTimes);
   const record = root as Record<string, unknown>;
   if (Array.isArray(record.readings) && Object.keys(record).length === 1) {
-    return readArray(record.readings, context);
+    return readArray(record.readings, context, findsTimes);
   }
   const readings: Reading[] = [];
-  return readRecord(record, context, readings) ?? readings;
+  return readRecord(record, context, readings, findsTimes) ?? readings;
 }
 
-function readArray(records: readonly unknown[], context: DecodeContext): readonly Reading[] | DecodeError {
+function readArray(
+  records: readonly unknown[],
+  context: DecodeContext,
+  findsTimes: boolean,
+): readonly Reading[] | DecodeError {
   if (records.length === 0) return new DecodeError('empty_payload', 'the array holds no readings');
   if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
   const readings: Reading[] = [];
@@ -54,15 +71,22 @@ function readArray(records: readonly unknown[], context: DecodeContext): readonl
   for (let i = 0; i < records.length; i++) {
     const first = readings.length;
     const error =
-      readElement(records[i], context, readings) ?? overwrites(readings, first, context.received, untimed);
+      readElement(records[i], context, readings, findsTimes) ??
+      overwrites(readings, first, context.received, untimed);
+    if (error === LIKELY_TIME) return error;
     if (error !== null) return error.at(recordPosition(i, records.length));
   }
   return readings.length <= MAX_READINGS_PER_PAYLOAD ? readings : tooManyReadings(readings.length);
 }
 
-function readElement(record: unknown, context: DecodeContext, into: Reading[]): DecodeError | null {
+function readElement(
+  record: unknown,
+  context: DecodeContext,
+  into: Reading[],
+  findsTimes: boolean,
+): DecodeError | null {
   if (typeof record === 'object' && record !== null && !Array.isArray(record)) {
-    return readRecord(record as Record<string, unknown>, context, into);
+    return readRecord(record as Record<string, unknown>, context, into, findsTimes);
   }
   return new DecodeError('malformed', `${quote(record)} is not an object such as {"t": ..., "v": ...}`);
 }
@@ -97,6 +121,7 @@ function readRecord(
   record: Record<string, unknown>,
   context: DecodeContext,
   into: Reading[],
+  findsTimes: boolean,
 ): DecodeError | null {
   let timeField = '';
   let rawTime: unknown = null;
@@ -107,6 +132,8 @@ function readRecord(
   let rawDevice: unknown = null;
   let rawMetric: unknown = null;
   let metrics = 0;
+  let mayHaveUnits = false;
+  let mayHaveTime = false;
   for (const field in record) {
     switch (field) {
       case 't':
@@ -137,8 +164,11 @@ function readRecord(
         break;
       default:
         metrics++;
+        if (mayStateUnit(field)) mayHaveUnits = true;
+        else if (findsTimes && isLikelyTime(field)) mayHaveTime = true;
     }
   }
+  if (mayHaveTime && timeField === '') return LIKELY_TIME;
 
   const { received } = context;
   const time = rawTime === null ? received : readTime(rawTime, timeField, received);
@@ -168,16 +198,25 @@ function readRecord(
   if (metrics === 0) return null;
   if (into.length + metrics > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(into.length + metrics);
 
+  const units = mayHaveUnits ? siblingUnits(record) : null;
+  if (units !== null && valueMetric !== null)
+    noteUnit(context, device, valueMetric, units.of.get(valueField));
   for (const field in record) {
     if (RESERVED.has(field) || (valueMetric !== null && OURS.has(field))) continue;
+    if (units?.stated.has(field)) continue;
     if (field === valueMetric) return twice(valueField, field);
     const metric = resolveMetric(null, field);
     if (metric instanceof DecodeError) return metric;
     const value = readValue(record[field], field);
     if (value instanceof DecodeError) return value;
     into.push(makeReading(device, metric, time, value, received, boot, seq));
+    if (units !== null) noteUnit(context, device, metric, units.of.get(field));
   }
   return null;
+}
+
+function noteUnit({ notes }: DecodeContext, device: string, metric: string, unit: string | undefined): void {
+  if (unit !== undefined) notes?.unit(device, metric, unit);
 }
 
 /** Reads `boot`, which identifies the power cycle. Sensors use a counter or a random word. */

@@ -56,7 +56,8 @@ class Check {
     const table = this.#table(options, [], MAPPING_KEYS, 'a key of a mapping');
     if (table === null) return;
     this.#paths(table.records, ['records']);
-    for (const key of ['value', 'unit'] as const) this.#path(table[key], [key]);
+    this.#path(table.value, ['value']);
+    if (table.unit !== false) this.#path(table.unit, ['unit']);
     this.#template(table.device, ['device']);
     this.#template(table.metric, ['metric']);
     this.#time(table.time);

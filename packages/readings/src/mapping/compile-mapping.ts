@@ -8,12 +8,20 @@ import { deviceNameProblem, metricNameProblem, type Reading } from '../reading.t
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
-import { namedValues, unitOfElement, valueWithUnit } from './named-values.ts';
+import {
+  type NamedValues,
+  namedRecords,
+  namedValues,
+  recordList,
+  unitOfElement,
+  valueWithUnit,
+} from './named-values.ts';
 import type { MappingOptions } from './options.ts';
 import { type ParsedAs, parseFields } from './parsed-fields.ts';
-import { isObject, type RecordAt, recordsAt, valueAt } from './paths.ts';
+import { isObject, isTable, type RecordAt, recordsAt, valueAt } from './paths.ts';
 import { BareText, parsePayload } from './payload-tree.ts';
 import { compileRecordTime, type ReadRecordTime, timePaths } from './record-time.ts';
+import { type SiblingUnits, siblingUnits } from './sibling-units.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 import { commonStateOf, isNoValue } from './texts.ts';
 import { writtenUnit } from './units.ts';
@@ -25,7 +33,14 @@ export const MAX_ELEMENTS = 64;
 /** The longest path of a field. Longer ones are ignored. */
 const MAX_PATH = 256;
 
+/** A record, and its fields for name and value when it has both. */
+interface Found extends RecordAt {
+  readonly named?: NamedValues | null;
+}
+
 type Scalar = string | number | boolean;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** One payload that is decoded. */
 interface Payload {
@@ -77,7 +92,8 @@ export class Mapping {
   /** Whether `metric` names every metric, not only that of `value`. */
   readonly #namesAll: boolean;
   readonly #value: string | null;
-  readonly #unit: string | null;
+  /** The path of the unit of a value; false when no field is a unit; null when units are found by their names. */
+  readonly #unit: string | false | null;
   readonly #readTime: ReadRecordTime;
 
   constructor(options: MappingOptions) {
@@ -94,7 +110,7 @@ export class Mapping {
       ...(this.#metric?.names ?? []),
       ...timePaths(options),
     ]);
-    if (this.#unit !== null) consumed.add(this.#unit);
+    if (typeof this.#unit === 'string') consumed.add(this.#unit);
     this.#plans = new FieldPlans(options, consumed);
   }
 
@@ -119,19 +135,19 @@ export class Mapping {
     return payload.readings;
   }
 
-  #recordsOf(root: Readonly<Record<string, unknown>>, { notes }: DecodeContext): readonly RecordAt[] {
+  #recordsOf(root: Readonly<Record<string, unknown>>, { notes }: DecodeContext): readonly Found[] {
     if (this.#records !== null) {
       const found = this.#records.flatMap((path) => recordsAt(root, path));
       if (found.length === 0)
         notes?.ignored(this.#records.join(', '), 'the payload does not have these records');
       return found;
     }
-    const keys = Object.keys(root);
-    const list = keys.length === 1 && keys[0] === 'readings' ? root.readings : root;
-    const isList =
-      Array.isArray(list) && list.length > 0 && list.every((each) => isObject(each) && !Array.isArray(each));
-    if (!isList || namedValues(list) !== null) return [{ key: '', value: root }];
-    return list.map((value, index) => ({ key: String(index), value }));
+    const list = recordList(root);
+    const isList = list.length > 0 && list.every(isTable);
+    const named = this.#metric === null && this.#value === null ? namedRecords(list) : null;
+    if (!isList || (named === null && namedValues(list) !== null && namedValues(list)?.name !== 'metric'))
+      return [{ key: '', value: root }];
+    return list.map((value, index) => ({ key: String(index), value, named }));
   }
 
   /** Reads a payload that is not JSON: a number, also with a unit, or a word for a state. */
@@ -188,7 +204,7 @@ export class Mapping {
     return !(found instanceof Skipped) && typeof found.value === 'number';
   }
 
-  #readRecord(payload: Payload, record: RecordAt, index: number): DecodeError | null {
+  #readRecord(payload: Payload, record: Found, index: number): DecodeError | null {
     const { context } = payload;
     const values = this.#values(payload, record);
     const time = this.#readTime(values, context);
@@ -202,7 +218,9 @@ export class Mapping {
     const boot = sequenceField(fields, 'boot', readBoot, reserved, context);
     const seq = sequenceField(fields, 'seq', readSeq, reserved, context);
     const current: Current = { payload, index, values, device, time: time.time, boot, seq, reserved };
-    return this.#value === null ? this.#readFields(current, fields) : this.#readValue(current, this.#value);
+    if (this.#value !== null) return this.#readValue(current, this.#value);
+    if (record.named) return this.#walkNamed(current, '', fields, record.named, 0, reserved);
+    return this.#readFields(current, fields);
   }
 
   /** Reads the field that `value` of the mapping names, and no other. */
@@ -215,7 +233,7 @@ export class Mapping {
     }
     const metric = this.#namesAll ? path : this.#metricOf(values, payload.context);
     if (metric instanceof DecodeError) return metric;
-    const unit = this.#unit === null ? null : valueAt(values.record, this.#unit);
+    const unit = typeof this.#unit === 'string' ? valueAt(values.record, this.#unit) : null;
     const place = metric === null || this.#namesAll ? path : restoreName(metric);
     return this.#walk(current, place, value, 0, typeof unit === 'string' ? unit : null);
   }
@@ -243,25 +261,31 @@ export class Mapping {
       if (metric instanceof DecodeError) return metric;
       valueMetric = metric;
     }
-    const stated = this.#unit === null && valueMetric !== null ? unitOfElement(fields) : null;
-    const ownUnit = this.#unit === null ? stated?.unit : valueAt(fields, this.#unit);
-    const unit = typeof ownUnit === 'string' ? ownUnit : null;
+    const units = this.#siblingUnits(fields);
+    const ownUnit = typeof this.#unit === 'string' ? valueAt(fields, this.#unit) : null;
     let isEmpty = true;
     for (const key in fields) {
-      if (reserved.has(key) || key === stated?.field) continue;
+      if (reserved.has(key) || units?.stated.has(key)) continue;
       isEmpty = false;
+      const stated = units?.of.get(key) ?? null;
       if (key === valueField && valueMetric !== null) {
+        const unit = typeof ownUnit === 'string' ? ownUnit : stated;
         const error = this.#walk(current, restoreName(valueMetric), fields[key], 0, unit);
         if (error !== null) return error;
         continue;
       }
       if (valueMetric !== null && ((key === 'metric' && isNamed) || key === 'received' || key === 'quality'))
         continue;
-      const error = this.#walk(current, key, fields[key], 0, null);
+      const error = this.#walk(current, key, fields[key], 0, stated);
       if (error !== null) return error;
     }
     if (isEmpty) payload.context.notes?.ignored('(payload)', 'it has no value');
     return null;
+  }
+
+  /** The units that fields of an object state for its other fields. */
+  #siblingUnits(fields: Readonly<Record<string, unknown>>): SiblingUnits | null {
+    return this.#unit === false ? null : siblingUnits(fields);
   }
 
   /** Reads a value and everything below it. `path` is its path in the record. */
@@ -283,13 +307,16 @@ export class Mapping {
     if (depth >= MAX_DEPTH)
       return this.#ignore(current, path, `it is nested deeper than ${MAX_DEPTH} levels`);
     if (Array.isArray(value)) return this.#walkArray(current, path, value, depth);
-    const measured = valueWithUnit(value as Readonly<Record<string, unknown>>);
+    const fields = value as Readonly<Record<string, unknown>>;
+    const measured = this.#unit === false ? null : valueWithUnit(fields);
     if (measured !== null) return this.#walk(current, path, measured.value, depth + 1, measured.unit);
+    const units = this.#siblingUnits(fields);
     let isEmpty = true;
-    for (const key in value) {
+    for (const key in fields) {
       isEmpty = false;
-      const below = (value as Readonly<Record<string, unknown>>)[key];
-      const error = this.#walk(current, join(path, key), below, depth + 1, null);
+      if (units?.stated.has(key)) continue;
+      const unit = units?.of.get(key) ?? null;
+      const error = this.#walk(current, join(path, key), fields[key], depth + 1, unit);
       if (error !== null) return error;
     }
     return isEmpty ? this.#ignore(current, path, 'it is an empty object') : null;
@@ -317,11 +344,12 @@ export class Mapping {
     element: Readonly<Record<string, unknown>>,
     { name, value }: { readonly name: string; readonly value: string },
     depth: number,
+    reserved: ReadonlySet<string> = NONE,
   ): DecodeError | null {
     const place = join(path, element[name] as string);
-    const unit = unitOfElement(element);
+    const unit = this.#unit === false ? null : unitOfElement(element);
     for (const key in element) {
-      if (key === name || key === unit?.field) continue;
+      if (key === name || key === unit?.field || reserved.has(key)) continue;
       const isValue = key === value;
       const below = isValue ? place : join(place, key);
       const error = this.#walk(

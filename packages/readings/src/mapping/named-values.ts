@@ -1,8 +1,10 @@
 import { isTable } from './paths.ts';
+import { mayBeTime } from './record-time.ts';
 
 // Arrays of objects that have a name and a value each: [{"name": "temperature", "value": 21.5, "unit": "°C"}]
 
 const NAMES = ['name', 'key', 'value_type', 'metric', 'sensor', 'id', 'type', 'label', 'n'];
+const CERTAIN_NAMES = ['name', 'key', 'value_type'];
 const VALUES = ['value', 'val', 'v', 'state', 'measurementValue'];
 const UNITS = ['unit', 'units', 'unit_of_measurement', 'uom'];
 
@@ -10,6 +12,15 @@ const UNITS = ['unit', 'units', 'unit_of_measurement', 'uom'];
 export interface NamedValues {
   readonly name: string;
   readonly value: string;
+}
+
+const NOTHING: readonly unknown[] = Object.freeze([]);
+
+/** The records of a payload that is an array, or an object with the only field `readings`; otherwise none. */
+export function recordList(root: unknown): readonly unknown[] {
+  if (Array.isArray(root)) return root;
+  if (!isTable(root) || !Array.isArray(root.readings) || Object.keys(root).length !== 1) return NOTHING;
+  return root.readings;
 }
 
 /** The fields for name and value, when each element has both and all names differ; otherwise null. */
@@ -22,6 +33,32 @@ export function namedValues(array: readonly unknown[]): NamedValues | null {
     if (typeof first[name] === 'string' && areDistinct(array, name, value)) return { name, value };
   }
   return null;
+}
+
+/**
+ * Like `namedValues`, for elements that have their own time or device, so that each is a record. A name can then occur
+ * several times. Null for elements without both, and for those with `metric`, which records have anyway.
+ */
+export function namedRecords(array: readonly unknown[]): NamedValues | null {
+  const first = array[0];
+  if (!isTable(first)) return null;
+  const value = VALUES.find((field) => isScalar(first[field]));
+  if (value === undefined) return null;
+  const hasBoth = (name: string) => (element: unknown) =>
+    isTable(element) && isFilled(element[name]) && Object.hasOwn(element, value);
+  const isRecord = (element: unknown) => isTable(element) && Object.keys(element).some(isRecordField);
+  const name = CERTAIN_NAMES.find((field) => isFilled(first[field]) && array.every(hasBoth(field)));
+  const found = name === undefined ? namedValues(array) : { name, value };
+  return found === null || found.name === 'metric' || !array.some(isRecord) ? null : found;
+}
+
+/** Whether a field names the metric of a value without doubt. Others, such as `id`, can be the number of a message. */
+export function isCertainName(field: string): boolean {
+  return CERTAIN_NAMES.includes(field);
+}
+
+function isRecordField(field: string): boolean {
+  return field === 'device' || mayBeTime(field);
 }
 
 /** The unit of an element; null without one. */
@@ -52,10 +89,14 @@ function areDistinct(array: readonly unknown[], name: string, value: string): bo
   for (const element of array) {
     if (!isTable(element)) return false;
     const own = element[name];
-    if (typeof own !== 'string' || own === '' || !Object.hasOwn(element, value)) return false;
+    if (!isFilled(own) || !Object.hasOwn(element, value)) return false;
     names.add(own);
   }
   return names.size === array.length;
+}
+
+function isFilled(name: unknown): name is string {
+  return typeof name === 'string' && name !== '';
 }
 
 function isScalar(value: unknown): boolean {

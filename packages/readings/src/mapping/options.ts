@@ -44,8 +44,8 @@ export interface MappingOptions {
   readonly metric?: string;
   /** Path of the only value of a record. */
   readonly value?: string;
-  /** Path of the unit of `value`. */
-  readonly unit?: string;
+  /** Path of the unit of `value`; false when no field of the payload is a unit. Without it, units are found by name. */
+  readonly unit?: string | false;
   /** The time of a record; false for the time of receipt. */
   readonly time?: string | false | TimeOptions;
   /** Patterns of the paths that are used; without it, all. */

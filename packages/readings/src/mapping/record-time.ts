@@ -59,8 +59,19 @@ const LIKELY = [
     'lastSeen',
   ],
 ];
+const LIKELY_NAMES = new Set(LIKELY);
 /** 2001-09-09, seconds: smaller numbers are more often counters. */
 const FIRST_LIKELY = 1e9;
+
+/** Whether a field can be the time of its record, by its name. */
+export function isLikelyTime(field: string): boolean {
+  return LIKELY_NAMES.has(field);
+}
+
+/** Whether a field is the time of its record, or can be it, by its name. */
+export function mayBeTime(field: string): boolean {
+  return CERTAIN.includes(field) || LIKELY_NAMES.has(field);
+}
 
 /** Compiles how the time of a record is found and read. */
 export function compileRecordTime({ time }: MappingOptions): ReadRecordTime {

@@ -19,6 +19,7 @@ const ALIASES = new Map(
     '%': 'percent pct',
     m3: 'm³ m^3 cbm',
     m2: 'm² m^2',
+    '°F': '℉ ºF degF deg_F fahrenheit Fahrenheit',
     'm/s2': 'm/s²',
     'm/s': 'mps',
     'km/h': 'kmh kph km/hr',

@@ -17,7 +17,7 @@ export const owntracks: readonly SenderMessage[] = [
       ['jane/nokia', 'vel', 0],
     ],
     units: { lat: 'lat', lon: 'lon', alt: 'm', batt: '%EL', vel: 'km/h' },
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'owntracks/booklet, docs/tech/lua.md (topic of docs/features/traccar.md)',
@@ -55,7 +55,7 @@ export const owntracks: readonly SenderMessage[] = [
       ['jane/phone', 'lat', 48.87069],
       ['jane/phone', 'lon', 2.34916],
     ],
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'owntracks/booklet, docs/features/waypoints.md',
@@ -86,7 +86,7 @@ export const owntracks: readonly SenderMessage[] = [
     preset: 'owntracks',
     time: '2014-05-18T23:18:50.000000Z',
     readings: [['jj/5s', 'steps', 1234]],
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'home-assistant/core, tests/components/owntracks/test_device_tracker.py',

