@@ -5,7 +5,7 @@ import { isTable } from './paths.ts';
 import { MAX_STARS } from './patterns.ts';
 import { compileTemplate, templateProblem } from './template.ts';
 import { TIME_FORMATS, TIME_UNITS, UNKNOWN_ZONE } from './times.ts';
-import { isRegistered, registeredUnit, registeredUnits } from './units.ts';
+import { isRegistered, isUnit, registeredUnit, registeredUnits } from './units.ts';
 import { zoneProblem } from './zones.ts';
 
 /** A mistake in the options of a mapping. */
@@ -141,7 +141,11 @@ class Check {
       this.#add(place, `${shown(unit)} is not a unit, a text of 1 to 64 characters`);
       return;
     }
-    if (isRegistered(registeredUnit(unit))) return;
+    if (unit.includes('{')) {
+      this.#template(unit, place);
+      return;
+    }
+    if (isRegistered(registeredUnit(unit)) || isUnit(unit)) return;
     this.problems.push({
       path: place,
       message: `${shown(unit)} is not in the SenML registry; it is used as it is`,

@@ -4,7 +4,7 @@ import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
 import { MAX_READINGS_PER_PAYLOAD, makeReading, recordPosition, tooManyReadings } from '../make-reading.ts';
 import { resolveDevice } from '../naming.ts';
 import { quote } from '../quote.ts';
-import { deviceNameProblem, metricNameProblem, type Reading } from '../reading.ts';
+import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
@@ -12,9 +12,9 @@ import {
   type NamedValues,
   namedRecords,
   namedValues,
+  onlyValueOf,
   recordList,
   unitOfElement,
-  valueWithUnit,
 } from './named-values.ts';
 import type { MappingOptions } from './options.ts';
 import { type ParsedAs, parseFields } from './parsed-fields.ts';
@@ -111,6 +111,9 @@ export class Mapping {
       ...timePaths(options),
     ]);
     if (typeof this.#unit === 'string') consumed.add(this.#unit);
+    for (const unit of Object.values(options.units ?? {})) {
+      if (unit.includes('{')) for (const name of compileTemplate(unit).names) consumed.add(name);
+    }
     this.#plans = new FieldPlans(options, consumed);
   }
 
@@ -308,8 +311,9 @@ export class Mapping {
       return this.#ignore(current, path, `it is nested deeper than ${MAX_DEPTH} levels`);
     if (Array.isArray(value)) return this.#walkArray(current, path, value, depth);
     const fields = value as Readonly<Record<string, unknown>>;
-    const measured = this.#unit === false ? null : valueWithUnit(fields);
-    if (measured !== null) return this.#walk(current, path, measured.value, depth + 1, measured.unit);
+    const measured = onlyValueOf(fields);
+    if (measured !== null && (measured.unit === null || this.#unit !== false))
+      return this.#walk(current, path, measured.value, depth + 1, measured.unit);
     const units = this.#siblingUnits(fields);
     let isEmpty = true;
     for (const key in fields) {
@@ -386,7 +390,7 @@ export class Mapping {
   }
 
   #add(
-    { payload, index, device, time, boot, seq }: Current,
+    { payload, index, values, device, time, boot, seq }: Current,
     metric: string,
     raw: Scalar,
     path: string,
@@ -409,7 +413,8 @@ export class Mapping {
     seen.set(identity, index);
     readings.push(makeReading(device, metric, time, found.value, context.received, boot, seq));
     if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
-    const unit = plan.unit ?? found.unit ?? (ownUnit === null ? null : writtenUnit(ownUnit));
+    const planned = typeof found.value === 'number' ? unitOf(plan.unit, values) : null;
+    const unit = planned ?? found.unit ?? (ownUnit === null ? null : writtenUnit(ownUnit));
     if (unit !== null) context.notes?.unit(device, metric, unit);
     return null;
   }
@@ -443,6 +448,13 @@ export class Mapping {
     const problem = metric === null ? null : metricNameProblem(metric);
     return problem === null ? metric : new DecodeError('invalid_name', problem);
   }
+}
+
+/** The unit that the mapping gives a metric; null without one, or when the payload does not have its field. */
+function unitOf(unit: string | Template | null, values: TemplateValues): string | null {
+  if (unit === null || typeof unit === 'string') return unit;
+  const filled = unit.fill(values, (text) => text);
+  return typeof filled === 'string' && unitProblem(filled) === null ? writtenUnit(filled) : null;
 }
 
 /** A device of a payload: a path, of which each segment is cleaned. */

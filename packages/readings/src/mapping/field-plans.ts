@@ -2,6 +2,7 @@ import { MAX_METRIC_LENGTH } from '../reading.ts';
 import { cleanName } from './clean-name.ts';
 import type { MappingOptions, ValueKind } from './options.ts';
 import { Patterns, substitute } from './patterns.ts';
+import { compileTemplate, type Template } from './template.ts';
 import { registeredUnit } from './units.ts';
 
 /** How the values of a metric are read. */
@@ -10,7 +11,8 @@ export interface MetricPlan {
   readonly kind: ValueKind;
   /** The numbers of words in lower case; null when the kind decides. */
   readonly words: ReadonlyMap<string, number> | null;
-  readonly unit: string | null;
+  /** Its unit, or the template of its unit; null when the mapping has none. */
+  readonly unit: string | Template | null;
   readonly scale: number;
   readonly offset: number;
 }
@@ -46,7 +48,7 @@ export class FieldPlans {
     readonly kind: ValueKind;
     readonly words: ReadonlyMap<string, number> | null;
   }>;
-  readonly #units: Patterns<string>;
+  readonly #units: Patterns<string | Template>;
   readonly #scale: Patterns<number>;
   readonly #offset: Patterns<number>;
   readonly #fields = new PlanCache<FieldPlan>();
@@ -71,7 +73,10 @@ export class FieldPlans {
       ]),
     );
     this.#units = new Patterns(
-      Object.entries(options.units ?? {}).map(([pattern, unit]) => [pattern, registeredUnit(unit)]),
+      Object.entries(options.units ?? {}).map(([pattern, unit]) => [
+        pattern,
+        unit.includes('{') ? compileTemplate(unit) : registeredUnit(unit),
+      ]),
     );
     this.#scale = new Patterns(Object.entries(options.scale ?? {}));
     this.#offset = new Patterns(Object.entries(options.offset ?? {}));

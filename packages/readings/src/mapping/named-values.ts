@@ -72,11 +72,12 @@ export function unitOfElement(
   return null;
 }
 
-/** The value and the unit of an object that has both and nothing else; null for other objects. */
-export function valueWithUnit(
+/** The value of an object that has nothing else besides its unit; null for other objects. */
+export function onlyValueOf(
   object: Readonly<Record<string, unknown>>,
-): { readonly value: unknown; readonly unit: string } | null {
+): { readonly value: unknown; readonly unit: string | null } | null {
   const keys = Object.keys(object);
+  if (keys.length === 1 && isScalar(object.value)) return { value: object.value, unit: null };
   if (keys.length !== 2) return null;
   const field = keys.find((key) => VALUES.includes(key));
   const unit = unitOfElement(object);

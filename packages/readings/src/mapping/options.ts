@@ -56,7 +56,10 @@ export interface MappingOptions {
   readonly rename?: Readonly<Record<string, string>>;
   /** How texts are read, by patterns of metrics. */
   readonly values?: Readonly<Record<string, ValueKind | Words>>;
-  /** Units by patterns of metrics, by their names in the SenML registry. */
+  /**
+   * Units by patterns of metrics, by their names in the SenML registry. A template such as `{TempUnit}` is the text of a
+   * field, when the payload has it.
+   */
   readonly units?: Readonly<Record<string, string>>;
   /** Factors by patterns of metrics. */
   readonly scale?: Readonly<Record<string, number>>;

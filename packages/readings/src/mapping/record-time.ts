@@ -119,7 +119,8 @@ function timeOf(
   read: ReadTime,
   { received, notes }: DecodeContext,
 ): RecordTime | DecodeError {
-  if (typeof raw === 'string' && isNoValue(raw)) {
+  // A sensor without a clock sends 0.
+  if (raw === 0 || raw === '0' || (typeof raw === 'string' && isNoValue(raw))) {
     notes?.ignored(field, 'it is no time, so the time of receipt is used');
     return { time: received, field };
   }

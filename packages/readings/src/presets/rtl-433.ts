@@ -1,7 +1,7 @@
 import type { Preset } from './preset.ts';
 
 /** Fields that describe the receiver or the transmission, and not the sensor. */
-const TRANSMISSION = [
+export const TRANSMISSION = [
   ...[
     'mic',
     'mod',
@@ -15,18 +15,25 @@ const TRANSMISSION = [
     'sequence_num',
     'raw_msg',
   ],
-  ...['exception', 'rows', 'num_rows', 'count', 'codes', 'data'],
+  ...['exception', 'rows', 'num_rows', 'count', 'codes', 'data', 'duration'],
 ];
-const UNITS = {
-  temperature_C: 'Cel',
-  'temperature_*_C': 'Cel',
+/** The units of the fields of rtl_433, which end in them. */
+export const RTL_433_UNITS = {
+  'temperature_*C': 'Cel',
+  'temperature_*F': '°F',
   'humidity*': '%RH',
   moisture: '%',
-  pressure_hPa: 'hPa',
+  'pressure*_hPa': 'hPa',
+  'pressure*_kPa': 'kPa',
+  'pressure*_PSI': 'psi',
   rain_mm: 'mm',
+  rain_in: 'in',
   rain_rate_mm_h: 'mm/h',
+  rain_rate_in_h: 'in/h',
   'wind_*_m_s': 'm/s',
   'wind_*_km_h': 'km/h',
+  'wind_*_mi_h': 'mph',
+  depth_cm: 'cm',
   wind_dir_deg: 'deg',
   light_lux: 'lx',
   power_W: 'W',
@@ -51,7 +58,7 @@ export const rtl433: Preset = {
         device: '{host|}/{model}/{subtype|}/{channel|}/{id|}',
         time: { field: 'time', zone: 'unknown' },
         drop: TRANSMISSION,
-        units: UNITS,
+        units: RTL_433_UNITS,
       },
     },
     {
@@ -61,7 +68,7 @@ export const rtl433: Preset = {
         time: false,
         drop: [...TRANSMISSION, 'time', 'id', 'channel', 'model'],
         values: { '*': 'any' },
-        units: UNITS,
+        units: RTL_433_UNITS,
       },
     },
     { topic: '#', mapping: 'ignore' },

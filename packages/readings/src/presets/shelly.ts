@@ -8,7 +8,8 @@ const UNITS = {
   '*freq': 'Hz',
   '*aenergy.total': 'Wh',
   'emeter.*total*': 'Wh',
-  '*temperature': 'Cel',
+  temperature: 'Cel',
+  '*.temperature': 'Cel',
   '*tC': 'Cel',
   '*humidity': '%RH',
   '*rh': '%RH',
@@ -31,6 +32,7 @@ const NO_MEASUREMENTS = [
     '*by_minute',
     '*minute_ts',
     '*_rst_ts',
+    '*last_update_ts',
   ],
   ...['*_rev', 'sys.mac', 'sys.time', 'sys.unixtime', 'sys.restart_required', 'sys.ram_size', 'sys.fs_size'],
   ...[

@@ -6,13 +6,17 @@ const STATES = { 'POWER*': 'state', 'Switch*': 'state', 'StatusSNS.Switch*': 'st
 // Time is local, without an offset, so it is used only when the route sets the zone of time.
 const SENSOR: MappingOptions = {
   time: { field: ['Time'], zone: 'unknown' },
-  drop: ['TempUnit', 'PressureUnit', 'SpeedUnit', '*.Id', '*.TotalStartTime', 'Epoch'],
+  drop: [
+    ...['TempUnit', 'PressureUnit', 'SpeedUnit', '*.Id', '*.TotalStartTime', 'Epoch', 'Zeit'],
+    ...['mac', 'alias', '*.mac', '*.alias'],
+  ],
   values: { ...STATES, '*': 'auto' },
   units: {
-    '*Temperature': 'Cel',
-    '*DewPoint': 'Cel',
+    '*Temperature': '{TempUnit}',
+    '*DewPoint': '{TempUnit}',
     '*Humidity': '%RH',
-    '*Pressure': 'hPa',
+    '*Pressure': '{PressureUnit}',
+    '*SeaPressure': '{PressureUnit}',
     '*Illuminance': 'lx',
     '*CarbonDioxide': 'ppm',
     '*eCO2': 'ppm',
@@ -59,8 +63,12 @@ export const tasmota: Preset = {
       },
     },
     { topic: 'tele/{device}/LWT', mapping: { metric: 'LWT', values: { LWT: 'state' } } },
+    // A Bluetooth sensor, whichever board receives it.
+    { topic: 'tele/tasmota_ble/{device}', mapping: SENSOR },
     { topic: 'tele/{device}/+', mapping: 'ignore' },
     // A change of a relay: stat/plug/POWER1 with ON, and stat/plug/RESULT with {"POWER1":"ON"}.
+    // A sensor that reports at once.
+    { topic: 'stat/{device}/SENSOR', mapping: SENSOR },
     { topic: 'stat/{device}/STATUS10', mapping: { ...SENSOR, records: 'StatusSNS' } },
     {
       topic: 'stat/{device}/RESULT',

@@ -1,4 +1,5 @@
 import type { Preset } from './preset.ts';
+import { RTL_433_UNITS, TRANSMISSION } from './rtl-433.ts';
 
 /**
  * https://gateway.theengs.io/ and https://docs.openmqttgateway.com/use/ble.html. A sensor is the device, whichever
@@ -64,6 +65,15 @@ export const theengs: Preset = {
       mapping: {
         keep: ['uptime', 'freemem', 'rssi', 'tempc'],
         units: { uptime: 's', freemem: 'B', rssi: 'dBm' },
+      },
+    },
+    {
+      // Sensors of 433 and 868 MHz: a model, a channel and a number.
+      topic: '+/RTL_433toMQTT/{device+}',
+      mapping: {
+        time: false,
+        drop: [...TRANSMISSION, 'model', 'id', 'channel'],
+        units: { rssi: 'dBm', ...RTL_433_UNITS },
       },
     },
     { topic: '{device}/LWT', mapping: { metric: 'LWT', values: { LWT: 'state' } } },

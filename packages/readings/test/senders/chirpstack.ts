@@ -101,4 +101,44 @@ export const chirpstack: readonly SenderMessage[] = [
     ],
     auto: 'values',
   },
+  {
+    source: 'brocaar/chirpstack-application-server, issue 502 (version 3, without a decoder)',
+    topic: 'application/2/device/123/event/up',
+    payload:
+      '{"applicationID":"2","applicationName":"klax-strom-app","deviceName":"klax-strom-koelnerstr533","devEUI":"123","rxInfo":[{"gatewayID":"123","uplinkID":"a0d00639-cc37-4cff-8490-29be51208cc4","name":"lorixone-ks33","rssi":-97,"loRaSNR":8.2,"location":{"latitude":1,"longitude":1,"altitude":1}}],"txInfo":{"frequency":868300000,"dr":5},"adr":true,"fCnt":261,"fPort":3,"data":"123"}',
+    preset: 'chirpstack',
+    readings: [
+      ['123', 'fCnt', 261],
+      ['123', 'rssi', -97],
+      ['123', 'snr', 8.2],
+    ],
+    units: { rssi: 'dBm', snr: 'dB' },
+  },
+  {
+    source: 'helium/mappers, pull request 130 (version 4; shortened, without the masked numbers)',
+    topic: 'application/xxx/device/818b1b730405d0cf/event/up',
+    payload:
+      '{"deduplicationId":"xxx","time":"2024-07-23T03:15:37.161+00:00","deviceInfo":{"tenantName":"Joey","devEui":"818b1b730405d0cf","tags":{}},"devAddr":"78000003","adr":false,"dr":3,"fCnt":12,"fPort":2,"confirmed":false,"data":"xxx","object":{"altitude":29.0,"speed":0.0,"battery":3.98,"sats":12.0,"accuracy":2.5},"rxInfo":[{"gatewayId":"464060cab5062e5a","uplinkId":57654,"gwTime":"2024-07-23T03:15:36.161+00:00","rssi":-106,"snr":-3.0,"context":"tKJtsQ==","metadata":{"region_common_name":"US915"}}]}',
+    preset: 'chirpstack',
+    time: '2024-07-23T03:15:37.161000Z',
+    readings: [
+      ['818b1b730405d0cf', 'dr', 3],
+      ['818b1b730405d0cf', 'fCnt', 12],
+      ['818b1b730405d0cf', 'altitude', 29],
+      ['818b1b730405d0cf', 'speed', 0],
+      ['818b1b730405d0cf', 'battery', 3.98],
+      ['818b1b730405d0cf', 'sats', 12],
+      ['818b1b730405d0cf', 'accuracy', 2.5],
+      ['818b1b730405d0cf', 'rssi', -106],
+      ['818b1b730405d0cf', 'snr', -3],
+    ],
+  },
+  {
+    source: 'brocaar/chirpstack-docs, issue 34 (an acknowledgement)',
+    topic: 'application/2/device/0e6e3171decd91c8/event/ack',
+    payload:
+      '{"applicationID":"2","applicationName":"test-app","deviceName":"dev0","devEUI":"Dm4xcd7Nkcg=","acknowledged":true,"fCnt":773,"tags":{}}',
+    preset: 'chirpstack',
+    readings: [['0e6e3171decd91c8', 'fCnt', 773]],
+  },
 ];

@@ -98,4 +98,18 @@ export const meshtastic: readonly SenderMessage[] = [
     units: { latitude: 'lat', longitude: 'lon', altitude: 'm' },
     auto: 'no',
   },
+  {
+    source: 'meshtastic/firmware, issue 1850 (a node without a clock; the channel is our own)',
+    topic: 'msh/2/json/LongFast/!7efeb2c8',
+    payload:
+      '{"channel": 0, "from": 2130621128, "id": 1576523471, "payload": {"air_util_tx": 0, "battery_level": 0, "channel_utilization": 0, "voltage": 0}, "sender": "!7efeb2c8", "timestamp": 0, "to": -1, "type": "telemetry"}',
+    preset: 'meshtastic',
+    readings: [
+      ['2130621128', 'air_util_tx', 0],
+      ['2130621128', 'battery_level', 0],
+      ['2130621128', 'channel_utilization', 0],
+      ['2130621128', 'voltage', 0],
+    ],
+    ignored: ['timestamp'],
+  },
 ];

@@ -95,4 +95,44 @@ export const owntracks: readonly SenderMessage[] = [
     preset: 'owntracks',
     readings: [],
   },
+  {
+    source:
+      'owntracks/ios, issue 307 (a last will, whose time is a text; the topic is that of another issue)',
+    topic: 'owntracks/jp/nexus4',
+    payload: '{"tst":"1439932257","_type":"lwt"}',
+    preset: 'owntracks',
+    readings: [],
+  },
+  {
+    source: 'owntracks/ios, issue 630',
+    topic: 'owntracks/otr/HT',
+    payload:
+      '{"cog":268,"lon":-122.024304,"acc":10,"vel":28,"topic":"owntracks/otr/HT","lat":37.337723,"inregions":["Here-1587063718"],"conn":"w","tst":1587063733,"alt":0,"_type":"location","tid":"HT","_http":true}',
+    preset: 'owntracks',
+    time: '2020-04-16T19:02:13.000000Z',
+    readings: [
+      ['otr/HT', 'cog', 268],
+      ['otr/HT', 'lon', -122.024304],
+      ['otr/HT', 'acc', 10],
+      ['otr/HT', 'vel', 28],
+      ['otr/HT', 'lat', 37.337723],
+      ['otr/HT', 'alt', 0],
+    ],
+    units: { vel: 'km/h', cog: 'deg' },
+  },
+  {
+    source: 'owntracks/android, issue 631 (a transition; the masked place is our own)',
+    topic: 'owntracks/morenstrat/px/event',
+    payload:
+      '{"_type":"transition","acc":16.0,"desc":"Home","event":"enter","lat":52.5,"lon":13.4,"t":"l","tid":"px","tst":1544358288,"wtst":1544357}',
+    preset: 'owntracks',
+    time: '2018-12-09T12:24:48.000000Z',
+    readings: [
+      ['morenstrat/px', 'acc', 16],
+      ['morenstrat/px', 'desc', 'Home'],
+      ['morenstrat/px', 'event', 'enter'],
+      ['morenstrat/px', 'lat', 52.5],
+      ['morenstrat/px', 'lon', 13.4],
+    ],
+  },
 ];

@@ -57,4 +57,33 @@ export const rtl433: readonly SenderMessage[] = [
     preset: 'rtl_433',
     readings: [],
   },
+  {
+    source: 'merbanan/rtl_433, issue 1720 (the name of the receiver is our own)',
+    topic: 'rtl_433/pi/events',
+    payload:
+      '{"time" : "2021-05-21 18:37:27.002657", "model" : "Fineoffset-WH2A", "id" : 11, "temperature_C" : 24.300, "humidity" : 38, "mic" : "CRC", "mod" : "ASK", "freq" : 433.914, "rssi" : -0.124, "snr" : 6.288, "noise" : -6.412}',
+    preset: 'rtl_433',
+    readings: [
+      ['pi/Fineoffset-WH2A/11', 'temperature_C', 24.3],
+      ['pi/Fineoffset-WH2A/11', 'humidity', 38],
+      ['pi/Fineoffset-WH2A/11', 'rssi', -0.124],
+      ['pi/Fineoffset-WH2A/11', 'snr', 6.288],
+      ['pi/Fineoffset-WH2A/11', 'noise', -6.412],
+    ],
+    ignored: ['time'],
+  },
+  {
+    source: 'merbanan/rtl_433, pull request 705 (without the time, which is that of a recording)',
+    topic: 'rtl_433/pi/events',
+    payload:
+      '{"model" : "Ambient Weather F007TH Thermo-Hygrometer", "device" : 37, "channel" : 5, "battery" : "Low", "temperature_F" : 67.800, "humidity" : 35}',
+    preset: 'rtl_433',
+    readings: [
+      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'device', 37],
+      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'battery', 'Low'],
+      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'temperature_F', 67.8],
+      ['pi/Ambient~20Weather~20F007TH~20Thermo-Hygrometer/5', 'humidity', 35],
+    ],
+    units: { temperature_F: '°F', humidity: '%RH' },
+  },
 ];

@@ -20,6 +20,8 @@ export interface SenderMessage {
   readonly readings: readonly ExpectedReading[];
   /** The units of some metrics, by their names in the SenML registry. */
   readonly units?: Readonly<Record<string, string>>;
+  /** Metrics that have no unit. */
+  readonly noUnits?: readonly string[];
   /** Fields that must be reported as ignored. Others may be too. */
   readonly ignored?: readonly string[];
   /**

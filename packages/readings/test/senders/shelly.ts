@@ -265,4 +265,48 @@ export const shelly: readonly SenderMessage[] = [
     readings: [['shellyswitch25-111111111111', 'roller.0.energy', 0]],
     auto: 'same',
   },
+  {
+    source: 'iobroker-community-adapters/ioBroker.shelly, issue 1257 (a log of a LinkedGo ST1820)',
+    topic: 'st1820-8cbfeaa6eba0/status/boolean:200',
+    payload: '{"value":false,"source":"rpc","last_update_ts":1759928007}',
+    preset: 'shelly',
+    readings: [['st1820-8cbfeaa6eba0', 'boolean:200.value', 0]],
+  },
+  {
+    source: 'iobroker-community-adapters/ioBroker.shelly, issue 1257 (a log of a LinkedGo ST1820)',
+    topic: 'st1820-8cbfeaa6eba0/events/rpc',
+    payload:
+      '{"src":"st1820-8cbfeaa6eba0","dst":"st1820-8cbfeaa6eba0/events","method":"NotifyStatus","params":{"ts":1759928007.86,"boolean:200":{"id":200,"value":false}}}',
+    preset: 'shelly',
+    time: '2025-10-08T12:53:27.860000Z',
+    readings: [['st1820-8cbfeaa6eba0', 'boolean:200.value', 0]],
+  },
+  {
+    source: 'iobroker-community-adapters/ioBroker.shelly, issue 813 (a log of a Shelly 1PM Mini)',
+    topic: 'shelly1pmmini-Solarthermie/events/rpc',
+    payload:
+      '{"src":"shelly1pmmini-348518e0bcfc","dst":"shelly1pmmini-Solarthermie/events","method":"NotifyStatus","params":{"ts":1698999934.81,"mqtt":{"connected":true}}}',
+    preset: 'shelly',
+    time: '2023-11-03T08:25:34.810000Z',
+    readings: [['shelly1pmmini-Solarthermie', 'mqtt.connected', 1]],
+  },
+  {
+    source:
+      'ALLTERCO/shelly-script-examples, pull request 4 (an input; the envelope is that of other messages)',
+    topic: 'shellyplus1/events/rpc',
+    payload:
+      '{"src":"shellyplus1","dst":"shellyplus1/events","method":"NotifyStatus","params":{"ts":1656519645.48,"input:0":{"id":0,"state":false}}}',
+    preset: 'shelly',
+    time: '2022-06-29T16:20:45.480000Z',
+    readings: [['shellyplus1', 'input:0.state', 0]],
+  },
+  {
+    source:
+      'enesbcs/shellyteacher4domo, issue 18 (topic and kind of value of a Dimmer 2; the value is our own)',
+    topic: 'shellies/shellydimmer2-XXX/overtemperature',
+    payload: '0',
+    preset: 'shelly',
+    readings: [['shellydimmer2-XXX', 'overtemperature', 0]],
+    noUnits: ['overtemperature'],
+  },
 ];

@@ -89,4 +89,39 @@ export const theengs: readonly SenderMessage[] = [
     ],
     auto: 'values',
   },
+  {
+    source: '1technophile/OpenMQTTGateway, issue 2241 (the base topic is the default one)',
+    topic: 'home/OpenMQTT/RTL_433toMQTT/Bresser-6in1/0/-361757422',
+    payload:
+      '{"model":"Bresser-6in1","id":-361757422,"channel":0,"battery_ok":0,"temperature_C":22.7,"humidity":69,"sensor_type":1,"wind_max_m_s":0,"wind_avg_m_s":0,"wind_dir_deg":0,"uv":0,"startup":1,"flags":0,"mic":"CRC","protocol":"Bresser Weather Center 6-in-1, 7-in-1 indoor, soil, new 5-in-1, 3-in-1 wind gauge, Froggit WH6000, Ventus C8488A","rssi":-36,"duration":32997}',
+    preset: 'theengs',
+    readings: [
+      ['Bresser-6in1/0/-361757422', 'battery_ok', 0],
+      ['Bresser-6in1/0/-361757422', 'temperature_C', 22.7],
+      ['Bresser-6in1/0/-361757422', 'humidity', 69],
+      ['Bresser-6in1/0/-361757422', 'sensor_type', 1],
+      ['Bresser-6in1/0/-361757422', 'wind_max_m_s', 0],
+      ['Bresser-6in1/0/-361757422', 'wind_avg_m_s', 0],
+      ['Bresser-6in1/0/-361757422', 'wind_dir_deg', 0],
+      ['Bresser-6in1/0/-361757422', 'uv', 0],
+      ['Bresser-6in1/0/-361757422', 'startup', 1],
+      ['Bresser-6in1/0/-361757422', 'flags', 0],
+      ['Bresser-6in1/0/-361757422', 'rssi', -36],
+    ],
+    units: { temperature_C: 'Cel', wind_avg_m_s: 'm/s', rssi: 'dBm' },
+  },
+  {
+    source: 'kitemetric.com, Mastering OpenMQTT Gateway (a gateway; shortened)',
+    topic: 'home/OpenMQTT/SYStoMQTT',
+    payload:
+      '{"uptime": 60405, "version": "v1.6.0", "env": "lilygo-rtl_433", "freemem": 115572, "mqttport": "1883", "tempc": 57.77778, "rssi": -39, "modules": ["LilyGo_SSD1306", "WebUI", "rtl_433"]}',
+    preset: 'theengs',
+    readings: [
+      ['OpenMQTT', 'uptime', 60405],
+      ['OpenMQTT', 'freemem', 115572],
+      ['OpenMQTT', 'tempc', 57.77778],
+      ['OpenMQTT', 'rssi', -39],
+    ],
+    units: { uptime: 's', freemem: 'B', rssi: 'dBm' },
+  },
 ];

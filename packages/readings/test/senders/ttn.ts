@@ -285,4 +285,12 @@ export const ttn: readonly SenderMessage[] = [
     preset: 'ttn',
     readings: [],
   },
+  {
+    source: 'TheThingsNetwork/lorawan-stack, issue 1996 (a join; shortened)',
+    topic: 'v3/jpm-crickets@ttn/devices/sodaq-explorer/join',
+    payload:
+      '{"end_device_ids":{"device_id":"sodaq-explorer","application_ids":{"application_id":"jpm-crickets"}},"received_at":"2020-02-16T07:48:38.272137730Z","join_accept":{"session_key_id":"redacted","received_at":"2020-02-16T07:48:38.083605466Z"}}',
+    preset: 'ttn',
+    readings: [],
+  },
 ];

@@ -56,4 +56,19 @@ export const victron: readonly SenderMessage[] = [
     preset: 'victron',
     readings: [],
   },
+  {
+    source: 'tomer-w/ha-victron-mqtt, issue 113 (the numbers of the portal and of the battery are our own)',
+    topic: 'N/c0619ab2f10b/battery/512/System/MinVoltageCellId',
+    payload: '{"value":"C3"}',
+    preset: 'victron',
+    readings: [['c0619ab2f10b/battery/512', 'System.MinVoltageCellId', 'C3']],
+  },
+  {
+    source: 'tomer-w/ha-victron-mqtt, issue 111 (the numbers of the portal and of the system are our own)',
+    topic: 'N/c0619ab2f10b/dcsystem/0/Dc/0/Voltage',
+    payload: '{"value":26.68000030517578}',
+    preset: 'victron',
+    readings: [['c0619ab2f10b/dcsystem/0', 'Dc.0.Voltage', 26.68000030517578]],
+    units: { 'Dc.0.Voltage': 'V' },
+  },
 ];

@@ -211,4 +211,27 @@ export const zigbee2mqtt: readonly SenderMessage[] = [
     readings: [['z1', 'energy', 12.05]],
     auto: 'same',
   },
+  {
+    source: 'Koenkk/zigbee2mqtt, issue 32463 (a plug)',
+    topic: 'zigbee2mqtt/z1',
+    payload:
+      '{"child_lock":"UNLOCK","countdown":0,"current":0,"energy":12.05,"identify":null,"indicator_mode":"off/on","last_seen":"2026-07-27T09:41:41+02:00","linkquality":43,"power":0,"power_outage_memory":"off","state":"OFF","switch_type_button":null,"update":{"installed_version":268449287,"latest_release_notes":null,"latest_source":null,"latest_version":268449287,"state":"idle"},"voltage":243}',
+    preset: 'zigbee2mqtt',
+    time: '2026-07-27T07:41:41.000000Z',
+    readings: [
+      ['z1', 'child_lock', 0],
+      ['z1', 'countdown', 0],
+      ['z1', 'current', 0],
+      ['z1', 'energy', 12.05],
+      ['z1', 'indicator_mode', 'off/on'],
+      ['z1', 'linkquality', 43],
+      ['z1', 'power', 0],
+      ['z1', 'power_outage_memory', 'off'],
+      ['z1', 'state', 0],
+      ['z1', 'voltage', 243],
+    ],
+    units: { power: 'W', current: 'A', energy: 'kWh' },
+    noUnits: ['power_outage_memory'],
+    ignored: ['identify', 'switch_type_button'],
+  },
 ];

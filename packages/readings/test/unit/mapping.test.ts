@@ -246,6 +246,16 @@ describe('the records of a mapping', () => {
     assert.deepEqual(units, { t: 'Cel', p: 'hPa' });
   });
 
+  it('can be objects with a value only', () => {
+    const payload = { pm1: { value: 16 }, air: { value: 'Good' }, l1: { v: 230 }, x: { value: { y: 1 } } };
+    assert.deepEqual(values(map({}, payload)), [
+      ['pm1', 16],
+      ['air', 'Good'],
+      ['l1.v', 230],
+      ['x.value.y', 1],
+    ]);
+  });
+
   it('are read without a sequence number that is none', () => {
     const { readings, ignored } = map({}, { seq: 'twelve', boot: true, x: 1 });
     assert.deepEqual(readings, [['hub', 'x', 1]]);
@@ -355,6 +365,37 @@ describe('the values of a mapping', () => {
   });
 });
 
+describe('the units of a mapping', () => {
+  it('are those of numbers, and not of texts with the same pattern', () => {
+    const { units } = map({ units: { 'power*': 'W' } }, { power: 5, power_on: 'previous' });
+    assert.deepEqual(units, { power: 'W' });
+  });
+
+  it('can be texts of the payload, which are then no metrics', () => {
+    const options = { units: { '*.t': '{TempUnit}', '*.p': '{unit.p|unit.all}' } };
+    const payload = { TempUnit: 'F', unit: { p: 'mmHg' }, bme: { t: 70, p: 760, h: 45 } };
+    const { readings, units } = map(options, payload);
+    assert.deepEqual(
+      readings.map(([, metric]) => metric),
+      ['bme.t', 'bme.p', 'bme.h'],
+    );
+    assert.deepEqual(units, { 'bme.t': '°F', 'bme.p': 'mmHg' });
+    assert.deepEqual(map(options, { bme: { t: 70 } }).units, {});
+    assert.deepEqual(map(options, { TempUnit: 'x\n', bme: { t: 70 } }).units, {});
+  });
+
+  it('are checked', () => {
+    const paths = checkMapping({ units: { a: '{b', c: '{d}', e: 'kPa', f: 'Cel', g: 'furlong' } });
+    assert.deepEqual(
+      paths.map(({ path, isWarning }) => [path.join('.'), isWarning]),
+      [
+        ['units.a', undefined],
+        ['units.g', true],
+      ],
+    );
+  });
+});
+
 describe('the time of a mapping', () => {
   const timeOf = (options: MappingOptions, payload: object) => map(options, { ...payload, x: 1 }).readings;
 
@@ -381,8 +422,8 @@ describe('the time of a mapping', () => {
     ]);
   });
 
-  it('is that of receipt when the field has a word for no value', () => {
-    for (const time of ['', 'unknown', null]) assert.deepEqual(timeOf({}, { time }), [['hub', 'x', 1]]);
+  it('is that of receipt when the field has a word for no value, or 0 of a sensor without a clock', () => {
+    for (const time of ['', 'unknown', null, 0, '0']) assert.deepEqual(timeOf({}, { time }), [['hub', 'x', 1]]);
     assert.deepEqual(timeOf({ time: 'at' }, { at: 'unavailable' }), [['hub', 'x', 1]]);
   });
 

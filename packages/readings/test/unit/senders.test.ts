@@ -13,6 +13,7 @@ describe('a published message of a real sender', () => {
       for (const [metric, unit] of Object.entries(message.units ?? {})) {
         assert.equal(decoded.units[metric], unit, `the unit of ${metric}`);
       }
+      for (const metric of message.noUnits ?? []) assert.equal(decoded.units[metric], undefined, metric);
       for (const field of message.ignored ?? []) {
         assert.ok(Object.hasOwn(decoded.ignored, field), `${field} is reported as ignored`);
       }
