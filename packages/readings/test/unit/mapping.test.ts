@@ -423,7 +423,8 @@ describe('the time of a mapping', () => {
   });
 
   it('is that of receipt when the field has a word for no value, or 0 of a sensor without a clock', () => {
-    for (const time of ['', 'unknown', null, 0, '0']) assert.deepEqual(timeOf({}, { time }), [['hub', 'x', 1]]);
+    for (const time of ['', 'unknown', null, 0, '0'])
+      assert.deepEqual(timeOf({}, { time }), [['hub', 'x', 1]]);
     assert.deepEqual(timeOf({ time: 'at' }, { at: 'unavailable' }), [['hub', 'x', 1]]);
   });
 
