@@ -10,10 +10,37 @@ const withoutUnicodePatterns = (key, value) =>
   key === 'pattern' && String(value).includes('\\p{') ? undefined : value;
 const response = await fetch('/openapi.json');
 
+/** Repairs parts of Swagger UI that screen readers and keyboards cannot use well. */
+function accessible({ React: { Fragment, createElement } }) {
+  return {
+    wrapComponents: {
+      // Its select has no name, and the only server is this one.
+      ServersContainer: () => () => null,
+      // The path of an operation is a link inside a button. The button alone opens the operation and sets the address.
+      DeepLink: (Original) => (props) =>
+        props.path?.includes('/') ? createElement('span', null, props.text) : createElement(Original, props),
+      // The title is in no landmark.
+      InfoContainer: (Original) => (props) =>
+        createElement('section', { 'aria-label': 'About this API' }, createElement(Original, props)),
+      // Between the title, h1, and the tags, h3.
+      operations: (Original) => (props) =>
+        createElement(
+          Fragment,
+          null,
+          createElement('h2', { className: 'unseen' }, 'Operations'),
+          createElement(Original, props),
+        ),
+    },
+  };
+}
+
 globalThis.SwaggerUIBundle({
   spec: JSON.parse(await response.text(), withoutUnicodePatterns),
   dom_id: '#reference',
   deepLinking: true,
+  // Its colours have more contrast than those of the default.
+  syntaxHighlight: { theme: 'obsidian' },
+  plugins: [accessible],
   // The default is a service on the Internet that would receive the document's address.
   validatorUrl: null,
   // The token of "Authorize" stays in memory until the page is closed.
