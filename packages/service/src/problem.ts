@@ -50,7 +50,8 @@ const MOST_FAILURES = 100;
 /**
  * Answers an error of a handler with a problem document. `translate` converts the service's own errors. An unknown
  * error is logged with its cause, and answered without it. A failure that repeats is logged every ten seconds, with
- * the number of lines that were left out (`omitted`).
+ * the number of lines that were left out (`omitted`). When an answer has begun, it is cut off. Express would also print
+ * the error.
  */
 export function problemHandler(
   logger: Logger,
@@ -70,14 +71,15 @@ export function problemHandler(
     const omitted = last !== undefined && last.omitted > 0 ? { omitted: last.omitted } : {};
     logger.error({ err: error, method: request.method, path: request.path, ...omitted }, 'request failed');
   };
-  return (error, request, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
+  // Express recognises a handler of errors by its four parameters.
+  return (error, request, response, _next) => {
     const details = error instanceof Problem ? error.details : (translate(error) ?? fromHttpError(error));
     if (details.status >= 500 && !(error instanceof Problem)) {
       log(error, request);
+    }
+    if (response.headersSent) {
+      if (!response.writableEnded) request.socket.destroy();
+      return;
     }
     sendProblem(response, request.originalUrl, details);
   };

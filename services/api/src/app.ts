@@ -119,7 +119,7 @@ export function createApp(dependencies: AppDependencies): App {
   };
   app.use(guardBrowsers(hosts, config.corsOrigins ?? []), influxHealth, access.guard(ruleOf));
   const bodyBytes = Math.max(BODY_BYTES, 2 * config.bodyLimit);
-  const budget = byteBudget(bodyBytes, bodyBytes / 2);
+  const budget = byteBudget(bodyBytes, bodyBytes / 2, config.bodyLimit);
   // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
   const sent = { type: () => true, limit: config.bodyLimit, inflate: false };
   const readers = {

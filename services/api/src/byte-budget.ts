@@ -16,9 +16,10 @@ interface Upload {
 /**
  * Limits the bytes of request bodies in memory, in total and for each client, for any number of connections. A body
  * counts with the bytes received so far, until its response closes. At a limit, the upload that has stalled for longest
- * is ended with 408. When none has stalled, the upload that needs more memory is ended with 503.
+ * is ended with 408. When none has stalled, the upload that needs more memory is ended with 503. A body that announces
+ * more than `bodyBytes` is refused with 413 before it is read.
  */
-export function byteBudget(totalBytes: number, clientBytes: number): RequestHandler {
+export function byteBudget(totalBytes: number, clientBytes: number, bodyBytes: number): RequestHandler {
   const uploads = new Set<Upload>();
   const clients = new Map<string, number>();
   let held = 0;
@@ -52,6 +53,10 @@ export function byteBudget(totalBytes: number, clientBytes: number): RequestHand
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     // With neither there is no body (RFC 9112 section 6.3).
     if (request.complete || (length === undefined && encoding === undefined)) return next();
+    if (Number(length) > bodyBytes) {
+      const detail = `The body of ${length} bytes is too large: at most ${bodyBytes} bytes are accepted.`;
+      throw new Problem(413, 'Body too large', detail);
+    }
     const client = clientOf(request.socket.remoteAddress);
     if (!makeRoom(client, 1))
       throw new Problem(503, 'Too many deliveries at once', busy(held), { retryAfter: 1 });

@@ -72,6 +72,31 @@ test('a failure that repeats is logged once, and another one is logged too', asy
   }
 });
 
+test('an error after the answer has begun is logged and not printed, and cuts the answer off', async (t) => {
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).err.message) });
+  const printed = t.mock.method(console, 'error', () => {});
+  const built = express();
+  built.get('/half', (_request, response) => {
+    response.write('half of an answer');
+    throw new Error('the store is unavailable');
+  });
+  built.post('/refused', (_request, response) => {
+    response.status(503).end('busy');
+    throw Object.assign(new Error('too large'), { status: 413, expose: true });
+  });
+  built.use(problemHandler(logger));
+  const server = await listen(built, '127.0.0.1', 0, '--port');
+  try {
+    await assert.rejects(fetch(`${server.url}/half`).then((answer) => answer.text()));
+    assert.equal((await fetch(`${server.url}/refused`, { method: 'POST' })).status, 503);
+    assert.deepEqual(lines, ['the store is unavailable']);
+    assert.equal(printed.mock.callCount(), 0);
+  } finally {
+    await server.close(0);
+  }
+});
+
 test('a port in use is a configuration mistake, and the message names the flag to change', async () => {
   const first = await listen(app(), '127.0.0.1', 0, '--port');
   try {

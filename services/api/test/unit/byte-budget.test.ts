@@ -10,7 +10,7 @@ import { until } from '../harness.ts';
 test('bodies beyond the budget are answered with 503 until an answer frees memory', async (t) => {
   const answers: (() => void)[] = [];
   const app = express();
-  app.post('/', byteBudget(1000, 800), express.raw({ type: () => true }), (_request, response) => {
+  app.post('/', byteBudget(1000, 800, 800), express.raw({ type: () => true }), (_request, response) => {
     answers.push(() => response.json({}));
   });
   app.use(problemHandler(createLogger('test', 'silent')));
@@ -34,7 +34,12 @@ test('bodies beyond the budget are answered with 503 until an answer frees memor
 test('stalled uploads do not block others, and one client cannot use all of the memory', async (t) => {
   const app = express();
   const parse = express.raw({ type: () => true });
-  app.post('/', byteBudget(4000, 2000), parse, ({ body }, response) => void response.send(`${body.length}`));
+  app.post(
+    '/',
+    byteBudget(4000, 2000, 2000),
+    parse,
+    ({ body }, response) => void response.send(`${body.length}`),
+  );
   app.use(problemHandler(createLogger('test', 'silent')));
   const server = await listen(app, '127.0.0.1', 0, 'the test');
   t.after(() => server.close(0));
@@ -69,4 +74,15 @@ test('stalled uploads do not block others, and one client cannot use all of the 
   await until('the oldest to be given up', () => first.ended);
   assert.match(first.text, /^HTTP\/1\.1 408 /);
   assert.equal(second.text, '');
+});
+
+test('a body that announces more than one may have is refused with 413, also when others wait for memory', async (t) => {
+  const app = express();
+  app.post('/', byteBudget(1000, 800, 700), express.raw({ type: () => true, limit: 700 }));
+  app.use(problemHandler(createLogger('test', 'silent')));
+  const server = await listen(app, '127.0.0.1', 0, 'the test');
+  t.after(() => server.close(0));
+  const answer = await fetch(server.url, { method: 'POST', body: 'x'.repeat(900) });
+  assert.equal(answer.status, 413);
+  assert.match(await answer.text(), /The body of 900 bytes is too large: at most 700 bytes are accepted/);
 });
