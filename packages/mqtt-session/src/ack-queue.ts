@@ -24,6 +24,8 @@ export class AckQueue {
   #ids: Uint16Array;
   #types: Uint8Array;
   #released: Uint8Array;
+  // MQTT 5 reason codes other than success, by ticket; null until there is one. Only a server sends them.
+  #reasons: Map<number, number> | null = null;
   #mask: number;
   #head = 0;
   #front = 0;
@@ -49,6 +51,11 @@ export class AckQueue {
     return this.#front - this.#head;
   }
 
+  /** Bytes that `take` writes at most. */
+  get readyBytes(): number {
+    return this.ready * ACK_BYTES + (this.#reasons?.size ?? 0);
+  }
+
   /** Adds the next message; `type` is PUBACK or PUBREC. Returns its ticket, or -1 when the queue is full. */
   push(type: number, packetId: number): number {
     const size = this.#tail - this.#head;
@@ -62,12 +69,20 @@ export class AckQueue {
     return ticket;
   }
 
-  /** Releases a message for writing. Returns false for a ticket that was released before or never issued. */
-  release(ticket: number): boolean {
+  /**
+   * Releases a message for writing. Returns false for a ticket that was released before or never issued.
+   *
+   * @param reason an MQTT 5 reason code; 0 is success and is not written
+   */
+  release(ticket: number, reason = 0): boolean {
     if (ticket < this.#front || ticket >= this.#tail) return false;
     const index = ticket & this.#mask;
     if (this.#released[index] === 1) return false;
     this.#released[index] = 1;
+    if (reason !== 0) {
+      this.#reasons ??= new Map();
+      this.#reasons.set(ticket, reason);
+    }
     if (ticket === this.#front) {
       do this.#front += 1;
       while (this.#front < this.#tail && this.#released[this.#front & this.#mask] === 1);
@@ -86,6 +101,13 @@ export class AckQueue {
       target[offset + 1] = 2;
       target[offset + 2] = id >>> 8;
       target[offset + 3] = id & 0xff;
+      const reason = this.#reasons === null ? undefined : this.#reasons.get(this.#head);
+      if (reason !== undefined) {
+        target[offset + 1] = 3;
+        target[offset + ACK_BYTES] = reason;
+        offset += 1;
+        this.#reasons!.delete(this.#head);
+      }
       offset += ACK_BYTES;
     }
     return offset;

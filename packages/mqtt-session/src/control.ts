@@ -8,12 +8,16 @@ import { type Subscription, wireFilter } from './subscriptions.ts';
 
 /** Packet types by number, MQTT 5 section 2.1.2. */
 export const Type = {
+  CONNECT: 1,
   CONNACK: 2,
   PUBLISH: 3,
   PUBACK: 4,
   PUBREL: 6,
+  SUBSCRIBE: 8,
   SUBACK: 9,
+  UNSUBSCRIBE: 10,
   UNSUBACK: 11,
+  PINGREQ: 12,
   PINGRESP: 13,
   DISCONNECT: 14,
   AUTH: 15,
@@ -45,7 +49,7 @@ export function decodeControl(frame: Buffer, version: 4 | 5): Packet {
 
 // At first use mqtt-packet's generator creates a cache of all 65,536 numbers (19 MB, measured), which only helps
 // clients that send many packets. The setting is global to the module, so it is restored.
-function generate(packet: Packet, version: 4 | 5): Buffer {
+export function generate(packet: Packet, version: 4 | 5): Buffer {
   const { writeToStream } = mqttPacket;
   const cached = writeToStream.cacheNumbers;
   writeToStream.cacheNumbers = false;

@@ -29,9 +29,11 @@ const PUBLISH = 3;
  */
 export class FrameReader {
   paused = false;
-  readonly #maximumPacketSize: number;
+  /** Bytes. A change applies to packets that begin after it. */
+  maximumPacketSize: number;
   readonly #onFrame: OnFrame;
   readonly #onOversized: OnOversized;
+  readonly #onCollect: (bytes: number) => void;
   // The current packet: its header while that is incomplete (#expected is 0), then the kept bytes.
   #partial: Buffer | null = null;
   #filled = 0;
@@ -42,10 +44,20 @@ export class FrameReader {
   // The rest of a chunk when reading was paused.
   #rest: Buffer | null = null;
 
-  constructor(maximumPacketSize: number, onFrame: OnFrame, onOversized: OnOversized) {
-    this.#maximumPacketSize = maximumPacketSize;
+  /**
+   * @param onCollect called with the bytes of the buffer of a packet that spans chunks, before it is allocated, and
+   * with 0 when it is no longer needed. It may throw
+   */
+  constructor(
+    maximumPacketSize: number,
+    onFrame: OnFrame,
+    onOversized: OnOversized,
+    onCollect: (bytes: number) => void = () => {},
+  ) {
+    this.maximumPacketSize = maximumPacketSize;
     this.#onFrame = onFrame;
     this.#onOversized = onOversized;
+    this.#onCollect = onCollect;
   }
 
   /** Reads the next bytes. Throws ProtocolError when they cannot be MQTT; the reader cannot be used after that. */
@@ -98,12 +110,12 @@ export class FrameReader {
       remaining += (byte & 0x7f) * 2 ** (7 * (i - 1));
       if (byte < 0x80) {
         const size = 1 + i + remaining;
-        if (size <= this.#maximumPacketSize) return size;
+        if (size <= this.maximumPacketSize) return size;
         const type = buffer[position]! >> 4;
         if (type === PUBLISH) return -size;
         throw new ProtocolError(
           Reason.PACKET_TOO_LARGE,
-          `a packet of type ${type} and ${size} bytes, maximumPacketSize is ${this.#maximumPacketSize}`,
+          `a packet of type ${type} and ${size} bytes, maximumPacketSize is ${this.maximumPacketSize}`,
         );
       }
     }
@@ -127,6 +139,7 @@ export class FrameReader {
     this.#oversized = size < 0 ? -size : 0;
     this.#expected = size < 0 ? Math.min(-size, HEAD_BYTES) : size;
     this.#toDrop = Math.abs(size) - this.#expected;
+    this.#onCollect(this.#expected);
     this.#partial = Buffer.allocUnsafe(this.#expected);
   }
 
@@ -148,6 +161,7 @@ export class FrameReader {
     this.#toDrop -= dropped;
     if (this.#toDrop === 0) {
       this.#partial = null;
+      this.#onCollect(0);
       if (this.#oversized === 0) this.#onFrame(frame, 0, bodyOf(frame, 0), frame.length);
       else this.#onOversized(frame, bodyOf(frame, 0), this.#oversized);
     }

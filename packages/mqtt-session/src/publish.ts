@@ -95,12 +95,47 @@ export class UndecodableMessage extends InboundMessage {
   }
 }
 
+/**
+ * The topic aliases of one connection from a client to a server (MQTT 5, section 3.3.2.3.4). Memory is bounded by
+ * `maximum` topics.
+ */
+export class TopicAliases {
+  readonly #maximum: number;
+  readonly #topics = new Map<number, string>();
+
+  /** @param maximum the Topic Alias Maximum that the server announced; 0: no alias is allowed */
+  constructor(maximum: number) {
+    this.#maximum = maximum;
+  }
+
+  /**
+   * The topic of a PUBLISH with this alias. A PUBLISH with a topic sets the alias.
+   *
+   * @throws {ProtocolError} for an alias above the maximum, or one that has no topic yet
+   */
+  resolve(alias: number, topic: string): string {
+    if (alias === 0 || alias > this.#maximum) {
+      throw new ProtocolError(Reason.TOPIC_ALIAS_INVALID, `topic alias ${alias}, at most ${this.#maximum}`);
+    }
+    if (topic !== '') {
+      this.#topics.set(alias, topic);
+      return topic;
+    }
+    const known = this.#topics.get(alias);
+    if (known !== undefined) return known;
+    throw new ProtocolError(Reason.PROTOCOL_ERROR, `topic alias ${alias} before its topic`);
+  }
+}
+
 // Ill-formed UTF-8 decodes to U+FFFD. NUL and wildcards are not allowed in a topic name.
 const SUSPECT_TOPIC = /[\0+#\ufffd]/;
 
 /**
  * Decodes the PUBLISH from `start` to `end`, with its variable header at `body`. Throws ProtocolError with the reason
- * code for the broker when it is malformed.
+ * code for the sender when it is malformed.
+ *
+ * @param aliases at a server, the topic aliases of the client's connection. The client's retain flag is then a request
+ * to the server, so `retain` of the message is false
  */
 export function decodePublish(
   buffer: Buffer,
@@ -109,8 +144,9 @@ export function decodePublish(
   end: number,
   mqtt5: boolean,
   maximumTopicBytes = 65_535,
+  aliases: TopicAliases | null = null,
 ): InboundMessage {
-  const header = buffer[start]!;
+  const header = aliases === null ? buffer[start]! : buffer[start]! & ~RETAIN_BIT;
   const qos = (header >> 1) & 3;
   if (qos === 3) throw malformed('a PUBLISH with QoS 3');
   if (body + 2 > end) throw malformed('a PUBLISH without a topic');
@@ -118,8 +154,10 @@ export function decodePublish(
   if (position > end) throw malformed('a PUBLISH whose topic is longer than the packet');
   // Checked before the topic becomes a string: long strings fill the heap, and lookups by them are slow.
   if (position - body - 2 > maximumTopicBytes) throw new TopicTooLong(position - body - 2, maximumTopicBytes);
-  const topic = buffer.toString('utf8', body + 2, position);
-  if (topic.length === 0 || SUSPECT_TOPIC.test(topic)) checkTopic(topic, buffer.subarray(body + 2, position));
+  let topic = buffer.toString('utf8', body + 2, position);
+  const needsAlias = topic.length === 0 && mqtt5 && aliases !== null;
+  if ((topic.length === 0 && !needsAlias) || SUSPECT_TOPIC.test(topic))
+    checkTopic(topic, buffer.subarray(body + 2, position));
 
   let packetId = 0;
   if (qos !== 0) {
@@ -136,16 +174,19 @@ export function decodePublish(
       position += 1;
     } else {
       const reader = new PropertyReader(buffer, position, end);
-      reader.check();
+      reader.check(aliases !== null);
+      if (reader.alias !== null) topic = aliases!.resolve(reader.alias, topic);
       properties = buffer.subarray(position, reader.end);
       position = reader.end;
     }
   }
+  if (topic.length === 0) checkTopic(topic, EMPTY);
   const payload = buffer.subarray(position, end);
   return new InboundMessage(header, topic, packetId, properties, payload, end - start);
 }
 
-class TopicTooLong extends ProtocolError {
+/** A topic that is longer than the receiver's own bound, in a packet that is well-formed. */
+export class TopicTooLong extends ProtocolError {
   constructor(bytes: number, most: number) {
     super(Reason.TOPIC_NAME_INVALID, `the topic has ${bytes} bytes, and at most ${most} are taken`);
   }
@@ -154,6 +195,8 @@ class TopicTooLong extends ProtocolError {
 /** Bytes that are kept of the topic of an undecodable message. */
 const SHOWN_TOPIC_BYTES = 508;
 const QOS_BITS = 0x06;
+const RETAIN_BIT = 0x01;
+const EMPTY = Buffer.alloc(0);
 
 /**
  * Extracts what is known of a PUBLISH that `decodePublish` refused, or of which only the start was kept because it is
@@ -215,6 +258,8 @@ function checkTopic(topic: string, bytes: Buffer): void {
 class PropertyReader {
   readonly #buffer: Buffer;
   #position: number;
+  /** The topic alias that `check` found; null when there is none. */
+  alias: number | null = null;
   /** The offset after the last property, where the payload starts. */
   readonly end: number;
 
@@ -250,6 +295,9 @@ class PropertyReader {
         case 0x0b:
           found.subscriptionIdentifier = append(found.subscriptionIdentifier, this.#varint());
           break;
+        case 0x23:
+          this.#take(2);
+          break;
         case 0x26: {
           found.userProperties ??= Object.create(null) as Record<string, string | string[]>;
           const name = this.#string();
@@ -263,20 +311,29 @@ class PropertyReader {
     return found;
   }
 
-  /** Validates like `read`, without creating the values: one packet can contain a million properties. */
-  check(): void {
+  /**
+   * Validates like `read`, without creating the values: one packet can contain a million properties. Properties depend
+   * on the sender: only a client may send a topic alias here, and only a server a subscription identifier.
+   */
+  check(isFromClient: boolean): void {
     while (this.#position < this.end) {
       const id = this.#byte();
       if (id === 0x01) this.#take(1);
       else if (id === 0x02) this.#take(4);
       else if (id === 0x03 || id === 0x08) this.#checkString();
       else if (id === 0x09) this.#take(this.#uint(2));
-      else if (id === 0x0b) this.#varint();
+      else if (id === 0x0b && !isFromClient) this.#varint();
+      else if (id === 0x23 && isFromClient) this.#takeAlias();
       else if (id === 0x26) {
         this.#checkString();
         this.#checkString();
       } else throw unexpected(id);
     }
+  }
+
+  #takeAlias(): void {
+    if (this.alias !== null) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'two topic aliases');
+    this.alias = this.#uint(2);
   }
 
   #checkString(): void {

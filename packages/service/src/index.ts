@@ -19,5 +19,5 @@ export * from './round-robin.ts';
 export * from './secrets.ts';
 export * from './service-app.ts';
 export * from './store-metrics.ts';
-export { type Tls, type TlsFiles, tlsFiles } from './tls.ts';
+export { readPair, TLS_OPTIONS, type Tls, type TlsFiles, tlsFiles, watchPair } from './tls.ts';
 export * from './watch-file.ts';

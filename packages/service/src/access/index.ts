@@ -4,6 +4,7 @@ export { Audit, type AuditEntry } from './audit.ts';
 export { boundedFetch } from './bounded-fetch.ts';
 export { ClientLimits } from './client-limits.ts';
 export * from './device-limit.ts';
+export { Guesses } from './guesses.ts';
 export { Hosts } from './hosts.ts';
 export * from './key-file.ts';
 export { Oidc, type OidcOptions } from './oidc.ts';
