@@ -1,8 +1,10 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Acknowledgeable, MqttSession, type Subscription } from '@tidegauge/mqtt-session';
-import { type Config, type Logger, readSettingFile } from '@tidegauge/service';
+import { BROKER_SETTINGS, type Config, type Logger, readSettingFile } from '@tidegauge/service';
+import { maskUrl } from '@tidegauge/text';
 import type { Delivery, Origin } from './delivery.ts';
+import type { MessageSource } from './message-source.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Route } from './routes.ts';
 import type { settings } from './settings.ts';
@@ -15,19 +17,22 @@ const MOST_OUTSTANDING = 65_535;
 
 /**
  * The broker session that feeds a pipeline and acknowledges the messages that the pipeline settles. The pipeline
- * pauses and resumes the session, so the session is created first and the pipeline is set in `connect`.
+ * pauses and resumes the session, so the session is created first and the pipeline is set in `start`.
  */
-export class BrokerSource implements Origin {
+export class BrokerSource implements MessageSource, Origin {
+  readonly name = 'the broker';
   readonly session: MqttSession;
   readonly #file: string;
   readonly #shareGroup: string | null;
+  readonly #url: string;
   #pipeline: Pipeline | null = null;
 
-  constructor(config: Config<typeof settings>, routes: readonly Route[], logger: Logger) {
+  constructor(config: Config<typeof settings>, url: string, routes: readonly Route[], logger: Logger) {
+    this.#url = url;
     this.#file = join(config.dataDir, `${config.clientId}.subscriptions.json`);
     this.#shareGroup = config.shareGroup;
     this.session = new MqttSession({
-      ...connection(config),
+      ...connection({ ...config, broker: url }),
       clientId: config.clientId,
       cleanStart: config.cleanStart,
       keepAliveSeconds: config.keepAlive,
@@ -42,7 +47,30 @@ export class BrokerSource implements Origin {
     });
   }
 
-  async connect(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+  get connected(): boolean {
+    return this.session.connected;
+  }
+
+  get trouble(): string | null {
+    return this.connected ? null : `the broker ${maskUrl(this.#url)} is not connected`;
+  }
+
+  pause(): void {
+    this.session.pause();
+  }
+
+  resume(): void {
+    this.session.resume();
+  }
+
+  /** The broker keeps further messages. */
+  stopAccepting(): void {}
+
+  close(): Promise<void> {
+    return this.session.close();
+  }
+
+  async start(pipeline: Pipeline, signal: AbortSignal): Promise<void> {
     this.#pipeline = pipeline;
     await this.session.connect(signal);
     // The broker's session outlives this process. The next process reads these filters, and unsubscribes those that it
@@ -131,8 +159,13 @@ function remembered(file: string): readonly Subscription[] {
 /** The settings that lead to a broker. */
 export type BrokerOptions = Pick<
   Config<typeof settings>,
-  'broker' | 'brokerUser' | 'brokerPassword' | 'brokerCa' | 'brokerCert' | 'brokerKey'
->;
+  'brokerUser' | 'brokerPassword' | 'brokerCa' | 'brokerCert' | 'brokerKey'
+> & { readonly broker: string };
+
+/** The broker to use: none when sensors connect to ingest itself, unless one is set. */
+export function brokerOf({ broker, listen }: Config<typeof settings>): string | null {
+  return broker ?? (listen === null ? BROKER_SETTINGS.broker.default : null);
+}
 
 /**
  * The options of a session for the address, the login and the certificates of a broker.

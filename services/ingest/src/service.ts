@@ -18,7 +18,6 @@ import {
   type Running,
 } from '@tidegauge/service';
 import { openStore, type Store } from '@tidegauge/storage';
-import { maskUrl } from '@tidegauge/text';
 import { Alerts, type AlertsOptions } from './alerts/alerts.ts';
 import { StoreLease } from './alerts/lease.ts';
 import { measureAlerts } from './alerts/measure.ts';
@@ -27,10 +26,13 @@ import { loadAlertRules } from './alerts/rules-file.ts';
 import { RulesReloader } from './alerts/rules-reloader.ts';
 import { webhook } from './alerts/webhook.ts';
 import { createApp } from './app.ts';
-import { BrokerSource } from './broker-source.ts';
+import { BrokerSource, brokerOf } from './broker-source.ts';
+import { DirectSource } from './direct/direct-source.ts';
+import { measureDirect } from './direct/measure.ts';
 import { checkLedger } from './ledger/check-ledger.ts';
 import { LedgerFile } from './ledger/ledger-file.ts';
 import { measure, measureRollups } from './measure.ts';
+import type { MessageSource } from './message-source.ts';
 import { Pipeline } from './pipeline.ts';
 import { Quarantine } from './quarantine.ts';
 import { checkLimits } from './retention/limits.ts';
@@ -103,7 +105,13 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => spool?.close());
     const ledgerFile = await openLedger(config, store, router, logger);
     undo.push(() => ledgerFile?.close());
-    const source = new BrokerSource(config, router.routes, logger.child({ component: 'mqtt' }));
+    const mqttLogger = logger.child({ component: 'mqtt' });
+    const brokerUrl = brokerOf(config);
+    const broker = brokerUrl === null ? null : new BrokerSource(config, brokerUrl, router.routes, mqttLogger);
+    const takes = (topic: string) => router.resolve(topic).route !== null;
+    const direct = config.listen === null ? null : new DirectSource(config, takes, mqttLogger);
+    const sources: readonly MessageSource[] = [direct, broker].filter((source) => source !== null);
+    const isConnected = () => sources.every(({ connected }) => connected);
     const pipeline = new Pipeline({
       store,
       router,
@@ -116,8 +124,10 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       paceMs: config.pace * 1000,
       maxInFlight: config.maxInFlight,
       maxInFlightBytes: config.maxInFlightBytes,
-      onFull: (full) => (full ? source.session.pause() : source.session.resume()),
-      onReply: ({ topic, payload }) => void source.session.publish(topic, payload),
+      onFull: (full) => {
+        for (const source of sources) full ? source.pause() : source.resume();
+      },
+      onReply: ({ topic, payload }) => void broker?.session.publish(topic, payload),
       onStored: (readings) => alerts?.push(readings),
       onBroken: (error) => broken.reject(error),
     });
@@ -128,18 +138,17 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
             rules,
             store,
             lease: new StoreLease(store, instance, config.shareGroup !== null),
-            receivers: receiversOf(config, source),
+            receivers: receiversOf(config, broker),
             logger: logger.child({ component: 'alerts' }),
-            isReceiving: () =>
-              source.session.connected && pipeline.trouble === null && pipeline.accounts.spooled === 0,
+            isReceiving: () => isConnected() && pipeline.trouble === null && pipeline.accounts.spooled === 0,
           });
     const rulesReloader =
       alerts === null
         ? null
         : new RulesReloader(config.alerts!, (changed) => alerts.replace(changed), logger);
-    const broker = () => ({
-      connected: source.session.connected,
-      reconnects: source.session.stats.reconnects,
+    const mqtt = () => ({
+      connected: isConnected(),
+      reconnects: broker?.session.stats.reconnects ?? 0,
     });
     const reloader =
       config.routes === null
@@ -149,20 +158,21 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
             ack: config.ack,
             router,
             check: (routes) => checkShared(routes, config.shareGroup),
-            subscribe: (routes) => source.subscribe(routes),
+            subscribe: async (routes) =>
+              void (await Promise.all(sources.map((source) => source.subscribe(routes)))),
             logger,
           });
     const rollups =
       config.rollups && store.capabilities.rollups
         ? new RollupWorker(store, `${instance}.${randomUUID()}`, logger.child({ component: 'rollups' }))
         : null;
-    measure(metrics, pipeline, router, quarantine, backend, broker, reloader);
+    measure(metrics, pipeline, router, quarantine, backend, mqtt, reloader);
+    measureDirect(metrics, direct);
     measureRollups(metrics, rollups);
     measureAlerts(metrics, alerts, rulesReloader);
     measureRetention(metrics, retention, keepRules);
     const checks: ReadinessChecks = {
-      'the broker': () =>
-        source.session.connected ? null : `the broker ${maskUrl(config.broker)} is not connected`,
+      ...Object.fromEntries(sources.map((source) => [source.name, () => source.trouble])),
       ingest: () => (pipeline.stopping ? 'ingest is stopping' : null),
       'the store': () => pipeline.trouble ?? store.health().then(() => null),
     };
@@ -182,7 +192,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       access,
       allowedHosts: config.allowedHosts ?? [],
       corsOrigins: config.corsOrigins ?? [],
-      broker,
+      broker: mqtt,
       checks,
       reloader,
       alerts,
@@ -198,17 +208,18 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
     if (alerts !== null) undo.push(() => alerts.stop());
-    undo.push(() => drain(pipeline, source, config.stopTimeout));
+    undo.push(() => drain(pipeline, sources, config.stopTimeout));
     rollups?.start();
     undo.push(() => rollups?.stop());
     if (reloader !== null) undo.push(watchRoutes(reloader));
-    await source.connect(pipeline, signal);
+    for (const source of sources) await source.start(pipeline, signal);
     alerts?.start();
     rulesReloader?.watch();
     undo.push(() => rulesReloader?.stop());
     undo.push(() => retention.stop());
     if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
-    logger.info({ store: backend, http: http.url, broker: config.broker }, 'ingest is ready');
+    const from = { broker: brokerUrl ?? undefined, listen: config.listen ?? undefined };
+    logger.info({ store: backend, http: http.url, ...from }, 'ingest is ready');
     return { stop, failed: broken.promise };
   } catch (error) {
     await stop();
@@ -277,8 +288,11 @@ function checkNoReceivers({ alertTopic, alertWebhook }: Config<typeof settings>)
  *
  * @throws {ConfigError}
  */
-function checkAlertTopic({ alertTopic }: Config<typeof settings>, router: Router): void {
+function checkAlertTopic(config: Config<typeof settings>, router: Router): void {
+  const { alertTopic } = config;
   if (alertTopic === null) return;
+  if (brokerOf(config) === null)
+    throw new ConfigError(['ALERT_TOPIC needs a broker, which passes the messages on: set BROKER']);
   const { route } = router.resolve(`${alertTopic}/rule/device/metric`);
   if (route === null) return;
   throw new ConfigError([
@@ -289,11 +303,11 @@ function checkAlertTopic({ alertTopic }: Config<typeof settings>, router: Router
 /** The receivers of messages about alerts. @throws {ConfigError} */
 function receiversOf(
   config: Config<typeof settings>,
-  { session }: BrokerSource,
+  broker: BrokerSource | null,
 ): NonNullable<AlertsOptions['receivers']> {
   const { alertTopic, alertWebhook, alertWebhookSecret: secret } = config;
   return {
-    ...(alertTopic === null ? {} : { mqtt: mqttNotices(session, alertTopic) }),
+    ...(alertTopic === null || broker === null ? {} : { mqtt: mqttNotices(broker.session, alertTopic) }),
     ...(alertWebhook === null ? {} : { webhook: webhook({ url: alertWebhook, secret }) }),
   };
 }
@@ -333,13 +347,21 @@ function openSpool(config: Config<typeof settings>, logger: Logger): Spool | nul
   return new Spool(directory, config.spoolMaxBytes, logger.child({ component: 'spool' }));
 }
 
-/** Stops reading, and stores received messages within the time limit. The broker keeps the rest. */
-async function drain(pipeline: Pipeline, source: BrokerSource, stopTimeout: number): Promise<void> {
+/**
+ * Stops reading, and stores and acknowledges received messages within the time limit. The broker or the sensors keep the
+ * rest.
+ */
+async function drain(
+  pipeline: Pipeline,
+  sources: readonly MessageSource[],
+  stopTimeout: number,
+): Promise<void> {
+  for (const source of sources) source.stopAccepting();
   pipeline.stop();
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, (1 - CLOSING_SHARE) * stopTimeout * 1000);
   await Promise.race([pipeline.idle(), late.promise]);
   clearTimeout(timer);
   pipeline.abort();
-  await source.session.close();
+  await Promise.all(sources.map((source) => source.close()));
 }

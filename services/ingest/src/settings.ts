@@ -18,6 +18,7 @@ import {
   url,
 } from '@tidegauge/service';
 import { STORE_SCHEMES } from '@tidegauge/storage';
+import { DIRECT_SETTINGS } from './direct/settings.ts';
 import { RETENTION_SETTINGS } from './retention/settings.ts';
 import { ACK_POLICIES } from './routes.ts';
 
@@ -71,7 +72,13 @@ export const settings = defineConfig({
     help: 'The store for readings. The scheme selects the backend.',
   },
   ...BROKER_SETTINGS,
+  broker: {
+    kind: BROKER_SETTINGS.broker.kind,
+    secret: 'url',
+    help: `The MQTT broker. User name and password have their own variables. Default: ${BROKER_SETTINGS.broker.default}, and none with LISTEN.`,
+  },
   ...BROKER_CERTIFICATE_SETTINGS,
+  ...DIRECT_SETTINGS,
   clientId: {
     kind: clientId,
     default: 'tidegauge-ingest',
@@ -163,7 +170,7 @@ export const settings = defineConfig({
   maxInFlight: {
     kind: integer(1, 1_000_000),
     default: '8000',
-    help: 'Largest number of readings in memory. Further messages wait at the broker.',
+    help: 'Largest number of readings in memory. Further messages wait at the broker, or at the sensors.',
   },
   maxInFlightBytes: {
     kind: bytes(65_536, 2 ** 31),

@@ -1,0 +1,191 @@
+import type { ClientConnection, Receipt } from '@tidegauge/mqtt-session/server';
+import { SensorServer } from '@tidegauge/mqtt-session/server';
+import {
+  type Config,
+  ConfigError,
+  isLoopback,
+  type Logger,
+  readPair,
+  readSettingFile,
+  TLS_OPTIONS,
+  type TlsFiles,
+  watchPair,
+} from '@tidegauge/service';
+import type { Delivery, Origin } from '../delivery.ts';
+import type { MessageSource } from '../message-source.ts';
+import type { Pipeline } from '../pipeline.ts';
+import type { settings } from '../settings.ts';
+import { hasLogins, Logins } from './logins.ts';
+import { RefusalLog } from './refusal-log.ts';
+
+interface Address {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+}
+
+const PORTS = { mqtt: 1883, mqtts: 8883 };
+
+/** Sensors that connect to ingest itself. Their PUBACK means that the message is stored or in the spool. */
+export class DirectSource implements MessageSource {
+  readonly name = 'the listener for sensors';
+  readonly server: SensorServer;
+  readonly #config: Config<typeof settings>;
+  readonly #addresses: readonly Address[];
+  readonly #files: TlsFiles | null;
+  readonly #logger: Logger;
+  readonly #logins: Logins;
+  readonly #origins = new WeakMap<ClientConnection, Origin>();
+  readonly #endWatches: (() => void)[] = [];
+  #pipeline: Pipeline | null = null;
+
+  /**
+   * @param route whether a route takes messages of a topic
+   * @throws {ConfigError} when the settings cannot be used
+   */
+  constructor(config: Config<typeof settings>, takes: (topic: string) => boolean, logger: Logger) {
+    this.#config = config;
+    this.#logger = logger;
+    this.#addresses = (config.listen ?? []).map(addressOf);
+    this.#files = filesOf(config, this.#addresses);
+    checkOpen(config, this.#addresses, logger);
+    this.#logins = new Logins(config, logger);
+    const refusals = new RefusalLog(logger);
+    this.server = new SensorServer(
+      {
+        authenticate: (request, peer) => this.#logins.authenticate(request, peer),
+        onMessage: (message, connection) => this.#pipeline!.accept(message, this.#originOf(connection)),
+        onUndecodable: (message, connection) => this.#pipeline!.refuse(message, this.#originOf(connection)),
+        // Most wills are states such as offline, on topics that no route takes.
+        onWill: (message) => {
+          if (takes(message.topic)) this.#pipeline!.accept(message, NO_ANSWER);
+        },
+        onRefused: (event) => refusals.note(event),
+      },
+      {
+        maxConnections: config.listenMaxConnections,
+        maxConnectionsPerAddress: config.listenMaxPerAddress,
+        connectTimeoutMs: config.listenConnectTimeout * 1000,
+        maximumPacketSize: config.maxPayload,
+        maximumTopicBytes: config.maxTopic,
+        receiveMaximum: config.listenInFlight,
+        maxInFlightBytes: config.listenInFlightBytes,
+        maxPartialBytes: Math.max(config.listenPartialBytes, config.maxPayload),
+        maximumSessionExpirySeconds: config.listenSessionExpiry,
+      },
+    );
+  }
+
+  get connected(): boolean {
+    return this.server.isListening;
+  }
+
+  get trouble(): string | null {
+    return this.connected ? null : 'sensors cannot connect: ingest does not listen';
+  }
+
+  /** @throws {ConfigError} when an address is taken, or certificates cannot be used */
+  async start(pipeline: Pipeline): Promise<void> {
+    this.#pipeline = pipeline;
+    const { listenCa } = this.#config;
+    const ca = listenCa === null ? {} : { ca: readSettingFile('LISTEN_CA', listenCa) };
+    const files = this.#files;
+    const pair = files === null ? null : await readPair(files);
+    for (const { host, port, isTls, url } of this.#addresses) {
+      const tls = isTls ? { ...TLS_OPTIONS, ...pair!, ...ca } : null;
+      try {
+        const { renew } = await this.server.listen({ host, port, tls });
+        if (!isTls) continue;
+        // A renewed certificate must not remove the authority of client certificates.
+        const server = { setSecureContext: (changed: object) => renew({ ...changed, ...ca }) };
+        this.#endWatches.push(watchPair(server, pair!, { files: files!, logger: this.#logger }));
+      } catch (error) {
+        throw new ConfigError([
+          `LISTEN: ${url} cannot be opened: ${problemOf(error as NodeJS.ErrnoException)}`,
+        ]);
+      }
+    }
+  }
+
+  pause(): void {
+    this.server.pause();
+  }
+
+  resume(): void {
+    this.server.resume();
+  }
+
+  /** All topics arrive. The routes decide what is decoded. */
+  async subscribe(): Promise<void> {}
+
+  stopAccepting(): void {
+    this.server.stopListening();
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.#endWatches) end();
+    this.#logins.close();
+    await this.server.close();
+  }
+
+  #originOf(connection: ClientConnection): Origin {
+    const known = this.#origins.get(connection);
+    if (known !== undefined) return known;
+    const origin: Origin = {
+      settled: ({ token }: Delivery) => connection.acknowledge(token as Receipt),
+      compact: (token) => {
+        const { ticket, packetId, qos, size } = token as Receipt;
+        return { ticket, packetId, qos, size };
+      },
+    };
+    this.#origins.set(connection, origin);
+    return origin;
+  }
+}
+
+const NO_ANSWER: Origin = { settled() {} };
+
+function addressOf(url: string): Address {
+  const { protocol, hostname, port, username, password, pathname, search } = new URL(url);
+  if (username !== '' || password !== '' || pathname.length > 1 || search !== '')
+    throw new ConfigError(['LISTEN: an address has a scheme, a host and a port only: mqtt://127.0.0.1:1883']);
+  const isTls = protocol === 'mqtts:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return { url, host, port: Number(port || (isTls ? PORTS.mqtts : PORTS.mqtt)), isTls };
+}
+
+function filesOf(
+  { listenCert, listenKey, listenCa }: Config<typeof settings>,
+  addresses: readonly Address[],
+) {
+  const isTls = addresses.some((address) => address.isTls);
+  if (isTls && (listenCert === null || listenKey === null))
+    throw new ConfigError(['LISTEN has mqtts, which needs LISTEN_CERT and LISTEN_KEY']);
+  if (!isTls && listenCa !== null)
+    throw new ConfigError(['LISTEN_CA is for client certificates, which need mqtts in LISTEN']);
+  return isTls ? { cert: listenCert!, key: listenKey! } : null;
+}
+
+/** @throws {ConfigError} when sensors beyond loopback could publish without a login */
+function checkOpen(config: Config<typeof settings>, addresses: readonly Address[], logger: Logger): void {
+  const open = addresses.filter(({ host }) => !isLoopback(host));
+  const [first] = open;
+  if (first !== undefined && !hasLogins(config) && !config.listenAnonymous) {
+    throw new ConfigError([
+      `LISTEN has ${first.url}, which others can reach, and no logins: set LISTEN_PASSWORDS, LISTEN_CA, or LISTEN_USER and LISTEN_PASSWORD; LISTEN_ANONYMOUS=true accepts everyone`,
+    ]);
+  }
+  const plain = open.find(({ isTls }) => !isTls);
+  if (plain !== undefined)
+    logger.warn(
+      { listen: plain.url },
+      'sensors send passwords and readings over the network in plain text: use mqtts',
+    );
+}
+
+function problemOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return 'the port is taken, by a broker or another program';
+  if (code === 'EACCES') return 'this user may not open the port';
+  return code === 'EADDRNOTAVAIL' ? 'this machine does not have the address' : message;
+}

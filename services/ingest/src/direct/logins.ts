@@ -1,0 +1,147 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ConnectRequest, LoginProblem, Peer, User } from '@tidegauge/mqtt-session/server';
+import { type Config, ConfigError, Guesses, type Logger } from '@tidegauge/service';
+import { type Acl, OWN_TOPICS, parseAcl, writableTopics } from './acl.ts';
+import { decoyOf, matchesPassword, type Passwords, parsePasswords } from './passwords.ts';
+import type { DIRECT_SETTINGS } from './settings.ts';
+import { WatchedFile } from './watched-file.ts';
+
+type Settings = Pick<
+  Config<typeof DIRECT_SETTINGS>,
+  'listenPasswords' | 'listenAcl' | 'listenUser' | 'listenPassword' | 'listenAnonymous' | 'listenCa'
+>;
+
+/** Password hashes that are computed at the same time. Node has four threads for them and for files. */
+const MAX_CHECKS = 2;
+const NAME_BYTES = 256;
+const EVERYTHING: Acl = [{ user: null, isPattern: true, isDenied: false, filter: '#' }];
+
+/**
+ * Decides which sensors may connect, and which topics they may publish on.
+ *
+ * A sensor logs in with a client certificate, whose common name is its user name, or with a user name and a password. A
+ * login without either is accepted on loopback while no logins are configured, and with LISTEN_ANONYMOUS.
+ */
+export class Logins {
+  readonly #passwords: WatchedFile<Passwords> | null;
+  readonly #acl: WatchedFile<Acl> | null;
+  readonly #single: { readonly user: string; readonly digest: Buffer } | null;
+  readonly #isAnonymous: boolean;
+  readonly #needsLogin: boolean;
+  readonly #guesses: Guesses;
+  // Passwords are not kept, and a digest with this key is useless elsewhere.
+  readonly #key = randomBytes(32);
+  /** The digest of the last correct password of each user, and the hash that it matched: hashes take long. */
+  readonly #known = new Map<string, { readonly hashed: object; readonly digest: Buffer }>();
+  #checks = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** @throws {ConfigError} when settings or files cannot be used */
+  constructor(settings: Settings, logger: Logger, now = () => performance.now()) {
+    const { listenPasswords, listenAcl, listenUser, listenPassword } = settings;
+    if ((listenUser === null) !== (listenPassword === null))
+      throw new ConfigError(['LISTEN_USER and LISTEN_PASSWORD need each other: set both or neither']);
+    this.#passwords =
+      listenPasswords === null
+        ? null
+        : new WatchedFile('LISTEN_PASSWORDS', listenPasswords, parsePasswords, logger);
+    this.#acl = listenAcl === null ? null : new WatchedFile('LISTEN_ACL', listenAcl, parseAcl, logger);
+    this.#single =
+      listenUser === null ? null : { user: listenUser, digest: this.#digest(Buffer.from(listenPassword!)) };
+    this.#isAnonymous = settings.listenAnonymous;
+    this.#needsLogin = hasLogins(settings);
+    this.#guesses = new Guesses(logger, now);
+  }
+
+  async authenticate(request: ConnectRequest, peer: Peer): Promise<User | LoginProblem> {
+    const { username, password, clientId } = request;
+    if (peer.certificateName !== null) {
+      const name = peer.certificateName;
+      return isName(name) ? this.#user(name, clientId, OWN_TOPICS) : 'not_authorized';
+    }
+    if (!this.#needsLogin) {
+      const isAllowed = this.#isAnonymous || peer.isLoopback;
+      return isAllowed ? this.#user(null, clientId, EVERYTHING) : 'not_authorized';
+    }
+    if (username === null && password === null)
+      return this.#isAnonymous ? this.#user(null, clientId, EVERYTHING) : 'not_authorized';
+    if (username === null || password === null || !isName(username)) return 'credentials';
+    if (this.#guesses.isThrottled(peer.address)) return 'busy';
+    const isSingle = username === this.#single?.user;
+    const isRight = isSingle ? this.#isSingle(password) : await this.#isUser(username, password);
+    if (!isRight) {
+      this.#guesses.failed(peer.address, { method: 'CONNECT', path: 'mqtt' });
+      return 'credentials';
+    }
+    this.#guesses.succeeded(peer.address);
+    return this.#user(username, clientId, isSingle ? EVERYTHING : OWN_TOPICS);
+  }
+
+  close(): void {
+    this.#passwords?.close();
+    this.#acl?.close();
+  }
+
+  /** A user whose topics follow changes of the access list. */
+  #user(name: string | null, clientId: string, withoutAcl: Acl): User {
+    let from: Acl | null = null;
+    let mayPublish: (topic: string) => boolean = () => false;
+    return {
+      name,
+      mayPublish: (topic) => {
+        const acl = this.#acl?.content ?? withoutAcl;
+        if (acl !== from) {
+          from = acl;
+          mayPublish = writableTopics(acl, name, clientId);
+        }
+        return mayPublish(topic);
+      },
+    };
+  }
+
+  #isSingle(password: Buffer): boolean {
+    return timingSafeEqual(this.#digest(password), this.#single!.digest);
+  }
+
+  async #isUser(user: string, password: Buffer): Promise<boolean> {
+    if (this.#passwords === null) return false;
+    const passwords = this.#passwords.content;
+    const hashed = passwords.get(user);
+    const digest = this.#digest(password);
+    const known = this.#known.get(user);
+    if (hashed !== undefined && known?.hashed === hashed && timingSafeEqual(known.digest, digest))
+      return true;
+    await this.#turn();
+    try {
+      const matches = await matchesPassword(hashed ?? decoyOf(passwords), password);
+      if (!matches || hashed === undefined) return false;
+      // As many entries as users at most, besides those who were removed from the file.
+      if (this.#known.size > 2 * passwords.size) this.#known.clear();
+      this.#known.set(user, { hashed, digest });
+      return true;
+    } finally {
+      this.#checks -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #turn(): Promise<void> {
+    // The bound on connections limits the queue.
+    while (this.#checks >= MAX_CHECKS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#checks += 1;
+  }
+
+  #digest(password: Buffer): Buffer {
+    return createHmac('sha256', this.#key).update(password).digest();
+  }
+}
+
+/** Whether sensors have a way to log in. */
+export function hasLogins({ listenPasswords, listenUser, listenCa }: Settings): boolean {
+  return listenPasswords !== null || listenUser !== null || listenCa !== null;
+}
+
+function isName(name: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  return name !== '' && Buffer.byteLength(name) <= NAME_BYTES && !/[\x00-\x1f\x7f]/.test(name);
+}
