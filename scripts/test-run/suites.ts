@@ -40,7 +40,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   analysis: { summary: 'the statistics of experiments (pytest)', files: [], folders: ['loadtests/analysis'] },
   embedded: {
-    summary: 'SQLite and JSON stores, and the whole pipeline on the embedded broker',
+    summary: 'SQLite and JSON stores, and the whole pipeline',
     files: [EMBEDDED_STORES, ...inEach('embedded/**/*.test.ts')],
   },
   stack: {

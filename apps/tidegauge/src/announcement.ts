@@ -13,7 +13,7 @@ Tidegauge is running.
 
   Live page   ${api}/${isLoopback(config.listen) ? '' : ' (sign in with an API key or API_TOKEN)'}
   API         ${api}/docs
-  Broker      ${maskUrl(broker)}${config.broker === null ? ' (embedded)' : ''}
+  ${config.broker === null ? 'MQTT  ' : 'Broker'}      ${maskUrl(broker)}
   Store       ${maskUrl(store)}
   Ingest      ${ingest}/metrics, /ledger, /quarantine
   Sensors     ${config.sim ? `${config.sensors} simulated, one measurement per second each` : 'none simulated (--no-sim)'}

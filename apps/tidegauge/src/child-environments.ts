@@ -6,6 +6,7 @@ type Variables = Readonly<Record<string, string>>;
 /** What the children have in common. */
 export interface Shared {
   readonly store: string;
+  /** Where sensors publish: ingest itself, or the broker of `--broker`. */
   readonly broker: string;
   /** URL of ingest's HTTP port. */
   readonly ingest: string;
@@ -18,14 +19,32 @@ export function ingestEnvironment(config: Settings, { store, broker, ingestToken
     HTTP_TOKEN: ingestToken,
     API_KEYS: keysFile(config),
     ...optional('ROUTES', config.routes),
-    ...optional('BROKER_USER', config.mqttUser),
-    ...optional('BROKER_PASSWORD', config.mqttPassword),
+    ...(config.broker === null ? listenVariables(config) : brokerVariables(config, broker)),
     STORE: store,
     LOG_LEVEL: config.logLevel,
-    BROKER: broker,
     DATA_DIR: config.data,
     HTTP_LISTEN: '127.0.0.1',
     METRICS_PORT: String(config.metricsPort),
+  };
+}
+
+/** Sensors connect to ingest itself. `LISTEN` of this program is an address, so it must not reach ingest. */
+function listenVariables({ listen, mqttPort, mqttUser, mqttPassword }: Settings): Variables {
+  const host = listen.includes(':') ? `[${listen}]` : listen;
+  return {
+    LISTEN: `mqtt://${host}:${mqttPort}`,
+    BROKER: '',
+    ...optional('LISTEN_USER', mqttUser),
+    ...optional('LISTEN_PASSWORD', mqttPassword),
+  };
+}
+
+function brokerVariables({ mqttUser, mqttPassword }: Settings, broker: string): Variables {
+  return {
+    LISTEN: '',
+    BROKER: broker,
+    ...optional('BROKER_USER', mqttUser),
+    ...optional('BROKER_PASSWORD', mqttPassword),
   };
 }
 
@@ -46,8 +65,7 @@ export function simulatorEnvironment(config: Settings, { broker }: Shared): Vari
   return {
     ...optional('SIM_PASSWORD', config.mqttPassword),
     SIM_BROKER: withUser(broker, config.mqttUser),
-    // The embedded broker supports MQTT 3.1.1 only.
-    SIM_MQTT: config.broker === null ? '3.1.1' : '5',
+    SIM_MQTT: '5',
     SIM_SENSORS: String(config.sensors),
   };
 }

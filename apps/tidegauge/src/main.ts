@@ -6,7 +6,7 @@ const STOP_SECONDS = 30;
 
 export const program = defineService({
   name: 'npm start',
-  summary: 'Runs the whole pipeline: MQTT broker, ingest, store, HTTP API, live page and simulated sensors.',
+  summary: 'Runs the whole pipeline: ingest for MQTT, store, HTTP API, live page and simulated sensors.',
   details:
     'Ingest, API and simulator read their other settings from the environment: ROUTES=routes.yaml npm start',
   examples: [

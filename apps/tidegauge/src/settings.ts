@@ -41,10 +41,10 @@ export const settings = defineConfig({
     broker: {
       kind: url('mqtt', 'mqtts', 'ws', 'wss'),
       secret: 'url',
-      help: 'An MQTT broker to use instead of the embedded one.',
+      help: 'An MQTT broker to read from. Default: none, sensors connect to ingest itself.',
     },
     httpPort: { kind: port(), default: '8080', help: 'The port of the API and the live page.' },
-    mqttPort: { kind: port(), default: '1883', help: 'The port of the embedded broker.' },
+    mqttPort: { kind: integer(1, 65_535), default: '1883', help: 'The port for sensors.' },
     metricsPort: {
       kind: port(),
       default: '9464',
@@ -53,12 +53,12 @@ export const settings = defineConfig({
     listen: {
       kind: text('an address'),
       default: '127.0.0.1',
-      help: 'The address of the broker and the API. 0.0.0.0 opens them to other machines and requires passwords.',
+      help: 'The address for sensors and of the API. 0.0.0.0 opens them to other machines and requires passwords.',
     },
   }),
   ...inGroup('Access', {
-    mqttUser: { kind: text(), help: 'The user name that the broker requires.' },
-    mqttPassword: { kind: text(), secret: true, help: 'The password that the broker requires.' },
+    mqttUser: { kind: text(), help: 'The user name of sensors, or of this program at the broker.' },
+    mqttPassword: { kind: text(), secret: true, help: 'The password of MQTT_USER.' },
     apiToken: {
       kind: text(),
       secret: true,
@@ -93,10 +93,10 @@ export function keysFile({ apiKeys, data }: Settings): string {
  */
 export function requireSecrets(config: Settings): void {
   if (isLoopback(config.listen)) return;
-  const embedded = config.broker === null;
+  const isListening = config.broker === null;
   const missing = [
-    ...(embedded && config.mqttUser === null ? ['MQTT_USER (--mqtt-user)'] : []),
-    ...(embedded && config.mqttPassword === null ? ['MQTT_PASSWORD or MQTT_PASSWORD_FILE'] : []),
+    ...(isListening && config.mqttUser === null ? ['MQTT_USER (--mqtt-user)'] : []),
+    ...(isListening && config.mqttPassword === null ? ['MQTT_PASSWORD or MQTT_PASSWORD_FILE'] : []),
     ...(config.apiToken === null && !existsSync(keysFile(config))
       ? ['API_TOKEN or API_TOKEN_FILE (or make an API key: npm run keys -- create NAME --scopes admin)']
       : []),

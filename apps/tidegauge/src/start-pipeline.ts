@@ -10,7 +10,6 @@ import {
   type Shared,
   simulatorEnvironment,
 } from './child-environments.ts';
-import { openBroker } from './open-broker.ts';
 import { requireSecrets, type Settings } from './settings.ts';
 import { type Child, startChild } from './start-child.ts';
 import { waitUntilStored } from './wait-until-stored.ts';
@@ -20,7 +19,7 @@ const START_SECONDS = 60;
 const LOCK_MS = 1000;
 
 /**
- * Starts broker, ingest, API and simulator, each when the one before is ready. `stop` ends them in the reverse order,
+ * Starts ingest, API and simulator, each when the one before is ready. `stop` ends them in the reverse order,
  * and ingest only after it has stored what was published, so that nothing is lost.
  *
  * @throws {ConfigError} before anything is installed or started, when a setting cannot work
@@ -48,11 +47,10 @@ export async function startPipeline(config: Settings, signal: AbortSignal): Prom
   };
   try {
     if (config.sim) setUpPython();
-    const broker = await openBroker(config);
-    undo.push(() => broker.close());
     const shared: Shared = {
       store,
-      broker: broker.url,
+      // The simulator is on this machine, wherever ingest listens.
+      broker: config.broker ?? `mqtt://127.0.0.1:${config.mqttPort}`,
       ingest: `http://127.0.0.1:${config.metricsPort}`,
       // Needed even before there are API keys, because keys can be made while ingest runs.
       ingestToken: config.httpToken ?? randomBytes(24).toString('hex'),

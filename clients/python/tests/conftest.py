@@ -1,4 +1,4 @@
-"""A real Tidegauge for the tests: what `npm start` runs, with SQLite and the embedded broker."""
+"""A real Tidegauge for the tests: what `npm start` runs, with SQLite."""
 
 import os
 import re

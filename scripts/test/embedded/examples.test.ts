@@ -10,7 +10,7 @@ import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { NODE, PYTHON, ROOT, setUpPython } from '../../setup.js';
 import { startPipeline } from './pipeline-process.ts';
 
-// Runs the programs of examples/sensors against a whole pipeline with the embedded broker.
+// Runs the programs of examples/sensors against a whole pipeline.
 
 const run = promisify(execFile);
 const SENSORS = join(ROOT, 'examples/sensors');

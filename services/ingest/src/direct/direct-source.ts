@@ -101,8 +101,11 @@ export class DirectSource implements MessageSource {
         const server = { setSecureContext: (changed: object) => renew({ ...changed, ...ca }) };
         this.#endWatches.push(watchPair(server, pair!, { files: files!, logger: this.#logger }));
       } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
         throw new ConfigError([
-          `LISTEN: ${url} cannot be opened: ${problemOf(error as NodeJS.ErrnoException)}`,
+          code === 'EADDRINUSE'
+            ? `port ${port} on ${host} is taken: choose another with LISTEN (npm start: --mqtt-port), or use the broker there with BROKER (npm start: --broker)`
+            : `LISTEN: ${url} cannot be opened: ${message}`,
         ]);
       }
     }
@@ -182,10 +185,4 @@ function checkOpen(config: Config<typeof settings>, addresses: readonly Address[
       { listen: plain.url },
       'sensors send passwords and readings over the network in plain text: use mqtts',
     );
-}
-
-function problemOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EADDRINUSE') return 'the port is taken, by a broker or another program';
-  if (code === 'EACCES') return 'this user may not open the port';
-  return code === 'EADDRNOTAVAIL' ? 'this machine does not have the address' : message;
 }
