@@ -82,6 +82,8 @@ const PROBLEMS: Readonly<Record<LoginProblem, { code: number; text: string }>> =
 export class SensorConnection implements ClientConnection, SessionConnection {
   readonly peer: Peer;
   readonly since = performance.now();
+  /** Whether the host will call `flush`. Used by the host. */
+  isFlushDue = false;
   readonly #host: ConnectionHost;
   readonly #stream: Duplex;
   readonly #reader: FrameReader;

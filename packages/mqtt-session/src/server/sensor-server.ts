@@ -175,8 +175,10 @@ export class SensorServer implements ConnectionHost {
   }
 
   flushSoon(connection: SensorConnection): void {
+    if (connection.isFlushDue) return;
+    connection.isFlushDue = true;
     if (this.#dirty.length === 0) queueMicrotask(this.#flush);
-    if (this.#dirty.at(-1) !== connection) this.#dirty.push(connection);
+    this.#dirty.push(connection);
   }
 
   collects(connection: SensorConnection, bytes: number): boolean {
@@ -201,7 +203,10 @@ export class SensorServer implements ConnectionHost {
   readonly #flush = (): void => {
     const dirty = this.#dirty;
     this.#dirty = [];
-    for (const connection of dirty) connection.flush();
+    for (const connection of dirty) {
+      connection.isFlushDue = false;
+      connection.flush();
+    }
   };
 
   /** Takes a place for a connection, or refuses it. */
