@@ -73,12 +73,11 @@ const SPOOL: CutTarget = {
   mustKeep: true,
   async start(disk, closers) {
     const file = join(provideFolder(closers), 'locked.db');
-    const store = await openStore(`sqlite:${file}`);
-    await store.close();
+    const running = await startIngest(`sqlite:${file}?busy=200`, disk, closers);
     const lock = new DatabaseSync(file);
     lock.exec('begin immediate');
     closers.add(async () => lock.close());
-    return startIngest(`sqlite:${file}?busy=200`, disk, closers);
+    return running;
   },
   async found(disk) {
     const closers = new Closers();
@@ -102,7 +101,7 @@ const QUARANTINE: CutTarget = {
   mustKeep: true,
   start: (disk, closers) => startIngest(`sqlite:${join(disk, 'readings.db')}`, disk, closers),
   async found(disk) {
-    const quarantine = new DatabaseSync(join(disk, 'data', 'quarantine.db'));
+    const quarantine = new DatabaseSync(join(disk, 'data', 'tidegauge-ingest.quarantine.db'));
     try {
       const rows = quarantine.prepare('select payload from quarantine').all();
       return new Set(rows.map(({ payload }) => numberIn(Buffer.from(payload as Uint8Array))));
