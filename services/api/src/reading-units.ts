@@ -4,7 +4,7 @@ import { MAX_PAGE, type SeriesName, type Store } from '@tidegauge/storage';
 /** Series whose units an answer keeps. The answer looks them up again beyond that. */
 const MOST_KNOWN = 2000;
 
-/** The units of the readings of one answer, looked up part by part. */
+/** The units of the series of one answer, looked up part by part. */
 export class ReadingUnits {
   readonly #store: Store;
   readonly #known = new Map<string, string | null>();
@@ -14,12 +14,12 @@ export class ReadingUnits {
   }
 
   /** Looks up the units of a part of the answer, before its documents are made. */
-  readonly prepare = async (readings: readonly Reading[]): Promise<void> => {
+  readonly prepare = async (part: readonly SeriesName[]): Promise<void> => {
     if (this.#known.size > MOST_KNOWN) this.#known.clear();
     const missing = new Map<string, SeriesName>();
-    for (const reading of readings) {
-      const name = nameOf(reading);
-      if (!this.#known.has(name)) missing.set(name, { device: reading.device, metric: reading.metric });
+    for (const { device, metric } of part) {
+      const name = nameOf({ device, metric });
+      if (!this.#known.has(name)) missing.set(name, { device, metric });
     }
     const series = [...missing];
     for (let start = 0; start < series.length; start += MAX_PAGE) {
@@ -29,8 +29,8 @@ export class ReadingUnits {
     }
   };
 
-  /** The unit of a reading of the prepared part. */
-  readonly unitOf = (reading: Reading): string | null => this.#known.get(nameOf(reading)) ?? null;
+  /** The unit of a series of the prepared part. */
+  readonly unitOf = (series: SeriesName): string | null => this.#known.get(nameOf(series)) ?? null;
 
   readonly toDocument = (reading: Reading): ReadingDocument =>
     toReadingDocumentWithUnit(reading, this.unitOf(reading));

@@ -97,7 +97,7 @@ export interface paths {
          *     The figures are exact. Rollups answer whole minutes, hours and days, readings the rest, and `sources` names them. A
          *     query that takes longer than 30 s, or has more than 100,000 groups and buckets, is refused. Cassandra and HBase
          *     read sums of all devices by day or metric, for whole days and without `bucket`, from tables that are computed from time
-         *     to time: `asOf` is their age.
+         *     to time: `asOf` is their age. Groups by device of one metric have the unit of that metric, when it is known.
          */
         get: operations["groupReadings"];
         put?: never;
@@ -1023,6 +1023,7 @@ export interface components {
             mean: number | null;
             /** @description null beyond the largest double. */
             sum: number | null;
+            unit?: components["schemas"]["Unit"];
             /** @description With `bucket`, by time. */
             buckets?: components["schemas"]["GroupBucket"][];
         };

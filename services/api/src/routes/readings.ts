@@ -248,8 +248,15 @@ function deviceOf(name: string | undefined): string {
   throw invalid('/query/device', 'is required, unless site, city, kind or year select devices');
 }
 
-/** The list of an answer about groups: one call of the store, made when the answer reads its first item. */
+/**
+ * The list of an answer about groups: one call of the store, made when the answer reads its first item. Groups of devices
+ * and one metric are series, which have units.
+ */
 function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
+  const { by, metric } = query;
+  const units = new ReadingUnits(store);
+  const seriesOf = ({ key }: Group) =>
+    by === 'device' && metric !== undefined ? [{ device: key, metric }] : [];
   let found: Groups | undefined;
   async function* items() {
     found = await store.readings.groups(query);
@@ -259,11 +266,17 @@ function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
     name: 'groups',
     items: items(),
     sizeOf: ({ key, buckets = [] }) => GROUP_BYTES + 2 * key.length + BUCKET_BYTES * buckets.length,
+    prepare: (part) => units.prepare(part.flatMap(seriesOf)),
     // JSON has no infinity: it becomes null.
-    toDocument: ({ buckets, ...figures }) =>
-      buckets === undefined
-        ? figures
-        : { ...figures, buckets: buckets.map((each) => toBucketDocument(each, FIGURES)) },
+    toDocument: (group) => {
+      const { buckets, ...figures } = group;
+      const unit = seriesOf(group).map(units.unitOf)[0] ?? null;
+      return {
+        ...figures,
+        ...(unit === null ? {} : { unit }),
+        ...(buckets === undefined ? {} : { buckets: buckets.map((each) => toBucketDocument(each, FIGURES)) }),
+      };
+    },
     rest: () => {
       const { source, asOf } = found!;
       return { source, asOf: asOf === null ? null : formatTime(asOf), ...toOriginDocument(found!) };

@@ -353,6 +353,11 @@ test('groups have figures by device, day and metric, of all devices or of those 
     sources: ['raw', 'hour', 'day'],
     incompleteBefore: null,
   });
+  await api.store.readings.setUnits([{ device: 'b', metric: 'humidity', unit: '%RH' }]);
+  const units = async (query: string) =>
+    (await ask(query)).groups.map(({ key, unit }: { key: string; unit?: string }) => `${key} ${unit}`);
+  assert.deepEqual(await units('by=device&metric=humidity'), ['a undefined', 'b %RH', 'c undefined']);
+  assert.deepEqual(await units('by=metric&metric=humidity'), ['humidity undefined']);
   const keys = async (query: string) => (await ask(query)).groups.map(({ key }: { key: string }) => key);
   assert.deepEqual(await keys('by=device&order=sum&limit=2'), ['c', 'b']);
   assert.deepEqual(await keys('by=device&city=Emden&year=2020'), ['a', 'c']);
