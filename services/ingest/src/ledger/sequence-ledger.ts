@@ -15,6 +15,8 @@ const MAX_GAP_BYTES = 8 * 1024 * 1024;
 /** Memory of a device with one boot, and of a boot, without their names. */
 const DEVICE_BYTES = 140;
 const BOOT_BYTES = 100;
+/** Memory of the list of older boots of a device: V8 makes room for 17 at the first one. */
+const OLDER_BYTES = 180;
 /** Memory of the list of hashes of a device. */
 const RETIRED_BYTES = 120;
 /** A device that has been silent for so long is no longer tracked when the memory is needed for new devices. */
@@ -367,14 +369,20 @@ export class SequenceLedger {
       this.#unjudged++;
       return null;
     }
-    known.older ??= [];
+    if (known.older === null) {
+      known.older = [];
+      this.#deviceBytes += OLDER_BYTES;
+    }
     known.older.push(known.newest);
     known.newest = newBoot(boot, seq);
     known.isUncertain = false;
     this.#deviceBytes += bootBytes(known.newest);
     const isFull = () => known.older!.length === BOOTS_KEPT || this.#deviceBytes > MAX_DEVICE_BYTES;
     while (known.older.length > 0 && isFull()) this.#retire(known, known.older);
-    if (known.older.length === 0) known.older = null;
+    if (known.older.length === 0) {
+      known.older = null;
+      this.#deviceBytes -= OLDER_BYTES;
+    }
     return null;
   }
 
@@ -486,10 +494,10 @@ function toBoot([boot, ...numbers]: BootState): Boot {
 }
 
 function deviceBytes(device: string, known: Device): number {
-  const retired = known.retired === null ? 0 : RETIRED_BYTES;
+  const lists = (known.older === null ? 0 : OLDER_BYTES) + (known.retired === null ? 0 : RETIRED_BYTES);
   return bootsOf(known).reduce(
     (sum, boot) => sum + bootBytes(boot),
-    DEVICE_BYTES + textBytes(device) + retired,
+    DEVICE_BYTES + textBytes(device) + lists,
   );
 }
 

@@ -24,7 +24,7 @@ const of = (topic: string, payload: string) => explain(router, topic, Buffer.fro
 test('an explanation has route, names, readings with units, and ignored fields with reasons', () => {
   const found = of(
     'tele/attic/SENSOR',
-    '{"Time":"2026-11-21T13:00:00","SI7021":{"Temperature":21.5,"Humidity":null}}',
+    '{"Time":"2026-11-21T13:00:00","SI7021":{"Temperature":21.5,"Humidity":null},"TempUnit":"C"}',
   );
   assert.deepEqual(found, {
     topic: 'tele/attic/SENSOR',

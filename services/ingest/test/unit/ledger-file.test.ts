@@ -156,7 +156,7 @@ test('the file is written again while numbers arrive, and stays bounded', async 
   const { file } = open(path);
   const expected = new SequenceLedger();
   let largest = 0;
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < 500; round++) {
     const batch = Array.from(
       { length: 3000 },
       (_, device): Arrival => [`site/probe-${device}`, 'boot', 3 * round + (device % 3)],
