@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
@@ -9,6 +7,7 @@ import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { median } from '../src/results/statistics.ts';
+import { provideFolder } from '../src/targets/targets.ts';
 
 /**
  * `npm run bench:direct`: sensors that connect to ingest itself, and sensors that connect to mosquitto, from which
@@ -63,8 +62,7 @@ export const program = defineBench({
       ? { messages: 10_000, connections: 50, window, rounds: 1 }
       : { messages, connections, window, rounds },
   async run(_config, setup, { closers, signal }) {
-    const directory = mkdtempSync(join(tmpdir(), 'tidegauge-bench-'));
-    closers.add(async () => rmSync(directory, { recursive: true }));
+    const directory = provideFolder(closers);
     const trials: Trial[] = [];
     for (let round = 0; round < setup.rounds; round++) {
       for (let turn = 0; turn < WAYS.length; turn++) {
