@@ -43,6 +43,8 @@ export interface SessionsOptions {
   readonly onWill: (will: Will) => void;
 }
 
+/** Bytes of wills that wait for their delay, of all sessions. */
+const MAX_WILL_BYTES = 4 * 1024 * 1024;
 /** Stored QoS 2 messages without PUBREL, of all sessions. About 16 bytes each. */
 const MAX_UNRELEASED = 262_144;
 
@@ -52,6 +54,7 @@ export class Sessions {
   // In the order in which they lost their connections.
   readonly #sessions = new Map<string, Session>();
   #unreleased = 0;
+  #willBytes = 0;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -82,8 +85,7 @@ export class Sessions {
     if (earlier !== undefined && cleanStart) this.#end(earlier);
     const isPresent = earlier !== undefined && !cleanStart;
     const session = isPresent ? earlier : new Session(key);
-    clearTimeout(session.will?.timer);
-    session.will = null;
+    this.#takeWill(session);
     session.connection = connection;
     session.expirySeconds = Math.min(expirySeconds, this.#options.maximumExpirySeconds);
     session.expiresAt = Number.POSITIVE_INFINITY;
@@ -96,7 +98,7 @@ export class Sessions {
   closed(session: Session, will: Will | null): void {
     session.connection = null;
     const seconds = session.expirySeconds;
-    const delaySeconds = Math.min(will?.delaySeconds ?? 0, seconds);
+    const delaySeconds = this.#hasRoomFor(will) ? Math.min(will?.delaySeconds ?? 0, seconds) : 0;
     if (will !== null && delaySeconds === 0) this.#options.onWill(will);
     if (this.#sessions.get(session.key) !== session) return;
     this.#sessions.delete(session.key);
@@ -110,6 +112,7 @@ export class Sessions {
       // setTimeout takes at most 2^31 - 1 ms, and the session ends it in any case.
       const timer = setTimeout(() => this.#publishWill(session), Math.min(delaySeconds * 1000, 2 ** 31 - 1));
       session.will = { will, timer: timer.unref() };
+      this.#willBytes += bytesOf(will);
     }
   }
 
@@ -139,7 +142,7 @@ export class Sessions {
 
   /** Ends all sessions without their wills: the server stops. */
   clear(): void {
-    for (const { will } of this.#sessions.values()) clearTimeout(will?.timer);
+    for (const session of this.#sessions.values()) this.#takeWill(session);
     this.#sessions.clear();
   }
 
@@ -164,10 +167,26 @@ export class Sessions {
   }
 
   #publishWill(session: Session): void {
+    const will = this.#takeWill(session);
+    if (will !== null) this.#options.onWill(will);
+  }
+
+  /** The will that waits, which then waits no longer. */
+  #takeWill(session: Session): Will | null {
     const due = session.will;
-    if (due === null) return;
+    if (due === null) return null;
     clearTimeout(due.timer);
     session.will = null;
-    this.#options.onWill(due.will);
+    this.#willBytes -= bytesOf(due.will);
+    return due.will;
   }
+
+  /** A will without room is published at once. A client could otherwise fill the memory with sessions. */
+  #hasRoomFor(will: Will | null): boolean {
+    return will === null || this.#willBytes + bytesOf(will) <= MAX_WILL_BYTES;
+  }
+}
+
+function bytesOf({ topic, payload }: Will): number {
+  return 2 * topic.length + payload.length;
 }
