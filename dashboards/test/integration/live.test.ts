@@ -35,8 +35,13 @@ const IMPATIENT = {
 /** Panels whose exporters run in other tests. Prometheus must still accept their queries. */
 const EMPTY_ROWS = /postgres_exporter|mysqld_exporter|mongodb_exporter|JMX exporter/;
 const EMPTY_DASHBOARDS = new Set(['tidegauge-boards', 'tidegauge-load-test']);
-/** No alert fires before the first fault, the API has no certificate, and there is no node exporter. */
-const EMPTY_PANELS = new Set(['Alerts firing', 'Time until certificates expire', 'Boards']);
+/** No alert fires before the first fault, the API has no certificate, there is no node exporter, and no backup runs. */
+const EMPTY_PANELS = new Set([
+  'Alerts firing',
+  'Time until certificates expire',
+  'Boards',
+  'Age of the newest backup',
+]);
 
 /** Metrics of ingest in Prometheus, and the same values in the ledger of ingest: counters first, then gauges. */
 const FLOWS: Readonly<Record<string, (ledger: LedgerDocument) => number>> = {

@@ -12,7 +12,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Finds the secrets of a child process where they must not be: in its arguments, which every user of the machine can
  * read, and in its output. Its secrets are the variables that it is given with names such as `API_TOKEN`, the files
- * that they name (`API_TOKEN_FILE`), and passwords in URLs. A finding names the variable and not the secret.
+ * that they name (`API_TOKEN_FILE`), the hashes of a file of passwords (`LISTEN_PASSWORDS`), and passwords in URLs. A
+ * finding names the variable and not the secret.
  */
 export class SecretWatch {
   readonly #file: string;
@@ -80,9 +81,11 @@ function secretsOf(env: Environment): Map<string, string> {
 
 function namedSecrets(name: string, value: string): string[] {
   if (!SECRET_NAME.test(name)) return [];
-  if (!name.endsWith('_FILE')) return [value];
+  const isHashes = name.endsWith('_PASSWORDS');
+  if (!name.endsWith('_FILE') && !isHashes) return [value];
   try {
-    return [readFileSync(value, 'utf8').trim()];
+    const text = readFileSync(value, 'utf8').trim();
+    return isHashes ? text.split('\n').map((line) => line.slice(line.indexOf(':') + 1)) : [text];
   } catch {
     // Some tests name a file that does not exist.
     return [];

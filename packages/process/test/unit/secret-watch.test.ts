@@ -54,6 +54,17 @@ test('the password of a URL and the content of a file of a secret are found', as
   );
 });
 
+test('the hashes of a file of passwords are secrets, and its name is not', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegauge-secret-file-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'passwords');
+  writeFileSync(file, `site-1:${SECRET}\n`);
+  const env = { LISTEN_PASSWORDS: file };
+  assert.equal(await findingsOf(t, env, 'console.log(process.env.LISTEN_PASSWORDS)'), '');
+  const print = `console.log(require('node:fs').readFileSync(process.env.LISTEN_PASSWORDS, 'utf8'))`;
+  assert.match(await findingsOf(t, env, print), /the secret of LISTEN_PASSWORDS is in stdout/);
+});
+
 test('a secret in the arguments of a process is found', async (t) => {
   const found = await findingsOf(t, { BROKER_PASSWORD: SECRET }, '', `--password=${SECRET}`);
   assert.match(found, /the secret of BROKER_PASSWORD is in its arguments/);

@@ -57,7 +57,7 @@ test('messages of a broker are explained as they arrive, also those that no rout
   await client.publishAsync('plant/pump/speed', '7', { qos: 1, retain: true });
   const ended = start('#', 4);
   await following();
-  await client.publishAsync('tele/attic/SENSOR', '{"SI7021":{"Temperature":21.5}}');
+  await client.publishAsync('tele/attic/SENSOR', '{"SI7021":{"Temperature":21.5},"TempUnit":"C"}');
   await client.publishAsync('zigbee2mqtt/lamp', '{"state":"ON"}');
   await client.publishAsync('plant/\u001b[31mpump/mode', 'heating');
   await client.publishAsync('plant/pump/late', '1');

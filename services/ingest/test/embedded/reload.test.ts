@@ -108,7 +108,8 @@ test('a file with a mistake changes nothing, and is reported by answer, readines
   assert.equal((await bench.reload()).status, 200);
   assert.deepEqual(await (await fetch(`${bench.ingest.url}/readyz`)).json(), { status: 'ok' });
   assert.match(await metrics(), /^tidegauge_routes_stale 0$/m);
-  await bench.client.publishAsync('tele/attic/SENSOR', '{"SI7021":{"Temperature":21.5}}', { qos: 1 });
+  const payload = '{"SI7021":{"Temperature":21.5},"TempUnit":"C"}';
+  await bench.client.publishAsync('tele/attic/SENSOR', payload, { qos: 1 });
   await bench.ingest.until(({ readings }) => readings.stored === 2, 10_000);
   const { routes } = (await (await fetch(`${bench.ingest.url}/routes`)).json()) as RoutesDocument;
   assert.equal(routes[0]?.messages, 1, 'a route keeps its counts');
