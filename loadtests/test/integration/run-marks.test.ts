@@ -9,7 +9,7 @@ import { remoteWrite } from '@tidegauge/loadtests/results/remote-write';
 import { RunMarks } from '@tidegauge/loadtests/results/run-marks';
 import { openResults } from '@tidegauge/loadtests/study/archive/results';
 import { runStudy } from '@tidegauge/loadtests/study/runner';
-import { freePort } from '@tidegauge/process';
+import { freePort, waitUntil } from '@tidegauge/process';
 import { SmallPlace, smallPlan, smallSeries } from '../study/small-study.ts';
 
 const found = await startOrSkip('prometheus', () => startPrometheus({ targets: {} }));
@@ -26,12 +26,14 @@ test('Prometheus has the phases and the figures of an experiment', { skip }, asy
   const options = { source: '', force: false, needBytes: 0, say: () => {} };
   const results = await openResults(join(directory, 'results'), plan, { machine: 'a' }, options);
   const seen = new Set<string>();
-  const now = async () => {
-    for (const { labels } of await prometheus.query('tidegauge_run_phase'))
-      seen.add(`${labels.phase}: ${labels.testid}`);
+  // The run does not wait until Prometheus has its phase.
+  const look = async () => {
+    const phases = await prometheus.query('tidegauge_run_phase');
+    for (const { labels } of phases) seen.add(`${labels.phase}: ${labels.testid}`);
+    return phases.length > 0;
   };
   const openSeries = smallSeries(async () => {
-    await now();
+    await waitUntil('Prometheus has the phase', look, { timeoutMs: 10_000 });
     return true;
   });
   const given = { results, openSeries, marks, estimateSeconds: 1, force: false, say: () => {} };
