@@ -19,3 +19,12 @@ test('bench:power-cuts measures what mosquitto loses between its saves', { skip 
   // It saves its queues once in a minute, and the test takes seconds.
   assert.match(stdout, /^cuts with a loss: 3$/m);
 });
+
+for (const target of ['sqlite', 'json', 'quarantine', 'spool']) {
+  test(`power cuts lose nothing that ingest acknowledged: ${target}`, { skip }, () => {
+    const { stdout } = runProgramSync(process.execPath, [BENCH, target, '--quick']);
+    const [, acknowledged] = /3 power cuts, ([\d,]+) messages acknowledged/.exec(stdout) ?? [];
+    assert.ok(Number(acknowledged?.replaceAll(',', '')) > 0, stdout);
+    assert.match(stdout, /^cuts with a loss: 0$/m);
+  });
+}
