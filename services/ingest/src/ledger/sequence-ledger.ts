@@ -22,7 +22,7 @@ const RETIRED_BYTES = 120;
 /** A device that has been silent for so long is no longer tracked when the memory is needed for new devices. */
 const SILENT_DAYS = 30;
 /** Memory of a boot's set of missing ranges, and of one range. */
-const SET_BYTES = 160;
+const SET_BYTES = 230;
 const RANGE_BYTES = 32;
 /**
  * A number that is further away than this does not continue the sequence: a sensor does not lose 4 billion readings.
