@@ -28,7 +28,7 @@ import { reportResults } from './commands/report.ts';
 import { statusText } from './commands/status.ts';
 import { estimate } from './estimate.ts';
 import { parseStudy, readStudy } from './file/read-study.ts';
-import type { PlaceName } from './model.ts';
+import type { PlaceName, Plan } from './model.ts';
 import { makePlan } from './plan.ts';
 import { planText } from './plan-text.ts';
 
@@ -80,6 +80,26 @@ const { quick, on, part, results, force, prometheus } = defineConfig({
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
+/** Runs a plan where the options of `run` and `compare-stores` say. Resolves to the exit code. */
+async function perform(
+  plan: Plan,
+  source: string,
+  {
+    on,
+    results,
+    ...options
+  }: {
+    readonly on: PlaceName;
+    readonly results: string | null;
+    readonly force: boolean;
+    readonly prometheus: string | null;
+  },
+  signal: AbortSignal,
+): Promise<number> {
+  const directory = results ?? defaultDirectory(plan);
+  return performStudy(plan, await placeNamed(on), { source, directory, ...options, signal, say });
+}
+
 export const program: CommandGroup = {
   name: 'npm run study',
   summary: 'Runs experiments on real servers: one file in, a report out.',
@@ -99,15 +119,7 @@ export const program: CommandGroup = {
       async run({ file, quick, on, part: parts, results, force, prometheus }, signal) {
         const plan = makePlan(await readStudy(file, { quick, on, parts }));
         const source = readFileSync(file, 'utf8');
-        const directory = results ?? defaultDirectory(plan);
-        return performStudy(plan, await placeNamed(on), {
-          source,
-          directory,
-          force,
-          prometheus,
-          signal,
-          say,
-        });
+        return perform(plan, source, { on, results, force, prometheus }, signal);
       },
     }),
     plan: defineCommand({
@@ -269,15 +281,7 @@ export const program: CommandGroup = {
         const source = comparisonText(options);
         const place = { name: 'compare-stores', directory: process.cwd() };
         const plan = makePlan(await parseStudy(source, place, { quick, on }));
-        const directory = results ?? defaultDirectory(plan);
-        return performStudy(plan, await placeNamed(on), {
-          source,
-          directory,
-          force,
-          prometheus,
-          signal,
-          say,
-        });
+        return perform(plan, source, { on, results, force, prometheus }, signal);
       },
     }),
   },
