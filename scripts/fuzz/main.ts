@@ -21,7 +21,7 @@ Options:
   --seconds N      the time for each target; default: 10
   --inputs N       stop after this many inputs for each target; the same seed gives the same inputs
   --seed N         default: a random one, which is printed
-  --limit-ms N     the longest that one input may take; default: 2000
+  --limit-ms N     the most processor time that one input may take; default: 2000
   --input BASE64   run one input, which an earlier run printed
   --help           print this text
 

@@ -26,9 +26,15 @@ export interface FuzzFailure {
 export interface FuzzOptions extends FuzzLimits {
   readonly module: string;
   readonly target: string;
-  /** The longest that one input may take, milliseconds. */
+  /**
+   * The longest that one input may take, milliseconds of the processor time of this process. A busy machine can stop a
+   * thread for seconds; that time does not count. An input that waits without processor time may take
+   * `WAITING_FACTOR` times as long.
+   */
   readonly limitMs: number;
 }
+
+const WAITING_FACTOR = 60;
 
 /**
  * Memory of the thread: an input of 64 KiB must need much less. V8 ends the whole process when memory runs out in an
@@ -55,13 +61,18 @@ export async function runTarget(options: FuzzOptions): Promise<FuzzCounts | Fuzz
 
   let seen = 0;
   let seenAt = performance.now();
+  let usedBefore = process.cpuUsage();
   const { promise, resolve } = Promise.withResolvers<FuzzCounts | FuzzFailure>();
   const watch = setInterval(() => {
     const number = Atomics.load(progress, 0);
     if (number !== seen || number === 0) {
       seen = number;
       seenAt = performance.now();
-    } else if (performance.now() - seenAt > limitMs)
+      usedBefore = process.cpuUsage();
+      return;
+    }
+    const { user, system } = process.cpuUsage(usedBefore);
+    if ((user + system) / 1000 > limitMs || performance.now() - seenAt > WAITING_FACTOR * limitMs)
       resolve(failure(`the input takes more than ${limitMs} ms`));
   }, 100);
   worker.on('message', (output: WorkerOutput) => {

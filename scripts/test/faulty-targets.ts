@@ -13,6 +13,7 @@ const target = (name: string, fault: (input: Buffer) => void): FuzzTarget => ({
 });
 
 const leaked: string[][] = [];
+let paused = false;
 
 export const fuzzTargets: readonly FuzzTarget[] = [
   target('sound', () => {}),
@@ -21,6 +22,13 @@ export const fuzzTargets: readonly FuzzTarget[] = [
   }),
   target('hangs', (input) => {
     while (input.length === 9);
+  }),
+  target('waits', (input) => {
+    if (input.length === 9) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  }),
+  target('pauses', () => {
+    if (!paused) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    paused = true;
   }),
   target('leaks', (input) => {
     leaked.push(Array(1000).fill(input.toString()));

@@ -6,8 +6,7 @@ import { fuzzTargets } from '../../fuzz/targets.ts';
 const SEED = 20_261_123;
 /** All targets together take about 10 s of processor time. `npm run fuzz` runs more. */
 const INPUTS = 8000;
-/** A machine that runs other tests too can stop a thread for seconds. */
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 5000;
 
 function run(options: Partial<FuzzOptions>) {
   const module = new URL('../../fuzz/targets.ts', import.meta.url).href;
@@ -46,6 +45,15 @@ describe('the fuzzer', () => {
     const found = await failureOf('hangs', { limitMs: 1000 });
     assert.match(found.problem, /more than 1000 ms/);
     assert.equal(found.input.length, 9);
+  });
+
+  it('finds an input that waits without end', async () => {
+    assert.match((await failureOf('waits', { limitMs: 50 })).problem, /more than 50 ms/);
+  });
+
+  it('does not count the time in which a thread gets no processor', async () => {
+    const result = await run({ module, target: 'pauses', inputs: 50, limitMs: 500 });
+    assert.ok(!('problem' in result), 'problem' in result ? result.problem : '');
   });
 
   it('finds memory that is not released', async () => {
