@@ -28,6 +28,7 @@ import * as heatmap from '@grafana/grafana-foundation-sdk/heatmap';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import * as stat from '@grafana/grafana-foundation-sdk/stat';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
+import { onBoard } from './promql.ts';
 
 export const DATASOURCE: DataSourceRef = { type: 'prometheus', uid: '$datasource' };
 /** Matchers that every query carries. */
@@ -216,6 +217,14 @@ export function quantile(q: number, name: string, matchers = '', by = ''): strin
 /** The rate of a counter over what was chosen, by the labels given. */
 export function rate(name: string, by = '', matchers = ''): string {
   return `sum${by === '' ? '' : ` by (${by})`} (rate(${name}{${CHOSEN}${matchers}}[${RATE}]))`;
+}
+
+/**
+ * Values of Tidegauge's own processes, by `instance`, with the name of their board. The address of a process on the
+ * overlay network means nothing to a reader.
+ */
+export function ofProcesses(expression: string): string {
+  return onBoard(expression, CHOSEN, 'tidegauge_board_info');
 }
 
 /** The rate of each bucket of a histogram. */

@@ -38,8 +38,16 @@ export function selectorsOf(expression: string): Selector[] {
   return found;
 }
 
-/** The same values with the name of their board as the label `nodename`. Values without a known board are left out. */
-export function onBoard(expression: string, matchers = ''): string {
-  const boards = `max by (instance, nodename) (node_uname_info${matchers === '' ? '' : `{${matchers}}`})`;
+/**
+ * The same values with the name of their board as the label `nodename`. Values without a known board are left out.
+ *
+ * @param info the metric that names the board: of the node exporter, or of Tidegauge's own processes
+ */
+export function onBoard(
+  expression: string,
+  matchers = '',
+  info: 'node_uname_info' | 'tidegauge_board_info' = 'node_uname_info',
+): string {
+  const boards = `max by (instance, nodename) (${info}${matchers === '' ? '' : `{${matchers}}`})`;
   return `(${expression}) * on (instance) group_left (nodename) ${boards}`;
 }

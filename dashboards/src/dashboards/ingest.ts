@@ -6,6 +6,7 @@ import {
   heat,
   lines,
   MESSAGES_PER_SECOND,
+  ofProcesses,
   orZero,
   quantile,
   RATE,
@@ -68,7 +69,9 @@ export const ingest = dashboard({
         width: 6,
         bad: limit.quarantinedRatio,
         queries: {
-          '{{instance}}': `max by (instance) (instance:tidegauge_readings_quarantined:ratio_rate5m{${CHOSEN}})`,
+          '{{nodename}}': ofProcesses(
+            `max by (instance) (instance:tidegauge_readings_quarantined:ratio_rate5m{${CHOSEN}})`,
+          ),
         },
       }),
       lines({
@@ -78,8 +81,10 @@ export const ingest = dashboard({
         width: 6,
         bad: limit.storeErrorRatio,
         queries: {
-          '{{backend}} {{instance}}': orZero(
-            `max by (backend, instance) (instance_backend:tidegauge_store_errors:ratio_rate1m{${CHOSEN}})`,
+          '{{backend}} {{nodename}}': orZero(
+            ofProcesses(
+              `max by (backend, instance) (instance_backend:tidegauge_store_errors:ratio_rate1m{${CHOSEN}})`,
+            ),
             { backend: 'none' },
           ),
         },
@@ -106,7 +111,9 @@ export const ingest = dashboard({
         width: 6,
         bad: limit.spoolRatio,
         queries: {
-          '{{instance}}': `max by (instance) (tidegauge_spool_bytes{${CHOSEN}} / tidegauge_spool_limit_bytes{${CHOSEN}})`,
+          '{{nodename}}': ofProcesses(
+            `max by (instance) (tidegauge_spool_bytes{${CHOSEN}} / tidegauge_spool_limit_bytes{${CHOSEN}})`,
+          ),
         },
       }),
     ],
@@ -132,14 +139,18 @@ export const ingest = dashboard({
           'Age of the oldest reading that is not stored. If it grows, see the dashboard Store. The broker queues newer messages.',
         unit: 's',
         bad: limit.oldestUnstoredSeconds,
-        queries: { '{{instance}}': `max by (instance) (tidegauge_oldest_unstored_seconds{${CHOSEN}})` },
+        queries: {
+          '{{nodename}}': ofProcesses(`max by (instance) (tidegauge_oldest_unstored_seconds{${CHOSEN}})`),
+        },
       }),
       lines({
         title: 'Readings in flight',
         description:
           'Readings in memory. At MAX_IN_FLIGHT the broker has to wait, because the store is too slow.',
         unit: 'short',
-        queries: { '{{instance}}': `sum by (instance) (tidegauge_in_flight_readings{${CHOSEN}})` },
+        queries: {
+          '{{nodename}}': ofProcesses(`sum by (instance) (tidegauge_in_flight_readings{${CHOSEN}})`),
+        },
       }),
       lines({
         title: 'Spool size',
@@ -147,8 +158,8 @@ export const ingest = dashboard({
           'Bytes on the disk of ingest while the store is unavailable. Fix the store before the spool reaches its limit.',
         unit: 'bytes',
         queries: {
-          '{{instance}}': `sum by (instance) (tidegauge_spool_bytes{${CHOSEN}})`,
-          'limit of {{instance}}': `sum by (instance) (tidegauge_spool_limit_bytes{${CHOSEN}})`,
+          '{{nodename}}': ofProcesses(`sum by (instance) (tidegauge_spool_bytes{${CHOSEN}})`),
+          'limit of {{nodename}}': ofProcesses(`sum by (instance) (tidegauge_spool_limit_bytes{${CHOSEN}})`),
         },
       }),
       lines({
@@ -156,14 +167,16 @@ export const ingest = dashboard({
         description:
           'Age of the oldest reading in the spool. If it grows while the store works, the replay is too slow.',
         unit: 's',
-        queries: { '{{instance}}': `max by (instance) (tidegauge_spool_oldest_seconds{${CHOSEN}})` },
+        queries: {
+          '{{nodename}}': ofProcesses(`max by (instance) (tidegauge_spool_oldest_seconds{${CHOSEN}})`),
+        },
       }),
       lines({
         title: 'Reconnects to the broker',
         description:
           'Reconnects per second. If they are regular, check the network, the keep-alive, and that no other client uses the same client id.',
         unit: 'ops',
-        queries: { '{{instance}}': rate('tidegauge_mqtt_reconnects_total', 'instance') },
+        queries: { '{{nodename}}': ofProcesses(rate('tidegauge_mqtt_reconnects_total', 'instance')) },
       }),
       lines({
         title: 'Age of the oldest message about an alert',
@@ -212,7 +225,7 @@ export const ingest = dashboard({
         description:
           'Used cores. A process uses one core at most. If ingest is near 1, run more replicas with SHARE_GROUP.',
         unit: 'short',
-        queries: { '{{job}} {{instance}}': rate('process_cpu_seconds_total', 'job, instance') },
+        queries: { '{{job}} {{nodename}}': ofProcesses(rate('process_cpu_seconds_total', 'job, instance')) },
       }),
       lines({
         title: 'Memory',
@@ -220,7 +233,9 @@ export const ingest = dashboard({
           'Resident memory. It has a limit: growth over days is a bug. See the memory limits in stacks/profiles.',
         unit: 'bytes',
         queries: {
-          '{{job}} {{instance}}': `sum by (job, instance) (process_resident_memory_bytes{${CHOSEN}})`,
+          '{{job}} {{nodename}}': ofProcesses(
+            `sum by (job, instance) (process_resident_memory_bytes{${CHOSEN}})`,
+          ),
         },
       }),
       lines({
@@ -229,9 +244,10 @@ export const ingest = dashboard({
           'How long work waits in the process, beyond the shortest interval of the measurement. If it stays above 0.1 s, the CPU is overloaded.',
         unit: 's',
         queries: {
-          '{{job}} {{instance}}':
+          '{{job}} {{nodename}}': ofProcesses(
             `max by (job, instance) (nodejs_eventloop_lag_p99_seconds{${CHOSEN}}` +
-            ` - nodejs_eventloop_lag_min_seconds{${CHOSEN}})`,
+              ` - nodejs_eventloop_lag_min_seconds{${CHOSEN}})`,
+          ),
         },
       }),
       lines({
@@ -241,7 +257,9 @@ export const ingest = dashboard({
         unit: 's',
         badBelow: limit.certificateDays * 86_400,
         queries: {
-          '{{job}} {{instance}}': `min by (job, instance) (tidegauge_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()`,
+          '{{job}} {{nodename}}': ofProcesses(
+            `min by (job, instance) (tidegauge_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()`,
+          ),
         },
       }),
     ],

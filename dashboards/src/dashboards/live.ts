@@ -1,6 +1,6 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { CHOSEN, lines, number, quantile, READINGS_PER_SECOND, rate } from '../panels.ts';
+import { CHOSEN, lines, number, ofProcesses, quantile, READINGS_PER_SECOND, rate } from '../panels.ts';
 
 const { thresholds: limit } = CONFIG;
 
@@ -123,7 +123,9 @@ export const live = dashboard({
         unit: 's',
         bad: limit.clockLeadSeconds,
         width: 12,
-        queries: { '{{instance}}': `max by (instance) (tidegauge_clock_skew_seconds{${CHOSEN}})` },
+        queries: {
+          '{{nodename}}': ofProcesses(`max by (instance) (tidegauge_clock_skew_seconds{${CHOSEN}})`),
+        },
       }),
       lines({
         title: 'Readings in flight',
@@ -131,7 +133,9 @@ export const live = dashboard({
           'Readings that are received and not acknowledged. At MAX_IN_FLIGHT ingest stops receiving: see the dashboard Store.',
         unit: 'short',
         width: 12,
-        queries: { '{{instance}}': `sum by (instance) (tidegauge_in_flight_readings{${CHOSEN}})` },
+        queries: {
+          '{{nodename}}': ofProcesses(`sum by (instance) (tidegauge_in_flight_readings{${CHOSEN}})`),
+        },
       }),
     ],
   },

@@ -1,6 +1,6 @@
 import { CONFIG } from '../config.ts';
 import { dashboard } from '../dashboard.ts';
-import { bucketRates, CHOSEN, heat, lines, orZero, quantile, rate } from '../panels.ts';
+import { bucketRates, CHOSEN, heat, lines, ofProcesses, orZero, quantile, rate } from '../panels.ts';
 
 const { jobs, thresholds: limit } = CONFIG;
 const BACKEND = ', backend=~"$backend"';
@@ -76,9 +76,10 @@ export const store = dashboard({
         unit: 'short',
         bad: limit.backupIntervals,
         queries: {
-          '{{instance}}':
+          '{{nodename}}': ofProcesses(
             `(time() - max by (instance) (tidegauge_backup_last_timestamp_seconds{${CHOSEN}}))` +
-            ` / max by (instance) (tidegauge_backup_interval_seconds{${CHOSEN}})`,
+              ` / max by (instance) (tidegauge_backup_interval_seconds{${CHOSEN}})`,
+          ),
         },
       }),
     ],

@@ -115,6 +115,26 @@ test('lines of boards have the host name, and no address', () => {
     }
 });
 
+test("lines of Tidegauge's own processes have the name of their board, and no address", () => {
+  let count = 0;
+  for (const { name, panel } of ofType('timeseries')) {
+    for (const { legendFormat, expr } of panel.targets as unknown as readonly Record<string, string>[]) {
+      if (expr === undefined || legendFormat === undefined) continue;
+      if (/\b(pg|mysql|mongodb|cassandra|hbase|jvm|node)_/.test(expr) || expr.includes('cassandra|hbase'))
+        continue;
+      assert.doesNotMatch(legendFormat, /\{\{instance\}\}/, name);
+      if (!legendFormat.includes('{{nodename}}')) continue;
+      assert.match(
+        expr,
+        /group_left \(nodename\) max by \(instance, nodename\) \(tidegauge_board_info\{/,
+        name,
+      );
+      count += 1;
+    }
+  }
+  assert.ok(count >= 14, String(count));
+});
+
 test('rates of readings and of messages have their unit', () => {
   let count = 0;
   for (const { name, panel } of ofType('timeseries')) {

@@ -11,6 +11,10 @@ export const SERVICE_SETTINGS = defineConfig({
     default: '127.0.0.1',
     help: 'The address to listen on for HTTP. Default: loopback only.',
   },
+  boardName: {
+    kind: text('a name'),
+    help: 'The name of this board in metrics, so that dashboards show it instead of an address. Default: the host name.',
+  },
   logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'The lowest severity that is logged.' },
 });
 

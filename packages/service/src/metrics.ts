@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { Histogram, type Scale, SECONDS } from './histogram.ts';
 
@@ -21,10 +22,14 @@ export interface Sample {
 export class Metrics {
   readonly registry = new Registry();
 
-  constructor() {
+  /** @param board the name of the board. Null: the host name */
+  constructor(board: string | null = null) {
     // The event-loop monitor wakes the process at this interval. The default of 10 ms causes most of the CPU time of
     // an idle service.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 500 });
+    const labels = { nodename: board ?? hostname() };
+    const help = 'Always 1. The label nodename is the name of the board';
+    this.gauge('tidegauge_board_info', help, () => [{ labels, value: 1 }], ['nodename']);
   }
 
   /** Registers a counter. `read` returns its samples; each must only grow. */

@@ -12,6 +12,7 @@ import {
   ORIGIN_SETTINGS,
   oneOf,
   port,
+  SERVICE_SETTINGS,
   text,
   url,
 } from '@tidegauge/service';
@@ -104,6 +105,7 @@ export const API_SCHEMA = defineConfig({
     default: '20000',
     help: 'Recent readings kept for live clients that are slow or come back.',
   },
+  boardName: SERVICE_SETTINGS.boardName,
   logLevel: { kind: oneOf(LOG_LEVELS), default: 'info', help: 'What is logged to standard error.' },
 });
 

@@ -36,7 +36,7 @@ export async function startApi(
   checkAccess({ ...config, token: config.apiToken, variable: 'API_TOKEN' });
   const files = tlsFiles(config.httpTlsCert, config.httpTlsKey);
   const tls = files === null ? null : { files, logger };
-  const metrics = new Metrics();
+  const metrics = new Metrics(config.boardName);
   if (files !== null) observeCertificate(metrics, files);
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const store = await createStore(config.store, { logger, observe: observeStore(metrics, backend) });

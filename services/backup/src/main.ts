@@ -9,6 +9,7 @@ import {
   port,
   reportError,
   run,
+  SERVICE_SETTINGS,
   text,
   url,
 } from '@tidegauge/service';
@@ -38,6 +39,7 @@ const settings = defineConfig({
     help: 'With --every: the port of health, readiness and metrics. Default: none.',
   },
   httpListen: { kind: text('an address'), default: '127.0.0.1', help: 'The address of that port.' },
+  boardName: SERVICE_SETTINGS.boardName,
   json: { kind: boolean(), default: 'false', help: 'Prints the result as JSON.' },
 });
 
@@ -53,8 +55,8 @@ export const program = defineCommand({
   ],
   configuredBy: 'environment',
   settings,
-  async run({ every, json, httpListen, metricsPort, ...options }, signal) {
-    if (every !== null) return repeat(options, { every, json, httpListen, metricsPort }, signal);
+  async run({ every, json, httpListen, metricsPort, boardName, ...options }, signal) {
+    if (every !== null) return repeat(options, { every, json, httpListen, metricsPort, boardName }, signal);
     print(await backUp(options, signal), json);
     return EXIT.OK;
   },
@@ -64,19 +66,27 @@ interface Schedule {
   readonly every: number;
   readonly json: boolean;
   readonly httpListen: string;
+  readonly boardName: string | null;
   readonly metricsPort: number | null;
 }
 
 /** A failure is printed, and does not end the program. */
 async function repeat(options: BackupOptions, schedule: Schedule, signal: AbortSignal): Promise<number> {
-  const { every, json, httpListen, metricsPort } = schedule;
+  const { every, json, httpListen, metricsPort, boardName } = schedule;
   const everyMs = every * 1000;
   const state: ScheduleState = { last: null, failures: 0, isFailing: false };
   let result: BackupResult | null = null;
   const http =
     metricsPort === null
       ? null
-      : await serve({ host: httpListen, port: metricsPort, everyMs, state, result: () => result });
+      : await serve({
+          host: httpListen,
+          port: metricsPort,
+          board: boardName,
+          everyMs,
+          state,
+          result: () => result,
+        });
   try {
     await runSchedule(state, {
       everyMs,

@@ -8,6 +8,8 @@ const MISSED = 2;
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
+  /** The name of the board in metrics. Null: the host name. */
+  readonly board: string | null;
   readonly everyMs: number;
   readonly state: ScheduleState;
   /** The last backup of this process. */
@@ -15,9 +17,16 @@ export interface ServeOptions {
 }
 
 /** Serves health, readiness and metrics of scheduled backups. */
-export async function serve({ host, port, everyMs, state, result }: ServeOptions): Promise<HttpServer> {
+export async function serve({
+  host,
+  port,
+  board,
+  everyMs,
+  state,
+  result,
+}: ServeOptions): Promise<HttpServer> {
   const logger = createLogger('backup', 'warn');
-  const metrics = new Metrics();
+  const metrics = new Metrics(board);
   metrics.gauge(
     'tidegauge_backup_last_timestamp_seconds',
     'Time when the newest complete backup began, 0 without one',

@@ -24,7 +24,7 @@ const REFUSED = 128;
  */
 export async function startBrokerMetrics(config: Config<typeof settings>): Promise<Running> {
   const logger = createLogger('broker-metrics', config.logLevel);
-  const metrics = new Metrics();
+  const metrics = new Metrics(config.boardName);
   const report = new BrokerReport();
   const options = connection(config);
   let client: MqttClient | null = null;

@@ -9,5 +9,6 @@ export const settings = defineConfig({
   },
   httpListen: SERVICE_SETTINGS.httpListen,
   metricsPort: { kind: port(), default: '9465', help: 'HTTP port for metrics and health. It is read-only.' },
+  boardName: SERVICE_SETTINGS.boardName,
   logLevel: SERVICE_SETTINGS.logLevel,
 });

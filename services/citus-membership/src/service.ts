@@ -44,7 +44,7 @@ export async function startCitusMembership(config: Config<typeof settings>): Pro
     },
     logger,
   );
-  const metrics = new Metrics();
+  const metrics = new Metrics(config.boardName);
   measure(membership, metrics);
   const staleSeconds = STALE_SECONDS + interval;
   const app = createApp({ membership, metrics, logger, listen: httpListen, token: httpToken, staleSeconds });

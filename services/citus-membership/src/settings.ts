@@ -64,5 +64,6 @@ export const settings = defineConfig({
     default: '9466',
     help: 'HTTP port for metrics, health, workers and rebalance.',
   },
+  boardName: SERVICE_SETTINGS.boardName,
   logLevel: SERVICE_SETTINGS.logLevel,
 });

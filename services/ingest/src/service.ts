@@ -61,7 +61,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const login = { ...config, token, variable: 'HTTP_TOKEN' };
   checkAccess(login);
   const logger = createLogger('ingest', config.logLevel);
-  const metrics = new Metrics();
+  const metrics = new Metrics(config.boardName);
   const { routes, warnings } =
     config.routes === null
       ? { routes: defaultRoutes(config.ack), warnings: [] }

@@ -204,5 +204,6 @@ export const settings = defineConfig({
     default: 'false',
     help: 'Start a new MQTT session: discard the messages that the broker kept while ingest was not connected.',
   },
+  boardName: SERVICE_SETTINGS.boardName,
   logLevel: SERVICE_SETTINGS.logLevel,
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { Histogram, Metrics, observeStore } from '@tidegauge/service';
 import fc from 'fast-check';
@@ -57,6 +58,12 @@ test('the text format contains counters, read at the time of the scrape, and his
   );
   assert.match(text, /^tidegauge_store_seconds_count\{backend="sqlite",op="readings.write"\} 2$/m);
   assert.match(text, /^tidegauge_store_errors_total\{backend="sqlite",kind="UNAVAILABLE"\} 1$/m);
+});
+
+test('the board has its name in every scrape: its own, or that of the host', async () => {
+  const line = async (metrics: Metrics) => /^tidegauge_board_info\{.*$/m.exec(await metrics.text())?.[0];
+  assert.equal(await line(new Metrics('pi "3"')), 'tidegauge_board_info{nodename="pi \\"3\\""} 1');
+  assert.equal(await line(new Metrics()), `tidegauge_board_info{nodename="${hostname()}"} 1`);
 });
 
 test('a metric without a value has no sample, and not a zero', async () => {
