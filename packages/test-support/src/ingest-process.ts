@@ -37,3 +37,14 @@ export async function startIngestProcess(env: Readonly<Record<string, string>>):
     },
   };
 }
+
+/** Resolves when nothing is in flight and nothing has arrived for a second. */
+export function settled(ingest: IngestProcess): Promise<LedgerDocument> {
+  let received = -1;
+  let since = 0;
+  return ingest.until(({ messages, readings }) => {
+    if (readings.inFlight > 0 || messages.received !== received) since = performance.now();
+    received = messages.received;
+    return performance.now() - since > 1000;
+  }, 90_000);
+}

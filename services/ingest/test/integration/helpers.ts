@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
-import type { LedgerDocument, Reading } from '@tidegauge/readings';
+import type { Reading } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt, { type MqttClient } from 'mqtt';
+
+export { settled } from '@tidegauge/test-support/ingest-process';
 
 /** A broker, a directory and functions to start ingest on them. Everything is removed when the test ends. */
 export interface Bench {
@@ -64,15 +66,4 @@ export async function storedReadings(url: string, devices: readonly string[]): P
   } finally {
     await store.close();
   }
-}
-
-/** Resolves when nothing is in flight and nothing has arrived for a second. */
-export function settled(ingest: IngestProcess): Promise<LedgerDocument> {
-  let received = -1;
-  let since = 0;
-  return ingest.until(({ messages, readings }) => {
-    if (readings.inFlight > 0 || messages.received !== received) since = performance.now();
-    received = messages.received;
-    return performance.now() - since > 1000;
-  }, 90_000);
 }
