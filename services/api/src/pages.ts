@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SECURITY_HEADERS } from '@tidegauge/service';
-import express, { type Response, Router } from 'express';
+import express, { type RequestHandler, type Response, Router } from 'express';
+import { gzippedFiles } from './gzipped-files.ts';
 import type { OpenApiDocument } from './openapi.ts';
 
 const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
@@ -11,7 +12,7 @@ const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
 const FILES = new Set(['/', ...filesOf(PUBLIC).map((name) => `/${name}`)]);
 const UPLOT = directoryOf(import.meta.resolve('uplot/dist/uPlot.min.css'));
 const SWAGGER_UI = directoryOf(import.meta.resolve('swagger-ui-dist/swagger-ui.css'));
-const SWAGGER_UI_FILES = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js']);
+const SWAGGER_UI_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
 /** Swagger UI sets styles inline and has its icons in its style sheet. Scripts must be from this server. */
 const DOCS_POLICY = `${SECURITY_HEADERS['Content-Security-Policy']}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`;
@@ -24,24 +25,34 @@ export function isPage(path: string): boolean {
 /** The live page at `/`, the API reference at `/docs`, and the OpenAPI document. */
 export function pageRoutes(document: OpenApiDocument): Router {
   const router = Router();
-  const page = express.static(PUBLIC, { index: 'index.html', setHeaders: asPage });
-  router.use((request, response, next) => (FILES.has(request.path) ? page(request, response, next) : next()));
+  router.use(files(PUBLIC, filesOf(PUBLIC)));
   router.get('/docs', (_request, response) => {
     asPage(response);
     response.setHeader('Content-Security-Policy', DOCS_POLICY);
     response.sendFile('docs/index.html', { root: PUBLIC, cacheControl: false });
   });
-  router.use('/docs', express.static(`${PUBLIC}docs`, { index: false, redirect: false, setHeaders: asPage }));
-  router.use('/vendor/uplot', express.static(UPLOT, { index: false, setHeaders: asPage }));
-  const viewer = express.static(SWAGGER_UI, { index: false, setHeaders: asPage });
-  router.use('/vendor/swagger-ui', (request, response, next) =>
-    SWAGGER_UI_FILES.has(request.path) ? viewer(request, response, next) : next(),
-  );
+  // Its page needs the policy above.
+  const docs = filesOf(`${PUBLIC}docs/`).filter((name) => name !== 'index.html');
+  router.use('/docs', files(`${PUBLIC}docs/`, docs));
+  router.use('/vendor/uplot', files(UPLOT, filesOf(UPLOT)));
+  router.use('/vendor/swagger-ui', files(SWAGGER_UI, SWAGGER_UI_FILES));
   router.get('/openapi.json', (_request, response) => {
     asPage(response);
     response.json(document);
   });
   return router;
+}
+
+/** The named files of a directory, and its index.html for `/`. */
+function files(directory: string, names: readonly string[]): RequestHandler {
+  const paths = new Set(names.map((name) => `/${name}`));
+  if (paths.has('/index.html')) paths.add('/');
+  const gzipped = gzippedFiles(directory, names, asPage);
+  const plain = express.static(directory, { index: 'index.html', redirect: false, setHeaders: asPage });
+  return (request, response, next) => {
+    if (!paths.has(request.path)) return next();
+    return gzipped(request, response, () => plain(request, response, next));
+  };
 }
 
 /** Files of the page count as one route in the metrics, whatever their names. */
