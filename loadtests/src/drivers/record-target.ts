@@ -16,6 +16,7 @@ export interface RecordTarget {
   scan(key: string, count: number, fields: readonly string[] | null): Promise<Outcome>;
   insert(key: string, values: Values): Promise<Outcome>;
   update(key: string, values: Values): Promise<Outcome>;
+  delete(key: string): Promise<Outcome>;
 }
 
 const OUTCOMES: Readonly<Record<StoreErrorCode, Outcome>> = {
@@ -46,6 +47,7 @@ export function rawTarget({ records }: Store, table: string): RecordTarget {
       records.insert(table, key, values).then((done) => (done ? 'OK' : 'EXISTS'), outcomeOfError),
     update: (key, values) =>
       records.update(table, key, values).then((done) => (done ? 'OK' : 'NOT_FOUND'), outcomeOfError),
+    delete: (key) => records.delete(table, key).then((done) => (done ? 'OK' : 'NOT_FOUND'), outcomeOfError),
   };
 }
 
@@ -69,5 +71,6 @@ export function appTarget(api: string, client: HttpClient, table: string): Recor
     scan: (key, count, fields) => ended('GET', urls.scan(key, count, fields)),
     insert: (key, values) => ended('PUT', urls.record(key), recordBody(values)),
     update: (key, values) => ended('PATCH', urls.record(key), recordBody(values)),
+    delete: (key) => ended('DELETE', urls.record(key)),
   };
 }

@@ -1,0 +1,195 @@
+import { writeFileSync } from 'node:fs';
+import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
+import {
+  type Config,
+  defineConfig,
+  duration,
+  integer,
+  list,
+  oneOf,
+  outputFile,
+  run,
+  text,
+} from '@tidegauge/service/program';
+import { openStore, type Store } from '@tidegauge/storage';
+import { maskUrl } from '@tidegauge/text';
+import { seeded } from '@tidegauge/workload';
+import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
+import { type RecordTarget, rawTarget } from '../src/drivers/record-target.ts';
+import { startApis } from '../src/linearizability/api-processes.ts';
+import { startFaults, type Victim } from '../src/linearizability/faults.ts';
+import { type Operation, toLines } from '../src/linearizability/history.ts';
+import { judge, operationsTable } from '../src/linearizability/judge.ts';
+import { FIELDS, recordHistory } from '../src/linearizability/record-history.ts';
+import { mistake } from '../src/profiles/settings.ts';
+import { withOptions } from '../src/study/places/factors.ts';
+import { strongReadUrl } from '../src/study/trial/strong-reads.ts';
+import { Closers } from '../src/targets/closers.ts';
+import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
+import { checkStore } from '../src/targets/targets.ts';
+
+/**
+ * `npm run bench:linearizability`: clients insert, read, update and delete a few records at the same time, through APIs on
+ * one store, while one of its parts is killed. Porcupine then decides for each record whether the results are those of
+ * some order of the operations in which each takes effect between its call and its end.
+ */
+const SETTINGS = defineConfig({
+  ...BENCH_SETTINGS,
+  nodes: { kind: integer(1, 6), default: '1', help: 'Nodes of a store of the lab.' },
+  options: {
+    kind: list(text("options of the store's URL")),
+    help: 'Options to add to its URL, such as write=ONE&read=ONE,write=QUORUM&read=QUORUM; each set is judged.',
+  },
+  apis: {
+    kind: integer(0, 16),
+    default: '2',
+    help: 'Processes of the API, between which the clients are divided. 0: clients call the store directly.',
+  },
+  clients: { kind: integer(1, 256), default: '12', help: 'Clients, each with one operation at a time.' },
+  keys: { kind: integer(1, 1000), default: '4', help: 'Records that are in use at the same time.' },
+  keyOperations: {
+    kind: integer(2, 10_000),
+    default: '150',
+    help: 'Operations after which a record is replaced by a new one.',
+  },
+  duration: { kind: duration(0.5, 3600), help: 'Length of a run. Default: 30s, with --quick 2s.' },
+  kill: {
+    kind: oneOf(['none', 'api', 'node']),
+    default: 'none',
+    help: 'What is killed and started again at random times: an API process, or a node of a store of the lab.',
+  },
+  pause: { kind: duration(0.01, 600), default: '4s', help: 'Longest pause before and after a kill.' },
+  history: { kind: outputFile(), help: 'Write the history of the last run to this file, as NDJSON.' },
+  html: { kind: outputFile(), help: "Write Porcupine's page of the last run to this file." },
+});
+
+type Settings = Config<typeof SETTINGS>;
+
+interface Result {
+  readonly options: string | null;
+  readonly keys: number;
+  readonly operations: number;
+  readonly unknown: number;
+  readonly failed: Readonly<Record<string, number>>;
+  readonly kills: number;
+  readonly violated: number;
+  readonly undecided: number;
+  /** A read and a write at these levels have a copy in common, so a violation is a failure. */
+  readonly isStrong: boolean;
+  readonly shortest: readonly Operation[] | null;
+}
+
+export const program = defineBench({
+  name: 'bench:linearizability',
+  summary: 'Whether concurrent operations on records are linearizable, by store and consistency level.',
+  details:
+    'Needs Go, which builds the judge. It fails for a violation, unless reads at the level of the URL may miss an\n' +
+    'acknowledged write, such as with Cassandra at ONE.',
+  settings: SETTINGS,
+  check(config) {
+    const { store, nodes, kill, apis } = config;
+    checkStore(store, config);
+    const most = Object.hasOwn(STORE_SERVERS, store) ? STORE_SERVERS[store]!.maxNodes : 1;
+    if (nodes > most) throw mistake(`--nodes ${nodes}: ${store} runs here as ${most} at most`);
+    if (kill === 'api' && apis === 0) throw mistake('--kill api needs an API process: leave out --apis 0');
+    if (kill === 'node' && !Object.hasOwn(STORE_SERVERS, store)) {
+      throw mistake(`--kill node needs a server of the lab: ${Object.keys(STORE_SERVERS).join(', ')}`);
+    }
+  },
+  async run(config, _checked, context) {
+    const { store, nodes, options } = config;
+    const places = STORES.includes(store) ? await startStorePlaces(store, {}, nodes) : null;
+    if (places !== null) context.closers.add(() => places.stop());
+    const results: Result[] = [];
+    for (const [number, each] of (options ?? [null]).entries()) {
+      const place = places === null ? store : await places.create(`linearizability${number}`);
+      const url = withOptions(place, new Map(new URLSearchParams(each ?? '')));
+      const result = { options: each, ...(await judgeRun(url, places, config, context)) };
+      process.stdout.write(report(maskUrl(store), result));
+      results.push(result);
+    }
+    const { apis, clients, keys, keyOperations, kill, pause, quick, seed } = config;
+    const setup = { nodes, apis, clients, keys, keyOperations, kill, pause, quick, seed };
+    const bad = results.filter(({ violated, undecided, isStrong }) => isStrong && violated + undecided > 0);
+    const failure = `${bad.length} of ${results.length} runs are not linearizable, or were not decided`;
+    return { setup, results, ...(bad.length > 0 ? { failure } : {}) };
+  },
+});
+
+async function judgeRun(
+  url: string,
+  places: StoreServer | null,
+  config: Settings,
+  { signal }: BenchContext,
+): Promise<Omit<Result, 'options'>> {
+  const closers = new Closers();
+  try {
+    const store = await openStore(url);
+    closers.add(() => store.close());
+    const table = `linearizability_${Date.now().toString(36)}`;
+    await store.records.createTable(table, FIELDS.length);
+    closers.add(() => store.records.dropTable(table));
+    const { targets, victims } = await startTargets(url, store, table, places, config, closers);
+    const faults = startFaults(victims, config.pause * 1000, seeded(config.seed));
+    closers.add(() => faults.stop());
+    const { clients, keys, keyOperations: operationsOfKey, seed, duration: given } = config;
+    const seconds = given ?? (config.quick ? 2 : 30);
+    const recording = { clients, keys, operationsOfKey, seconds, seed, signal };
+    const { operations, failed } = await recordHistory(targets, recording, () => faults.stop());
+    const history = { semantics: store.capabilities, operations };
+    if (config.history !== null) writeFileSync(config.history, toLines(history));
+    const judgement = await judge(history, config.html);
+    return {
+      keys: judgement.keys,
+      operations: operations.length,
+      unknown: operations.filter((each) => each.return === null).length,
+      failed: Object.fromEntries(failed),
+      kills: faults.count,
+      violated: judgement.violated.length,
+      undecided: judgement.undecided.length,
+      isStrong: (await strongReadUrl(url)) === null,
+      shortest: judgement.shortest,
+    };
+  } finally {
+    await closers.close();
+  }
+}
+
+async function startTargets(
+  url: string,
+  store: Store,
+  table: string,
+  places: StoreServer | null,
+  { apis: count, clients, kill }: Settings,
+  closers: Closers,
+): Promise<{ readonly targets: readonly RecordTarget[]; readonly victims: readonly Victim[] }> {
+  const apis = await startApis(count, url, table, clients, closers);
+  const nodes = (places?.nodes ?? []).flatMap(({ fault }) => (fault === null ? [] : [fault]));
+  if (kill === 'node' && nodes.length === 0) throw new Error('the store has no node that can be killed');
+  return {
+    targets: count === 0 ? [rawTarget(store, table)] : apis.map(({ target }) => target),
+    victims: kill === 'api' ? apis : kill === 'node' ? nodes : [],
+  };
+}
+
+function report(store: string, result: Result): string {
+  const { options, keys, operations, unknown, failed, kills, violated, undecided, isStrong, shortest } =
+    result;
+  const count = (number: number): string => number.toLocaleString('en');
+  const failures = Object.entries(failed).map(([outcome, number]) => `${outcome} ${number}`);
+  const verdict =
+    violated > 0
+      ? `not linearizable: ${count(violated)} of ${count(keys)} records${isStrong ? '' : ', as these levels allow'}`
+      : undecided > 0
+        ? `undecided: ${count(undecided)} of ${count(keys)} records`
+        : 'linearizable';
+  const lines = [
+    `${options === null ? store : `${store} ${options}`}: ${verdict}`,
+    `${count(operations)} operations on ${count(keys)} records, ${count(unknown)} writes of unknown outcome, ${kills} kills`,
+    ...(failures.length === 0 ? [] : [`failed: ${failures.join(', ')}`]),
+    ...(shortest === null ? [] : ['a short history that no order explains:', operationsTable(shortest)]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+if (import.meta.main) process.exitCode = await run(program);
