@@ -264,9 +264,7 @@ export class Connection {
       if (message !== null) this.#onPublish(message);
     } else if (type === Type.PUBREL) {
       this.#onPubrel(buffer, start, body, end);
-    } else if (type !== Type.PINGRESP) {
-      this.#onControl(type, buffer.subarray(start, end));
-    }
+    } else this.#onControl(type, buffer.subarray(start, end));
   };
 
   readonly #onOversized = (head: Buffer, body: number, size: number): void => {
@@ -355,7 +353,9 @@ export class Connection {
 
   #onControl(type: number, frame: Buffer): void {
     const packet = decodeControl(frame, this.#context.version);
-    if (packet.cmd === 'connack' && this.#state === 'connecting') this.#onConnack(packet);
+    if (packet.cmd === 'pingresp' || packet.cmd === 'pubcomp') return;
+    if (packet.cmd === 'pubrec') this.#onPubrec(packet.messageId ?? 0, packet.reasonCode ?? 0);
+    else if (packet.cmd === 'connack' && this.#state === 'connecting') this.#onConnack(packet);
     else if (packet.cmd === 'suback' || packet.cmd === 'unsuback' || packet.cmd === 'puback')
       this.#onAnswer(type, packet);
     else if (packet.cmd === 'disconnect' && this.#context.version === 5) this.#onDisconnect(packet);
@@ -389,6 +389,8 @@ export class Connection {
 
   #onAnswer(type: number, packet: ISubackPacket | IUnsubackPacket | IPubackPacket): void {
     const request = this.#requests.get(packet.messageId ?? 0);
+    // A broker can answer twice. No standard calls that an error, and a new connection would not help.
+    if (request === undefined && packet.cmd !== 'suback') return;
     if (request === undefined || request.type !== type) {
       throw new ProtocolError(Reason.PROTOCOL_ERROR, `${packet.cmd.toUpperCase()} that nobody waits for`);
     }
@@ -398,6 +400,15 @@ export class Connection {
       codes: packet.cmd === 'puback' ? [packet.reasonCode ?? 0] : ((packet.granted ?? []) as number[]),
       reasonString: packet.properties?.reasonString,
     });
+  }
+
+  // The session sends no messages with QoS 2, so the packet identifier is not known (MQTT 5, section 4.3.3).
+  #onPubrec(id: number, reasonCode: number): void {
+    if (reasonCode >= 0x80) return;
+    const answer = Buffer.from([0x62, 2, id >> 8, id & 0xff]);
+    const reason = Buffer.from([Reason.PACKET_ID_NOT_FOUND]);
+    if (this.#context.version === 5) answer[1] = 3;
+    this.#write(this.#context.version === 5 ? Buffer.concat([answer, reason]) : answer);
   }
 
   #onDisconnect(packet: IDisconnectPacket): void {

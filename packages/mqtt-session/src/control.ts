@@ -1,4 +1,5 @@
 import mqttPacket, { type Packet } from 'mqtt-packet';
+import { checkShape } from './control-shape.ts';
 import { ProtocolError } from './errors.ts';
 import type { Settings } from './options.ts';
 import { Reason } from './reasons.ts';
@@ -25,6 +26,7 @@ export const Type = {
 
 /** Decodes one complete packet. Throws ProtocolError when it is malformed. */
 export function decodeControl(frame: Buffer, version: 4 | 5): Packet {
+  checkShape(frame, version);
   let packet: Packet | null = null;
   let problem: unknown = null;
   const parser = mqttPacket.parser({ protocolVersion: version });

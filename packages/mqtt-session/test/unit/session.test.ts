@@ -335,7 +335,34 @@ const broken: readonly (readonly [string, Buffer, number, RegExp])[] = [
   ['a second CONNACK', Buffer.from([0x20, 3, 0, 0, 0]), 0x82, /CONNACK/],
   ["a client's packet", Buffer.from([0xc0, 0]), 0x82, /PINGREQ/],
   ['a reserved type', Buffer.from([0x00, 0]), 0x81, /malformed/],
-  ['a truncated SUBACK', Buffer.from([0x90, 1, 0]), 0x82, /SUBACK/],
+  ['a truncated SUBACK', Buffer.from([0x90, 1, 0]), 0x81, /type 9/],
+  ['a PINGRESP with reserved bits', Buffer.from([0xd1, 0]), 0x81, /type 13, with reserved bits/],
+  ['a PINGRESP with a body', Buffer.from([0xd0, 1, 0]), 0x81, /type 13, with a body/],
+  [
+    'an UNSUBACK without properties',
+    Buffer.from([0xb0, 2, 0, 9]),
+    0x81,
+    /type 11, with a property that ends early/,
+  ],
+  [
+    'a PUBACK with more than its properties',
+    Buffer.from([0x40, 5, 0, 9, 0, 0, 0]),
+    0x81,
+    /length of its properties/,
+  ],
+  [
+    "a PUBACK with another packet's property",
+    Buffer.from([0x40, 7, 0, 9, 0, 3, 0x21, 0, 5]),
+    0x81,
+    /property 0x21/,
+  ],
+  ['a PUBACK with half a property', Buffer.from([0x40, 7, 0, 9, 0, 3, 0x1f, 0, 5]), 0x81, /ends early/],
+  [
+    'a DISCONNECT that repeats a property',
+    Buffer.from([0xe0, 10, 0, 8, 0x1f, 0, 1, 0x61, 0x1f, 0, 1, 0x62]),
+    0x82,
+    /repeats a property/,
+  ],
   ['a PUBREL with wrong flags', Buffer.from([0x60, 2, 0, 1]), 0x81, /PUBREL/],
   ['a SUBACK above the maximum', Buffer.from([0x90, 0xff, 0xff, 0x7f]), 0x95, /maximumPacketSize is 1000/],
 ];
@@ -352,6 +379,55 @@ for (const [what, bytes, reasonCode, message] of broken) {
     assert.equal(changes[1]?.error?.code, 'PROTOCOL');
     assert.match(changes[1]!.error!.message, message);
     await until('a reconnection', () => session.connected);
+  });
+}
+
+const unsolicited: readonly (readonly [string, Buffer, Buffer | null])[] = [
+  ['a PUBACK', Buffer.from([0x40, 2, 0, 9]), null],
+  ['a PUBACK with a failure', Buffer.from([0x40, 3, 0, 9, 0x80]), null],
+  ['an UNSUBACK', Buffer.from([0xb0, 4, 0, 9, 0, 0x11]), null],
+  ['a PUBCOMP', Buffer.from([0x70, 2, 0, 9]), null],
+  ['a PUBREC with a failure', Buffer.from([0x50, 3, 0, 9, 0x80]), null],
+  ['a PUBREC, which is answered,', Buffer.from([0x50, 2, 0, 9]), Buffer.from([0x62, 3, 0, 9, 0x92])],
+];
+
+for (const [what, bytes, answer] of unsolicited) {
+  test(`${what} that nobody waits for does not end the connection`, async (t) => {
+    const server = await startScriptedServer(t);
+    const { session, messages } = record(t, { url: server.url });
+    await session.connect();
+    const peer = server.peers[0]!;
+    const received: Buffer[] = [];
+    peer.socket.on('data', (data: Buffer) => received.push(data));
+    peer.socket.write(bytes);
+    peer.send(publish(1));
+    await until('the next message', () => messages.length === 1);
+    if (answer !== null) await until('the answer', () => Buffer.concat(received).equals(answer));
+    assert.equal(server.peers.length, 1);
+    assert.ok(session.connected);
+  });
+}
+
+const badConnacks: readonly (readonly [string, 4 | 5, Buffer])[] = [
+  ['without a return code', 4, Buffer.from([0x20, 1, 0])],
+  ['without a body', 4, Buffer.from([0x20, 0])],
+  ['that is too long', 4, Buffer.from([0x20, 3, 0, 0, 0])],
+  ['with reserved flags', 4, Buffer.from([0x20, 2, 2, 0])],
+  ['without properties', 5, Buffer.from([0x20, 2, 0, 0])],
+  ['with a Receive Maximum of 0', 5, Buffer.from([0x20, 6, 0, 0, 3, 0x21, 0, 0])],
+  ['with a property of PUBLISH', 5, Buffer.from([0x20, 5, 0, 0, 2, 0x01, 1])],
+];
+
+for (const [what, protocolVersion, bytes] of badConnacks) {
+  test(`a CONNACK ${what} is no success, MQTT ${protocolVersion}`, async (t) => {
+    const server = await startScriptedServer(t, { connack: () => 'silent' });
+    const { session, log } = record(t, { url: server.url, protocolVersion });
+    const connecting = session.connect();
+    connecting.catch(() => {});
+    await until('CONNECT', () => server.peers.length === 1);
+    server.peers[0]!.socket.write(bytes);
+    await until('the error', () => log.some(({ object }) => object.code === 'PROTOCOL'));
+    assert.equal(session.connected, false);
   });
 }
 
