@@ -294,6 +294,8 @@ export interface ReadingStore {
    * metrics.
    */
   range(query: RangeQuery): AsyncIterable<Reading>;
+  /** As `range`, in pages as the engine reads them, which takes less time per reading. A page can be empty. */
+  pages(query: RangeQuery): AsyncIterable<readonly Reading[]>;
   /**
    * The newest reading (by its time) of each metric of each device, ordered by device, then metric. Returns the first
    * `limit` of them. Some backends: REJECTED for a device with more than `MAX_METRICS_READ` metrics.

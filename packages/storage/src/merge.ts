@@ -46,8 +46,11 @@ export function seriesBounds(query: RangeQuery, metric: string): { from: number;
   return { from, to };
 }
 
-/** Readings per query of `rangeOfSeries`: for the first query, and at most. */
-const PAGE_ROWS = { first: 8, most: 256 };
+/**
+ * Readings per query of `rangePages`: for the first query, by how much pages grow, and at most. A first page of the largest
+ * texts has the target size. Two queries read 100 readings.
+ */
+const PAGE_ROWS = { first: 15, growth: 6, most: 256 };
 /** The target size of a page in memory. It assumes that readings are as large as those of the page before. */
 const PAGE_BYTES = 128 * 1024;
 /** First pages that are read at the same time. */
@@ -58,7 +61,7 @@ export function nextPageRows(page: readonly Reading[]): number {
   let bytes = 0;
   for (const { value } of page) bytes += 300 + (typeof value === 'string' ? 2 * value.length : 0);
   const fit = Math.floor((page.length * PAGE_BYTES) / bytes);
-  return Math.max(1, Math.min(fit, 4 * page.length, PAGE_ROWS.most));
+  return Math.max(1, Math.min(fit, PAGE_ROWS.growth * page.length, PAGE_ROWS.most));
 }
 
 /** The size of the first page of each of `series` series, in readings. */
@@ -78,33 +81,40 @@ export interface PageQuery {
 }
 
 /**
- * A range over the series of a device. Each series is read page by page with the engine's own query, so nothing
- * stays open in the database between pages.
+ * A range over the series of a device, in pages. Each series is read page by page with the engine's own query, so
+ * nothing stays open in the database between pages.
  */
-export function rangeOfSeries<S extends { readonly metric: string }>(
+export function rangePages<S extends { readonly metric: string }>(
   query: RangeQuery,
   series: readonly S[],
   readPage: (series: S, page: PageQuery) => Promise<readonly Reading[]>,
-): AsyncGenerator<Reading> {
+): AsyncGenerator<readonly Reading[]> {
   const { metric, limit, order = 'desc' } = query;
   const wanted = series.filter((candidate) => metric === undefined || candidate.metric === metric);
   const size = firstPageRows(limit, wanted.length);
   const streams = wanted.map((each) => pagesOf(each, query, size, readPage));
-  return take(mergePages(streams, compareReadings(order)), limit);
+  return takePages(mergedPages(streams, compareReadings(order)), limit);
+}
+
+/** As `rangePages`, one reading at a time. */
+export function rangeOfSeries<S extends { readonly metric: string }>(
+  ...range: Parameters<typeof rangePages<S>>
+): AsyncGenerator<Reading> {
+  return flatten(rangePages(...range));
 }
 
 /**
- * As `rangeOfSeries`, for a database across a network: one query reads the first pages of all series. Most ranges over
+ * As `rangePages`, for a database across a network: one query reads the first pages of all series. Most ranges over
  * many series need no other one.
  *
  * @param readFirst resolves to a page for each of the given ones, in their order
  */
-export async function* rangeOfSeriesAtOnce<S extends { readonly metric: string }>(
+export async function* rangePagesAtOnce<S extends { readonly metric: string }>(
   query: RangeQuery,
   series: readonly S[],
   readPage: (series: S, page: PageQuery) => Promise<readonly Reading[]>,
   readFirst: (pages: readonly FirstPage<S>[]) => Promise<readonly (readonly Reading[])[]>,
-): AsyncGenerator<Reading> {
+): AsyncGenerator<readonly Reading[]> {
   const { limit, order = 'desc' } = query;
   const rows = Math.max(1, Math.min(limit, Math.floor(FIRST_PAGES_ROWS / series.length)));
   const firsts = series
@@ -113,7 +123,14 @@ export async function* rangeOfSeriesAtOnce<S extends { readonly metric: string }
   if (firsts.length === 0) return;
   const pages = await readFirst(firsts);
   const streams = firsts.map((first, index) => pagesOf(first.series, query, rows, readPage, pages[index]));
-  yield* take(mergePages(streams, compareReadings(order)), limit);
+  yield* takePages(mergedPages(streams, compareReadings(order)), limit);
+}
+
+/** As `rangePagesAtOnce`, one reading at a time. */
+export function rangeOfSeriesAtOnce<S extends { readonly metric: string }>(
+  ...range: Parameters<typeof rangePagesAtOnce<S>>
+): AsyncGenerator<Reading> {
+  return flatten(rangePagesAtOnce(...range));
 }
 
 /** The first page of a series of a range. */
@@ -130,15 +147,17 @@ async function* pagesOf<S extends { readonly metric: string }>(
 ): AsyncGenerator<readonly Reading[]> {
   const { order = 'desc' } = query;
   let limit = rows;
+  let left = query.limit;
   let { from, to } = seriesBounds(query, series.metric);
   for (let known = first; from < to; known = undefined) {
     const page = known ?? (await readPage(series, { from, to, order, limit }));
     yield page;
     const last = page.at(-1);
-    if (last === undefined || page.length < limit) return;
+    left -= page.length;
+    if (last === undefined || page.length < limit || left <= 0) return;
     if (order === 'asc') from = last.time + 1;
     else to = last.time;
-    limit = Math.min(nextPageRows(page), query.limit);
+    limit = Math.min(nextPageRows(page), left);
   }
 }
 
@@ -174,14 +193,28 @@ interface Head<T> {
   index: number;
 }
 
-/**
- * Merges streams of pages, each ordered by `compare`, into one ordered stream. It holds one page of each stream,
- * and uses a binary heap, because a device can have hundreds of metrics.
- */
-export async function* mergePages<T>(
+/** As `mergedPages`, one item at a time. */
+export function mergePages<T>(
   streams: readonly AsyncIterable<readonly T[]>[],
   compare: (a: T, b: T) => number,
 ): AsyncGenerator<T> {
+  return flatten(mergedPages(streams, compare));
+}
+
+/**
+ * Merges streams of pages, each ordered by `compare`, into one ordered stream of pages. It holds one page of each
+ * stream, and uses a binary heap, because a device can have hundreds of metrics. A page ends where a page of a stream
+ * ends, so that no stream is read before its next page is needed.
+ */
+async function* mergedPages<T>(
+  streams: readonly AsyncIterable<readonly T[]>[],
+  compare: (a: T, b: T) => number,
+): AsyncGenerator<readonly T[]> {
+  const [only] = streams;
+  if (only !== undefined && streams.length === 1) {
+    yield* only;
+    return;
+  }
   const heads: Head<T>[] = streams.map((stream) => ({
     pages: stream[Symbol.asyncIterator](),
     page: [],
@@ -192,14 +225,18 @@ export async function* mergePages<T>(
   try {
     await forEach(heads, WIDTH, async (head) => (await turnPage(head)) && heap.push(head));
     for (let start = (heap.length >> 1) - 1; start >= 0; start -= 1) sink(heap, start, less);
-    while (heap.length > 0) {
+    for (let merged: T[] = []; heap.length > 0; ) {
       const head = heap[0]!;
-      yield head.page[head.index]!;
+      merged.push(head.page[head.index]!);
       head.index += 1;
-      if (head.index === head.page.length && !(await turnPage(head))) {
-        const last = heap.pop()!;
-        if (last === head) continue;
-        heap[0] = last;
+      if (head.index === head.page.length) {
+        yield merged;
+        merged = [];
+        if (!(await turnPage(head))) {
+          const last = heap.pop()!;
+          if (last === head) continue;
+          heap[0] = last;
+        }
       }
       sink(heap, 0, less);
     }
@@ -228,6 +265,25 @@ function sink<T>(heap: T[], start: number, less: (a: T, b: T) => boolean): void 
     if (least === at) return;
     [heap[at], heap[least]] = [heap[least]!, heap[at]!];
     at = least;
+  }
+}
+
+/** The items of pages. */
+export async function* flatten<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const page of pages) for (const item of page) yield item;
+}
+
+/** The pages with the first `limit` items. */
+async function* takePages<T>(
+  pages: AsyncIterable<readonly T[]>,
+  limit: number,
+): AsyncGenerator<readonly T[]> {
+  let left = limit;
+  if (left <= 0) return;
+  for await (const page of pages) {
+    yield page.length <= left ? page : page.slice(0, left);
+    left -= page.length;
+    if (left <= 0) return;
   }
 }
 

@@ -1,7 +1,9 @@
 import { performance } from 'node:perf_hooks';
+import type { Reading } from '@tidegauge/readings';
 import type {
   AggregateQuery,
   Bucket,
+  RangeQuery,
   ReadingStore,
   RecordStore,
   SeriesName,
@@ -37,7 +39,9 @@ export interface BackendRecords extends RecordStore {
 }
 
 /** A backend's readings. The wrapper reads rollups. */
-export interface BackendReadings extends Omit<ReadingStore, 'aggregate' | 'groups'> {
+export interface BackendReadings extends Omit<ReadingStore, 'pages' | 'aggregate' | 'groups'> {
+  /** `range` in pages, for an engine that reads pages. */
+  pages?(query: RangeQuery): AsyncIterable<readonly Reading[]>;
   /** Computes groups from the readings, or reads them from totals of days. */
   groups(query: RowGroupQuery): Promise<RowGroups>;
   /** Computes buckets from the readings. Ordered by time. */

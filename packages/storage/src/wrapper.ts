@@ -184,8 +184,25 @@ class Gate {
     this.#options = options;
   }
 
-  pass<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
-    return this.observed(operation, () => this.#enter(call));
+  /** One function for the whole way of a call, because each further one costs a promise. */
+  async pass<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
+    const started = performance.now();
+    let code: StoreErrorCode | null = null;
+    try {
+      this.demandOpen();
+      this.#underWay += 1;
+      try {
+        return await call();
+      } finally {
+        this.#leave();
+      }
+    } catch (error) {
+      const known = this.#known(operation, error);
+      code = known.code;
+      throw known;
+    } finally {
+      this.#options.observe(operation, (performance.now() - started) / 1000, code);
+    }
   }
 
   async observed<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
@@ -219,7 +236,8 @@ class Gate {
     };
     try {
       for (;;) {
-        const result = await this.#enter(step);
+        this.demandOpen();
+        const result = await this.counted(step);
         done = result.done === true;
         if (result.done) return;
         yield result.value;
@@ -235,19 +253,23 @@ class Gate {
     }
   }
 
-  async #enter<T>(call: () => Promise<T>): Promise<T> {
-    if (!this.isOpen) throw new StoreError('CLOSED', `the ${this.#name} store is not open`);
-    return this.counted(call);
-  }
-
   async counted<T>(call: () => Promise<T>): Promise<T> {
     this.#underWay += 1;
     try {
       return await call();
     } finally {
-      this.#underWay -= 1;
-      if (this.#underWay === 0) this.#wake?.();
+      this.#leave();
     }
+  }
+
+  /** @throws {StoreError} CLOSED */
+  demandOpen(): void {
+    if (!this.isOpen) throw new StoreError('CLOSED', `the ${this.#name} store is not open`);
+  }
+
+  #leave(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#wake?.();
   }
 
   idle(): Promise<void> {
@@ -295,6 +317,10 @@ function wrapReadings(
   const series = new SeriesBound((device, limit) =>
     gate.observed('readings.metrics', () => inner.metrics(device, limit)),
   );
+  async function* pages(query: RangeQuery): AsyncGenerator<readonly Reading[]> {
+    check.checkRange(query);
+    yield* gate.stream('readings.range', () => inner.pages?.(query) ?? singly(inner.range(query)));
+  }
   return {
     async write(batch) {
       const known = check.checkBatch(batch, series.has);
@@ -304,15 +330,22 @@ function wrapReadings(
       const write = () => (rollups === null ? store() : rollups.write(batch, store));
       return gate.pass('readings.write', known ? write : () => series.admit(batch).then(write));
     },
-    async *range(query: RangeQuery) {
-      check.checkRange(query);
-      yield* gate.stream('readings.range', () => inner.range(query));
+    async *range(query) {
+      for await (const page of pages(query)) {
+        for (const each of page) {
+          gate.demandOpen();
+          yield each;
+        }
+      }
     },
+    pages,
     async latest(devices, limit = Number.MAX_SAFE_INTEGER) {
       check.checkDevices(devices);
       check.checkLimit(limit);
       if (devices.length === 0) return [];
-      return gate.pass('readings.latest', () => inner.latest([...new Set(devices)].sort(compareText), limit));
+      return await gate.pass('readings.latest', () =>
+        inner.latest([...new Set(devices)].sort(compareText), limit),
+      );
     },
     async metrics(device, limit) {
       check.checkDevices([device]);
@@ -330,7 +363,7 @@ function wrapReadings(
     async units(series) {
       check.checkSeriesNames(series);
       if (series.length === 0) return [];
-      return gate.pass('readings.units', () => inner.units(series));
+      return await gate.pass('readings.units', () => inner.units(series));
     },
     async aggregate(query) {
       check.checkAggregate(query);
@@ -377,6 +410,11 @@ function wrapReadings(
       );
     },
   };
+}
+
+/** Pages of one reading, so that each is delivered as soon as the engine has read it. */
+async function* singly(readings: AsyncIterable<Reading>): AsyncGenerator<readonly Reading[]> {
+  for await (const reading of readings) yield [reading];
 }
 
 /**
@@ -492,13 +530,15 @@ function wrapRecords(inner: BackendRecords, lastWins: boolean, gate: Gate): Reco
       check.checkTable(table);
       check.checkKey(key);
       if (fields !== null) check.checkFieldNames(fields);
-      return gate.pass('records.read', () => tables.on(table, () => inner.read(table, key, fields)));
+      return await gate.pass('records.read', () => tables.on(table, () => inner.read(table, key, fields)));
     },
     async insert(table, key, fields) {
       check.checkTable(table);
       check.checkKey(key);
       check.checkFields(fields);
-      return gate.pass('records.insert', () => tables.on(table, () => inner.insert(table, key, fields)));
+      return await gate.pass('records.insert', () =>
+        tables.on(table, () => inner.insert(table, key, fields)),
+      );
     },
     async insertMany(table, records) {
       check.checkTable(table);
@@ -513,7 +553,9 @@ function wrapRecords(inner: BackendRecords, lastWins: boolean, gate: Gate): Reco
       check.checkTable(table);
       check.checkKey(key);
       check.checkFields(fields);
-      return gate.pass('records.update', () => tables.on(table, () => inner.update(table, key, fields)));
+      return await gate.pass('records.update', () =>
+        tables.on(table, () => inner.update(table, key, fields)),
+      );
     },
     async delete(table, key) {
       check.checkTable(table);

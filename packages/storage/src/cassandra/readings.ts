@@ -22,6 +22,7 @@ import {
   compareReadings,
   demandFewMetrics,
   firstPageRows,
+  flatten,
   latestOfSome,
   mergePages,
   nextPageRows,
@@ -271,8 +272,4 @@ export class CassandraReadings implements BackendReadings {
     });
     return null;
   }
-}
-
-async function* flatten<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
-  for await (const page of pages) yield* page;
 }

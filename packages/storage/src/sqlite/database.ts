@@ -15,6 +15,9 @@ const RETRY_MS = 1;
 // Consecutive statements give way to the event loop after this time.
 const TURN_MS = 5;
 
+/** The number of commits in this thread, through all connections. */
+let commits = 0;
+
 /**
  * One connection in this thread. Transactions contain no await, so calls of this process never share one. Timers
  * wait for other processes, because SQLite's own busy handler would block the event loop.
@@ -24,6 +27,11 @@ export class Database {
   onRollback: () => void = () => {};
   readonly #config: SqliteConfig;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #arrays = new Map<string, StatementSync>();
+  /** The version of the schema in the transaction of this turn's reads. Null if there is none. */
+  #schema: number | null = null;
+  /** The value of `commits` when that transaction began. */
+  #begun = 0;
   #db: DatabaseSync | null = null;
   /** When `pause` last ran the event loop. */
   #turn = 0;
@@ -57,7 +65,9 @@ export class Database {
   }
 
   close(): void {
+    this.#endReads();
     this.#statements.clear();
+    this.#arrays.clear();
     this.#db?.close();
     this.#db = null;
   }
@@ -69,19 +79,22 @@ export class Database {
 
   /** A cached prepared statement. Rows are objects. */
   statement(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
-    const statement = this.connection.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+    return this.#statements.get(sql) ?? this.#prepare(this.#statements, sql);
   }
 
   /** A cached prepared statement. Rows are arrays, which take a third of the time of objects. */
   arrays(sql: string): StatementSync {
-    // Another statement than that of the same text with objects.
-    const statement = this.statement(`${sql} -- arrays`);
+    const known = this.#arrays.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#prepare(this.#arrays, sql);
     statement.setReturnArrays(true);
+    return statement;
+  }
+
+  #prepare(statements: Map<string, StatementSync>, sql: string): StatementSync {
+    if (statements.size >= MAX_STATEMENTS) statements.clear();
+    const statement = this.connection.prepare(sql);
+    statements.set(sql, statement);
     return statement;
   }
 
@@ -92,6 +105,7 @@ export class Database {
       try {
         const result = work();
         this.statement('commit').run();
+        commits += 1;
         return result;
       } catch (error) {
         // Some errors, such as a full disk, have already rolled back.
@@ -121,15 +135,64 @@ export class Database {
    * Runs `work`, which must not await. Repeats it while another process holds the lock, up to the time of the busy
    * option.
    */
-  async run<T>(work: () => T): Promise<T> {
+  run<T>(work: () => T): Promise<T> {
+    return this.#attempt(() => {
+      this.#endReads();
+      return work();
+    });
+  }
+
+  /**
+   * As `run`, for work that only reads. The reads of one turn of the event loop are one transaction, because SQLite locks
+   * the file for each transaction. A write in this thread, also through another connection, ends it. What another process
+   * commits is read from the next turn on, and before that turn nobody can have told this process of it. `work` receives
+   * the version of the schema, which only grows.
+   */
+  read<T>(work: (schema: number) => T): Promise<T> {
+    return this.#attempt(() => {
+      if (this.#begun !== commits) this.#endReads();
+      return work(this.#schema ?? this.#beginReads());
+    });
+  }
+
+  #beginReads(): number {
+    this.#begun = commits;
+    this.statement('begin').run();
+    try {
+      this.#schema = (this.arrays('pragma schema_version').get() as unknown as [number])[0];
+    } catch (error) {
+      this.statement('rollback').run();
+      throw error;
+    }
+    setImmediate(() => this.#endReads());
+    return this.#schema;
+  }
+
+  /** A transaction that only read always ends. */
+  #endReads(): void {
+    if (this.#schema === null) return;
+    this.#schema = null;
+    if (this.connection.isTransaction) this.statement('commit').run();
+  }
+
+  #attempt<T>(work: () => T): Promise<T> {
+    try {
+      return Promise.resolve(work());
+    } catch (error) {
+      return this.#repeat(work, error);
+    }
+  }
+
+  async #repeat<T>(work: () => T, first: unknown): Promise<T> {
     const deadline = performance.now() + this.#config.busy;
-    for (;;) {
+    for (let error = first; ; ) {
+      if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(error, this.#config.path);
+      await sleep(RETRY_MS + Math.random());
       try {
         return work();
-      } catch (error) {
-        if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(error, this.#config.path);
+      } catch (again) {
+        error = again;
       }
-      await sleep(RETRY_MS + Math.random());
     }
   }
 }

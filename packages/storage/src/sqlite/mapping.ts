@@ -1,10 +1,11 @@
 import { QUALITIES, type Quality, type Reading } from '@tidegauge/readings';
 
-export { fromField, fromPatch, toBucket, toDevice, toFields } from '../sql-mapping.ts';
+export { fromField, fromPatch, toBucket, toDevice } from '../sql-mapping.ts';
 
-type Row = Record<string, unknown>;
+/** The values of a row. */
+export type Row = readonly unknown[];
 
-/** Columns of a reading for `toReading`, from `readings` or `recent`. */
+/** Columns of a reading in the order of `toReading`, from `readings` or `recent`. */
 export function readingColumns(table: string): string {
   const boot = `(select boots.boot from boots where boots.id = ${table}.boot)`;
   return `${table}.time, ${table}.value, ${table}.received, ${boot} as boot, ${table}.seq, ${table}.quality`;
@@ -17,15 +18,15 @@ export function fromQuality(quality: Quality): number {
 }
 
 export function toReading(device: string, metric: string, row: Row): Reading {
-  const time = row.time as number;
+  const [time, value, delay, boot, seq, quality] = row;
   return {
     device,
     metric,
-    time,
-    value: row.value as number | string,
-    received: time + (row.received as number),
-    boot: row.boot as string | null,
-    seq: row.seq as number | null,
-    quality: QUALITIES[row.quality as number] ?? 'ok',
+    time: time as number,
+    value: value as number | string,
+    received: (time as number) + (delay as number),
+    boot: boot as string | null,
+    seq: seq as number | null,
+    quality: QUALITIES[quality as number] ?? 'ok',
   };
 }

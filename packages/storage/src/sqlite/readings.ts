@@ -20,15 +20,16 @@ import { devicePages, type RowGroupQuery, type RowGroups, rangeByDevice } from '
 import {
   allSeries,
   demandFewMetrics,
+  flatten,
   latestOfSome,
   NEWEST,
   type PageQuery,
-  rangeOfSeries,
+  rangePages,
 } from '../merge.ts';
 import type { BackendReadings, NumbersQuery } from '../tables.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
-import { fromQuality, readingColumns, toBucket, toReading } from './mapping.ts';
+import { fromQuality, type Row, readingColumns, toBucket, toReading } from './mapping.ts';
 import { SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
 import { shrink } from './shrink.ts';
@@ -178,20 +179,24 @@ export class SqliteReadings implements BackendReadings {
     return counts;
   }
 
-  async *range(query: RangeQuery): AsyncGenerator<Reading> {
+  range(query: RangeQuery): AsyncGenerator<Reading> {
+    return flatten(this.pages(query));
+  }
+
+  async *pages(query: RangeQuery): AsyncGenerator<readonly Reading[]> {
     const { device, metric } = query;
     const series = await this.#seriesOf(device, metric);
     if (metric === undefined) demandFewMetrics(device, series.length);
-    yield* rangeOfSeries(query, series, (each, page) => this.#page(device, each, page));
+    yield* rangePages(query, series, (each, page) => this.#page(device, each, page));
   }
 
   async #page(device: string, { id, metric }: SeriesRow, page: PageQuery): Promise<Reading[]> {
     const { from, to, order, limit } = page;
     await this.#db.pause();
-    const rows = await this.#db.run(() =>
-      this.#db.statement(PAGES[order]).all(id, from, to, id % SLOTS, id, from, to, limit),
+    const rows = await this.#db.read(() =>
+      this.#db.arrays(PAGES[order]).all(id, from, to, id % SLOTS, id, from, to, limit),
     );
-    return rows.map((row) => toReading(device, metric, row));
+    return (rows as unknown as readonly Row[]).map((row) => toReading(device, metric, row));
   }
 
   /** The tables share no identity. One statement reads both, as `PAGE` does. */
@@ -236,7 +241,7 @@ export class SqliteReadings implements BackendReadings {
   }
 
   units(series: readonly SeriesName[]): Promise<(string | null)[]> {
-    return this.#db.run(() => {
+    return this.#db.read(() => {
       const find = this.#db.statement('select unit from series where (device, metric) = (?, ?)');
       return series.map(({ device, metric }) => (find.get(device, metric)?.unit ?? null) as string | null);
     });
@@ -377,7 +382,7 @@ export class SqliteReadings implements BackendReadings {
     limit = MAX_METRICS_READ + 1,
     after = '',
   ): Promise<SeriesRow[]> {
-    const rows = await this.#db.run(() =>
+    const rows = await this.#db.read(() =>
       metric === undefined
         ? this.#db.statement(`${SERIES} and metric > ? order by metric limit ?`).all(device, after, limit)
         : this.#db.statement(`${SERIES} and metric = ?`).all(device, metric),

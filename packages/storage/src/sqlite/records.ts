@@ -11,7 +11,8 @@ import {
   type TableKind,
 } from '../tables.ts';
 import type { Database } from './database.ts';
-import { fromField, toFields } from './mapping.ts';
+import { fromField } from './mapping.ts';
+import { RecordRows } from './record-rows.ts';
 
 /** SQLite stores the text of `create table`, comments included. */
 const MARK = `/* ${TABLE_MARK} */`;
@@ -23,9 +24,11 @@ const LOAD_LENGTH = 1_048_576;
 /** Records in the table layout of YCSB's JDBC binding. Table and field names are checked already. */
 export class SqliteRecords implements BackendRecords {
   readonly #db: Database;
+  readonly #rows: RecordRows;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#rows = new RecordRows(db);
   }
 
   inspect(table: string): Promise<TableKind> {
@@ -48,10 +51,9 @@ export class SqliteRecords implements BackendRecords {
     });
   }
 
-  async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
+  read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
     const sql = `select ${columns(fields)} from "${table}" where YCSB_KEY = ?`;
-    const row = await this.#on(table, () => this.#db.run(() => this.#db.statement(sql).get(key)));
-    return row === undefined ? null : toFields(row);
+    return this.#on(table, () => this.#db.read((schema) => this.#rows.get(schema, sql, key)));
   }
 
   insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
@@ -92,8 +94,7 @@ export class SqliteRecords implements BackendRecords {
     const sql = `
       select ${columns(fields)} from "${table}" where YCSB_KEY >= ? order by YCSB_KEY limit ?`;
     await this.#db.pause();
-    const rows = await this.#on(table, () => this.#db.run(() => this.#db.statement(sql).all(start, count)));
-    return rows.map((row) => ({ key: row.YCSB_KEY as string, fields: toFields(row) }));
+    return this.#on(table, () => this.#db.read((schema) => this.#rows.all(schema, sql, start, count)));
   }
 
   #inspect(table: string): TableKind {
@@ -121,15 +122,13 @@ export class SqliteRecords implements BackendRecords {
   }
 
   /** A missing table or field is an error of the caller, not a damaged file. */
-  async #on<T>(table: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
+  #on<T>(table: string, work: () => Promise<T>): Promise<T> {
+    return work().catch((error: unknown) => {
       const absent =
         error instanceof StoreError && /no such (?:table|column)|has no column/.test(error.message);
       if (!absent) throw error;
       throw missingField(table, error);
-    }
+    });
   }
 }
 

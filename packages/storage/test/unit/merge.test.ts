@@ -163,7 +163,7 @@ describe('rangeOfSeries', () => {
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 20 }, series, readPage));
     await collect(rangeOfSeries({ device: 'd', metric: 'a', limit: 1_000_000 }, series, readPage));
     const limits = requested.map(({ limit }) => limit);
-    assert.deepEqual(limits, [8, 20, 8, 32, 128]);
+    assert.deepEqual(limits, [15, 5, 15, 90]);
   });
 
   test('bounds pages by the size of texts, and grows them where readings are small', async () => {
@@ -172,15 +172,15 @@ describe('rangeOfSeries', () => {
       rows: Array.from({ length: count }, (_, at) => reading({ device: 'd', time: T0 + at, value })),
     });
     for (const [value, largest, smallest] of [
-      ['x'.repeat(4096), 15, 8],
-      [1, 256, 8],
+      ['x'.repeat(4096), 15, 15],
+      [1, 256, 15],
     ] as const) {
       requested.length = 0;
       const one = long(2000, value);
       const all = await collect(rangeOfSeries({ device: 'd', limit: 10_000 }, [one], readPage));
       assert.equal(all.length, 2000);
       const limits = requested.map(({ limit }) => limit);
-      assert.equal(limits[0], 8);
+      assert.equal(limits[0], 15);
       assert.equal(Math.max(...limits), largest);
       assert.equal(Math.min(...limits), smallest);
     }

@@ -88,6 +88,46 @@ describe('opening a SQLite file', () => {
     await store.close();
   });
 
+  test('reads records with the columns that their table has now', async () => {
+    const path = freshPath();
+    const store = await openStore(`sqlite:${path}`);
+    const db = new DatabaseSync(path, { timeout: 5000 });
+    const change = (columns: string, values: string) =>
+      db.exec(`drop table if exists t; create table t (${columns}); insert into t values (${values})`);
+    const read = async () => {
+      // The reads of one turn are one transaction.
+      await nextTurn();
+      const [scanned] = await store.records.scan('t', '', 10, null);
+      const fields = await store.records.read('t', 'k', null);
+      assert.deepEqual(scanned, { key: 'k', fields: { ...fields } });
+      return { ...fields };
+    };
+    change('YCSB_KEY text primary key, FIELD0 text, FIELD1 text', `'k', 'a', 'b'`);
+    assert.deepEqual(await read(), { field0: 'a', field1: 'b' });
+    assert.deepEqual(await read(), { field0: 'a', field1: 'b' });
+    // The same number of columns in another order and another case.
+    change('FIELD1 text, field0 text, ycsb_key text primary key', `'c', 'd', 'k'`);
+    assert.deepEqual(await read(), { field0: 'd', field1: 'c' });
+    change('YCSB_KEY text primary key, FIELD0 text, FIELD1 text, FIELD2 text', `'k', 'e', null, 'f'`);
+    assert.deepEqual(await read(), { field0: 'e', field2: 'f' });
+    assert.deepEqual({ ...(await store.records.read('t', 'k', ['field2'])) }, { field2: 'f' });
+    db.close();
+    await store.close();
+  });
+
+  test('reads what another store of the process has written in the same turn', async () => {
+    const path = freshPath();
+    const [one, other] = [await openStore(`sqlite:${path}`), await openStore(`sqlite:${path}`)];
+    await one.records.createTable('t', 1);
+    for (let round = 0; round < 5; round += 1) {
+      await one.records.insert('t', `k${round}`, { field0: 'x' });
+      assert.deepEqual({ ...(await other.records.read('t', `k${round}`, null)) }, { field0: 'x' });
+      assert.equal(await other.records.read('t', `k${round + 1}`, null), null);
+    }
+    await one.close();
+    await other.close();
+  });
+
   test('does not mistake other tables for tables of records', async () => {
     const path = freshPath();
     const store = await openStore(`sqlite:${path}`);
