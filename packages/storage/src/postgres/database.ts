@@ -5,6 +5,7 @@ import { StoreError } from '../errors.ts';
 import { readAuthority } from '../tls.ts';
 import { type PostgresConfig, WRITERS } from './config.ts';
 import { isStalePlan, keepsSession, toStoreError } from './errors.ts';
+import { Pipelines } from './pipelines.ts';
 
 // Prepared statements per connection. Updates of many different sets of fields exceed this, and further ones stay
 // unnamed.
@@ -12,6 +13,10 @@ const MAX_STATEMENTS = 256;
 // Extra time for the server's own timeout to answer. Then the connection is closed.
 const GRACE_MS = 2000;
 const IDLE_MS = 60_000;
+// Connections of `connections` that are pipelines. More of them gain nothing: each uses one core of the server.
+const PIPELINES = 2;
+// Limits of a statement in a pipeline, because the statements behind it wait for it. It is repeated on another connection.
+const PIPELINE_SETTINGS = { lock_timeout: '100', statement_timeout: '1000' };
 
 export type Value =
   | string
@@ -96,6 +101,7 @@ export class Database {
   /** The options object of the pools. `open` completes it before the first connection. */
   readonly #tls: ConnectionOptions | false;
   readonly #pools: Readonly<Record<Lane, pg.Pool>>;
+  readonly #pipelines: Pipelines;
   readonly #names = new Map<string, string>();
   readonly #lanes: Readonly<Record<Lane, number>>;
 
@@ -108,7 +114,8 @@ export class Database {
     this.#config = config;
     this.#tls = tlsOptions(config);
     this.place = `${scheme} ${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
-    this.#lanes = { ingest: WRITERS, calls: config.connections };
+    const pipelines = Math.min(PIPELINES, config.connections - 1);
+    this.#lanes = { ingest: WRITERS, calls: config.connections - pipelines };
     const pool = (lane: Lane): pg.Pool => {
       const all = lane === 'ingest' ? { ...settings, ...ingestSettings } : settings;
       const made = new pg.Pool(poolConfig(config, this.#tls, all, this.#lanes[lane]));
@@ -118,6 +125,20 @@ export class Database {
       return made;
     };
     this.#pools = { ingest: pool('ingest'), calls: pool('calls') };
+    this.#pipelines = new Pipelines({
+      count: pipelines,
+      idleMs: IDLE_MS,
+      client: () => {
+        const { statement_timeout: _, ...options } = poolConfig(
+          config,
+          this.#tls,
+          { ...settings, ...PIPELINE_SETTINGS },
+          1,
+        );
+        return new Client({ ...options, pipeline: true });
+      },
+      onLost: () => this.onLost(),
+    });
   }
 
   async open(): Promise<void> {
@@ -134,7 +155,7 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.#pools).map((pool) => pool.end()));
+    await Promise.all([this.#pipelines.close(), ...Object.values(this.#pools).map((pool) => pool.end())]);
   }
 
   /** One statement, committed when it resolves. */
@@ -146,6 +167,22 @@ export class Database {
       } catch (error) {
         if (!isStalePlan((error as Error).cause) || stale > this.#lanes[lane]) throw error;
       }
+    }
+  }
+
+  /**
+   * Reads a few rows with one short statement, in a pipeline if possible. When the server refuses it or takes too long,
+   * it runs again as every other statement, because that costs little and reports the error.
+   */
+  async read(sql: string, values: readonly Value[]): Promise<Result> {
+    const name = this.#name(sql);
+    const sent = name === null ? null : this.#pipelines.query(preparedQuery(sql, values, name));
+    if (sent === null) return this.run('calls', sql, values);
+    try {
+      return toResult(await sent);
+    } catch (error) {
+      if (keepsSession(error)) return this.run('calls', sql, values);
+      throw toStoreError(error, this.place);
     }
   }
 
@@ -178,13 +215,7 @@ export class Database {
       const query = async (sql: string, values: readonly Value[] = []): Promise<Result> => {
         try {
           const name = values.length === 0 ? null : this.#name(sql);
-          const { rows, fields, rowCount } = await lent.query<unknown[]>({
-            text: sql,
-            values: [...values],
-            rowMode: 'array',
-            ...(name === null ? {} : { name }),
-          });
-          return { rows, columns: fields.map((field) => field.name), count: rowCount ?? 0 };
+          return toResult(await lent.query<unknown[]>(preparedQuery(sql, values, name)));
         } catch (error) {
           broken ||= !keepsSession(error) || isStalePlan(error);
           throw toStoreError(error, this.place);
@@ -208,6 +239,16 @@ export class Database {
     }
     return name ?? null;
   }
+}
+
+/** @param name of the prepared statement, or null */
+function preparedQuery(sql: string, values: readonly Value[], name: string | null): pg.QueryArrayConfig {
+  const query = { text: sql, values: [...values], rowMode: 'array' as const };
+  return name === null ? query : { ...query, name };
+}
+
+function toResult({ rows, fields, rowCount }: pg.QueryArrayResult<unknown[]>): Result {
+  return { rows, columns: fields.map((field) => field.name), count: rowCount ?? 0 };
 }
 
 function tlsOptions({ host, sslmode }: PostgresConfig): ConnectionOptions | false {

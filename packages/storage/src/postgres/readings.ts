@@ -30,10 +30,11 @@ import {
   allSeries,
   demandFewMetrics,
   type FirstPage,
+  flatten,
   NEWEST,
   type PageQuery,
-  rangeOfSeries,
-  rangeOfSeriesAtOnce,
+  rangePages,
+  rangePagesAtOnce,
 } from '../merge.ts';
 import { groupStatement, SQL_DAY } from '../sql-groups.ts';
 import type { BackendReadings } from '../tables.ts';
@@ -158,13 +159,17 @@ export class PostgresReadings implements BackendReadings {
     return this.#dialect.countsUpserts ? count : rows.length;
   }
 
-  async *range(query: RangeQuery): AsyncGenerator<Reading> {
+  range(query: RangeQuery): AsyncGenerator<Reading> {
+    return flatten(this.pages(query));
+  }
+
+  async *pages(query: RangeQuery): AsyncGenerator<readonly Reading[]> {
     const { device, metric } = query;
     const series = await this.#dictionary.of(device, metric);
     if (metric === undefined) demandFewMetrics(device, series.length);
     const readPage = (each: Series, page: PageQuery) => this.#page(device, each, page);
-    if (series.length === 1 || !this.#dialect.lateral) yield* rangeOfSeries(query, series, readPage);
-    else yield* rangeOfSeriesAtOnce(query, series, readPage, (pages) => this.#firstPages(device, pages));
+    if (series.length === 1 || !this.#dialect.lateral) yield* rangePages(query, series, readPage);
+    else yield* rangePagesAtOnce(query, series, readPage, (pages) => this.#firstPages(device, pages));
   }
 
   async #firstPages(device: string, pages: readonly FirstPage<Series>[]): Promise<Reading[][]> {
@@ -185,7 +190,7 @@ export class PostgresReadings implements BackendReadings {
 
   async #page(device: string, { id, metric }: Series, page: PageQuery): Promise<Reading[]> {
     const { from, to, order, limit } = page;
-    const { rows } = await this.#db.run('calls', PAGES[order], [id, from, to, limit]);
+    const { rows } = await this.#db.read(PAGES[order], [id, from, to, limit]);
     return rows.map((row) => toReading(device, metric, row));
   }
 
@@ -195,7 +200,7 @@ export class PostgresReadings implements BackendReadings {
     for (let after = ['', ''], size = LATEST_SERIES; size === LATEST_SERIES && found.length < limit; ) {
       const values = [devices, ...after, LATEST_SERIES] as const;
       const page = this.#dialect.lateral
-        ? (await this.#db.run('calls', LATEST, values)).rows.map(toLatest)
+        ? (await this.#latestOf(values)).rows.map(toLatest)
         : await this.#latestBySeries(values);
       size = page.length;
       for (const { reading } of page) if (reading !== null && found.length < limit) found.push(reading);
@@ -203,6 +208,11 @@ export class PostgresReadings implements BackendReadings {
       if (last !== undefined) after = [last.device, last.metric];
     }
     return found;
+  }
+
+  /** The metrics of one device are a short statement. */
+  #latestOf(values: readonly [devices: readonly string[], ...Value[]]): Promise<Result> {
+    return values[0].length === 1 ? this.#db.read(LATEST, values) : this.#db.run('calls', LATEST, values);
   }
 
   /** The same with one statement per series, which uses one shard. */

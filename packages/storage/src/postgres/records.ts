@@ -62,7 +62,7 @@ export class PostgresRecords implements BackendRecords {
 
   async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
     const sql = `select ${columns(fields)} from ${quoted(table)} where ycsb_key = $1`;
-    const result = await this.#run(table, sql, [key]);
+    const result = await onTable(table, () => this.#db.read(sql, [key]));
     const [row] = result.rows;
     return row === undefined ? null : toFields(result, row);
   }

@@ -56,12 +56,8 @@ export class SeriesDictionary {
     const sql = 'select id, metric from series where device = $1';
     const { rows } =
       metric === undefined
-        ? await this.#db.run('calls', `${sql} and metric > $2 order by metric limit $3`, [
-            device,
-            after,
-            limit,
-          ])
-        : await this.#db.run('calls', `${sql} and metric = $2`, [device, metric]);
+        ? await this.#db.read(`${sql} and metric > $2 order by metric limit $3`, [device, after, limit])
+        : await this.#db.read(`${sql} and metric = $2`, [device, metric]);
     return rows.map(([id, metric]) => ({ id: id as number, metric: metric as string }));
   }
 
@@ -75,7 +71,7 @@ export class SeriesDictionary {
   }
 
   async units(series: readonly SeriesName[]): Promise<(string | null)[]> {
-    const { rows } = await this.#db.run('calls', UNITS, columns(series.map(nameOf)));
+    const { rows } = await this.#db.read(UNITS, columns(series.map(nameOf)));
     return rows.map(([unit]) => unit as string | null);
   }
 

@@ -300,6 +300,59 @@ describe('postgres, while it runs', { skip }, () => {
     await until(() => store.health().then(() => true, isUnavailable));
   });
 
+  test('many reads at once have their own results, on few connections', async (t) => {
+    const { store, database } = await fresh(t, '?connections=3');
+    await store.records.createTable('many', 1);
+    const records = Array.from({ length: 300 }, (_, n) => ({ key: `k${n}`, fields: { field0: `v${n}` } }));
+    await store.records.insertMany('many', records);
+    for (let round = 0; round < 3; round += 1) {
+      const found = await Promise.all(records.map(({ key }) => store.records.read('many', key, null)));
+      assert.deepEqual(
+        found.map((fields) => fields!.field0),
+        records.map(({ fields }) => fields.field0),
+      );
+    }
+    const sql = `select count(*) from pg_stat_activity where application_name = 'tidegauge' and datname = '${database}'`;
+    assert.ok(Number(await server.query(sql)) <= 5, 'three connections, and two of writers');
+  });
+
+  test('a read that waits for a lock does not hold up the reads of other tables', async (t) => {
+    const { store, database } = await fresh(t);
+    for (const table of ['locked', 'free_one']) {
+      await store.records.createTable(table, 1);
+      await store.records.insert(table, 'k', { field0: table });
+    }
+    // The first reads open the connections.
+    for (let round = 0; round < 20; round += 1) await store.records.read('free_one', 'k', null);
+    const lock = server.query('begin; lock table locked; select pg_sleep(2); commit', database);
+    await until(() => isLocked(database));
+    const waiting = store.records.read('locked', 'k', null);
+    const started = performance.now();
+    for (let round = 0; round < 20; round += 1) await store.records.read('free_one', 'k', null);
+    assert.ok(performance.now() - started < 1500, `${performance.now() - started} ms`);
+    await lock;
+    assert.equal((await waiting)!.field0, 'locked');
+  });
+
+  test('reads continue after their connections ended and after their table was created again', async (t) => {
+    const { store, database } = await fresh(t);
+    const read = () => store.records.read('again', 'k', null);
+    for (const fields of [{ field0: 'a' }, { field0: 'b', field1: 'c' }]) {
+      await server.query('drop table if exists again', database);
+      await store.records.createTable('again', 2);
+      await store.records.insert('again', 'k', fields);
+      for (let round = 0; round < 10; round += 1) assert.deepEqual({ ...(await read()) }, fields);
+    }
+    await server.query(`alter table again add column field2 text default 'd'`, database);
+    for (let round = 0; round < 10; round += 1) {
+      assert.deepEqual({ ...(await read()) }, { field0: 'b', field1: 'c', field2: 'd' });
+    }
+    await server.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and pid <> pg_backend_pid()`,
+    );
+    await until(() => read().then((fields) => fields !== null, isUnavailable));
+  });
+
   test('calls are OVERLOADED when every connection is busy, and ingest continues', async (t) => {
     const { store, database } = await fresh(t, '?connections=1&connect=300&timeout=5000');
     const lock = server.query('begin; lock table devices; select pg_sleep(1.5); commit', database);
