@@ -76,12 +76,18 @@ export function timeQuality(time: number, received: number, tolerance: number = 
   return time - received > tolerance ? 'skewed' : 'ok';
 }
 
+/** The last second that was formatted, because a reading is mostly received in the second of its time. */
+const formatted = { second: 0, text: '1970-01-01T00:00:00.' };
+
 /** Formats microseconds since the epoch as ISO 8601 UTC with six decimals: `2026-11-21T14:05:08.000250Z`. */
 export function formatTime(time: number): string {
-  const milliseconds = Math.floor(time / 1000);
-  const micros = time - milliseconds * 1000;
-  const iso = new Date(milliseconds).toISOString();
-  return `${iso.slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
+  const second = Math.floor(time / 1e6);
+  if (second !== formatted.second) {
+    formatted.second = second;
+    // Without milliseconds and Z.
+    formatted.text = new Date(second * 1000).toISOString().slice(0, -4);
+  }
+  return `${formatted.text}${String(time - second * 1e6).padStart(6, '0')}Z`;
 }
 
 let monotonicOffset = 0;
