@@ -50,8 +50,8 @@ const MOST_FAILURES = 100;
 /**
  * Answers an error of a handler with a problem document. `translate` converts the service's own errors. An unknown
  * error is logged with its cause, and answered without it. A failure that repeats is logged every ten seconds, with
- * the number of lines that were left out (`omitted`). When an answer has begun, it is cut off. Express would also print
- * the error.
+ * the number of lines that were left out (`omitted`). When an answer has begun, it is cut off, which also works without
+ * Express. Express would also print the error.
  */
 export function problemHandler(
   logger: Logger,
@@ -69,7 +69,8 @@ export function problemHandler(
     if (last === undefined && failures.size >= MOST_FAILURES) failures.clear();
     failures.set(kind, { at, omitted: 0 });
     const omitted = last !== undefined && last.omitted > 0 ? { omitted: last.omitted } : {};
-    logger.error({ err: error, method: request.method, path: request.path, ...omitted }, 'request failed');
+    const path = (request.originalUrl ?? request.url).split('?', 1)[0];
+    logger.error({ err: error, method: request.method, path, ...omitted }, 'request failed');
   };
   // Express recognises a handler of errors by its four parameters.
   return (error, request, response, _next) => {

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Reading } from '@tidegauge/readings';
 import { clientOf, Problem } from '@tidegauge/service';
 import type { YcsbRecord } from '@tidegauge/storage';
-import type { Response } from 'express';
+import { endOfTurn } from './end-of-turn.ts';
+import { beginJson, sendJson } from './send-json.ts';
 import { Turns } from './turns.ts';
 
 /** Approximate memory of one part of a list, bytes. A part is read, serialised and written at once. */
@@ -25,11 +26,20 @@ export interface AnswerLimits {
 /** For a process with 128 MiB of memory. */
 const LIMITS: AnswerLimits = { reads: 4, bytes: 8 * 2 ** 20, clientBytes: 4 * 2 ** 20 };
 
+/** Items that are read in pages. A page can be empty. */
+export class Pages<T> {
+  readonly pages: AsyncIterable<readonly T[]>;
+
+  constructor(pages: AsyncIterable<readonly T[]>) {
+    this.pages = pages;
+  }
+}
+
 export interface List<T> {
   /** The list's name in the answer. */
   readonly name: string;
   /** In order, read only as far as the answer needs. An item beyond `limit` means that there is a next page. */
-  readonly items: AsyncIterable<T>;
+  readonly items: AsyncIterable<T> | Pages<T>;
   readonly limit: number;
   /** Approximate memory of an item, bytes. */
   sizeOf(item: T): number;
@@ -58,7 +68,7 @@ export class Answers {
   }
 
   /** Answers with `{ [name]: [...], next }` and the rest. */
-  async list<T>(response: Response, list: List<T>): Promise<void> {
+  async list<T>(response: ServerResponse, list: List<T>): Promise<void> {
     const parts = new Parts(list);
     try {
       await this.#send(response, list, parts);
@@ -80,7 +90,7 @@ export class Answers {
    * @param bytes memory that the pieces are made from, reserved until the response closes
    * @throws {Problem} 503 when too many large answers are being sent
    */
-  async text(response: Response, type: string, bytes: number, pieces: Iterable<string>): Promise<void> {
+  async text(response: ServerResponse, type: string, bytes: number, pieces: Iterable<string>): Promise<void> {
     this.reserve(response, bytes);
     const late = setTimeout(() => response.destroy(), LIST_MS);
     response.once('close', () => clearTimeout(late));
@@ -107,7 +117,7 @@ export class Answers {
   }
 
   async #send<T>(
-    response: Response,
+    response: ServerResponse,
     { name, toDocument, prepare, next, rest }: List<T>,
     parts: Parts<T>,
   ): Promise<void> {
@@ -125,14 +135,16 @@ export class Answers {
     const goesOn = parts.goesOn && this.#take(response, STREAM_BYTES);
     if (!goesOn) {
       if (parts.goesOn && !paged) throw busy();
-      response.json({ [name]: part.map(toDocument), ...end() });
+      const text = JSON.stringify({ [name]: part.map(toDocument), ...end() });
+      await endOfTurn();
+      sendJson(response, text);
       return;
     }
     const late = setTimeout(() => response.destroy(), LIST_MS);
     response.once('close', () => clearTimeout(late));
-    response.setHeader('Content-Type', 'application/json; charset=utf-8');
     for (let before = `{${JSON.stringify(name)}:[`; ; before = ',') {
       const text = before + JSON.stringify(part.map(toDocument)).slice(1, -1);
+      if (!response.headersSent) beginJson(response);
       if (!parts.goesOn) {
         const fields = JSON.stringify(end()).slice(1);
         response.end(`${text}]${fields === '}' ? '' : ','}${fields}`);
@@ -165,8 +177,10 @@ export class Answers {
 /** Reads a list in parts. */
 class Parts<T> {
   readonly #list: List<T>;
-  readonly #items: AsyncIterator<T>;
-  #ahead: IteratorResult<T> | null = null;
+  readonly #pages: AsyncIterator<readonly T[]>;
+  #page: readonly T[] = [];
+  /** Index of the next item in the page. */
+  #next = 0;
   #left: number;
   #bytes = 0;
   /** The last item read. */
@@ -175,8 +189,9 @@ class Parts<T> {
   more = true;
 
   constructor(list: List<T>) {
+    const { items } = list;
     this.#list = list;
-    this.#items = list.items[Symbol.asyncIterator]();
+    this.#pages = (items instanceof Pages ? items.pages : singly(items))[Symbol.asyncIterator]();
     this.#left = list.limit;
   }
 
@@ -188,12 +203,9 @@ class Parts<T> {
   async read(): Promise<readonly T[]> {
     const part: T[] = [];
     for (let bytes = 0; bytes < PART_BYTES && this.#left > 0; ) {
-      const { done, value } = this.#ahead ?? (await this.#items.next());
-      this.#ahead = null;
-      if (done) {
-        this.more = false;
-        return part;
-      }
+      if (this.#next === this.#page.length && !(await this.#turn())) return part;
+      const value = this.#page[this.#next]!;
+      this.#next += 1;
       part.push(value);
       this.last = value;
       this.#left -= 1;
@@ -201,14 +213,29 @@ class Parts<T> {
       bytes += size;
       this.#bytes += size;
     }
-    this.#ahead = await this.#items.next();
-    this.more = this.#ahead.done !== true;
+    if (this.#next === this.#page.length) await this.#turn();
     return part;
   }
 
-  async close(): Promise<void> {
-    await this.#items.return?.();
+  /** Reads the next page with items. Resolves to whether there is one. */
+  async #turn(): Promise<boolean> {
+    this.#next = 0;
+    do {
+      const { done, value } = await this.#pages.next();
+      this.more = done !== true;
+      this.#page = done === true ? [] : value;
+    } while (this.more && this.#page.length === 0);
+    return this.more;
   }
+
+  async close(): Promise<void> {
+    await this.#pages.return?.();
+  }
+}
+
+/** Pages of one item, so that no more items are read than the answer needs. */
+async function* singly<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
+  for await (const item of items) yield [item];
 }
 
 /** Resolves when the connection accepts more data or has closed. */

@@ -13,13 +13,14 @@ import {
   securityHeaders,
 } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
-import express from 'express';
+import express, { type Request, type Response } from 'express';
 import { Answers } from './answers.ts';
 import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';
 import { exportHandlers } from './export/handlers.ts';
+import { fastLane, handedBody, handedLists } from './fast-lane.ts';
 import { httpMetrics } from './http-metrics.ts';
 import { influxErrors, influxHealth, isInfluxPath } from './influx/answers.ts';
 import { influxPassword } from './influx/password.ts';
@@ -31,7 +32,6 @@ import { openTsdbHandlers } from './opentsdb/handlers.ts';
 import { apiOperations } from './operation-table.ts';
 import { isPage, pageRoutes } from './pages.ts';
 import { translate } from './problems.ts';
-import { handedBody, recordLane } from './record-lane.ts';
 import { alertHandlers } from './routes/alerts.ts';
 import { auditHandlers } from './routes/audit.ts';
 import { deviceHandlers } from './routes/devices.ts';
@@ -100,15 +100,23 @@ export function createApp(dependencies: AppDependencies): App {
   );
   const answers = new Answers({ reads: config.listReads });
   const hosts = new Hosts(config.httpListen, config.allowedHosts ?? [], config.httpTlsCert ?? null);
-  const lane = recordLane({
+  const cursors = new Cursors(config.apiToken);
+  const readings = readingHandlers(store, ingest, cursors, answers);
+  const { listReadings, latestReadings } = readings;
+  const lists = { listReadings, latestReadings };
+  const problems = problemHandler(logger, translate);
+  const lane = fastLane({
     operations,
     answers,
     records: store.records,
+    lists,
     hosts,
     access,
     bodyLimit: config.bodyLimit,
     seconds,
     app,
+    fail: (error, request, response) =>
+      void problems(error, request as Request, response as Response, () => {}),
   });
   app.use(httpMetrics(seconds), securityHeaders);
   const ruleOf = ({ method, url }: IncomingMessage): Rule => {
@@ -129,9 +137,9 @@ export function createApp(dependencies: AppDependencies): App {
     routes: [budget, express.json(sent)],
     opentsdb: [budget, express.json(sent)],
   };
-  const cursors = new Cursors(config.apiToken);
   const handlers = {
-    ...readingHandlers(store, ingest, cursors, answers),
+    ...readings,
+    ...handedLists(lane, lists),
     ...exportHandlers(store, answers, logger),
     ...deviceHandlers(store, cursors, answers),
     ...recordHandlers(store, lane, answers),
@@ -150,7 +158,7 @@ export function createApp(dependencies: AppDependencies): App {
   // Without ingest the API can still read the store, so readiness depends on the store only.
   app.use(operationRoutes({ metrics, checks: { 'the store': () => storeProblem(store) } }));
   app.use(notFound);
-  app.use(influxErrors(translate), openTsdbErrors(translate), problemHandler(logger, translate));
+  app.use(influxErrors(translate), openTsdbErrors(translate), problems);
   const close = () => {
     live.close();
     access.close();

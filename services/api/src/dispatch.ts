@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type Principal, principalOf } from '@tidegauge/service';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Parameters } from './operation.ts';
@@ -13,6 +14,12 @@ export interface Call extends Parameters {
 }
 
 export type Handler = (call: Call, response: Response) => Promise<void> | void;
+
+/** A handler that uses nothing of Express, so that the fast lane can call it. */
+export type PlainHandler = (
+  call: Parameters & Pick<Call, 'principal'>,
+  response: ServerResponse,
+) => Promise<void>;
 
 /** The handlers of the operations, by `operationId`. */
 export type Handlers = Readonly<Record<string, Handler>>;

@@ -21,6 +21,8 @@ export interface Match {
 
 /** Finds the operation of the OpenAPI document that a request is for. */
 export class OperationTable {
+  /** Paths without parameters. */
+  readonly #exact = new Map<string, Path>();
   /** Paths by the number of their parts; those with fewer parameters first. */
   readonly #paths = new Map<number, Path[]>();
   readonly #operations = new Map<string, Operation>();
@@ -41,7 +43,9 @@ export class OperationTable {
         return { name: name ?? part, isParameter: name !== undefined };
       });
       const count = (path: Path) => path.parts.filter(({ isParameter }) => isParameter).length;
-      const same = [...(this.#paths.get(parts.length) ?? []), { parts, operations }];
+      const path = { parts, operations };
+      if (count(path) === 0) this.#exact.set(route, path);
+      const same = [...(this.#paths.get(parts.length) ?? []), path];
       this.#paths.set(
         parts.length,
         same.sort((a, b) => count(a) - count(b)),
@@ -74,8 +78,9 @@ export class OperationTable {
   find(method: string, url: string, refuse: (allowed: readonly string[]) => void): Match | null {
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
-    const given = partsOf(path);
-    const found = this.#paths.get(given.length)?.find(({ parts }) => matches(parts, given));
+    const exact = this.#exact.get(path);
+    const given = exact === undefined ? partsOf(path) : [];
+    const found = exact ?? this.#paths.get(given.length)?.find(({ parts }) => matches(parts, given));
     if (found === undefined) return null;
     // Databases treat U+0000 as the end of a text or as an error.
     if (url.includes('%00')) throw badUrl('The URL contains %00 (U+0000), which no name or value can have.');
@@ -87,7 +92,8 @@ export class OperationTable {
       throw new Problem(405, 'Method not allowed', detail);
     }
     const params: Record<string, string> = {};
-    for (const [index, { name, isParameter }] of found.parts.entries()) {
+    for (let index = 0; index < given.length; index += 1) {
+      const { name, isParameter } = found.parts[index]!;
       if (isParameter) params[name] = decode(given[index]!);
     }
     return { operation, params, search: mark < 0 ? '' : url.slice(mark + 1) };

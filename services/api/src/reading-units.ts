@@ -8,6 +8,8 @@ const MOST_KNOWN = 2000;
 export class ReadingUnits {
   readonly #store: Store;
   readonly #known = new Map<string, string | null>();
+  /** The series that was looked up last. */
+  #last: (SeriesName & { readonly unit: string | null }) | null = null;
 
   constructor(store: Store) {
     this.#store = store;
@@ -16,8 +18,11 @@ export class ReadingUnits {
   /** Looks up the units of a part of the answer, before its documents are made. */
   readonly prepare = async (part: readonly SeriesName[]): Promise<void> => {
     if (this.#known.size > MOST_KNOWN) this.#known.clear();
+    this.#last = null;
     const missing = new Map<string, SeriesName>();
-    for (const { device, metric } of part) {
+    for (const [index, { device, metric }] of part.entries()) {
+      const before = part[index - 1];
+      if (before !== undefined && before.metric === metric && before.device === device) continue;
       const name = nameOf({ device, metric });
       if (!this.#known.has(name)) missing.set(name, { device, metric });
     }
@@ -29,8 +34,14 @@ export class ReadingUnits {
     }
   };
 
-  /** The unit of a series of the prepared part. */
-  readonly unitOf = (series: SeriesName): string | null => this.#known.get(nameOf(series)) ?? null;
+  /** The unit of a series of the prepared part. Neighbours are often of one series. */
+  readonly unitOf = ({ device, metric }: SeriesName): string | null => {
+    const last = this.#last;
+    if (last === null || last.metric !== metric || last.device !== device) {
+      this.#last = { device, metric, unit: this.#known.get(nameOf({ device, metric })) ?? null };
+    }
+    return this.#last!.unit;
+  };
 
   readonly toDocument = (reading: Reading): ReadingDocument =>
     toReadingDocumentWithUnit(reading, this.unitOf(reading));

@@ -6,6 +6,8 @@ import { clientOf, RoundRobin } from '@tidegauge/service';
  * pause, a new client would wait for one read per connection that others have opened before it.
  */
 const PAUSE_TURNS = 8;
+/** Reads that follow each other without a pause take no longer than this together, milliseconds. */
+const PAUSE_EVERY_MS = 2;
 
 interface Waiting {
   readonly client: string;
@@ -23,6 +25,8 @@ export class Turns {
   readonly #waiting = new RoundRobin<Waiting>();
   readonly #running = new Map<string, number>();
   #all = 0;
+  /** When the last pause ended. */
+  #paused = Number.NEGATIVE_INFINITY;
 
   constructor(most: number) {
     this.#most = most;
@@ -56,7 +60,14 @@ export class Turns {
     const next = this.#waiting.shift(this.#mayRun);
     if (next === undefined) return;
     this.#begin(next.client);
-    afterTurns(PAUSE_TURNS, next.start);
+    if (performance.now() - this.#paused < PAUSE_EVERY_MS) {
+      next.start();
+      return;
+    }
+    afterTurns(PAUSE_TURNS, () => {
+      this.#paused = performance.now();
+      next.start();
+    });
   }
 }
 

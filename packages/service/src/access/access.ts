@@ -75,7 +75,7 @@ const RETRY_AFTER = 10;
 const REALM = 'Bearer realm="tidegauge"';
 
 /**
- * Decides who sent a request and whether the sender may do it. This is the only place that does: the record lane and
+ * Decides who sent a request and whether the sender may do it. This is the only place that does: the fast lane and
  * the Express app use the same object.
  */
 export class Access {
@@ -143,12 +143,13 @@ export class Access {
   }
 
   /**
-   * The sender of a request who may do something with all devices, or null. A refusal is not counted: `guard` answers
-   * it. It costs a SHA-256 and a look-up.
+   * The sender of a request, if it may do what the request is for, otherwise null. A refusal is not counted: `guard`
+   * answers it. It costs a SHA-256 and a look-up.
    */
-  allowed(request: IncomingMessage, scope: Scope): Principal | null {
-    const found = this.#identify(request, scope);
-    return isPrincipal(found) && found.devices === null && hasScope(found, scope) ? found : null;
+  allowed(request: IncomingMessage, rule: Rule): Principal | null {
+    const found = this.#identify(request, rule.scope);
+    if (!isPrincipal(found) || !hasScope(found, neededScope(rule))) return null;
+    return found.devices === null || rule.limitsDevices ? found : null;
   }
 
   /**
@@ -229,7 +230,7 @@ export class Access {
     response: Response,
   ): void {
     if (typeof found === 'string') throw this.#unknown(found, request, response);
-    const scope = rule.scope === 'metrics' || rule.scope === 'public' ? 'read' : rule.scope;
+    const scope = neededScope(rule);
     const isChange = !isSafe(request.method) && scope !== 'read';
     // Also when a handler refuses it, because of the devices.
     if (isChange) response.once('close', () => this.record(found, request, rule, response.statusCode));
@@ -364,6 +365,10 @@ export class Access {
 /** The sender of a request that `guard` has accepted. */
 export function principalOf(response: Response): Principal {
   return (response.locals.principal as Principal | undefined) ?? READER;
+}
+
+function neededScope({ scope }: Rule): Scope {
+  return scope === 'metrics' || scope === 'public' ? 'read' : scope;
 }
 
 function isPrincipal(found: Principal | Refusal | Unverified): found is Principal {

@@ -17,9 +17,9 @@ import {
   type Store,
   StoreError,
 } from '@tidegauge/storage';
-import { type Answers, type List, sizeOfReading } from '../answers.ts';
+import { type Answers, type List, Pages, sizeOfReading } from '../answers.ts';
 import type { Cursors } from '../cursor.ts';
-import type { Handlers } from '../dispatch.ts';
+import type { Handlers, PlainHandler } from '../dispatch.ts';
 import type { IngestClient } from '../ingest-client.ts';
 import { bucketLength, defined, device, filterOf, invalid, metric, queryOf, time } from '../parameters.ts';
 import { ReadingUnits } from '../reading-units.ts';
@@ -73,7 +73,7 @@ export function readingHandlers(
   ingest: IngestClient,
   cursors: Cursors,
   answers: Answers,
-): Handlers {
+): Handlers & Readonly<Record<'listReadings' | 'latestReadings', PlainHandler>> {
   return {
     listReadings: async (call, response) => {
       const query = queryOf<RangeParameters>(call);
@@ -96,7 +96,9 @@ export function readingHandlers(
         const after = query.cursor === undefined ? undefined : cursors.read(key, query.cursor, isPosition);
         await answers.list(response, {
           ...list,
-          items: store.readings.range(defined({ ...page, device: one, after: after && positionOf(after) })),
+          items: new Pages(
+            store.readings.pages(defined({ ...page, device: one, after: after && positionOf(after) })),
+          ),
           next: ({ time, metric }) => cursors.write(key, [time, metric]),
         });
         return;
@@ -144,7 +146,7 @@ export function readingHandlers(
       const { prepare, toDocument } = new ReadingUnits(store);
       await answers.list(response, {
         name: 'readings',
-        items: latestOf(store, devices),
+        items: new Pages(latestOf(store, devices)),
         limit: Number.POSITIVE_INFINITY,
         sizeOf: sizeOfReading,
         prepare,
@@ -285,19 +287,19 @@ function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
 }
 
 /** Reads as many readings at a time as one device can have, so that only part of the answer is in memory. */
-async function* latestOf(store: Store, devices: readonly string[]): AsyncGenerator<Reading> {
+async function* latestOf(store: Store, devices: readonly string[]): AsyncGenerator<readonly Reading[]> {
   for (let rest = [...new Set(devices)].sort(compareText); rest.length > 0; ) {
     const page = await store.readings.latest(rest, MAX_METRICS_READ + 1);
     const last = page.at(-1)?.device;
     if (page.length <= MAX_METRICS_READ || last === undefined) {
-      yield* page;
+      yield page;
       return;
     }
     // The last device may have more readings, so the next page begins with it.
     const whole = page.filter(({ device }) => device !== last);
     if (whole.length === 0)
       throw invalid('/query/device', `${last} has more than ${MAX_METRICS_READ} metrics`);
-    yield* whole;
+    yield whole;
     rest = rest.slice(rest.indexOf(last));
   }
 }

@@ -7,10 +7,11 @@ import {
   tableProblem,
   type YcsbRecord,
 } from '@tidegauge/storage';
-import { type Answers, sizeOfRecord } from '../answers.ts';
+import { type Answers, Pages, sizeOfRecord } from '../answers.ts';
 import type { Call, Handlers } from '../dispatch.ts';
+import type { FastLane } from '../fast-lane.ts';
 import { invalid, queryOf } from '../parameters.ts';
-import type { RecordLane } from '../record-lane.ts';
+import { sendJson } from '../send-json.ts';
 
 interface ScanParameters {
   readonly start: string;
@@ -19,7 +20,7 @@ interface ScanParameters {
 }
 
 /** The operations of YCSB. */
-export function recordHandlers(store: Store, lane: RecordLane, answers: Answers): Handlers {
+export function recordHandlers(store: Store, lane: FastLane, answers: Answers): Handlers {
   const { records } = store;
   /** Approximate memory of the largest record that was read, by table, bytes. */
   const largest = new Map<string, number>();
@@ -31,7 +32,7 @@ export function recordHandlers(store: Store, lane: RecordLane, answers: Answers)
       const { start = '', count = 100, fields = null } = queryOf<ScanParameters>(call);
       await answers.list(response, {
         name: 'records',
-        items: scanned(records, largest, tableOf(call.params), start, count, fields),
+        items: new Pages(scanned(records, largest, tableOf(call.params), start, count, fields)),
         limit: count,
         sizeOf: sizeOfRecord,
         toDocument: (each) => each,
@@ -59,7 +60,7 @@ export function recordHandlers(store: Store, lane: RecordLane, answers: Answers)
       const found = await result(call, () => records.read(table, key, names));
       const fields = found ?? missingRecord(table, key);
       answers.reserve(response, sizeOfRecord({ key, fields }));
-      response.json({ key, fields });
+      sendJson(response, JSON.stringify({ key, fields }));
     },
     insertRecord: async (call, response) => {
       const [table, key] = recordOf(call.params);
@@ -95,7 +96,7 @@ async function* scanned(
   start: string,
   count: number,
   fields: readonly string[] | null,
-): AsyncGenerator<YcsbRecord> {
+): AsyncGenerator<readonly YcsbRecord[]> {
   const size = () => {
     const known = largest.get(table);
     return known === undefined
@@ -113,7 +114,7 @@ async function* scanned(
       table,
       fresh.reduce((most, each) => Math.max(most, sizeOfRecord(each)), largest.get(table) ?? 1),
     );
-    yield* fresh;
+    yield fresh;
     if (page.length < requested) return;
     left -= fresh.length;
     from = page.at(-1)!.key;

@@ -46,7 +46,7 @@ test('a token of an OIDC provider reads and writes as its claims say, through ev
   assert.equal(await status('PUT', '/v1/devices/a', reader, {}), 403);
   const admin = await sign({ scope: 'tidegauge:admin' });
   assert.equal(await status('PUT', '/v1/records/t', admin, { fieldCount: 1 }), 204);
-  // The second request is answered by the lane of records.
+  // The second request is answered by the fast lane.
   for (const key of ['a', 'b']) {
     assert.equal(await status('PUT', `/v1/records/t/${key}`, admin, { fields: { field0: 'x' } }), 201);
     assert.equal(await status('GET', `/v1/records/t/${key}`, reader), 200);
@@ -139,7 +139,7 @@ test('pages of the listed origins may use the API with a key, and others may not
   assert.equal((await put(APP, cookie)).status, 401);
 });
 
-test('foreign host names are refused beyond loopback too, also for the lane of records', async (t) => {
+test('foreign host names are refused beyond loopback too, also for the fast lane', async (t) => {
   const { request } = await import('node:http');
   const config = { httpListen: '0.0.0.0', apiToken: TOKEN, allowedHosts: ['gauge.example'] };
   const api = await startApi(t, { config });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatTime, unknownDevice } from '@tidegauge/readings';
+import { StoreError } from '@tidegauge/storage';
 import { type Answer, reading, startApi } from '../harness.ts';
 
 const DEVICE = 'device=site-3/boiler/probe-7';
@@ -43,6 +44,59 @@ test('readings are listed newest first, with microseconds, and with boot and seq
     ],
     next: null,
   });
+});
+
+test('a list without Express is answered like a list with Express, and both are measured as one route', async (t) => {
+  const api = await startApi(t);
+  await api.store.readings.write(
+    Array.from({ length: 600 }, (_, second) => reading(second, { value: `${second} é`.padEnd(200, 'x') })),
+  );
+  const same = async (path: string, query: string, status: number): Promise<void> => {
+    const answers = [];
+    // A path with a slash at its end goes through Express.
+    for (const way of [path, `${path}/`]) {
+      const { headers, body, ...answer } = await api.call('GET', `${way}?${query}`);
+      assert.equal(answer.status, status, `${way}?${query}: ${JSON.stringify(body)}`);
+      const shown = [...headers].filter(
+        ([name]) => !['date', 'content-length', 'connection', 'keep-alive'].includes(name),
+      );
+      const { instance: _, ...rest } = body;
+      answers.push([shown.sort(), rest]);
+    }
+    assert.deepEqual(answers[0], answers[1], `${path}?${query}`);
+  };
+  await same('/v1/readings', `${DEVICE}&limit=2`, 200);
+  // In several parts.
+  await same('/v1/readings', `${DEVICE}&limit=600`, 200);
+  await same('/v1/readings', `${DEVICE}&limit=none`, 400);
+  await same('/v1/readings', `${DEVICE}&colour=red`, 400);
+  await same('/v1/readings', '', 400);
+  await same('/v1/readings/latest', DEVICE, 200);
+  await same('/v1/readings/latest', 'device=', 400);
+  const { body } = await api.call('GET', '/metrics');
+  assert.match(body, /_count\{method="GET",route="\/v1\/readings",status="200"\} 4/);
+  assert.match(body, /_count\{method="GET",route="\/v1\/readings",status="400"\} 6/);
+});
+
+test('a store that fails for a list is called once, and its error is the answer', async (t) => {
+  const api = await startApi(t);
+  const latest = t.mock.method(api.store.readings, 'latest', async () => {
+    throw new StoreError('UNAVAILABLE', 'nobody there');
+  });
+  const answer = await api.call('GET', `/v1/readings/latest?${DEVICE}`);
+  assertProblem(answer, 503, /nobody there/);
+  assert.equal(latest.mock.callCount(), 1);
+});
+
+test('a list whose store fails after its first part is broken off, and the process continues', async (t) => {
+  const api = await startApi(t);
+  const page = Array.from({ length: 400 }, (_, second) => reading(second, { value: 'x'.repeat(200) }));
+  t.mock.method(api.store.readings, 'pages', async function* () {
+    yield page;
+    throw new StoreError('TIMEOUT', 'slow');
+  });
+  await assert.rejects(api.call('GET', `/v1/readings?${DEVICE}&limit=1000`));
+  assert.equal((await api.call('GET', '/healthz')).status, 200);
 });
 
 test('pages have no loss or overlap in both orders, also for metrics with the same time', async (t) => {

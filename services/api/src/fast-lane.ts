@@ -1,20 +1,24 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import {
   type Access,
+  type Histogram,
   type HistogramMetric,
   type Hosts,
   namesOneHost,
+  type Principal,
   SECURITY_HEADERS,
 } from '@tidegauge/service';
 import { type RecordFields, type RecordStore, tableProblem } from '@tidegauge/storage';
 import type { RequestHandler } from 'express';
 import type { Answers } from './answers.ts';
+import type { Handlers, PlainHandler } from './dispatch.ts';
+import { endOfTurn } from './end-of-turn.ts';
 import type { Operation, Parameters } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
+import { sendJson } from './send-json.ts';
 
-const PREFIX = '/v1/records/';
+const RECORDS = '/v1/records/';
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
-const READ_HEADERS = { ...SECURITY_HEADERS, 'Content-Type': 'application/json; charset=utf-8' } as const;
 const INSERT_HEADERS = { ...SECURITY_HEADERS, 'Content-Length': 0 } as const;
 /** Larger bodies go to the app, where a budget bounds them: 1024 connections hold 16 MiB of these. */
 const MAX_BODY = 16 * 1024;
@@ -28,15 +32,17 @@ export interface Handed {
   readonly outcome: Promise<unknown> | null;
 }
 
-export interface RecordLane {
-  /** Answers valid reads, inserts and updates of one record, and passes all other requests to the app. */
+export interface FastLane {
+  /** Answers the requests of the lane that are valid, and passes all other requests to the app. */
   readonly handler: RequestListener;
   handed(request: IncomingMessage): Handed | null;
 }
 
-export interface RecordLaneOptions {
+export interface FastLaneOptions {
   readonly operations: OperationTable;
   readonly records: RecordStore;
+  /** Handlers of lists, by `operationId`. Their paths have no parameters. */
+  readonly lists: Readonly<Record<string, PlainHandler>>;
   /** Bounds the memory of large records that are being sent. */
   readonly answers: Answers;
   readonly hosts: Hosts;
@@ -46,22 +52,32 @@ export interface RecordLaneOptions {
   readonly seconds: HistogramMetric;
   /** Receives all other requests. */
   readonly app: RequestListener;
+  /** Logs an error after the answer has begun, and breaks the answer off. */
+  readonly fail: (error: unknown, request: IncomingMessage, response: ServerResponse) => void;
 }
 
 interface Target extends Parameters {
   readonly operation: Operation;
+  readonly principal: Principal;
 }
 
 /** Resolves to whether the lane answered the request. */
 type Way = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<boolean>;
 
+interface Lane {
+  readonly operation: Operation;
+  readonly histogram: Histogram;
+  readonly way: Way;
+}
+
 /**
- * Answers reads, inserts and updates of one record without Express, which takes as much processor time for a request as
- * all the rest together. The lane checks requests with the same schemas as the app. A request that fails goes to the app
- * with what the lane did so far, so that only the app reports errors.
+ * Answers the most frequent requests without Express, which takes as much processor time for a request as all the rest
+ * together: reads, inserts and updates of one record, and lists of readings. The lane checks requests with the same
+ * schemas, hosts and logins as the app. A request that fails goes to the app with what the lane did so far, so that only
+ * the app reports errors.
  */
-export function recordLane(options: RecordLaneOptions): RecordLane {
-  const { operations, records, answers, hosts, access, seconds, app } = options;
+export function fastLane(options: FastLaneOptions): FastLane {
+  const { operations, records, lists, answers, hosts, access, seconds, app, fail } = options;
   const maxBody = Math.min(MAX_BODY, options.bodyLimit);
   const handed = new WeakMap<IncomingMessage, Handed>();
 
@@ -75,17 +91,18 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
     app(request, response);
     return false;
   };
-  const read: Way = async (request, response, { params, query }) => {
+  const read: Way = (request, response, { params, query }) => {
     const { table, key } = params as { table: string; key: string };
     const outcome = records.read(table, key, (query.fields as readonly string[] | undefined) ?? null);
-    const fields = await outcome.catch(() => null);
-    if (fields === null) return handOn(request, response, { body: null, outcome });
-    const body = JSON.stringify({ key, fields });
-    if (body.length > SMALL_ANSWER && !answers.fits(response, 2 * body.length)) {
-      return handOn(request, response, { body: null, outcome });
-    }
-    response.writeHead(200, { ...READ_HEADERS, 'Content-Length': Buffer.byteLength(body) }).end(body);
-    return true;
+    const pass = () => handOn(request, response, { body: null, outcome });
+    return outcome.then(async (fields) => {
+      if (fields === null) return pass();
+      const body = JSON.stringify({ key, fields });
+      if (body.length > SMALL_ANSWER && !answers.fits(response, 2 * body.length)) return pass();
+      await endOfTurn();
+      sendJson(response, body);
+      return true;
+    }, pass);
   };
   const write =
     (insert: boolean): Way =>
@@ -102,25 +119,47 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
       else response.writeHead(204, SECURITY_HEADERS).end();
       return true;
     };
-  const lane = (id: string, method: string, status: string, way: Way) => {
+  const list =
+    (answer: PlainHandler): Way =>
+    async (request, response, target) => {
+      try {
+        await answer(target, response);
+      } catch (error) {
+        if (!response.headersSent) return handOn(request, response, { body: null, outcome: failed(error) });
+        fail(error, request, response);
+      }
+      return true;
+    };
+  const lane = (id: string, method: string, status: string, way: Way): Lane => {
     const operation = operations.get(id)!;
-    const histogram = seconds.with({ method, route: operation.route, status });
-    return [method, { operation, histogram, way }] as const;
+    return { operation, histogram: seconds.with({ method, route: operation.route, status }), way };
   };
-  const lanes = new Map([
-    lane('readRecord', 'GET', '200', read),
-    lane('insertRecord', 'PUT', '201', write(true)),
-    lane('updateRecord', 'PATCH', '204', write(false)),
+  const recordLanes = new Map([
+    ['GET', lane('readRecord', 'GET', '200', read)],
+    ['PUT', lane('insertRecord', 'PUT', '201', write(true))],
+    ['PATCH', lane('updateRecord', 'PATCH', '204', write(false))],
   ]);
+  /** By path. */
+  const listLanes = new Map(
+    Object.entries(lists).map(([id, answer]) => {
+      const found = lane(id, 'GET', '200', list(answer));
+      return [found.operation.route, found];
+    }),
+  );
+  const laneOf = (method: string, url: string): Lane | undefined => {
+    if (url.startsWith(RECORDS)) return recordLanes.get(method);
+    if (method !== 'GET') return undefined;
+    const mark = url.indexOf('?');
+    return listLanes.get(mark < 0 ? url : url.slice(0, mark));
+  };
 
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
-    const method = request.method!;
-    const found = request.url!.startsWith(PREFIX) ? lanes.get(method) : undefined;
-    const isRead = method === 'GET';
+    const found = laneOf(request.method!, request.url!);
+    const isRead = request.method === 'GET';
     const mayPass = found !== undefined && isServed(request) && (isRead || hasSmallBody(request, maxBody));
-    const sender = mayPass ? access.allowed(request, isRead ? 'read' : 'write') : null;
-    const target = sender === null ? null : targetOf(operations, found!.operation, request);
-    if (found === undefined || sender === null || target === null) {
+    const principal = mayPass ? access.allowed(request, found.operation.rule) : null;
+    const target = principal === null ? null : targetOf(operations, found!.operation, request, principal);
+    if (found === undefined || target === null) {
       app(request, response);
       return;
     }
@@ -129,22 +168,40 @@ export function recordLane(options: RecordLaneOptions): RecordLane {
       (answered) => {
         if (!answered) return;
         found.histogram.observe((performance.now() - started) / 1000);
-        if (!isRead) access.record(sender, request, found.operation.rule, response.statusCode);
+        if (!isRead) access.record(target.principal, request, found.operation.rule, response.statusCode);
       },
       (error: unknown) => {
         // For example a record that is too large for one string. The app logs it and answers with 500.
-        const outcome = Promise.reject(error);
-        outcome.catch(() => {});
         if (response.headersSent || !isRead) response.destroy();
-        else handOn(request, response, { body: null, outcome });
+        else handOn(request, response, { body: null, outcome: failed(error) });
       },
     );
   };
   return { handler, handed: (request) => handed.get(request) ?? null };
 }
 
+/** A rejected promise that somebody may handle later. */
+function failed(error: unknown): Promise<never> {
+  const outcome = Promise.reject(error);
+  outcome.catch(() => {});
+  return outcome;
+}
+
+/** The handlers of lists for the app, which do not read again what the lane could not read. */
+export function handedLists(lane: FastLane, lists: Readonly<Record<string, PlainHandler>>): Handlers {
+  return Object.fromEntries(
+    Object.entries(lists).map(([id, answer]) => [
+      id,
+      (call, response) => {
+        const outcome = lane.handed(call.request)?.outcome ?? null;
+        return outcome === null ? answer(call, response) : (outcome as Promise<never>);
+      },
+    ]),
+  );
+}
+
 /** Uses a body that the lane has read; the readers after this one then do nothing. */
-export function handedBody(lane: RecordLane): RequestHandler {
+export function handedBody(lane: FastLane): RequestHandler {
   return (request, _response, next) => {
     const body = lane.handed(request)?.body ?? null;
     if (body === null) return next();
@@ -158,12 +215,18 @@ export function handedBody(lane: RecordLane): RequestHandler {
 }
 
 /** The checked parameters; null when the request is for another operation or is not valid. */
-function targetOf(operations: OperationTable, operation: Operation, request: IncomingMessage): Target | null {
+function targetOf(
+  operations: OperationTable,
+  operation: Operation,
+  request: IncomingMessage,
+  principal: Principal,
+): Target | null {
   try {
     const found = operations.find(request.method!, request.url!, () => {});
     if (found?.operation !== operation) return null;
-    const parameters = operation.parameters(found.params, found.search, request.headers);
-    return tableProblem(parameters.params.table!) === null ? { operation, ...parameters } : null;
+    const { params, query } = operation.parameters(found.params, found.search, request.headers);
+    if (params.table !== undefined && tableProblem(params.table) !== null) return null;
+    return { operation, principal, params, query };
   } catch {
     return null;
   }
