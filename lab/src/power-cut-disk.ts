@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { atExit, runProgram, runProgramSync, temporaryDirectory } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
 
-/** What a disk holds after a power cut, mounted. */
+/** What a disk holds after a power cut, mounted. Its power can be cut again. */
 export interface CutDisk {
   readonly path: string;
+  cut(): Promise<CutDisk>;
   remove(): Promise<void>;
 }
 
@@ -62,21 +63,23 @@ export async function mountPowerCutDisk(megabytes: number, copies = 4): Promise<
     throw error;
   }
   let cuts = 0;
+  const cut = async (disk: string): Promise<CutDisk> => {
+    const name = `cut-${++cuts}`;
+    const copy = join(place('images'), name);
+    await runProgram('cp', ['--reflink=always', disk, copy]);
+    await mountImage(copy, place(name));
+    return {
+      path: place(name),
+      cut: () => cut(copy),
+      async remove() {
+        await unmount(place(name));
+        await runProgram('rm', [copy]);
+      },
+    };
+  };
   return {
     path: place('disk'),
-    async cut() {
-      const name = `cut-${++cuts}`;
-      const copy = join(place('images'), name);
-      await runProgram('cp', ['--reflink=always', join(place('images'), 'disk'), copy]);
-      await mountImage(copy, place(name));
-      return {
-        path: place(name),
-        async remove() {
-          await unmount(place(name));
-          await runProgram('rm', [copy]);
-        },
-      };
-    },
+    cut: () => cut(join(place('images'), 'disk')),
     async remove() {
       release();
       directory.remove();

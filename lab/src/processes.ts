@@ -22,18 +22,28 @@ export function isRunning({ pid, started }: ProcessId): boolean {
 
 /** Processes with `name=value` in their environment, and all their descendants, without this process. */
 export function processesWith(name: string, value: string): number[] {
+  // A server can overwrite its environment to show a title. It is then found through its parent.
+  const marked = withDescendants((pid) => carries(pid, `${name}=${value}`));
+  marked.delete(process.pid);
+  return [...marked];
+}
+
+/** A process and all its descendants. */
+export function familyOf(ancestor: number): number[] {
+  return [...withDescendants((pid) => pid === ancestor)];
+}
+
+function withDescendants(isAncestor: (pid: number) => boolean): Set<number> {
   const pids = readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number);
   const parents = new Map(pids.map((pid) => [pid, Number(statOf(pid)?.[1] ?? 0)]));
-  const marked = new Set(pids.filter((pid) => carries(pid, `${name}=${value}`)));
-  // A server can overwrite its environment to show a title. It is then found through its parent.
+  const marked = new Set(pids.filter(isAncestor));
   for (let size = -1; size !== marked.size; ) {
     size = marked.size;
     for (const [pid, parent] of parents) if (marked.has(parent)) marked.add(pid);
   }
-  marked.delete(process.pid);
-  return [...marked];
+  return marked;
 }
 
 /** Memory of a process in bytes: its private memory and its share of shared memory. 0: the process has ended. */

@@ -25,15 +25,24 @@ export interface Link {
   readonly kilobitsPerSecond: number | null;
 }
 
+/**
+ * A failure of a link. `refuse`: its connections are closed, and new ones are refused. `drop`: connections stay open, but
+ * data of both directions is dropped without notice, as after a router lost its state. When the failure ends, these
+ * connections are closed, because their streams have gaps.
+ */
+export type LinkFailure = 'refuse' | 'drop';
+
 export interface Toxiproxy {
   readonly pid: number;
   /** Listens at `listen` and connects to `upstream`, both `host:port`, with a delay and a limited bandwidth. */
   addLink(listen: string, upstream: string, link: Link): Promise<void>;
+  /** Makes a link fail, or slow. null: it works as at first, without delay and limit. */
+  changeLink(listen: string, change: LinkFailure | Link | null): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts Toxiproxy, a proxy for TCP that delays data, on loopback. Go builds it once. It forwards a stream without packets, so it cannot
+ * Starts Toxiproxy, a proxy for TCP that delays or drops data, on loopback. Go builds it once. It forwards a stream without packets, so it cannot
  * lose single ones.
  *
  * @param networkOf id of a process: the proxy is in its network. This needs root. Default: the network of this process
@@ -56,9 +65,11 @@ export async function startToxiproxy(networkOf: number | null = null): Promise<T
     const response = await fetch(url, { method, ...(body === '' ? {} : { body }), signal });
     return `${response.status} ${await response.text()}`;
   };
-  const send = async (method: string, path: string, body?: unknown): Promise<void> => {
+  /** Resolves to the status and the body of the answer. */
+  const send = async (method: string, path: string, body?: unknown): Promise<string> => {
     const answer = await request(method, path, body === undefined ? '' : JSON.stringify(body));
     if (!answer.startsWith('2')) throw new Error(`Toxiproxy: ${method} ${path}: ${answer}`);
+    return answer;
   };
   const address = ['-host', '127.0.0.1', '-port', String(port)];
   const [command, args] = inNetwork(join(folder, 'server'), address);
@@ -73,20 +84,34 @@ export async function startToxiproxy(networkOf: number | null = null): Promise<T
       ),
     readyMs: READY_MS,
   });
+  const add = (listen: string, type: string, stream: string, attributes: unknown): Promise<unknown> =>
+    send('POST', `/proxies/${listen}/toxics`, { type, stream, attributes });
+  const impair = async (listen: string, { delayMs, jitterMs, kilobitsPerSecond }: Link): Promise<void> => {
+    if (delayMs > 0 || jitterMs > 0) {
+      const delay = { latency: Math.round(delayMs), jitter: Math.round(jitterMs) };
+      await add(listen, 'latency', 'downstream', delay);
+    }
+    if (kilobitsPerSecond === null) return;
+    for (const stream of ['upstream', 'downstream']) {
+      // Kilobytes per second.
+      await add(listen, 'bandwidth', stream, { rate: Math.max(1, Math.round(kilobitsPerSecond / 8)) });
+    }
+  };
   return {
     pid: server.pid,
-    async addLink(listen, upstream, { delayMs, jitterMs, kilobitsPerSecond }) {
+    async addLink(listen, upstream, link) {
       await send('POST', '/proxies', { name: listen, listen, upstream, enabled: true });
-      const add = (type: string, stream: string, attributes: unknown): Promise<void> =>
-        send('POST', `/proxies/${listen}/toxics`, { type, stream, attributes });
-      if (delayMs > 0 || jitterMs > 0) {
-        await add('latency', 'downstream', { latency: Math.round(delayMs), jitter: Math.round(jitterMs) });
-      }
-      if (kilobitsPerSecond === null) return;
-      for (const stream of ['upstream', 'downstream']) {
-        // Kilobytes per second.
-        await add('bandwidth', stream, { rate: Math.max(1, Math.round(kilobitsPerSecond / 8)) });
-      }
+      await impair(listen, link);
+    },
+    async changeLink(listen, change) {
+      const toxics = await send('GET', `/proxies/${listen}/toxics`);
+      for (const { name } of JSON.parse(toxics.slice(toxics.indexOf('['))) as { readonly name: string }[])
+        await send('DELETE', `/proxies/${listen}/toxics/${name}`);
+      await send('POST', `/proxies/${listen}`, { enabled: change !== 'refuse' });
+      if (change === 'refuse') return;
+      if (change !== 'drop') return change === null ? undefined : impair(listen, change);
+      // A timeout of 0 drops all data until it is removed, and then closes the connections.
+      for (const stream of ['upstream', 'downstream']) await add(listen, 'timeout', stream, { timeout: 0 });
     },
     stop: () => server.stop(),
   };

@@ -24,6 +24,10 @@ test('after a power cut a disk has what was synced, and not what only the page c
   assert.equal(read(one.path, 'cached'), '');
   assert.equal(read(two.path, 'synced'), 'second');
   assert.equal(read(server.path, 'cached'), 'first');
+  writeFileSync(join(one.path, 'synced'), 'third', { flush: true });
+  const three = await one.cut();
+  assert.equal(read(three.path, 'synced'), 'third');
   await one.remove();
+  await three.remove();
   await two.remove();
 });

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runProgram, temporaryDirectory } from '@tidegauge/process';
+import { buildOnce } from './build-once.ts';
+import { findProgram } from './debian.ts';
+
+const SOURCE = fileURLToPath(new URL('../native/process-faults.c', import.meta.url));
+
+/** Faults of the system calls of processes, without root and without a change of the machine. */
+export interface ProcessFaults {
+  /** For the processes that shall have the faults. Linux only. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Sets the faults of all these processes at once. Default of each: none. */
+  set(faults: { readonly clockSeconds?: number; readonly syncFails?: boolean }): void;
+  remove(): void;
+}
+
+/**
+ * Makes the real-time clock of processes wrong, or lets their fsync and fdatasync fail with EIO. A library that is loaded
+ * before libc does it (`LD_PRELOAD`); a C compiler builds it once. After a real error the kernel can drop the data, too;
+ * here the data stays in the page cache.
+ */
+export async function makeProcessFaults(): Promise<ProcessFaults> {
+  const hash = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 12);
+  const folder = await buildOnce(`process-faults/${process.arch}-${hash}`, async (target) => {
+    mkdirSync(target);
+    const compiler = await findProgram('cc', 'gcc');
+    const library = join(target, 'process-faults.so');
+    await runProgram(compiler, ['-O2', '-Wall', '-shared', '-fPIC', '-o', library, SOURCE, '-ldl']);
+  });
+  const directory = temporaryDirectory('process-faults');
+  const control = join(directory.path, 'control');
+  const set: ProcessFaults['set'] = ({ clockSeconds = 0, syncFails = false }) => {
+    const words = BigInt64Array.of(BigInt(clockSeconds), syncFails ? 1n : 0n);
+    // Not truncated: processes have it mapped.
+    writeFileSync(control, new Uint8Array(words.buffer), { flag: 'r+' });
+  };
+  writeFileSync(control, new Uint8Array(16));
+  return {
+    environment: {
+      LD_PRELOAD: join(folder, 'process-faults.so'),
+      TIDEGAUGE_PROCESS_FAULTS: control,
+    },
+    set,
+    remove: () => directory.remove(),
+  };
+}
