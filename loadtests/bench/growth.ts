@@ -1,6 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { temporaryDirectory } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
 import { defineConfig, integer, list, oneOf, outputFile, run } from '@tidegauge/service/program';
 import { openStore, type Store } from '@tidegauge/storage';
@@ -8,7 +5,7 @@ import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/d
 import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { textTable } from '../src/results/table.ts';
-import { runAnalysis } from '../src/study/commands/analysis.ts';
+import { drawFigures } from '../src/study/commands/analysis.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 
 /**
@@ -74,7 +71,7 @@ export const program = defineBench({
       : { small: 100_000, seconds: seconds ?? 600, batches: 40, reads: 200 };
     const results: { readonly store: string; readonly points: readonly Point[] }[] = [];
     for (const store of stores) results.push({ store, points: await grow(store, size, context) });
-    if (picture !== null) await draw(picture, { quick, small: size.small, results });
+    if (picture !== null) await drawFigures('growth', { quick, small: size.small, results }, picture);
     return { setup: { quick, ...size }, results };
   },
 });
@@ -272,18 +269,6 @@ function tableOf(store: string, points: readonly Point[], from = 0): string {
     'chart from',
   ];
   return textTable([head, ...rows.slice(from)]);
-}
-
-async function draw(file: string, figures: object): Promise<void> {
-  const folder = temporaryDirectory('growth');
-  try {
-    const input = join(folder.path, 'growth.json');
-    writeFileSync(input, JSON.stringify(figures));
-    const code = await runAnalysis('growth', [input, file]);
-    if (code !== 0) throw new Error('the picture could not be drawn');
-  } finally {
-    folder.remove();
-  }
 }
 
 if (import.meta.main) process.exitCode = await run(program);

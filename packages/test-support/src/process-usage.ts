@@ -16,11 +16,20 @@ export function writtenBytes(pid: number): number {
 
 /** Resident memory of a process now, bytes; 0 once it has ended. */
 export function residentBytes(pid: number): number {
+  return statusBytes(pid, /^VmRSS:\s+(\d+) kB$/m);
+}
+
+/** The most resident memory that a process has had since its start, bytes; 0 once it has ended. */
+export function peakResidentBytes(pid: number): number {
+  return statusBytes(pid, /^VmHWM:\s+(\d+) kB$/m);
+}
+
+function statusBytes(pid: number, line: RegExp): number {
   try {
-    const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-    return Number(match?.[1] ?? 0) * 1024;
+    return Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ESRCH') return 0;
     throw error;
   }
 }

@@ -1,4 +1,6 @@
-import { runProgram } from '@tidegauge/process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runProgram, temporaryDirectory } from '@tidegauge/process';
 import { PYTHON, ROOT, setUpAnalysis } from '../../../../scripts/setup.js';
 
 /** A report of a large study draws hundreds of figures. */
@@ -21,4 +23,22 @@ export async function runAnalysis(module: string, args: readonly string[]): Prom
     accept: [0, 1, 2],
   });
   return code ?? 1;
+}
+
+/**
+ * Draws a picture with a module of the statistics package.
+ *
+ * @param figures what the module reads as JSON
+ * @param file the SVG to write
+ */
+export async function drawFigures(module: string, figures: object, file: string): Promise<void> {
+  const folder = temporaryDirectory(module);
+  try {
+    const input = join(folder.path, 'figures.json');
+    writeFileSync(input, JSON.stringify(figures));
+    const code = await runAnalysis(module, [input, file]);
+    if (code !== 0) throw new Error('the picture could not be drawn');
+  } finally {
+    folder.remove();
+  }
 }

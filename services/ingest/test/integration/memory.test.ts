@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findProgram } from '@tidegauge/lab/debian';
 import { testWith } from '@tidegauge/lab/unavailable';
 import type { QuarantineDocument } from '@tidegauge/readings';
+import { peakResidentBytes } from '@tidegauge/test-support/process-usage';
 import { generate, type IConnectPacket, parser } from 'mqtt-packet';
 import { type Bench, setUp } from './helpers.ts';
 
@@ -22,11 +23,6 @@ const PROMPT_MS = 15_000;
 function memoryOf(name: string): number {
   const profile = readFileSync(new URL('../../../../stacks/profiles/1gb.env', import.meta.url), 'utf8');
   return Number(new RegExp(`^${name}=(\\d+)M$`, 'm').exec(profile)![1]) * MIB;
-}
-
-/** The most memory that a process has had since it started. */
-function peakMemory(pid: number): number {
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
 }
 
 interface Message {
@@ -152,7 +148,7 @@ for (const [name, { messages, detail }] of Object.entries(floods)) {
     assert.ok(ledger.balanced);
     const files = readdirSync(bench.directory).filter((file) => file.includes('.quarantine.db'));
     const disk = files.reduce((sum, file) => sum + statSync(join(bench.directory, file)).size, 0);
-    const memory = peakMemory(ingest.pid);
+    const memory = peakResidentBytes(ingest.pid);
     context.diagnostic(
       `${(memory / MIB).toFixed()} MiB of memory, ${(disk / MIB).toFixed()} MiB of quarantine, a reading waited ${longest.toFixed()} ms`,
     );

@@ -1,0 +1,226 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
+import { type CutDisk, mountPowerCutDisk } from '@tidegauge/lab/power-cut-disk';
+import { makeProcessFaults, type ProcessFaults } from '@tidegauge/lab/process-faults';
+import { mountSmallDisk, type SmallDisk } from '@tidegauge/lab/small-disk';
+import type { StoreNode } from '@tidegauge/lab/stores';
+import { proxyHost, startToxiproxy, type Toxiproxy } from '@tidegauge/lab/toxiproxy';
+import { freePort, temporaryDirectory } from '@tidegauge/process';
+import { PROXIED } from '../study/places/proxies.ts';
+import type { Closers } from '../targets/closers.ts';
+import { isEmbedded, startStorePlaces } from '../targets/store-places.ts';
+import { Replica } from './replica.ts';
+import { Witness } from './witness.ts';
+
+/** How messages reach ingest: through mosquitto, or from sensors to ingest itself. */
+export const WAYS = ['broker', 'direct'] as const;
+export type Way = (typeof WAYS)[number];
+
+/** The connections that a proxy can be between. */
+export type LinkName = 'sensors' | 'broker' | 'store';
+
+/** The disks that a fault can change: none, small ones for data and store, or one of which the power can be cut. */
+export type Disks = 'plain' | 'small' | 'power-cut';
+
+export interface ScenePlan {
+  readonly store: string;
+  readonly way: Way;
+  readonly replicas: number;
+  readonly disks: Disks;
+  readonly links: ReadonlySet<LinkName>;
+  /** Whether the broker can lose messages, so that they must be distinguished from those that ingest loses. */
+  readonly brokerLoses: boolean;
+  /** Whether system calls of ingest can fail. */
+  readonly systemCalls: boolean;
+  /** Settings of ingest, beside those of the scene. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const SMALL_DISK_BYTES = 4 * 2 ** 30;
+const CUT_DISK_MEGABYTES = 2048;
+/** As version 2.0 saves its queues in the stacks. */
+const BROKER_CONF = ['autosave_interval 60'];
+const NO_LIMIT = { delayMs: 0, jitterMs: 0, kilobitsPerSecond: null } as const;
+const SETTINGS = {
+  SPOOL_MAX_BYTES: '2GiB',
+  QUARANTINE_MAX_BYTES: '1GiB',
+  KEEP_ALIVE: '5s',
+  LISTEN_MAX_CONNECTIONS: '5000',
+  LISTEN_MAX_PER_ADDRESS: '5000',
+};
+
+/** Everything that runs during a profile, and what a fault needs to reach it. */
+export interface Scene {
+  readonly plan: ScenePlan;
+  /** Where sensors connect. */
+  readonly port: number;
+  readonly broker: Mosquitto | null;
+  /** null: the broker is expected to lose nothing. */
+  readonly witness: Witness | null;
+  readonly replicas: readonly Replica[];
+  readonly nodes: readonly StoreNode[];
+  /** Needs a link in the plan. */
+  change(link: LinkName, change: Parameters<Toxiproxy['changeLink']>[1]): Promise<void>;
+  /** null: not in the plan. */
+  readonly systemCalls: ProcessFaults | null;
+  /** With small disks: that of the spool, the quarantine and the ledger, and that of an embedded store. */
+  readonly small: { readonly data: SmallDisk; readonly store: SmallDisk } | null;
+  /** The URL of the store, without a proxy. */
+  readonly storeUrl: string;
+  /** The folder of an embedded store. */
+  readonly storeFolder: string;
+  /** The folder of the spool, the quarantine and the ledger of a replica. */
+  dataFolder(replica: Replica): string;
+  /** Cuts the power of the disk: replicas are killed and continue on what the disk had at that moment. */
+  cutPower(): Promise<void>;
+}
+
+/** Starts a store, a broker and proxies as planned. The replicas are not started. */
+export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scene> {
+  const { store, way } = plan;
+  const disks = await mountDisks(plan, closers);
+  const toxiproxy = plan.links.size === 0 ? null : await startToxiproxy();
+  if (toxiproxy !== null) closers.add(() => toxiproxy.stop());
+  const addresses = new Map<LinkName, readonly string[]>();
+  const addLink = async (name: LinkName, listen: string, upstream: string): Promise<void> => {
+    await toxiproxy!.addLink(listen, upstream, NO_LIMIT);
+    addresses.set(name, [...(addresses.get(name) ?? []), listen]);
+  };
+  /** The port of a server on loopback, or of a proxy before it. */
+  const linked = async (name: LinkName, port: number): Promise<number> => {
+    if (!plan.links.has(name)) return port;
+    const listen = await freePort();
+    await addLink(name, `127.0.0.1:${listen}`, `127.0.0.1:${port}`);
+    return listen;
+  };
+
+  const hasProxy = plan.links.has('store');
+  const places = isEmbedded(store) ? null : await startStorePlaces(store, { isProxied: hasProxy });
+  if (places !== null) closers.add(() => places.stop());
+  const server = await places?.create('faults');
+  if (hasProxy) for (const each of places!.endpoints) await addLink('store', proxyHost(each), each);
+  const throughProxy = (url: string): string =>
+    (hasProxy ? places!.endpoints : []).reduce((text, each) => text.replace(each, proxyHost(each)), url);
+  const embedded = (): string => embeddedUrl(store, disks.store());
+
+  const broker = way === 'direct' ? null : await startBroker(closers);
+  const brokerPort = broker === null ? null : await linked('broker', broker.port);
+  const witness = brokerPort === null || !plan.brokerLoses ? null : await Witness.start(brokerPort);
+  if (witness !== null) closers.add(() => witness.stop());
+  const ingestPort = await freePort();
+  const source: Readonly<Record<string, string>> =
+    broker === null
+      ? { LISTEN: `mqtt://127.0.0.1:${ingestPort}` }
+      : { BROKER: `mqtt://127.0.0.1:${witness?.port ?? brokerPort}` };
+  const port = await linked('sensors', broker?.port ?? ingestPort);
+
+  const systemCalls = plan.systemCalls ? await makeProcessFaults() : null;
+  if (systemCalls !== null) closers.add(async () => systemCalls.remove());
+
+  const dataFolder = (index: number): string => join(disks.data(), `ingest-${index + 1}`);
+  const replicas = Array.from({ length: plan.replicas }, (_, index) => {
+    const environment = () => ({
+      ...SETTINGS,
+      STORE: server === undefined ? embedded() : throughProxy(server),
+      ...source,
+      CLIENT_ID: `faults-ingest-${index + 1}`,
+      DATA_DIR: dataFolder(index),
+      ...(plan.replicas > 1 ? { SHARE_GROUP: 'faults' } : {}),
+      ...systemCalls?.environment,
+      ...plan.environment,
+    });
+    const replica = new Replica(environment);
+    closers.add(() => replica.kill());
+    return replica;
+  });
+  return {
+    plan,
+    port,
+    broker,
+    witness,
+    replicas,
+    nodes: places?.nodes ?? [],
+    async change(link, change) {
+      for (const address of addresses.get(link)!) await toxiproxy!.changeLink(address, change);
+    },
+    systemCalls,
+    small: disks.small,
+    get storeUrl() {
+      return server ?? embedded();
+    },
+    get storeFolder() {
+      return disks.store();
+    },
+    dataFolder: (replica) => dataFolder(replicas.indexOf(replica)),
+    async cutPower() {
+      // The copy is made while the processes write. They end after it, as with the power.
+      await disks.cut(() => Promise.all(replicas.map((replica) => replica.kill())));
+    },
+  };
+}
+
+async function startBroker(closers: Closers): Promise<Mosquitto> {
+  // With this directory, a stop keeps what it saved.
+  const folder = temporaryDirectory('faults-broker');
+  closers.add(async () => folder.remove());
+  const broker = await startMosquitto({ persistence: true, directory: folder.path, conf: BROKER_CONF });
+  closers.add(() => broker.stop());
+  return broker;
+}
+
+/** Whether clients of a store can connect to a proxy. */
+export function canBeProxied(store: string): boolean {
+  return PROXIED.includes(store);
+}
+
+export function embeddedUrl(store: string, folder: string): string {
+  return store === 'json'
+    ? `json:${join(folder, 'readings')}`
+    : `sqlite:${join(folder, 'readings.db')}?busy=200`;
+}
+
+async function mountDisks({ disks }: ScenePlan, closers: Closers) {
+  let [data, store] = ['', ''];
+  let small: Scene['small'] = null;
+  let cut: ((end: () => Promise<unknown>) => Promise<void>) | null = null;
+  if (disks === 'small') {
+    small = { data: await mountSmallDisk(SMALL_DISK_BYTES), store: await mountSmallDisk(SMALL_DISK_BYTES) };
+    const { data: first, store: second } = small;
+    closers.add(() => Promise.all([first.remove(), second.remove()]));
+    [data, store] = [first.path, second.path];
+  } else if (disks === 'power-cut') {
+    const disk = await mountPowerCutDisk(CUT_DISK_MEGABYTES);
+    closers.add(() => disk.remove());
+    let current: Pick<CutDisk, 'path' | 'cut'> = disk;
+    /** Copies in use: the current one, and the one before, which a reader can still have open. */
+    const copies: CutDisk[] = [];
+    const use = (): void => {
+      [data, store] = [join(current.path, 'data'), join(current.path, 'store')];
+      for (const folder of [data, store]) mkdirSync(folder, { recursive: true });
+    };
+    use();
+    cut = async (end) => {
+      const copy = await current.cut();
+      await end();
+      current = copy;
+      copies.push(copy);
+      use();
+      if (copies.length > 2) await copies.shift()!.remove();
+    };
+  } else {
+    const directory = temporaryDirectory('faults');
+    closers.add(async () => directory.remove());
+    [data, store] = [join(directory.path, 'data'), join(directory.path, 'store')];
+    for (const folder of [data, store]) mkdirSync(folder);
+  }
+  return {
+    data: () => data,
+    store: () => store,
+    small,
+    async cut(end: () => Promise<unknown>) {
+      if (cut === null) throw new TypeError('the plan has no disk of which the power can be cut');
+      await cut(end);
+    },
+  };
+}
