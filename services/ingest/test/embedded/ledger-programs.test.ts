@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startEmbeddedBroker } from '@tidegauge/lab';
-import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
-import mqtt from 'mqtt';
+import { startIngestWithBroker } from '../ingest-with-broker.ts';
 import { settled } from '../integration/helpers.ts';
 
 const ROUTES =
@@ -28,31 +25,9 @@ function program(file: string, ...args: string[]): Promise<Ended> {
 }
 
 async function setUp(context: TestContext) {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-programs-'));
-  const broker = await startEmbeddedBroker({ port: 0 });
-  const store = `sqlite:${join(directory, 'store.db')}`;
-  const routes = join(directory, 'routes.yml');
-  await writeFile(routes, ROUTES);
-  const ingest = await startIngestProcess({
-    STORE: store,
-    BROKER: broker.url,
-    DATA_DIR: directory,
-    ROUTES: routes,
-  });
-  const client = await mqtt.connectAsync(broker.url, { reconnectPeriod: 0 });
-  context.after(async () => {
-    await client.endAsync(true);
-    await ingest.kill();
-    await broker.close();
-    await rm(directory, { recursive: true });
-  });
-  return {
-    directory,
-    store,
-    ingest,
-    routes,
-    publish: (topic: string, payload: string) => client.publishAsync(topic, payload, { qos: 1 }),
-  };
+  const started = await startIngestWithBroker(context, ROUTES);
+  const publish = (topic: string, payload: string) => started.client.publishAsync(topic, payload, { qos: 1 });
+  return { ...started, publish };
 }
 
 test('npm run ledger verifies a store against a report, and names what it lacks', async (context) => {

@@ -1,41 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rename, writeFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import { startEmbeddedBroker } from '@tidegauge/lab';
 import { waitUntil } from '@tidegauge/process';
 import type { RoutesDocument } from '@tidegauge/readings';
-import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
-import mqtt from 'mqtt';
+import { startIngestWithBroker } from '../ingest-with-broker.ts';
 import { settled, storedReadings } from '../integration/helpers.ts';
 
 const WAIT = { timeoutMs: 30_000 };
 
-/** Ingest with the embedded broker and a routes file. */
-async function setUp(context: TestContext, routes: string) {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegauge-reload-'));
-  const file = join(directory, 'routes.yml');
-  const write = async (text: string) => {
-    await writeFile(`${file}.new`, text);
-    await rename(`${file}.new`, file);
+async function setUp(context: TestContext, text: string) {
+  const { store, ingest, client, routes } = await startIngestWithBroker(context, text);
+  const write = async (changed: string) => {
+    await writeFile(`${routes}.new`, changed);
+    await rename(`${routes}.new`, routes);
   };
-  await write(routes);
-  const broker = await startEmbeddedBroker({ port: 0 });
-  const store = `sqlite:${join(directory, 'store.db')}`;
-  const ingest = await startIngestProcess({
-    STORE: store,
-    BROKER: broker.url,
-    DATA_DIR: directory,
-    ROUTES: file,
-  });
-  const client = await mqtt.connectAsync(broker.url, { reconnectPeriod: 0 });
-  context.after(async () => {
-    await client.endAsync(true);
-    await ingest.kill();
-    await broker.close();
-    await rm(directory, { recursive: true });
-  });
   const topics = async () => {
     const document = (await (await fetch(`${ingest.url}/routes`)).json()) as RoutesDocument;
     return document.routes.map(({ topic }) => topic);
