@@ -28,6 +28,9 @@ def before_call(context, case, kwargs):
     if isinstance(case.query, dict):
         # A cursor is signed: an invented text is never a cursor.
         case.query.pop('cursor', None)
+        # As in bodies, see below.
+        if case.operation.path.startswith('/v1/records/') and isinstance(case.query.get('fields'), list):
+            case.query['fields'] = list(_existing(dict.fromkeys(case.query['fields'])))
         # At most 10,000 buckets fit between `from` and `to`.
         if 'bucket' in case.query:
             case.query['bucket'] = '999999999d'
@@ -59,6 +62,9 @@ def before_call(context, case, kwargs):
     if case.operation.path in {'/api/query', '/api/search/lookup'}:
         _write_query(case)
     if case.operation.path.startswith('/v1/records/') and isinstance(case.body, dict):
+        if 'fieldCount' in case.body:
+            # The test drops its table and creates it again.
+            case.body['fieldCount'] = 10
         for record in [case.body, *case.body.get('records', [])]:
             if 'fields' in record:
                 record['fields'] = _existing(record['fields'])
