@@ -29,8 +29,11 @@ def before_call(context, case, kwargs):
         # A cursor is signed: an invented text is never a cursor.
         case.query.pop('cursor', None)
         # As in bodies, see below.
-        if case.operation.path.startswith('/v1/records/') and isinstance(case.query.get('fields'), list):
-            case.query['fields'] = list(_existing(dict.fromkeys(case.query['fields'])))
+        if case.operation.path.startswith('/v1/records/') and 'fields' in case.query:
+            # One text with commas, or a list.
+            fields = case.query['fields']
+            text = fields if isinstance(fields, str) else ','.join(fields)
+            case.query['fields'] = ','.join(_existing(dict.fromkeys(text.split(','))))
         # At most 10,000 buckets fit between `from` and `to`.
         if 'bucket' in case.query:
             case.query['bucket'] = '999999999d'
