@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { buildOwnGoProgram, requiredVersion } from './go-program.ts';
 
-const FOLDER = fileURLToPath(new URL('../../loadtests/k6-mqtt/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../loadtests/k6-modules/', import.meta.url));
 
 /**
- * The path of k6 with the MQTT module of loadtests/k6-mqtt. k6 is built, with a message, if it is missing or if the
+ * The path of k6 with the modules of loadtests/k6-modules. k6 is built, with a message, if it is missing or if a
  * module has changed. The first build needs Go, and about three minutes on two slow cores.
  */
 export function buildK6(): Promise<string> {
@@ -13,6 +13,6 @@ export function buildK6(): Promise<string> {
     folder: FOLDER,
     version: requiredVersion(FOLDER, 'go.k6.io/k6'),
     main: './cmd/k6',
-    note: ' with loadtests/k6-mqtt, about three minutes',
+    note: ' with loadtests/k6-modules, about three minutes',
   });
 }

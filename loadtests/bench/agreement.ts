@@ -7,16 +7,18 @@ import type { RecordWorkload } from '@tidegauge/workload';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
 import { runK6 } from '../src/drivers/run-k6.ts';
 import { runYcsb, type YcsbPhase } from '../src/drivers/run-ycsb.ts';
-import { readWorkload } from '../src/profiles/records-profile.ts';
+import { RECORD_SCRIPTS, readWorkload } from '../src/profiles/records-profile.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
+import { estimate } from '../src/results/student.ts';
 import { summarize } from '../src/results/summary.ts';
 import { textTable } from '../src/results/table.ts';
 import { checkStore, provideStore } from '../src/targets/targets.ts';
 
 /**
- * `npm run bench:agreement`: compares YCSB's own client with the k6 profile `records`. They run in alternation on the
- * same API and table, with the same threads and the same target rate, to show whether their figures are comparable.
+ * `npm run bench:agreement`: compares YCSB's own client with the k6 profile `records`, by our module of k6 and in
+ * JavaScript. They run in turns on the same API and table, with the same threads and the same target rate, to show
+ * whether their figures are comparable.
  */
 const SETTINGS = defineConfig({
   ...BENCH_SETTINGS,
@@ -25,7 +27,7 @@ const SETTINGS = defineConfig({
   rounds: {
     kind: integer(1, 100),
     default: '5',
-    help: 'Runs of each; the first pair warms up and is left out.',
+    help: 'Runs of each; a first run of each warms up and is left out.',
   },
 });
 
@@ -83,7 +85,7 @@ async function compare(
     }
     return { throughput, latencies };
   };
-  const byK6 = async (): Promise<Trial> => {
+  const byK6 = async (driver: keyof typeof RECORD_SCRIPTS): Promise<Trial> => {
     const model = { kind: 'closed', threads, operations: rate * seconds, durationMs: null, rate } as const;
     const plan = {
       parts: [{ profile: 'records', workload, model }],
@@ -92,7 +94,7 @@ async function compare(
       broker: null,
       thresholds: {},
     } as const;
-    const figures = await runK6(plan, { k6, script: 'records.ts', dashboardPort: null, signal });
+    const figures = await runK6(plan, { k6, script: RECORD_SCRIPTS[driver], dashboardPort: null, signal });
     const { throughput, operations, failures } = summarize(figures, false);
     if (failures.length > 0) throw new Error(failures.join('\n'));
     const latencies: Record<string, number> = {};
@@ -105,11 +107,15 @@ async function compare(
   };
 
   await ycsb('load', 0);
-  const trials: { ycsb: Trial; k6: Trial }[] = [];
+  const sides = { ycsb: byYcsb, k6: () => byK6('k6'), js: () => byK6('k6-js') };
+  const names = Object.keys(sides) as (keyof typeof sides)[];
+  const trials: Readonly<Record<keyof typeof sides, Trial>>[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const [first, second] = round % 2 === 0 ? [byYcsb, byK6] : [byK6, byYcsb];
-    const pair = [await first(), await second()];
-    if (round > 0) trials.push({ ycsb: pair[round % 2]!, k6: pair[1 - (round % 2)]! });
+    const trial: Partial<Record<keyof typeof sides, Trial>> = {};
+    // Each side is in each place equally often.
+    const turn = round % names.length;
+    for (const name of [...names.slice(turn), ...names.slice(0, turn)]) trial[name] = await sides[name]();
+    if (round > 0) trials.push(trial as Required<typeof trial>);
     process.stderr.write(`round ${round}/${rounds}\n`);
   }
   const rows = ['throughput', ...Object.keys(trials[0]!.k6.latencies)].map((name) => {
@@ -118,7 +124,9 @@ async function compare(
       name,
       ycsb: median(trials.map((trial) => of(trial.ycsb))),
       k6: median(trials.map((trial) => of(trial.k6))),
-      ratio: median(trials.map((trial) => of(trial.k6) / of(trial.ycsb))),
+      js: median(trials.map((trial) => of(trial.js))),
+      ratio: quotients(trials.map((trial) => of(trial.k6) / of(trial.ycsb))),
+      jsRatio: quotients(trials.map((trial) => of(trial.k6) / of(trial.js))),
     };
   });
   process.stdout.write(
@@ -126,16 +134,34 @@ async function compare(
   );
   process.stdout.write(
     textTable([
-      ['', 'YCSB', 'k6', 'k6 / YCSB'],
-      ...rows.map(({ name, ycsb: theirs, k6: ours, ratio }) => [
+      ['', 'YCSB', 'k6', 'k6 in JavaScript', 'k6 / YCSB', 'k6 / JavaScript'],
+      ...rows.map(({ name, ycsb: theirs, k6: ours, js, ratio, jsRatio }) => [
         name,
         showNumber(theirs),
         showNumber(ours),
-        ratio.toFixed(2),
+        showNumber(js),
+        showQuotient(ratio),
+        showQuotient(jsRatio),
       ]),
     ]),
   );
   return { workload: WORKLOAD, threads, rate, seconds, rounds, rows, trials };
+}
+
+/** The median of the rounds' quotients, and the 95 % interval of their mean: null for one round. */
+interface Quotient {
+  readonly median: number;
+  readonly interval: readonly [low: number, high: number] | null;
+}
+
+function quotients(values: readonly number[]): Quotient {
+  const { low, high } = estimate(values);
+  return { median: median(values), interval: values.length > 1 ? [low, high] : null };
+}
+
+function showQuotient({ median: middle, interval }: Quotient): string {
+  const text = middle.toFixed(2);
+  return interval === null ? text : `${text} (${interval.map((end) => end.toFixed(2)).join(' to ')})`;
 }
 
 if (import.meta.main) process.exitCode = await run(program);

@@ -10,17 +10,20 @@ import { runK6 } from '../src/drivers/run-k6.ts';
 import { load } from '../src/loading/load.ts';
 import { makeTable, recordItems } from '../src/loading/load-records.ts';
 import type { Plan } from '../src/operations/plan.ts';
+import { RECORD_SCRIPTS } from '../src/profiles/records-profile.ts';
 import { showNumber } from '../src/results/show-number.ts';
 import { median } from '../src/results/statistics.ts';
 import { summarize } from '../src/results/summary.ts';
 import { textTable } from '../src/results/table.ts';
+import { reapedSeconds } from '../src/study/trial/proc.ts';
 import { STORES, startStorePlaces } from '../src/targets/store-places.ts';
 import { startEmptyHandler } from './empty-handler.ts';
 
 /**
  * `npm run bench:ceiling`: the highest read rate of k6 itself on this machine. The same script reads records from the
  * API over a store, and, in alternation, from a handler that answers every request with the same record. The rate of
- * the handler is the limit of k6: no store can be measured above it.
+ * the handler is the limit of k6: no store can be measured above it. The reference script in JavaScript reads from the
+ * handler too.
  */
 const THREADS = 16;
 
@@ -45,9 +48,11 @@ interface Trial {
   readonly p99Micros: number;
   /** Processor time of the process that answers. */
   readonly cpuMicrosPerRead: number;
+  /** Processor time of k6, with its start. */
+  readonly k6MicrosPerRead: number;
 }
 
-type Trials = Readonly<Record<'api' | 'empty', Trial[]>>;
+type Trials = Readonly<Record<'api' | 'empty' | 'reference', Trial[]>>;
 
 export const program = defineBench({
   name: 'bench:ceiling',
@@ -71,16 +76,18 @@ export const program = defineBench({
     closers.add(() => api.stop());
     const empty = await startEmptyHandler();
     closers.add(() => empty.stop());
-    const trials: Trials = { api: [], empty: [] };
+    const trials: Trials = { api: [], empty: [], reference: [] };
     const client = new HttpClient(THREADS, null);
     await makeTable(api.url, client, workload);
     await load(recordItems(api.url, client, workload, 1), THREADS, signal);
     client.close();
-    const measure = (target: Target) => measureReads(target, { workload, seconds, k6, signal });
+    const measure = (target: Target, driver: keyof typeof RECORD_SCRIPTS = 'k6') =>
+      measureReads(target, { workload, seconds, k6, script: RECORD_SCRIPTS[driver], signal });
     for (let round = 0; round < rounds; round += 1) {
       const turns = [
         async () => trials.api.push(await measure(api)),
         async () => trials.empty.push(await measure(empty)),
+        async () => trials.reference.push(await measure(empty, 'k6-js')),
       ];
       for (const turn of round % 2 === 0 ? turns : turns.toReversed()) await turn();
       process.stderr.write(`round ${round + 1}/${rounds}\n`);
@@ -100,11 +107,13 @@ async function measureReads(
     workload,
     seconds,
     k6,
+    script,
     signal,
   }: {
     readonly workload: RecordWorkload;
     readonly seconds: number;
     readonly k6: string;
+    readonly script: string;
     readonly signal: AbortSignal;
   },
 ): Promise<Trial> {
@@ -123,8 +132,10 @@ async function measureReads(
     thresholds: {},
   };
   const before = cpuSeconds(pid);
-  const figures = await runK6(plan, { k6, script: 'records.ts', dashboardPort: null, signal });
+  const reaped = reapedSeconds();
+  const figures = await runK6(plan, { k6, script, dashboardPort: null, signal });
   const cpu = cpuSeconds(pid) - before;
+  const k6Cpu = reapedSeconds() - reaped;
   const { throughput, operations, failures } = summarize(figures, false);
   if (failures.length > 0) throw new Error(failures.join('\n'));
   const { count, p50, p99 } = operations.READ!.latency!;
@@ -133,6 +144,7 @@ async function measureReads(
     p50Micros: p50,
     p99Micros: p99,
     cpuMicrosPerRead: (cpu * 1e6) / count,
+    k6MicrosPerRead: (k6Cpu * 1e6) / count,
   };
 }
 
@@ -143,30 +155,41 @@ function report(trials: Trials, { store, rounds }: Setup) {
     p50Micros: median(of.map(({ p50Micros }) => p50Micros)),
     p99Micros: median(of.map(({ p99Micros }) => p99Micros)),
     cpuMicrosPerRead: median(of.map(({ cpuMicrosPerRead }) => cpuMicrosPerRead)),
+    k6MicrosPerRead: median(of.map(({ k6MicrosPerRead }) => k6MicrosPerRead)),
   });
-  const summary = { api: middle(trials.api), empty: middle(trials.empty) };
+  const summary = {
+    api: middle(trials.api),
+    empty: middle(trials.empty),
+    reference: middle(trials.reference),
+  };
   const row = (name: string, trial: Trial): string[] => [
     name,
     `${showNumber(trial.readsPerSecond)}/s`,
     `${showNumber(trial.p50Micros)} us`,
     `${showNumber(trial.p99Micros)} us`,
     `${trial.cpuMicrosPerRead.toFixed(0)} us`,
+    `${trial.k6MicrosPerRead.toFixed(0)} us`,
   ];
   process.stdout.write(
     `\nReads by k6, ${THREADS} threads, ${availableParallelism()} cores, median of ${rounds}\n`,
   );
   process.stdout.write(
     textTable([
-      ['answered by', 'reads', 'median', 'p99', 'its CPU per read'],
+      ['answered by', 'reads', 'median', 'p99', 'its CPU per read', 'CPU of k6'],
       row(`the API over ${store}`, summary.api),
       row('an empty handler', summary.empty),
+      row('an empty handler, script in JavaScript', summary.reference),
     ]),
   );
-  const share = median(
-    trials.api.map((trial, round) => trial.readsPerSecond / trials.empty[round]!.readsPerSecond),
-  );
+  const ratio = (one: readonly Trial[], other: readonly Trial[]) =>
+    median(one.map((trial, round) => trial.readsPerSecond / other[round]!.readsPerSecond));
+  const share = ratio(trials.api, trials.empty);
+  const gain = ratio(trials.empty, trials.reference);
   process.stdout.write(`the API reaches ${(share * 100).toFixed(0)} % of what k6 can do here\n`);
-  return { share, summary };
+  process.stdout.write(
+    `our module of k6 reads ${gain.toFixed(1)} times as fast as the script in JavaScript\n`,
+  );
+  return { share, gain, summary };
 }
 
 if (import.meta.main) process.exitCode = await run(program);

@@ -1,4 +1,4 @@
-/** Types of the MQTT module in loadtests/k6-mqtt. The comments there describe the functions. */
+/** Types of the MQTT module in loadtests/k6-modules/mqtt. The comments there describe the functions. */
 declare module 'k6/x/tidegauge/mqtt' {
   export interface ConnectOptions {
     readonly url: string;

@@ -26,10 +26,15 @@ const GRACE = '30s';
 /** A limit that no run reaches, for a closed model that ends after its operations. */
 const DAYS = '168h';
 
+interface ScriptOptions {
+  /** In a closed model, a thread has one iteration for all its operations. Otherwise it has one for each of them. */
+  readonly loop: boolean;
+}
+
 /** The options of k6 for a plan. Each part of the plan runs the exported function with the name of its profile. */
-export function optionsOf({ parts, thresholds }: Plan): Options {
+export function optionsOf({ parts, thresholds }: Plan, { loop }: ScriptOptions = { loop: false }): Options {
   return {
-    scenarios: Object.fromEntries(parts.map((part) => [part.profile, scenarioOf(part)])),
+    scenarios: Object.fromEntries(parts.map((part) => [part.profile, scenarioOf(part, loop)])),
     thresholds: Object.fromEntries(
       Object.entries(thresholds).map(([metric, conditions]) => [metric, [...conditions]]),
     ),
@@ -42,9 +47,9 @@ export function optionsOf({ parts, thresholds }: Plan): Options {
   };
 }
 
-function scenarioOf({ profile, model }: Part): Scenario {
+function scenarioOf({ profile, model }: Part, loop: boolean): Scenario {
   const common = { exec: profile, gracefulStop: GRACE } as const;
-  if (model.kind === 'closed') return { ...common, ...closed(model) };
+  if (model.kind === 'closed') return { ...common, ...closed(model, loop) };
   const { threads, startRate, stages } = model;
   // All threads are made before the start, because k6 drops an iteration while it makes a thread for it.
   const open = { ...common, preAllocatedVUs: threads, maxVUs: threads, timeUnit: '1s' } as const;
@@ -60,14 +65,14 @@ function scenarioOf({ profile, model }: Part): Scenario {
   };
 }
 
-function closed({ threads, operations, durationMs }: ClosedModel) {
-  if (operations === null) {
+function closed({ threads, operations, durationMs }: ClosedModel, loop: boolean) {
+  if (operations === null && !loop) {
     return { executor: 'constant-vus', vus: threads, duration: milliseconds(durationMs!) } as const;
   }
   return {
     executor: 'per-vu-iterations',
     vus: threads,
-    iterations: Math.ceil(operations / threads),
+    iterations: loop ? 1 : Math.ceil(operations! / threads),
     maxDuration: durationMs === null ? DAYS : milliseconds(durationMs),
   } as const;
 }
@@ -93,7 +98,7 @@ export class Pace {
   constructor(model: Model) {
     this.#model = model;
     this.#due = model.kind === 'open' ? intendedStarts(model) : null;
-    this.#share = model.kind === 'closed' ? shareOf(model, thread) : Number.POSITIVE_INFINITY;
+    this.#share = (model.kind === 'closed' ? shareOf(model, thread) : null) ?? Number.POSITIVE_INFINITY;
   }
 
   now(): number {
@@ -117,8 +122,11 @@ export class Pace {
   }
 }
 
-/** Number of operations of one thread, as in YCSB: the same number for all, and the remainder for the first ones. */
-function shareOf({ operations, threads }: ClosedModel, thread: number): number {
-  if (operations === null) return Number.POSITIVE_INFINITY;
+/**
+ * Number of operations of one thread, as in YCSB: the same number for all, and the remainder for the first ones. null: no
+ * limit.
+ */
+export function shareOf({ operations, threads }: ClosedModel, thread: number): number | null {
+  if (operations === null) return null;
   return Math.floor(operations / threads) + (thread < operations % threads ? 1 : 0);
 }

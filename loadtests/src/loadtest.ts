@@ -93,12 +93,12 @@ async function runProfile(
       marks === null ? work() : marks.during(phase, testid, work);
     const prepared = await during('load', () => profile.prepare(config, checked, { closers, signal, say }));
     if (prepared === null) return EXIT.OK;
-    const { verify, drive, ...given } = prepared;
+    const { verify, drive, script = profile.script, ...given } = prepared;
     const push = prometheus === null ? {} : { push: { prometheus, testid } };
     const plan: Plan = { ...given, seed: config.seed, thresholds: thresholdsOf(config) };
     const measured = await during(
       'run',
-      drive ?? (() => measure(plan, profile.script, config, { signal, say, ...push })),
+      drive ?? (() => measure(plan, script, config, { signal, say, ...push })),
     );
     const invalid = signal.aborted ? [...measured.invalid, 'it was interrupted'] : measured.invalid;
     const found = verify === undefined ? null : await during('verify', () => verify(measured));

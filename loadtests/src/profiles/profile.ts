@@ -14,6 +14,8 @@ export interface Preparation {
 
 /** The part of a plan that a profile defines, and the steps that the profile runs itself. */
 export interface Prepared extends Pick<Plan, 'parts' | 'api' | 'broker'> {
+  /** The script in loadtests/k6, if it is not that of the profile. */
+  readonly script?: string;
   /** Runs the operations without k6. */
   readonly drive?: () => Promise<Summary>;
   /** Checks the result of the run, such as the stored readings. */

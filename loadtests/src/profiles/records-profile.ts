@@ -25,6 +25,9 @@ import {
 
 const MAX_RECORDS = 2 ** 31 - 1;
 
+/** The scripts of loadtests/k6, by driver. */
+export const RECORD_SCRIPTS = { k6: 'records.ts', 'k6-js': 'records-js.ts' } as const;
+
 const SETTINGS = defineConfig({
   ...COMMON_SETTINGS,
   ...STORE_SETTINGS,
@@ -37,9 +40,9 @@ const SETTINGS = defineConfig({
   },
   records: { kind: integer(1, MAX_RECORDS), help: 'Records in the table; default: recordcount.' },
   driver: {
-    kind: oneOf(['k6', 'raw']),
+    kind: oneOf(['k6', 'k6-js', 'raw']),
     default: 'k6',
-    help: 'raw: the same operations on the store itself, in process, without API and k6 (closed model, --ops).',
+    help: 'k6: our module of k6. k6-js: the same in JavaScript, also for another --k6. raw: the same operations on the store itself, in process, without API and k6 (closed model, --ops).',
   },
 });
 
@@ -48,10 +51,13 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
   summary: "YCSB's workloads A to G and I over HTTP.",
   settings: SETTINGS,
   takesProperties: true,
-  script: 'records.ts',
+  script: RECORD_SCRIPTS.k6,
   check(config, properties) {
     checkApiTarget(config);
     if (config.driver === 'raw') checkRaw(config);
+    if (config.driver === 'k6' && config.k6 !== null) {
+      throw mistake('--k6 is without our module for operations on records: add --driver k6-js');
+    }
     const workload = readWorkload(config.workload, {
       ...properties,
       ...(config.records === null ? {} : { recordcount: String(config.records) }),
@@ -70,9 +76,8 @@ export const recordsProfile: Profile<typeof SETTINGS, RecordsPart> = {
     else await fill(recordItems(api, client, part.workload, config.seed), config, preparation);
     if (config.phase === 'load') return null;
     const prepared = { parts: [part], api: { url: api, token: config.apiToken }, broker: null };
-    return config.driver === 'raw'
-      ? { ...prepared, drive: () => driveRaw(store, part, config.seed) }
-      : prepared;
+    if (config.driver === 'raw') return { ...prepared, drive: () => driveRaw(store, part, config.seed) };
+    return { ...prepared, script: RECORD_SCRIPTS[config.driver] };
   },
 };
 

@@ -108,7 +108,7 @@ export const COMMON_SETTINGS = defineConfig({
       kind: text('a name'),
       help: 'The name of the run in Prometheus. Default: the profile and the time.',
     },
-    k6: { kind: program, help: 'Another k6, version 1 or 2. Default: k6 built with our MQTT module.' },
+    k6: { kind: program, help: 'Another k6, version 1 or 2. Default: k6 built with our modules.' },
   }),
 });
 

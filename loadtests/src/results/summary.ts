@@ -28,7 +28,7 @@ export interface K6Metric {
   readonly thresholds?: Readonly<Record<string, { readonly ok: boolean }>>;
 }
 
-/** Operations that the MQTT module of loadtests/k6-mqtt measures, with the names of its metrics. */
+/** Operations that the MQTT module of loadtests/k6-modules measures, with the names of its metrics. */
 const MEASURED_BY: Readonly<Record<string, string>> = {
   publish: 'mqtt_publish_ack',
   receive: 'mqtt_publish_receive',

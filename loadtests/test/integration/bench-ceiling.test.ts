@@ -18,5 +18,7 @@ test('bench:ceiling --quick compares the API with an empty handler', {
   });
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^ {2}the API over sqlite +\d.*\n {2}an empty handler +\d/m);
+  assert.match(stdout, /^ {2}an empty handler, script in JavaScript +\d.* us +\d+ us$/m);
+  assert.match(stdout, /^our module of k6 reads \d+\.\d times as fast as the script in JavaScript$/m);
   assert.match(stdout, /^the API reaches \d+ % of what k6 can do here$/m);
 });

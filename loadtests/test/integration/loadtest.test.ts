@@ -111,6 +111,11 @@ const MISTAKES: readonly (readonly [what: string, args: string[], line: RegExp])
     ['records', '--driver', 'raw', '--rate', '10'],
     /^--driver raw takes --ops and --threads: /,
   ],
+  [
+    'another k6 for operations that need our module',
+    ['records', '--k6', process.execPath],
+    /^--k6 is without our module for operations on records: add --driver k6-js$/,
+  ],
   ['mixed without an end', ['mixed', '--ops', '10'], /^both parts of mixed end together: give --duration/],
   [
     'a store that is not loaded',
@@ -239,12 +244,15 @@ test('the open model keeps its rate, and reports when it cannot', { skip }, () =
   assert.match(late.stdout, /^INVALID: \d+ operations were dropped: no thread was free/m);
 });
 
-test('a threshold that is crossed fails the run', { skip }, () => {
-  const flags = ['--records', '20', '--ops', '20', '--threshold', 'op_read:p(99)<0.001'];
-  const { code, stdout } = loadtest('records', '--workload', 'c', ...flags);
-  assert.equal(code, 1);
-  assert.match(stdout, /^FAILED: the threshold op_read: p\(99\)<0\.001 was crossed$/m);
-});
+for (const driver of ['k6', 'k6-js']) {
+  test(`a threshold that is crossed fails the run of the driver ${driver}`, { skip }, () => {
+    const flags = ['--records', '20', '--ops', '20', '--threshold', 'op_read:p(99)<0.001'];
+    const { code, stdout } = loadtest('records', '--workload', 'c', '--driver', driver, ...flags);
+    assert.equal(code, 1);
+    assert.match(stdout, /^FAILED: the threshold op_read: p\(99\)<0\.001 was crossed$/m);
+    assert.equal(figures(stdout)['READ Return=OK'], 20);
+  });
+}
 
 for (const driver of [
   ['--threads', '8', '--receive', '--qos', '2'],

@@ -1,4 +1,4 @@
-package k6mqtt
+package mqtt
 
 import (
 	"context"

@@ -1,9 +1,9 @@
-// Package k6mqtt is the k6 module k6/x/tidegauge/mqtt: an MQTT 3.1.1 client that measures.
+// Package mqtt is the k6 module k6/x/tidegauge/mqtt: an MQTT 3.1.1 client that measures.
 //
 // Counters mqtt_sent, mqtt_acked, mqtt_received, mqtt_duplicates and mqtt_errors_<kind>; trends, in milliseconds,
 // from a publish to its acknowledgement and to its reception by a subscriber in the same k6 process, both from the
 // moment the publish was made and (with _intended) from the moment it should have been made.
-package k6mqtt
+package mqtt
 
 import (
 	"github.com/grafana/sobek"

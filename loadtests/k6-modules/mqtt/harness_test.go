@@ -1,4 +1,4 @@
-package k6mqtt
+package mqtt
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func newBench(t *testing.T) *bench {
 	broker := func(variable string) string {
 		value, ok := os.LookupEnv(variable)
 		if !ok {
-			t.Skipf("%s is not set: these tests are run by loadtests/test/integration/k6-mqtt.test.ts", variable)
+			t.Skipf("%s is not set: these tests are run by loadtests/test/integration/k6-modules.test.ts", variable)
 		}
 		return value
 	}

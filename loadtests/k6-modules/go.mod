@@ -1,10 +1,11 @@
-module tidegauge/k6-mqtt
+module tidegauge/k6-modules
 
 go 1.25.0
 
 require (
 	github.com/eclipse/paho.mqtt.golang v1.5.1
 	github.com/grafana/sobek v0.0.0-20260429085637-a66d4790012b
+	github.com/sirupsen/logrus v1.9.3
 	go.k6.io/k6 v1.8.1
 )
 
@@ -66,7 +67,6 @@ require (
 	github.com/r3labs/sse/v2 v2.10.0 // indirect
 	github.com/redis/go-redis/v9 v9.17.2 // indirect
 	github.com/serenize/snaker v0.0.0-20201027110005-a7ad2135616e // indirect
-	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/spf13/afero v1.1.2 // indirect
 	github.com/spf13/cobra v1.4.0 // indirect
 	github.com/spf13/pflag v1.0.5 // indirect

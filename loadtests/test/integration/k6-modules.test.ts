@@ -7,7 +7,7 @@ import { buildK6 } from '@tidegauge/lab/k6';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { runProgramSync } from '@tidegauge/process';
 
-const MODULE = fileURLToPath(new URL('../../k6-mqtt/', import.meta.url));
+const MODULE = fileURLToPath(new URL('../../k6-modules/', import.meta.url));
 const credentials = { username: 'k6', password: 'only-a-test' };
 
 const started = await startOrSkip('k6', async () => {
@@ -17,11 +17,11 @@ const started = await startOrSkip('k6', async () => {
   return startMosquitto({ credentials, tls: true });
 });
 
-if ('skip' in started) test('the MQTT module of k6', { skip: started.skip });
+if ('skip' in started) test('the modules of k6', { skip: started.skip });
 else {
   const broker = started.server;
 
-  test('the MQTT module of k6 passes its tests on a real mosquitto', async (context) => {
+  test('the modules of k6 pass their tests, those of MQTT on a real mosquitto', async (context) => {
     context.after(() => broker.stop());
     const env = {
       MQTT_URL: broker.url,
@@ -32,10 +32,12 @@ else {
     };
     const output = await go(['test', '-count=1', '-v', './...'], { cwd: MODULE, env });
     assert.doesNotMatch(output, /--- SKIP/);
-    assert.match(output, /^ok\s+tidegauge\/k6-mqtt\s/m);
+    for (const name of ['mqtt', 'records', 'workload']) {
+      assert.match(output, new RegExp(`^ok\\s+tidegauge/k6-modules/${name}\\s`, 'm'));
+    }
   });
 
-  test('the MQTT module of k6 is formatted', () => {
+  test('the modules of k6 are formatted', () => {
     const { code, stdout, stderr } = runProgramSync(goTool('gofmt'), ['-l', MODULE], { accept: 'any' });
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' });
   });
