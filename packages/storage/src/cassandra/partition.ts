@@ -1,14 +1,9 @@
 import type { Reading } from '@tidegauge/readings';
 import { bucketOf } from './mapping.ts';
+import { pack, REQUEST_ROWS } from './pack.ts';
 
-/** The most rows of one request. */
-const REQUEST_ROWS = 50;
-/**
- * Cassandra logs a warning for a request on several partitions from 5 KiB on, and refuses it from 50 KiB on.
- */
-const REQUEST_BYTES = 5000;
-/** The size of a reading without its texts, as the server counts it. */
-const ROW_BYTES = 80;
+/** The size of a reading without its texts, as the server counts it: 157, of which 20 for each cell. */
+const ROW_BYTES = 160;
 
 /** The rows of a batch for one partition, each time once. */
 export interface Partition {
@@ -67,39 +62,25 @@ function lastOfEach(rows: readonly Reading[]): Reading[] {
 export type Request = readonly Partition[];
 
 /**
- * Packs partitions into requests. A request costs a server as much as dozens of rows, and a batch of many devices
- * has few rows of each. So rows for the same node are sent together. A large partition is split over several
- * requests.
+ * Packs partitions into requests: a batch of many devices has few rows of each. A large partition is split over several
+ * requests, which have no limit of size.
  * @param nodeOf The node of a partition. An outdated answer costs only a hop.
  */
 export function* requests(
   partitions: readonly Partition[],
   nodeOf: (partition: Partition) => string,
 ): Generator<Request> {
-  const open = new Map<string, { parts: Partition[]; rows: number; bytes: number }>();
+  const small: Partition[] = [];
   for (const each of partitions) {
     const { rows } = each;
-    if (rows.length >= REQUEST_ROWS) {
+    if (rows.length < REQUEST_ROWS) small.push(each);
+    else {
       for (let start = 0; start < rows.length; start += REQUEST_ROWS) {
         yield [{ ...each, rows: rows.slice(start, start + REQUEST_ROWS) }];
       }
-      continue;
-    }
-    const bytes = bytesOf(rows);
-    const node = nodeOf(each);
-    const request = open.get(node);
-    if (request === undefined) {
-      open.set(node, { parts: [each], rows: rows.length, bytes });
-    } else if (request.rows + rows.length > REQUEST_ROWS || request.bytes + bytes > REQUEST_BYTES) {
-      yield request.parts;
-      open.set(node, { parts: [each], rows: rows.length, bytes });
-    } else {
-      request.parts.push(each);
-      request.rows += rows.length;
-      request.bytes += bytes;
     }
   }
-  for (const { parts } of open.values()) yield parts;
+  yield* pack(small, { node: nodeOf, rows: ({ rows }) => rows.length, bytes: ({ rows }) => bytesOf(rows) });
 }
 
 function bytesOf(rows: readonly Reading[]): number {

@@ -76,19 +76,13 @@ export class CassandraReadings implements BackendReadings {
   async write(batch: readonly Reading[]): Promise<WriteResult> {
     const partitions = partition(batch);
     const fresh = partitions.filter(({ device, metric, bucket }) => !this.#index.has(device, metric, bucket));
-    if (fresh.length > 0) {
-      await forEach(fresh, WIDTH, ({ device, metric, bucket }) => this.#index.add(device, metric, bucket));
-    }
+    if (fresh.length > 0) await this.#index.add(fresh);
     const nodeOf = ({ device, metric, bucket }: Partition) => this.#index.node(device, metric, bucket);
     await forEach(requests(partitions, nodeOf), WIDTH, (parts) => {
-      const query = this.#insert;
-      const statements = parts.flatMap(({ bucket, rows }) =>
-        rows.map((row) => ({ query, params: fromReading(row, bucket) })),
-      );
-      const [first] = statements;
-      return statements.length === 1
-        ? this.#session.write(query, first!.params)
-        : this.#session.writeBatch(statements);
+      const all = parts.flatMap(({ bucket, rows }) => rows.map((row) => fromReading(row, bucket)));
+      return all.length === 1
+        ? this.#session.write(this.#insert, all[0]!)
+        : this.#session.writeRows(this.#insert, all);
     });
     return { stored: batch.length, duplicate: 0 };
   }

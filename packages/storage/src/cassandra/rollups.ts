@@ -13,6 +13,7 @@ import { decodeFigures, encodeFigures } from '../rollups/encoding.ts';
 import { isInScope } from '../rollups/limits.ts';
 import { PERIOD_US } from '../rollups/periods.ts';
 import { toNumber } from './mapping.ts';
+import { pack } from './pack.ts';
 import type { Row, Session } from './session.ts';
 
 /** The number of partitions of the queue of marks. Each is ordered by `due`. */
@@ -20,6 +21,8 @@ const SLOTS = 16;
 /** Concurrent calls. */
 const WIDTH = 16;
 const PAGE_ROWS = 500;
+/** The size of a mark without its texts, as the server counts it. */
+const MARK_BYTES = 80;
 /** Years that one partition of rows covers. A series has at most 2 MB of rows of minutes in a month, 26 MB in a year. */
 const SPAN_YEARS: Readonly<Record<RollupPeriod, number>> = { minute: 1, hour: 20, day: 20 };
 
@@ -49,10 +52,23 @@ export class CassandraRollups implements BackendRollups {
   async putMarks(marks: readonly Mark[]): Promise<void> {
     const queue = `insert into ${this.#queue} (slot, due, device, metric, hour, erased) values (?, ?, ?, ?, ?, ?)`;
     const mark = `insert into ${this.#marks} (device, metric, hour, due, erased) values (?, ?, ?, ?, ?)`;
-    await forEach(marks, WIDTH, async ({ device, metric, hour, due, erased }) => {
-      await this.#session.writeMajority(queue, [slotOf(device, metric), due, device, metric, hour, erased]);
-      await this.#session.writeMajority(mark, [device, metric, hour, due, erased]);
-    });
+    const bytes = ({ device, metric }: Mark) =>
+      MARK_BYTES + Buffer.byteLength(device) + Buffer.byteLength(metric);
+    const queued = { bytes, node: (mark: Mark) => this.#session.nodeOf([int32(slotOf(mark))]) };
+    await forEach(pack(marks, queued), WIDTH, (some) =>
+      this.#session.writeRowsMajority(
+        queue,
+        some.map((each) => [slotOf(each), each.due, each.device, each.metric, each.hour, each.erased]),
+      ),
+    );
+    const nodeOf = ({ device, metric }: Mark) =>
+      this.#session.nodeOf([Buffer.from(device), Buffer.from(metric)]);
+    await forEach(pack(marks, { bytes, node: nodeOf }), WIDTH, (some) =>
+      this.#session.writeRowsMajority(
+        mark,
+        some.map(({ device, metric, hour, due, erased }) => [device, metric, hour, due, erased]),
+      ),
+    );
   }
 
   async dueMarks(due: number, limit: number): Promise<Mark[]> {
@@ -86,7 +102,7 @@ export class CassandraRollups implements BackendRollups {
       delete from ${this.#queue} where slot = ? and due = ? and device = ? and metric = ? and hour = ?`;
     await forEach(marks, WIDTH, async ({ device, metric, hour, due }) => {
       await this.#session.writeMajority(mark, [device, metric, hour, due]);
-      await this.#session.writeMajority(queue, [slotOf(device, metric), due, device, metric, hour]);
+      await this.#session.writeMajority(queue, [slotOf({ device, metric }), due, device, metric, hour]);
     });
   }
 
@@ -180,7 +196,7 @@ export class CassandraRollups implements BackendRollups {
 }
 
 /** Spreads series over the partitions of the queue. It is part of the layout and must never change. */
-function slotOf(device: string, metric: string): number {
+function slotOf({ device, metric }: SeriesName): number {
   return createHash('md5').update(`${device} ${metric}`).digest()[0]! % SLOTS;
 }
 
@@ -188,6 +204,12 @@ function slotOf(device: string, metric: string): number {
 function spanOf(period: RollupPeriod, time: number): number {
   const year = new Date(time / 1000).getUTCFullYear();
   return year - (year % SPAN_YEARS[period]);
+}
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
 }
 
 function toMark(row: Row): Mark {

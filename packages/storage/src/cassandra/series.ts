@@ -1,10 +1,23 @@
+import { forEach } from '@tidegauge/parallel';
 import { cachedBytes, MAX_CACHED_BYTES } from '../cached-bytes.ts';
+import { pack } from './pack.ts';
 import type { Session } from './session.ts';
 
 /**
  * A writer caches an index row that it wrote for this time, then writes it again, because it can have expired.
  */
 const TRUST_MS = 600_000;
+
+/** Concurrent requests. */
+const WIDTH = 64;
+/** The size of a row without its texts, as the server counts it. */
+const ROW_BYTES = 60;
+
+interface PartitionName {
+  readonly device: string;
+  readonly metric: string;
+  readonly bucket: number;
+}
 
 /**
  * The index of partitions: the days of each series. A row is written before the first reading of its partition, so
@@ -32,16 +45,30 @@ export class SeriesIndex {
     return this.#known.get(key(device, metric, bucket))?.node ?? '';
   }
 
-  async add(device: string, metric: string, bucket: number): Promise<void> {
+  /** Writes the rows of partitions. */
+  async add(partitions: readonly PartitionName[]): Promise<void> {
     const written = Date.now();
-    await this.#session.write(this.#insert, [device, metric, bucket]);
+    const packing = {
+      node: ({ device }: PartitionName) => this.#session.nodeOf([Buffer.from(device)]),
+      bytes: ({ metric }: PartitionName) => ROW_BYTES + Buffer.byteLength(metric),
+    };
+    await forEach(pack(partitions, packing), WIDTH, async (some) => {
+      await this.#session.writeRows(
+        this.#insert,
+        some.map(({ device, metric, bucket }) => [device, metric, bucket]),
+      );
+      for (const partition of some) this.#remember(partition, written + TRUST_MS);
+    });
+  }
+
+  #remember({ device, metric, bucket }: PartitionName, until: number): void {
     if (this.#bytes >= MAX_CACHED_BYTES) this.forget();
     const number = Buffer.alloc(4);
     number.writeInt32BE(bucket);
     const node = this.#session.nodeOf([Buffer.from(device), Buffer.from(metric), number]);
     const name = key(device, metric, bucket);
     if (!this.#known.has(name)) this.#bytes += cachedBytes(name);
-    this.#known.set(name, { until: written + TRUST_MS, node });
+    this.#known.set(name, { until, node });
   }
 
   forget(): void {

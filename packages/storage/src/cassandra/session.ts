@@ -4,6 +4,7 @@ import driver from 'cassandra-driver';
 import type { BackendLogger } from '../context.ts';
 import { StoreError } from '../errors.ts';
 import { readAuthority } from '../tls.ts';
+import { BulkClient } from './bulk-client.ts';
 import type { CassandraConfig } from './config.ts';
 import { isUndecided, toStoreError } from './errors.ts';
 import { Limiter } from './limiter.ts';
@@ -57,7 +58,7 @@ export class Session {
   readonly logger: BackendLogger;
   /** The options object of the client. `open` completes it before the first connection. */
   readonly #tls: ConnectionOptions | null;
-  readonly #client: driver.Client;
+  readonly #client: BulkClient;
   readonly #balancing: RememberingPolicy;
   readonly #limiter = new Limiter(MAX_REQUESTS);
   readonly #read: driver.QueryOptions;
@@ -75,7 +76,7 @@ export class Session {
     this.keyspace = config.keyspace;
     this.#balancing = new RememberingPolicy({ localDc: config.dc });
     this.#tls = config.tls === 'true' ? { rejectUnauthorized: true } : null;
-    this.#client = new driver.Client(clientOptions(config, this.#balancing, this.#tls));
+    this.#client = new BulkClient(clientOptions(config, this.#balancing, this.#tls));
     const local = config.write.startsWith('LOCAL_');
     const majority = local ? consistencies.localQuorum : consistencies.quorum;
     const serial = local ? consistencies.localSerial : consistencies.serial;
@@ -192,6 +193,16 @@ export class Session {
   /** Statements in one request. Those on one partition are applied together or not at all. */
   async writeBatch(statements: readonly Statement[]): Promise<void> {
     await this.#call(() => this.#client.batch(statements as never[], this.#write));
+  }
+
+  /** A statement for each of at least one row, in one request. Rows on one partition are applied together or not at all. */
+  async writeRows(query: string, rows: readonly Params[]): Promise<void> {
+    await this.#call(() => this.#client.insertRows(query, rows, this.#write));
+  }
+
+  /** Like `writeRows`, and a majority of the copies acknowledges it. */
+  async writeRowsMajority(query: string, rows: readonly Params[]): Promise<void> {
+    await this.#call(() => this.#client.insertRows(query, rows, { ...this.#majority, logged: false }));
   }
 
   /** A read of data that conditional statements write. */

@@ -192,6 +192,25 @@ describe('cassandra', { skip }, () => {
     await store.close();
   });
 
+  test('no request is so large that the server logs a warning', async () => {
+    const store = await openStore(server.url('sizes'));
+    try {
+      // Some readings of each of many devices.
+      for (const each of [1, 2, 5, 10, 14, 16, 40, 120]) {
+        const batch = Array.from({ length: 400 * each }, (_, row) => {
+          const seq = Math.floor(row / 400);
+          const device = `${each}/probe-${row % 400}`;
+          return reading({ device, time: T0 + seq * 1_000_000, boot: 'boot-1', seq });
+        });
+        for (let start = 0; start < batch.length; start += 5000)
+          await store.readings.write(batch.slice(start, start + 5000));
+        assert.doesNotMatch(server.nodes[0]!.log(), /exceeding specified threshold/);
+      }
+    } finally {
+      await store.close();
+    }
+  });
+
   test('scans records in the order of their tokens', async () => {
     const store = await openStore(server.url('records'));
     await store.records.createTable('usertable', 1);

@@ -154,7 +154,8 @@ const sizes = (packed: Iterable<readonly { rows: readonly unknown[] }[]>) =>
   [...packed].map((parts) => parts.map(({ rows }) => rows.length));
 
 test('small partitions share a request, and large ones have several', () => {
-  assert.deepEqual(sizes(requests(spread(7, 20), () => '')), [[20, 20], [20, 20], [20, 20], [20]]);
+  assert.deepEqual(sizes(requests(spread(7, 10), () => '')), [[10, 10, 10], [10, 10, 10], [10]]);
+  assert.deepEqual(sizes(requests(spread(2, 20), () => '')), [[20], [20]]);
   assert.deepEqual(sizes(requests(spread(2, 120), () => '')), [[50], [50], [20], [50], [50], [20]]);
 });
 
