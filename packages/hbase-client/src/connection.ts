@@ -85,6 +85,11 @@ export class Connection {
     this.address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   }
 
+  /** Calls that await an answer, or wait to be sent. */
+  get load(): number {
+    return this.#inFlight.size + this.#waiting.length;
+  }
+
   /** Rejects with HBaseError. `maybeApplied` is true if the server may have received the request. */
   call<Request, Response>(
     method: Method<Request, Response>,
@@ -294,7 +299,7 @@ export class Connection {
       call.reject(this.#late(call));
     }
     if (silent) this.close(this.#lost('stopped answering', true));
-    else if (this.#inFlight.size === 0 && this.#waiting.length === 0) {
+    else if (this.load === 0) {
       clearInterval(this.#sweeper!);
       this.#sweeper = null;
     } else {

@@ -39,6 +39,11 @@ export class Servers {
     return this.#connection(server, method.service).call(method, request, options);
   }
 
+  /** Calls of a service on a server that await an answer, or wait to be sent. */
+  load({ host, port }: ServerAddress, service: string): number {
+    return this.#connections.get(keyOf(host, port, service))?.load ?? 0;
+  }
+
   /** Ends all connections. Calls in progress fail. */
   close(): void {
     this.#closed = true;
@@ -47,7 +52,7 @@ export class Servers {
   }
 
   #connection({ host, port }: ServerAddress, service: string): Connection {
-    const key = `${service} ${host} ${port}`;
+    const key = keyOf(host, port, service);
     const known = this.#connections.get(key);
     if (known !== undefined) return known;
     const connection = new Connection({
@@ -60,4 +65,8 @@ export class Servers {
     this.#connections.set(key, connection);
     return connection;
   }
+}
+
+function keyOf(host: string, port: number, service: string): string {
+  return `${service} ${host} ${port}`;
 }
