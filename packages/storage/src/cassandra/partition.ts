@@ -2,8 +2,9 @@ import type { Reading } from '@tidegauge/readings';
 import { bucketOf } from './mapping.ts';
 import { pack, REQUEST_ROWS } from './pack.ts';
 
-/** The size of a reading without its texts, as the server counts it: 157, of which 20 for each cell. */
-const ROW_BYTES = 160;
+/** The sizes of a partition and of a reading without its texts, as the server counts them. */
+const PARTITION_BYTES = 30;
+const ROW_BYTES = 156;
 
 /** The rows of a batch for one partition, each time once. */
 export interface Partition {
@@ -84,7 +85,7 @@ export function* requests(
 }
 
 function bytesOf(rows: readonly Reading[]): number {
-  let bytes = 0;
+  let bytes = PARTITION_BYTES;
   for (const { value, boot } of rows) {
     bytes += ROW_BYTES + (typeof value === 'string' ? Buffer.byteLength(value) : 0) + (boot?.length ?? 0);
   }
