@@ -1,7 +1,8 @@
 import { HBaseClient, type Table } from '@tidegauge/hbase-client';
 import { startHbaseCluster } from '@tidegauge/lab/hbase-cluster';
 import { startThriftGateway } from '@tidegauge/lab/hbase-thrift';
-import { defineConfig, integer, run } from '@tidegauge/service/program';
+import { defineConfig, integer, list, oneOf, run } from '@tidegauge/service/program';
+import { cpuSeconds } from '@tidegauge/test-support/process-usage';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { type Timing, timeSeconds } from '../src/benches/timing.ts';
 import { showNumber } from '../src/results/show-number.ts';
@@ -15,17 +16,20 @@ import { connectGateway, type GatewayClient } from './thrift/gateway-client.ts';
  * put resolves. Servers and clients share this machine, so a ratio is more reliable than a rate.
  */
 const { quick, json } = BENCH_SETTINGS;
+const CALLS = ['put', 'get', 'scan', 'multiPut', 'multiGet'] as const;
 const settings = defineConfig({
   regionServers: { kind: integer(1, 3), default: '3', help: 'Region servers to start.' },
+  calls: { kind: list(oneOf(CALLS)), default: CALLS.join(','), help: 'The calls to measure.' },
   rounds: { kind: integer(1, 100), help: 'Rounds to measure. Default: 5, or 1 with --quick.' },
   quick,
   json,
 });
 
 interface Setup {
+  readonly calls: readonly Call[];
   readonly rounds: number;
   readonly seconds: number;
-  /** Rounds of puts that do not count, because a JVM compiles hot code during the first minute. */
+  /** Rounds at the highest concurrency of each call that do not count, because a JVM compiles hot code for half a minute. */
   readonly warmUp: number;
 }
 
@@ -37,20 +41,22 @@ const SCAN = 50;
 const COLUMN = { family: 'f', qualifier: 'q' } as const;
 const TABLE = 'bench';
 
+type Call = (typeof CALLS)[number];
+
 /** The calls that are measured on both sides. */
-interface Side {
-  put(number: number): Promise<unknown>;
-  get(number: number): Promise<unknown>;
-  scan(number: number): Promise<unknown>;
-  multiPut(number: number): Promise<unknown>;
-  multiGet(number: number): Promise<unknown>;
+type Side = Readonly<Record<Call, (number: number) => Promise<unknown>>>;
+
+/** Rate and latencies, with the processor time of a call in this process and in all servers, microseconds. */
+interface Measured extends Timing {
+  readonly clientMicros: number;
+  readonly serverMicros: number;
 }
 
 interface Line {
-  readonly operation: keyof Side;
+  readonly operation: Call;
   readonly concurrency: number;
-  readonly ours: Timing;
-  readonly gateway: Timing;
+  readonly ours: Measured;
+  readonly gateway: Measured;
   /** Rate of this project's client divided by that of the gateway: median and extremes of the rounds. */
   readonly ratio: { readonly median: number; readonly least: number; readonly most: number };
 }
@@ -60,12 +66,12 @@ export const program = defineBench({
   summary:
     "Compares this project's HBase client with the Thrift2 gateway and the client that Thrift generates.",
   settings,
-  check: ({ rounds, quick }): Setup => ({
+  check: ({ rounds, quick }) => ({
     rounds: rounds ?? (quick ? 1 : 5),
     seconds: quick ? 1 : 2,
     warmUp: quick ? 1 : 8,
   }),
-  async run({ regionServers }, setup, { closers }) {
+  async run({ regionServers, calls }, setup, { closers }) {
     const cluster = await startHbaseCluster({ regionServers });
     closers.add(() => cluster.stop());
     const gateway = await startThriftGateway(cluster.port);
@@ -77,7 +83,11 @@ export const program = defineBench({
     const generated = await connectGateway(gateway.port, TABLE, COLUMN, Math.max(...CONCURRENCY));
     closers.add(async () => generated.close());
     await load(client.table(TABLE));
-    const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated), setup);
+    const pids = [cluster.dataNode, ...cluster.regionServers, gateway].map(({ pid }) => pid);
+    const lines = await measure(ourSide(client.table(TABLE)), gatewaySide(generated), pids, {
+      ...setup,
+      calls,
+    });
     const { rounds, seconds } = setup;
     process.stdout.write(`\n${regionServers} region servers, median of ${rounds} rounds\n${show(lines)}`);
     return { setup: { regionServers, rounds, seconds, rows: ROWS, multi: MULTI, scan: SCAN }, lines };
@@ -90,14 +100,25 @@ async function load(table: Table): Promise<void> {
   await table.mutateAll(rows.map((row) => ({ type: 'put', row, cells })));
 }
 
-async function measure(ours: Side, gateway: Side, { rounds, seconds, warmUp }: Setup): Promise<Line[]> {
+interface Pair {
+  readonly ours: Measured;
+  readonly gateway: Measured;
+}
+
+async function measure(
+  ours: Side,
+  gateway: Side,
+  servers: readonly number[],
+  { calls, rounds, seconds, warmUp }: Setup,
+): Promise<Line[]> {
   const lines: Line[] = [];
-  for (const operation of ['put', 'get', 'scan', 'multiPut', 'multiGet'] as const) {
+  for (const operation of calls) {
     for (const concurrency of [...CONCURRENCY].reverse()) {
-      const side = (which: Side) => timeSeconds(seconds, concurrency, (number) => which[operation](number));
-      // The first measurement has the long warm-up. Every other one has one round of warm-up.
-      const skip = lines.length === 0 ? warmUp : 1;
-      const pairs: { readonly ours: Timing; readonly gateway: Timing }[] = [];
+      const side = (which: Side) =>
+        withCosts(servers, () => timeSeconds(seconds, concurrency, (number) => which[operation](number)));
+      // The code of a call is compiled during its first measurement. Others have one round of warm-up.
+      const skip = concurrency === CONCURRENCY.at(-1) ? warmUp : 1;
+      const pairs: Pair[] = [];
       for (let round = 0; round < skip + rounds; round += 1) {
         if (round % 2 === 0) {
           const first = await side(ours);
@@ -113,15 +134,27 @@ async function measure(ours: Side, gateway: Side, { rounds, seconds, warmUp }: S
   return lines;
 }
 
-function summary(
-  operation: keyof Side,
-  concurrency: number,
-  pairs: readonly { readonly ours: Timing; readonly gateway: Timing }[],
-): Line {
+async function withCosts(servers: readonly number[], run: () => Promise<Timing>): Promise<Measured> {
+  const used = (): number => servers.reduce((sum, pid) => sum + cpuSeconds(pid), 0) * 1e6;
+  const [serversBefore, clientBefore, begun] = [used(), process.cpuUsage(), performance.now()];
+  const timing = await run();
+  const calls = (timing.perSecond * (performance.now() - begun)) / 1000;
+  const { user, system } = process.cpuUsage(clientBefore);
+  return {
+    ...timing,
+    clientMicros: (user + system) / calls,
+    serverMicros: (used() - serversBefore) / calls,
+  };
+}
+
+function summary(operation: Call, concurrency: number, pairs: readonly Pair[]): Line {
   const ratios = pairs.map(({ ours, gateway }) => ours.perSecond / gateway.perSecond);
-  const middle = (which: 'ours' | 'gateway'): Timing => {
-    const of = (field: keyof Timing): number => median(pairs.map((pair) => pair[which][field]));
-    return { perSecond: of('perSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
+  const middle = (which: 'ours' | 'gateway'): Measured => {
+    const of = (field: keyof Measured): number => median(pairs.map((pair) => pair[which][field]));
+    return {
+      ...{ perSecond: of('perSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') },
+      ...{ clientMicros: of('clientMicros'), serverMicros: of('serverMicros') },
+    };
   };
   const ratio = { median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios) };
   return { operation, concurrency, ours: middle('ours'), gateway: middle('gateway'), ratio };
@@ -175,15 +208,15 @@ function demand(isRight: boolean): void {
 }
 
 function show(lines: readonly Line[]): string {
-  const names: Readonly<Record<keyof Side, string>> = {
+  const names: Readonly<Record<Call, string>> = {
     put: 'put of 1 KB',
     get: 'get of 1 KB',
     scan: `scan of ${SCAN} rows`,
     multiPut: `put of ${MULTI} rows`,
     multiGet: `get of ${MULTI} rows`,
   };
-  const rate = ({ perSecond, p50Ms, p99Ms }: Timing): string =>
-    `${showNumber(perSecond)}/s ${showNumber(p50Ms)} ${showNumber(p99Ms)}`;
+  const rate = ({ perSecond, p50Ms, p99Ms, clientMicros, serverMicros }: Measured): string =>
+    `${showNumber(perSecond)}/s ${showNumber(p50Ms)} ${showNumber(p99Ms)}, ${clientMicros.toFixed(0)} + ${serverMicros.toFixed(0)} us`;
   const rows = lines.map(({ operation, concurrency, ours, gateway, ratio }) => [
     names[operation],
     String(concurrency),
@@ -191,7 +224,13 @@ function show(lines: readonly Line[]): string {
     rate(gateway),
     `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} to ${ratio.most.toFixed(2)})`,
   ]);
-  const head = ['calls (p50 p99 ms)', 'at once', 'this client', 'Thrift2 gateway', 'ratio'];
+  const head = [
+    'calls (p50 p99 ms, CPU of client + servers)',
+    'at once',
+    'this client',
+    'Thrift2 gateway',
+    'ratio',
+  ];
   return textTable([head, ...rows]);
 }
 

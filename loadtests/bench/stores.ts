@@ -34,6 +34,11 @@ const settings = defineConfig({
     help: "Options for the URL of each store, such as 'rf=2&shards=8'.",
   },
   batch: { kind: integer(10, 100_000), default: '5000', help: 'Readings in a batch.' },
+  devices: {
+    kind: integer(1, 100_000),
+    default: '500',
+    help: 'Devices that have readings in turn. A batch has as many readings of each as fit.',
+  },
   repeated: {
     kind: integer(0, 100_000),
     default: '0',
@@ -58,11 +63,11 @@ interface Setup {
   readonly nodes: number;
   readonly options: string;
   readonly batch: number;
+  readonly devices: number;
   readonly repeated: number;
   readonly quick: boolean;
 }
 
-const DEVICES = 500;
 /** A batch repeats readings of the one that was this many batches before, so that no two are under way at once. */
 const REPEAT_AFTER = 8;
 const CONCURRENCY = [1, 16, 64] as const;
@@ -101,10 +106,11 @@ export const program = defineBench({
   details:
     'A write is timed from the call to its resolution: durable, as the store declares. The cost of our layer is the ratio to the bare driver within a round.',
   settings,
-  check: ({ rounds, commitlog, nodes, options, batch, repeated, quick }): Setup => ({
+  check: ({ rounds, commitlog, nodes, options, batch, devices, repeated, quick }): Setup => ({
     nodes,
     options: options ?? '',
     batch,
+    devices,
     repeated: below(repeated, batch),
     rounds: rounds ?? (quick ? 3 : 7),
     batchesPerRound: Math.ceil((quick ? 40_000 : 200_000) / (batch - repeated)),
@@ -123,7 +129,7 @@ export const program = defineBench({
       results.push(result);
     }
     const { quick: _, ...rest } = setup;
-    return { setup: { ...rest, devices: DEVICES, concurrency: CONCURRENCY }, results };
+    return { setup: { ...rest, concurrency: CONCURRENCY }, results };
   },
 });
 
@@ -133,7 +139,7 @@ function below(repeated: number, batch: number): number {
 }
 
 async function measure(name: string, setup: Setup): Promise<Result> {
-  const { commitlog, quick, rounds, batchesPerRound, batch, repeated } = setup;
+  const { commitlog, quick, rounds, batchesPerRound, batch, devices, repeated } = setup;
   const nodes = Math.min(setup.nodes, STORE_SERVERS[name]?.maxNodes ?? 1);
   const places = await startStorePlaces(name, { commitlog }, nodes);
   try {
@@ -142,10 +148,10 @@ async function measure(name: string, setup: Setup): Promise<Result> {
     const bare = await openBare(name, url);
     const warmUp = quick ? 1 : (WARM_UP[name] ?? 1);
     const written = (warmUp + rounds) * batchesPerRound * (batch - repeated);
-    const perDevice = Math.floor(written / DEVICES);
+    const perDevice = Math.floor(written / devices);
     try {
       const write = await measureWrites(store, bare, warmUp, setup);
-      await verify(store, written);
+      await verify(store, written, devices);
       await load(store, setup.records);
       const operations = await measureOperations(store, perDevice, setup);
       const recordRead = await measureRecordReads(store, bare, setup);
@@ -173,12 +179,12 @@ function measureWrites(
   store: Store,
   bare: Bare | null,
   warmUp: number,
-  { rounds, batchesPerRound, batch, repeated }: Setup,
+  { rounds, batchesPerRound, batch, devices, repeated }: Setup,
 ): Promise<Pair> {
   const { writers } = store.capabilities;
   const side = (write: (batch: readonly Reading[]) => Promise<unknown>) => (round: number) => {
     const batches = Array.from({ length: batchesPerRound }, (_, index) =>
-      batchOf(round * batchesPerRound + index, batch, repeated),
+      batchOf(round * batchesPerRound + index, batch, devices, repeated),
     );
     return timeCount(batches.length, writers, (number) => write(batches[number]!));
   };
@@ -231,20 +237,20 @@ function middle(timings: readonly Timing[]): Timing {
 }
 
 /** Batch `number`: the readings of devices in turn. The first `repeated` of them are of an earlier batch. */
-function batchOf(number: number, size: number, repeated: number): Reading[] {
+function batchOf(number: number, size: number, devices: number, repeated: number): Reading[] {
   const fresh = size - repeated;
   const readings = (batch: number, count: number): Reading[] =>
-    Array.from({ length: count }, (_, index) => readingOf(batch * fresh + index));
+    Array.from({ length: count }, (_, index) => readingOf(batch * fresh + index, devices));
   const earlier = number < REPEAT_AFTER ? [] : readings(number - REPEAT_AFTER, Math.min(repeated, fresh));
   return [...earlier, ...readings(number, fresh)];
 }
 
 /** Reading `number` of all devices, which have readings in turn. */
-function readingOf(number: number): Reading {
-  const seq = Math.floor(number / DEVICES);
+function readingOf(number: number, devices: number): Reading {
+  const seq = Math.floor(number / devices);
   const time = START + seq * STEP;
   return {
-    device: deviceOf(number),
+    device: deviceOf(number, devices),
     metric: 'temperature',
     time,
     value: (number % 1000) / 10,
@@ -255,16 +261,16 @@ function readingOf(number: number): Reading {
   };
 }
 
-function deviceOf(number: number): string {
-  return `bench/probe-${number % DEVICES}`;
+function deviceOf(number: number, devices: number): string {
+  return `bench/probe-${number % devices}`;
 }
 
 /** Fails if readings are missing in the store: the rate would then be wrong. */
-async function verify(store: Store, written: number): Promise<void> {
-  for (let number = 0; number < DEVICES; number += 50) {
-    const expected = Math.ceil((written - number) / DEVICES);
+async function verify(store: Store, written: number, devices: number): Promise<void> {
+  for (let number = 0; number < devices; number += Math.ceil(devices / 10)) {
+    const expected = Math.ceil((written - number) / devices);
     let count = 0;
-    const query = { device: deviceOf(number), order: 'asc', limit: expected + 1 } as const;
+    const query = { device: deviceOf(number, devices), order: 'asc', limit: expected + 1 } as const;
     for await (const { seq } of store.readings.range(query)) {
       if (seq === count) count++;
     }
@@ -303,7 +309,7 @@ function scatter(number: number, count: number): number {
 async function measureOperations(
   store: Store,
   perDevice: number,
-  { records, seconds }: Setup,
+  { records, devices, seconds }: Setup,
 ): Promise<Record<string, Timing[]>> {
   const { readings, records: table } = store;
   let inserted = records;
@@ -313,21 +319,27 @@ async function measureOperations(
     'point read': (number) => {
       const from = timeOf(number);
       return drain(
-        readings.range({ device: deviceOf(number), metric: 'temperature', from, to: from + 1, limit: 1 }),
+        readings.range({
+          device: deviceOf(number, devices),
+          metric: 'temperature',
+          from,
+          to: from + 1,
+          limit: 1,
+        }),
         1,
       );
     },
-    latest: (number) => readings.latest([deviceOf(number)]),
+    latest: (number) => readings.latest([deviceOf(number, devices)]),
     'range of 100': (number) => {
       const to = START + (PAGE + scatter(number, perDevice - PAGE)) * STEP;
       return drain(
-        readings.range({ device: deviceOf(number), metric: 'temperature', to, limit: PAGE }),
+        readings.range({ device: deviceOf(number, devices), metric: 'temperature', to, limit: PAGE }),
         PAGE,
       );
     },
     'aggregate per minute': (number) =>
       readings.aggregate({
-        device: deviceOf(number),
+        device: deviceOf(number, devices),
         metric: 'temperature',
         from: START,
         to: START + perDevice * STEP,
@@ -354,10 +366,10 @@ async function drain(readings: AsyncIterable<Reading>, expected: number): Promis
 
 function show(
   { store, writers, write, recordRead, operations }: Result,
-  { batch, repeated, rounds }: Setup,
+  { batch, devices, repeated, rounds }: Setup,
 ): string {
   const stored = repeated === 0 ? '' : `, ${repeated} of them stored already`;
-  const heading = `\n${store}: batches of ${batch} readings${stored}, ${DEVICES} devices, ${writers} writing; median of ${rounds} rounds\n`;
+  const heading = `\n${store}: batches of ${batch} readings${stored}, ${devices} devices, ${writers} writing; median of ${rounds} rounds\n`;
   const line = (name: string, timing: Timing, factor: number): string[] => [
     name,
     `${showNumber(timing.perSecond * factor)}/s`,

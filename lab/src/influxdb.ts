@@ -1,0 +1,106 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePorts, launchServer, temporaryDirectory } from '@tidegauge/process';
+import { fetchFor } from '@tidegauge/service';
+import { buildGoProgram } from './go-program.ts';
+
+/** The last version 1 with its source in a Go module that builds without a compiler for Rust. */
+export const INFLUXDB_VERSION = '1.8.10';
+const READY_MS = 30_000;
+const ASK_MS = 30_000;
+
+export interface InfluxDb {
+  readonly url: string;
+  readonly pid: number;
+  /** Runs a statement in InfluxQL. Resolves to the rows of the first series of its result. */
+  query(statement: string, database?: string): Promise<readonly (readonly unknown[])[]>;
+  /** Stops it in an orderly way, and removes its data. May be called twice. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts InfluxDB 1.8 on loopback, as a child of this process, with its default settings: the write-ahead log is synced
+ * before a write is acknowledged, and no login is needed. Builds it from its Go module once.
+ *
+ * @throws {Error} when it cannot be built, or is not ready within 30 s
+ */
+export async function startInfluxDb(): Promise<InfluxDb> {
+  const command = await buildGoProgram({
+    name: 'influxd',
+    module: 'github.com/influxdata/influxdb',
+    version: `v${INFLUXDB_VERSION}`,
+    main: './cmd/influxd',
+  });
+  const directory = temporaryDirectory('influxdb');
+  const [port, backupPort] = (await freePorts(2)) as [number, number];
+  const url = `http://127.0.0.1:${port}`;
+  const config = join(directory.path, 'influxdb.conf');
+  await mkdir(join(directory.path, 'data'));
+  await writeFile(config, configuration(directory.path, port, backupPort));
+  const server = await launchServer({
+    name: `influxd on 127.0.0.1:${port}`,
+    command,
+    args: ['run', '-config', config],
+    ready: () => answers(`${url}/ping`),
+    readyMs: READY_MS,
+  }).catch((error: unknown) => {
+    directory.remove();
+    throw error;
+  });
+  return {
+    url,
+    pid: server.pid,
+    async query(statement, database) {
+      const query = new URLSearchParams({
+        q: statement,
+        ...(database === undefined ? {} : { db: database }),
+      });
+      const response = await fetchFor('query InfluxDB', `${url}/query?${query}`, {
+        method: 'POST',
+        timeoutMs: ASK_MS,
+      });
+      const { results } = (await response.json()) as QueryAnswer;
+      const [result] = results;
+      if (result?.error !== undefined) throw new Error(`InfluxDB: ${result.error}`);
+      return result?.series?.[0]?.values ?? [];
+    },
+    async stop() {
+      await server.stop();
+      directory.remove();
+    },
+  };
+}
+
+interface QueryAnswer {
+  readonly results: readonly {
+    readonly error?: string;
+    readonly series?: readonly { readonly values: readonly (readonly unknown[])[] }[];
+  }[];
+}
+
+function configuration(directory: string, port: number, backupPort: number): string {
+  return `
+reporting-disabled = true
+bind-address = "127.0.0.1:${backupPort}"
+[meta]
+  dir = "${directory}/data/meta"
+[data]
+  dir = "${directory}/data/data"
+  wal-dir = "${directory}/data/wal"
+  query-log-enabled = false
+[http]
+  bind-address = "127.0.0.1:${port}"
+  log-enabled = false
+[logging]
+  level = "warn"
+[monitor]
+  store-enabled = false
+`;
+}
+
+async function answers(url: string): Promise<boolean> {
+  return fetchFor('ping InfluxDB', url, { timeoutMs: 2000 }).then(
+    () => true,
+    () => false,
+  );
+}
