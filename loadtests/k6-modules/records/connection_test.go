@@ -3,10 +3,13 @@ package records
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -234,5 +237,43 @@ func waitFor(t *testing.T, done func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("it takes too long")
 		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	api := httptest.NewTLSServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		_, _ = io.WriteString(writer, request.Proto)
+	}))
+	t.Cleanup(api.Close)
+	trusted := api.Client().Transport.(*http.Transport).TLSClientConfig
+	c := &connection{
+		address: api.Listener.Addr().String(), host: "example.com", dialer: &net.Dialer{}, tls: trusted,
+	}
+	t.Cleanup(c.close)
+	for range 2 {
+		if status, body, err := get(c); status != 200 || body != "HTTP/1.1" || err != nil {
+			t.Fatal(status, body, err)
+		}
+		c.used = c.used.Add(-2 * idleAtMost)
+	}
+	other := &connection{address: c.address, host: "example.com", dialer: &net.Dialer{}, tls: &tls.Config{}}
+	status, _, err := get(other)
+	var authority x509.UnknownAuthorityError
+	if !errors.As(err, &authority) || outcomeOf(status, err) != lostConnection {
+		t.Fatal(status, err)
+	}
+}
+
+func TestAConnectionCanBeUsedOnce(t *testing.T) {
+	s := serve(t, short, short)
+	c := s.connect(t)
+	c.once = true
+	for range 2 {
+		if _, _, err := get(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.connections.Load() != 2 {
+		t.Fatal(s.connections.Load())
 	}
 }
