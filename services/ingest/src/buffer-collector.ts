@@ -4,6 +4,11 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
 
+/** Collects all garbage of the heap, and the buffers that only garbage refers to. It blocks the event loop for that time. */
+export function collectGarbage(): void {
+  collect({ type: 'major' });
+}
+
 const EVERY_BYTES = 8 * 1024 * 1024;
 /** Messages from this size on are not freed by a minor collection. */
 const LARGE_BYTES = 128 * 1024;

@@ -48,13 +48,19 @@ export function encodeEntry({ source, topic, format, payload, received, part }: 
  * torn by a power loss or damaged, and cannot be read.
  */
 export function decodeEntries(segment: Buffer): { entries: SpoolEntry[]; sound: number } {
-  const entries: SpoolEntry[] = [];
+  return { entries: [...eachEntry(segment)], sound: soundBytes(segment) };
+}
+
+/** Decodes the complete entries one after the other, so that only those in use are in memory. */
+export function* eachEntry(segment: Buffer): Generator<SpoolEntry> {
+  for (const { body } of readFrames(segment, FIXED)) yield decodeBody(body);
+}
+
+/** The length of the complete entries at the start of a segment, bytes. */
+export function soundBytes(segment: Buffer): number {
   let sound = 0;
-  for (const { body, end } of readFrames(segment, FIXED)) {
-    entries.push(decodeBody(body));
-    sound = end;
-  }
-  return { entries, sound };
+  for (const { end } of readFrames(segment, FIXED)) sound = end;
+  return sound;
 }
 
 function decodeBody(body: Buffer): SpoolEntry {

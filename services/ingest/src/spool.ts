@@ -3,11 +3,17 @@ import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { now } from '@tidegauge/readings';
 import { ConfigError, type Logger } from '@tidegauge/service';
-import { decodeEntries, encodeEntry, type SpoolEntry } from './spool-entry.ts';
+import { collectGarbage } from './buffer-collector.ts';
+import { decodeEntries, eachEntry, encodeEntry, type SpoolEntry, soundBytes } from './spool-entry.ts';
 
 const NAME = /^\d{12}\.spool$/;
 /** A segment is read and deleted as a whole: small enough for memory, large enough that there are few. */
 const SEGMENT_BYTES = 4 * 1024 * 1024;
+/**
+ * Bytes of messages between two collections of garbage. A message that waits for an fsync or a commit lives long enough
+ * for V8's old space, which V8 collects seldom while the machine has free memory.
+ */
+const COLLECT_BYTES = 4 * 1024 * 1024;
 
 export interface Segment {
   readonly file: string;
@@ -42,6 +48,8 @@ export class Spool {
   /** Serializes file operations. */
   #turn: Promise<unknown> = Promise.resolve();
   #trouble: string | null = null;
+  /** Bytes that were written or removed since the last collection. */
+  #moved = 0;
 
   constructor(directory: string, maxBytes: number, logger: Logger) {
     this.#directory = directory;
@@ -120,15 +128,15 @@ export class Spool {
   }
 
   /**
-   * Reads a segment.
+   * Reads a segment. Its entries are decoded when they are used.
    *
    * @throws when the segment is damaged; its complete entries are recovered at the next start
    */
-  async read({ file, bytes }: Segment): Promise<readonly SpoolEntry[]> {
-    const data = await readFile(join(this.#directory, file));
-    const { entries, sound } = decodeEntries(data.subarray(0, bytes));
+  async read({ file, bytes }: Segment): Promise<Iterable<SpoolEntry>> {
+    const data = (await readFile(join(this.#directory, file))).subarray(0, bytes);
+    const sound = soundBytes(data);
     if (sound < bytes) throw new Error(`the spool's segment ${file} is damaged at byte ${sound}`);
-    return entries;
+    return eachEntry(data);
   }
 
   /** Deletes the oldest segment, after all its messages are settled. */
@@ -140,6 +148,7 @@ export class Spool {
       await this.#syncDirectory();
       this.#sealed.shift();
       this.#bytes -= segment.bytes;
+      this.#collect(segment.bytes);
     });
   }
 
@@ -179,6 +188,14 @@ export class Spool {
       if (!kept) await this.#seal().catch(() => {});
     }
     for (const { done } of group) done(kept);
+    this.#collect(data.length);
+  }
+
+  #collect(moved: number): void {
+    this.#moved += moved;
+    if (this.#moved < COLLECT_BYTES) return;
+    this.#moved = 0;
+    collectGarbage();
   }
 
   async #create(since: number) {

@@ -268,26 +268,33 @@ export class Spooler {
     this.#wake();
   }
 
-  async #replaySegment(entries: readonly SpoolEntry[]): Promise<void> {
-    const { maxBatch, accounts, quarantined, signal } = this.#options;
-    let next = 0;
-    while (next < entries.length) {
-      const batch: Delivery[] = [];
-      for (let weight = 0; next < entries.length && weight < maxBatch; next++) {
-        const delivery = this.#toDelivery(entries[next]!);
-        if (delivery === null) continue;
-        batch.push(delivery);
-        weight += delivery.readings.length;
-      }
-      const begun = performance.now();
-      if (batch.length > 0) await this.#store(batch);
-      // Messages that the store rejected must be in quarantine before they are removed from the spool.
-      await quarantined();
-      signal.throwIfAborted();
-      // Live readings are waiting: they get the store for the same time as the replay had.
-      if (accounts.inFlight > 0)
-        await sleep(Math.min(performance.now() - begun, 1000), undefined, { signal });
+  async #replaySegment(entries: Iterable<SpoolEntry>): Promise<void> {
+    const { maxBatch } = this.#options;
+    let batch: Delivery[] = [];
+    let weight = 0;
+    for (const entry of entries) {
+      const delivery = this.#toDelivery(entry);
+      if (delivery === null) continue;
+      batch.push(delivery);
+      weight += delivery.readings.length;
+      if (weight < maxBatch) continue;
+      await this.#replayBatch(batch);
+      batch = [];
+      weight = 0;
     }
+    // Also when it is empty: the last entries can be in quarantine.
+    await this.#replayBatch(batch);
+  }
+
+  async #replayBatch(batch: readonly Delivery[]): Promise<void> {
+    const { accounts, quarantined, signal } = this.#options;
+    const begun = performance.now();
+    if (batch.length > 0) await this.#store(batch);
+    // Messages that the store rejected must be in quarantine before they are removed from the spool.
+    await quarantined();
+    signal.throwIfAborted();
+    // Live readings are waiting: they get the store for the same time as the replay had.
+    if (accounts.inFlight > 0) await sleep(Math.min(performance.now() - begun, 1000), undefined, { signal });
   }
 
   /**
