@@ -1,5 +1,4 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
   freePort,
@@ -9,6 +8,7 @@ import {
   temporaryDirectory,
 } from '@tidegauge/process';
 import { findProgram } from './debian.ts';
+import { answersConnect } from './mqtt-answers.ts';
 
 const READY_MS = 10_000;
 
@@ -118,24 +118,6 @@ function launch(binary: string, conf: string, port: number): Promise<ServerProce
     args: ['-c', conf],
     ready: () => answersConnect(port),
     readyMs: READY_MS,
-  });
-}
-
-// MQTT 3.1.1, clean session, no client id: any CONNACK shows that the broker is ready.
-const CONNECT = Buffer.from([0x10, 12, 0, 4, 0x4d, 0x51, 0x54, 0x54, 4, 2, 0, 10, 0, 0]);
-
-function answersConnect(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, timeout: 1000 });
-    const finish = (answered: boolean): void => {
-      socket.destroy();
-      resolve(answered);
-    };
-    socket.on('connect', () => socket.write(CONNECT));
-    socket.on('data', (data) => finish(data[0] === 0x20));
-    socket.on('timeout', () => finish(false));
-    socket.on('error', () => finish(false));
-    socket.on('close', () => finish(false));
   });
 }
 

@@ -1,0 +1,59 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort, launchServer, type ServerProcess, temporaryDirectory } from '@tidegauge/process';
+import { answersConnect } from './mqtt-answers.ts';
+
+/** A Java broker on a slow board needs some of this time. */
+const READY_MS = 120_000;
+
+export interface AnyBroker {
+  readonly url: string;
+  /** Stops it in an orderly way, and removes its directory. May be called twice. */
+  stop(): Promise<void>;
+  /** Kills it without a shutdown. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, with its data. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Starts a broker of any kind by its command, and resolves when it answers CONNECT.
+ *
+ * @param command a command of the shell, in which `{port}` is the port on 127.0.0.1 at which it must listen, and
+ *   `{directory}` an empty directory for its data. It must not start the broker in the background: the process is killed
+ * @throws {Error} with what it wrote, when it ends or does not answer within two minutes
+ */
+export async function startAnyBroker(command: string): Promise<AnyBroker> {
+  const port = await freePort();
+  const temporary = temporaryDirectory('broker');
+  const directory = join(temporary.path, 'data');
+  await mkdir(directory);
+  const filled = command.replaceAll('{port}', String(port)).replaceAll('{directory}', directory);
+  const launch = (): Promise<ServerProcess> =>
+    launchServer({
+      name: `the broker on 127.0.0.1:${port}`,
+      command: 'sh',
+      // The broker replaces the shell, so that a kill ends the broker.
+      args: ['-c', `exec ${filled}`],
+      ready: () => answersConnect(port),
+      readyMs: READY_MS,
+    });
+  let broker: ServerProcess;
+  try {
+    broker = await launch();
+  } catch (error) {
+    temporary.remove();
+    throw error;
+  }
+  return {
+    url: `mqtt://127.0.0.1:${port}`,
+    async stop() {
+      await broker.stop();
+      temporary.remove();
+    },
+    kill: () => broker.kill(),
+    async restart() {
+      broker = await launch();
+    },
+  };
+}
