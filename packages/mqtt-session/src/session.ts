@@ -278,6 +278,14 @@ export class MqttSession {
         this.#log.info(about, 'broker does not support MQTT 5, continuing with 3.1.1');
         continue;
       }
+      if (
+        error.code === 'CONNECTION_LOST' &&
+        settings.protocolVersion === 'auto' &&
+        this.#connections === 0
+      ) {
+        // Brokers such as RabbitMQ before 3.13 close the connection of MQTT 5 without an answer.
+        this.#version = this.#version === 5 ? 4 : 5;
+      }
       if (error.permanent && !this.#everUp) {
         this.#firstUp.reject(error);
         return;

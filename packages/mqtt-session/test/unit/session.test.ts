@@ -237,6 +237,22 @@ test('after a refusal of MQTT 5 the session uses 3.1.1 without delay, unless ver
   await assert.rejects(strict.session.connect(), code('UNSUPPORTED_VERSION'));
 });
 
+test('a broker that closes the connection of MQTT 5 without an answer is used with 3.1.1', async (t) => {
+  const server = await startScriptedServer(t, {
+    connack: ({ protocolVersion }) => {
+      if (protocolVersion === 4) return {};
+      setImmediate(() => server.peers.at(-1)!.socket.destroy());
+      return 'silent';
+    },
+  });
+  const { session } = record(t, { url: server.url });
+  await session.connect();
+  assert.deepEqual(
+    server.peers.map(({ connect }) => connect.protocolVersion),
+    [5, 4],
+  );
+});
+
 test('the error of a refused subscription contains the filter and the reason', async (t) => {
   const suback = (filters: readonly string[]): number[] => filters.map((f) => (f === 'secret/#' ? 0x87 : 1));
   const server = await startScriptedServer(t, { suback });
