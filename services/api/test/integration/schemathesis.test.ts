@@ -17,8 +17,6 @@ const FOLDER = fileURLToPath(new URL('../schemathesis/', import.meta.url));
 const EXAMPLES = process.env.SCHEMATHESIS_EXAMPLES ?? '';
 /** The default: the same requests every time, so that a failure comes from the tested change. */
 const FEW = ['--max-examples=8', '--seed=1', '--no-shrink'];
-/** Bytes. Schemathesis sends bodies of several megabytes, and does not count 413 as a refusal. */
-const BODY_LIMIT = 2 ** 24;
 /** The live stream does not end. It is tested in live.test.ts. */
 const OPTIONS = ['--exclude-path=/v1/live', '--checks=all', '--continue-on-failure', '--no-color'];
 
@@ -45,7 +43,7 @@ for (const [name, start] of Object.entries(STORES)) {
     const started = await startOrSkip(name, start);
     if ('skip' in started) return t.skip(started.skip);
     t.after(() => started.server.stop());
-    const api = await startApi(t, { storeUrl: started.server.url, config: { bodyLimit: BODY_LIMIT } });
+    const api = await startApi(t, { storeUrl: started.server.url, config: { bodyLimit: 2 ** 20 } });
     await api.call('PUT', '/v1/records/usertable', { body: { fieldCount: 10 } });
     for (let item = 0; item < 3; item += 1) api.ingest.refuse('sensors/a/b', 'malformed', 'no number', 'x');
 
@@ -53,6 +51,7 @@ for (const [name, start] of Object.entries(STORES)) {
     t.after(() => rm(folder, { recursive: true, force: true }));
     const examples = EXAMPLES === '' ? FEW : [`--max-examples=${Number(EXAMPLES)}`];
     const { status, output } = await run(program.server, folder, [
+      `--config-file=${join(FOLDER, 'schemathesis.toml')}`,
       'run',
       `${api.url}/openapi.json`,
       ...OPTIONS,
