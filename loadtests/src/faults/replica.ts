@@ -57,6 +57,11 @@ export class Replica {
     await this.#end((process) => process.kill());
   }
 
+  /** Suspends it (SIGSTOP) until it is killed. */
+  suspend(): void {
+    if (this.#process !== null) process.kill(this.#process.pid, 'SIGSTOP');
+  }
+
   /** Ends it with SIGTERM. Resolves to the exit code; null: it was not running, or was killed because it did not end. */
   async stop(): Promise<number | null> {
     let code: number | null = null;

@@ -154,7 +154,8 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
     },
     dataFolder: (replica) => dataFolder(replicas.indexOf(replica)),
     async cutPower() {
-      // The copy is made while the processes write. They end after it, as with the power.
+      // Processes that went on after the copy would acknowledge messages that the copy cannot have.
+      for (const replica of replicas) replica.suspend();
       await disks.cut(() => Promise.all(replicas.map((replica) => replica.kill())));
     },
   };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '@tidegauge/lab';
+import { mountPowerCutDisk } from '@tidegauge/lab/power-cut-disk';
 import { mountSmallDisk } from '@tidegauge/lab/small-disk';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { runProgramSync, temporaryDirectory } from '@tidegauge/process';
@@ -13,6 +14,7 @@ const started = await startOrSkip('faults', async () => {
   await findProgram('mosquitto', 'mosquitto');
   await (await mountSmallDisk(1024 * 1024)).remove();
 });
+const disk = await startOrSkip('power-cut-disk', async () => (await mountPowerCutDisk(64)).remove());
 const skip = 'skip' in started ? started.skip : false;
 
 function faults(...args: readonly string[]) {
@@ -36,6 +38,14 @@ test('a random sequence of all faults on SQLite loses nothing, and its figures a
   assert.ok(figures.quarantine.acknowledged > 10);
   assert.ok(figures.recoverySeconds > 0 && figures.peakBytes > 2 ** 20);
   assert.match(readFileSync(picture, 'utf8'), /<desc id="svg-faults-desc">random on sqlite/);
+});
+
+test('power cuts of the disk of ingest lose nothing that it has acknowledged', {
+  skip: 'skip' in disk ? disk.skip : false,
+}, () => {
+  const { code, stdout, stderr } = faults('power-cut', '--quick');
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /nothing acknowledged is missing, and nothing is stored twice/);
 });
 
 test('the check names the readings that a kill loses when they are acknowledged on arrival', { skip }, () => {
