@@ -1,5 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+
+/** Above the ports of well-known services, and below those of outgoing connections. */
+const FIRST = 20_000;
+const TRIES = 1000;
 
 /** A TCP port of a loopback address on which no process listens now. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
@@ -7,13 +13,41 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   return port!;
 }
 
-/** Different ports, as `freePort` gives one. */
+/**
+ * Different ports, as `freePort` gives one. They are not of the kernel's range for outgoing connections, because such a
+ * connection could take a port before its server listens.
+ */
 export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, host));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
+  const ports = new Set<number>();
+  for (let tries = 0; ports.size < count; tries++) {
+    if (tries === count + TRIES) throw new Error(`there is no free port on ${host}`);
+    const port = randomInt(FIRST, firstEphemeral());
+    if (await isFree(port, host)) ports.add(port);
+  }
+  return [...ports];
+}
+
+/** The first port that the kernel gives to outgoing connections (ip(7), `ip_local_port_range`). */
+function firstEphemeral(): number {
+  const usual = 32_768;
+  try {
+    const first = Number.parseInt(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'), 10);
+    return first > FIRST ? first : usual;
+  } catch {
+    return usual;
+  }
+}
+
+async function isFree(port: number, host: string): Promise<boolean> {
+  const server = createServer().listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
+    throw error;
+  }
+  await once(server.close(), 'close');
+  return true;
 }
 
 /** Whether a process accepts connections on a port of 127.0.0.1. */
