@@ -328,9 +328,9 @@ async function openLedger(
   const own = logger.child({ component: 'ledger' });
   const file = new LedgerFile(path, own);
   try {
-    const { checkFrom: from, isIncomplete } = file.recover();
+    const { checkFrom: from, isIncomplete, wasUnused } = file.recover();
     const isFinal = !isIncomplete && routes.every(({ filter }) => filter === null);
-    if (from !== null) await checkLedger(file.ledger, store, { from, isFinal }, own);
+    if (from !== null) await checkLedger(file.ledger, store, { from, isFinal, wasUnused }, own);
     file.start();
   } catch (error) {
     const reason = (error as Error).message;

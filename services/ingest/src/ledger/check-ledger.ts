@@ -10,19 +10,27 @@ const MOST_READINGS = 900_000;
 /** The longest time of a check. Devices that are not read by then cannot be judged. */
 const LIMIT_MS = 60_000;
 
+export interface CheckOptions {
+  readonly from: number;
+  readonly isFinal: boolean;
+  readonly wasUnused: boolean;
+}
+
 /**
- * Completes a ledger that may lack its last numbers, after a power cut: numbers of readings that the store has are
- * recorded. A number is missing only when the store does not have it. Where that cannot be decided, the next gap of
- * the device is not counted.
+ * Completes a ledger that may lack the last numbers, after a power cut or because ingest ran on another board: numbers of
+ * readings that the store has are recorded. A number is missing only when the store does not have it. Where that cannot be
+ * decided, the next gap of the device is not counted.
  *
  * @param from no reading with an earlier time can be lacking, microseconds since the epoch
  * @param isFinal whether the store decides. False when a number can have been recorded that the store does not have,
  *   because filters leave readings out, or because the ledger was not kept for a time
+ * @param wasUnused whether the ledger has all numbers of the process that wrote it. Then a device is in doubt only if the store has
+ *   numbers of another process
  */
 export async function checkLedger(
   ledger: SequenceLedger,
   store: Store,
-  { from, isFinal }: { readonly from: number; readonly isFinal: boolean },
+  { from, isFinal, wasUnused }: CheckOptions,
   logger: Logger,
 ): Promise<void> {
   const begun = performance.now();
@@ -32,8 +40,9 @@ export async function checkLedger(
   let doubted = 0;
   let failure: unknown = null;
   const complete = async (device: string): Promise<boolean> => {
-    if (failure !== null || performance.now() - begun > LIMIT_MS) return false;
+    if (failure !== null || performance.now() - begun > LIMIT_MS) return wasUnused;
     let read = 0;
+    let isNew = false;
     for await (const { boot, seq } of store.readings.range({
       device,
       from,
@@ -41,14 +50,14 @@ export async function checkLedger(
       limit: MOST_READINGS,
     })) {
       if (++read === MOST_READINGS) return false;
-      if (boot !== null && seq !== null) ledger.confirm(device, boot, seq);
+      if (boot !== null && seq !== null && ledger.confirm(device, boot, seq)) isNew = true;
     }
-    return isFinal;
+    return isFinal || (wasUnused && !isNew);
   };
   await forEach(names, DEVICES_AT_ONCE, async (device) => {
     const isKnown = await complete(device).catch((error: unknown) => {
       failure ??= error;
-      return false;
+      return wasUnused;
     });
     if (isKnown) return;
     ledger.doubt(device);
@@ -61,5 +70,9 @@ export async function checkLedger(
   });
   const seconds = Math.round(performance.now() - begun) / 1000;
   const outcome = { devices: names.length, doubted, seconds, ...(failure === null ? {} : { err: failure }) };
-  logger.warn(outcome, 'the ledger of sequence numbers was completed from the store after a power cut');
+  const why = wasUnused ? 'after a time without this file' : 'after a power cut';
+  logger[wasUnused ? 'info' : 'warn'](
+    outcome,
+    `the ledger of sequence numbers was completed from the store ${why}`,
+  );
 }

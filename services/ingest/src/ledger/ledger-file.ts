@@ -30,6 +30,12 @@ const DEVICES_AT_ONCE = 1000;
 /** How much older than its recording a reading usually is at most, microseconds. */
 const USUAL_DELAY_US = 3_600_000_000;
 const DAY_US = 86_400_000_000;
+/** While numbers are recorded, the file has the time at least this often, microseconds. */
+const TIME_EVERY_US = 5_000_000;
+/** A file that is older than this was not used for some time, microseconds. */
+const UNUSED_US = 15_000_000;
+/** How much earlier than the last time in the file the search in the store begins then, microseconds. */
+const OVERLAP_US = 60_000_000;
 
 const datasync = promisify(fdatasync);
 
@@ -42,7 +48,14 @@ export interface Recovery {
   readonly checkFrom: number | null;
   /** Whether numbers that are not in the store cannot be judged, because the file was not complete. */
   readonly isIncomplete: boolean;
+  /**
+   * Whether the file has all numbers of its process, and another one may have stored readings since: ingest can have run
+   * on another board, with another file.
+   */
+  readonly wasUnused: boolean;
 }
+
+const NOTHING: Recovery = { checkFrom: null, isIncomplete: false, wasUnused: false };
 
 /** A file that is being written. */
 interface Output {
@@ -68,6 +81,8 @@ export class LedgerFile implements Journal {
   readonly #kernel: string | null;
   readonly #numbers = new NumbersEntry(NUMBERS_BYTES);
   #floor = 0;
+  /** The last time in the file. */
+  #noted = 0;
   #waiting: Buffer[] = [];
   #output: Output | null = null;
   #stateBytes = 0;
@@ -102,7 +117,7 @@ export class LedgerFile implements Journal {
   recover(): Recovery {
     const isIncomplete = !existsSync(this.#file) && existsSync(this.#incomplete);
     const file = isIncomplete ? this.#incomplete : this.#file;
-    if (!existsSync(file)) return { checkFrom: null, isIncomplete: false };
+    if (!existsSync(file)) return NOTHING;
     let found: LedgerRecord;
     try {
       found = readLedger(file, this.#ledger);
@@ -115,7 +130,7 @@ export class LedgerFile implements Journal {
         { file: kept, reason: error.message },
         'the ledger of sequence numbers cannot be read: it begins again, and this file is kept',
       );
-      return { checkFrom: null, isIncomplete: false };
+      return NOTHING;
     }
     if (found.torn > 0) {
       const kept = `${this.#file}.damaged`;
@@ -127,7 +142,9 @@ export class LedgerFile implements Journal {
     }
     const isKilled = this.#kernel !== null && found.kernel === this.#kernel && found.torn === 0;
     const isComplete = !isIncomplete && (found.isClosed || isKilled);
-    return { checkFrom: isComplete ? null : found.floor, isIncomplete };
+    if (!isComplete) return { checkFrom: found.floor, isIncomplete, wasUnused: false };
+    if (now() - found.at < UNUSED_US) return NOTHING;
+    return { checkFrom: found.at - OVERLAP_US, isIncomplete: false, wasUnused: true };
   }
 
   /**
@@ -175,8 +192,8 @@ export class LedgerFile implements Journal {
     const isOlder = oldest < this.#floor;
     // A store can be searched from a time on. Eight times the age of the reading leaves room for those that follow it.
     if (isOlder) this.#floor = Math.max(0, Math.floor(oldest - 7 * Math.max(0, now() - oldest)));
-    const time = isOlder ? this.#time() : null;
-    this.#write(time === null ? data : Buffer.concat([time, data]), isOlder);
+    const isDue = isOlder || now() - this.#noted > TIME_EVERY_US;
+    this.#write(isDue ? Buffer.concat([this.#time(), data]) : data, isOlder);
     const { bytes } = this.#output ?? { bytes: 0 };
     if (bytes - this.#stateBytes > Math.max(LEAST_ENTRY_BYTES, this.#stateBytes)) this.#renew();
   }
@@ -200,7 +217,7 @@ export class LedgerFile implements Journal {
     this.#ledger.journal = null;
     await this.#work;
     this.#collect();
-    const data = Buffer.concat([...this.#waiting, jsonEntry(KIND.closed, {})]);
+    const data = Buffer.concat([...this.#waiting, this.#time(), jsonEntry(KIND.closed, {})]);
     this.#waiting = [];
     this.#write(data, true);
     if (this.#output !== null) closeSync(this.#output.descriptor);
@@ -224,7 +241,8 @@ export class LedgerFile implements Journal {
   }
 
   #time(): Buffer {
-    return jsonEntry(KIND.time, { at: now(), floor: this.#floor });
+    this.#noted = now();
+    return jsonEntry(KIND.time, { at: this.#noted, floor: this.#floor });
   }
 
   /** Opens the file that will replace the present one, and writes its beginning. */

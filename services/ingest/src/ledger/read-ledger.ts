@@ -14,6 +14,8 @@ const DAY_US = 86_400_000_000;
 export interface LedgerRecord {
   /** The boot of the kernel under which its last entries were written; null: not known. */
   readonly kernel: string | null;
+  /** When the process last noted the time: a few seconds before its last numbers, at most. */
+  readonly at: number;
   /** No reading with an earlier time was recorded after the last synced entry. */
   readonly floor: number;
   /** Whether the process stopped in order. */
@@ -61,6 +63,7 @@ class Reader {
   readonly #names = new Map<number, string>();
   #hasHeader = false;
   #kernel: string | null = null;
+  #at = 0;
   #floor = 0;
   #isWhole = false;
   #isClosed = false;
@@ -86,7 +89,7 @@ class Reader {
   finish(torn: number): LedgerRecord {
     if (!this.#isWhole) throw new LedgerDamaged('its beginning is not complete');
     const isClosed = this.#isClosed && torn === 0;
-    return { kernel: this.#kernel, floor: this.#floor, isClosed, torn };
+    return { kernel: this.#kernel, at: this.#at, floor: this.#floor, isClosed, torn };
   }
 
   #takeNumbers(body: Buffer): void {
@@ -111,6 +114,7 @@ class Reader {
         break;
       case KIND.time: {
         const { at, floor } = value as { at: number; floor: number };
+        this.#at = at;
         this.#floor = floor;
         this.#ledger.today = Math.floor(at / DAY_US);
         break;

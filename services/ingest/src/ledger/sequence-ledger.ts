@@ -171,15 +171,18 @@ export class SequenceLedger {
   /**
    * Counts a stored sequence number that may have been counted already, such as one of a message in the spool. It is
    * no duplicate then. A number below the lowest of its boot was stored before the ledger began.
+   *
+   * @returns whether it was new
    */
-  confirm(device: string, boot: string, seq: number): void {
+  confirm(device: string, boot: string, seq: number): boolean {
     const known = this.#devices.get(device);
     if (known !== undefined) {
       const entry = bootsOf(known).find((each) => each.boot === boot);
-      if (entry === undefined && known.retired?.includes(hash(boot))) return;
-      if (entry !== undefined && seq <= entry.highest && !entry.gaps?.has(seq)) return;
+      if (entry === undefined && known.retired?.includes(hash(boot))) return false;
+      if (entry !== undefined && seq <= entry.highest && !entry.gaps?.has(seq)) return false;
     }
     this.record(device, boot, seq);
+    return true;
   }
 
   /**

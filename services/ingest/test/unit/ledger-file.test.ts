@@ -14,6 +14,7 @@ import { SequenceLedger } from '../../src/ledger/sequence-ledger.ts';
 
 const logger = createLogger('test', 'silent');
 const HOUR = 3_600_000_000;
+const NO_CHECK = { checkFrom: null, isIncomplete: false, wasUnused: false };
 
 type Arrival = readonly [device: string, boot: string, seq: number];
 
@@ -70,7 +71,7 @@ test('for any arrivals, a ledger that is killed or stopped between them is the s
         if (then === 'renew') file.start();
         if (then === 'go on') continue;
         const next = open(path);
-        assert.deepEqual(next.recovery, { checkFrom: null, isIncomplete: false });
+        assert.deepEqual(next.recovery, NO_CHECK);
         file = next.file;
         assert.deepEqual(shown(file.ledger), shown(expected));
       }
@@ -126,7 +127,7 @@ for (const [what, damage] of [
     const bytes = damage(readFileSync(path));
     writeFileSync(path, bytes);
     const { file: next, recovery } = open(path);
-    assert.deepEqual(recovery, { checkFrom: null, isIncomplete: false });
+    assert.deepEqual(recovery, NO_CHECK);
     assert.deepEqual(shown(next.ledger), shown(new SequenceLedger()));
     assert.deepEqual(readFileSync(`${path}.damaged`), Buffer.from(bytes));
     record(next, [
@@ -203,7 +204,7 @@ test('after a power cut, a number is missing only when the store does not have i
   await store.readings.write([...stored, reading(100, '2'), reading(102, '2')]);
   const after = new LedgerFile(join(path, 'l'), logger, 'boot-2');
   const { checkFrom } = after.recover();
-  await checkLedger(after.ledger, store, { from: checkFrom!, isFinal: true }, logger);
+  await checkLedger(after.ledger, store, { from: checkFrom!, isFinal: true, wasUnused: false }, logger);
   after.start();
   record(after, [
     ['a', '2', 104],
@@ -229,13 +230,54 @@ test('after a power cut, a number is missing only when the store does not have i
   assert.equal(after.ledger.duplicates, 0);
 });
 
+for (const end of ['stopped', 'killed']) {
+  test(`what another board stored is not missing when ingest was ${end} and comes back to its first board`, async (context) => {
+    const path = directory(context);
+    const store = await openStore(`sqlite:${join(path, 's.db')}`);
+    context.after(() => store.close());
+    context.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    const { file } = open(join(path, 'l'));
+    record(file, [
+      ['a', '1', 0],
+      ['a', '1', 2],
+      ['quiet', '1', 0],
+    ]);
+    if (end === 'stopped') await file.close();
+    assert.deepEqual(
+      new LedgerFile(join(path, 'l'), logger, 'boot-1').recover(),
+      NO_CHECK,
+      'a short restart',
+    );
+
+    // The other board misses number 5, and everything while nobody runs.
+    context.mock.timers.tick(60_000);
+    await store.readings.write([3, 4, 6].map((seq) => reading(seq)));
+    for (const isFinal of [true, false]) {
+      const back = new LedgerFile(join(path, 'l'), logger, 'boot-1');
+      const { checkFrom, ...rest } = back.recover();
+      assert.deepEqual(rest, { isIncomplete: false, wasUnused: true });
+      await checkLedger(back.ledger, store, { from: checkFrom!, isFinal, wasUnused: true }, logger);
+      for (const [device, seq] of [
+        ['a', 9],
+        ['quiet', 2],
+      ] as const)
+        back.ledger.record(device, '1', seq);
+      const ranges = back.ledger.list().list.map((gap) => [gap.device, ...gap.ranges.flat()]);
+      // With filters, the store does not decide what else of device a the other board received, and no gap is judged.
+      const ofA = isFinal ? ['a', 1, 1, 5, 5, 7, 8] : ['a'];
+      assert.deepEqual(ranges.toSorted(), [ofA, ['quiet', 1, 1]]);
+      assert.equal(back.ledger.unjudged, isFinal ? 0 : 1);
+    }
+  });
+}
+
 test('where the store cannot decide, the next gap is counted as not judged, and later ones as missing', async (context) => {
   const path = directory(context);
   const store = await openStore(`sqlite:${join(path, 's.db')}`);
   context.after(() => store.close());
   const { ledger } = open(join(path, 'l')).file;
   for (const seq of [0, 1]) ledger.record('a', '1', seq);
-  await checkLedger(ledger, store, { from: 0, isFinal: false }, logger);
+  await checkLedger(ledger, store, { from: 0, isFinal: false, wasUnused: false }, logger);
   for (const seq of [5, 7]) ledger.record('a', '1', seq);
   const { missing, unjudged, givenUp } = ledger;
   assert.deepEqual({ missing, unjudged, givenUp }, { missing: 1, unjudged: 1, givenUp: 0 });
