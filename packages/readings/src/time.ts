@@ -90,7 +90,8 @@ export function formatTime(time: number): string {
   return `${formatted.text}${String(time - second * 1e6).padStart(6, '0')}Z`;
 }
 
-let monotonicOffset = 0;
+/** Its origin has microseconds of the system clock, so the clocks of processes agree from their start. */
+let monotonicOffset = performance.timeOrigin * 1000;
 
 /**
  * The current time, microseconds since the epoch: the milliseconds of the system clock, refined by the monotonic
@@ -100,7 +101,8 @@ export function now(): number {
   const monotonic = performance.now() * 1000;
   const wall = Date.now() * 1000;
   const refined = Math.floor(monotonicOffset + monotonic);
-  if (refined >= wall && refined < wall + 1000) return refined;
-  monotonicOffset = wall - monotonic;
-  return wall;
+  // The smallest correction, so that small differences of the clocks do not cost the microseconds.
+  const time = Math.min(Math.max(refined, wall), wall + 999);
+  if (time !== refined) monotonicOffset = time - monotonic;
+  return time;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { formatTime, MAX_TIME, parseTime, timeQuality } from '@tidegauge/readings';
+import { describe, it, test } from 'node:test';
+import { formatTime, MAX_TIME, now, parseTime, timeQuality } from '@tidegauge/readings';
 import fc from 'fast-check';
 
 const NOON = Date.UTC(2026, 10, 21, 12) * 1000;
@@ -119,4 +119,17 @@ describe('the quality of a time', () => {
     assert.equal(timeQuality(NOON + 2, NOON, 1), 'skewed');
     assert.equal(timeQuality(NOON - 365 * 86_400e6, NOON), 'ok');
   });
+});
+
+test('the current time is within the millisecond of the system clock, also after a step', (t) => {
+  const real = Date.now;
+  t.after(() => {
+    Date.now = real;
+  });
+  for (const step of [0, 3_600_000, -3_600_000, 0.5]) {
+    Date.now = () => Math.floor(real() + step);
+    const before = Date.now() * 1000;
+    const time = now();
+    assert.ok(Number.isSafeInteger(time) && time >= before && time < Date.now() * 1000 + 1000, `${step}`);
+  }
 });

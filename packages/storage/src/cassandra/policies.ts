@@ -1,3 +1,4 @@
+import { now } from '@tidegauge/readings';
 import driver from 'cassandra-driver';
 
 const { policies } = driver;
@@ -42,10 +43,30 @@ export class NextHostRetryPolicy extends policies.retry.RetryPolicy {
 }
 
 /**
- * Write timestamps decide which of two writes wins. The whole process uses one generator, so that its later write
- * always wins. Timestamps are milliseconds with a counter.
+ * Write timestamps decide which of two writes wins. They are microseconds of the clock of readings, and each one is
+ * later than the one before. So of two writes of different processes the later one wins too, as far as their clocks
+ * agree. The generator of the driver counts from 0 in each millisecond, in each process. The types of the driver do not
+ * have the base class of generators, which it demands.
  */
-export const processTimestamps = new policies.timestampGeneration.MonotonicTimestampGenerator(1000, 60_000);
+export class MicrosecondTimestamps extends policies.timestampGeneration.MonotonicTimestampGenerator {
+  readonly #now: () => number;
+  #last = 0;
+
+  /** @param clock microseconds since the epoch; for tests */
+  constructor(clock: () => number = now) {
+    super(1000, 0);
+    this.#now = clock;
+  }
+
+  /** After a step of the clock into the past, timestamps continue in steps of a microsecond. */
+  override next(): number {
+    this.#last = Math.max(this.#last + 1, this.#now());
+    return this.#last;
+  }
+}
+
+/** The whole process uses one generator, so that its later write always wins. */
+export const processTimestamps = new MicrosecondTimestamps();
 
 /**
  * The driver's policy (token-aware, the less busy of two hosts). It also collects all hosts that it has seen.

@@ -131,8 +131,8 @@ export class Session {
   }
 
   /** A timestamp like those of writes, for deletes that must not affect later writes. */
-  timestamp(): driver.types.Long | number {
-    return processTimestamps.next(this.#client);
+  timestamp(): number {
+    return processTimestamps.next();
   }
 
   async read(query: string, params: Params): Promise<Row[]> {

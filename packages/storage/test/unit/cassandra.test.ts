@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import driver from 'cassandra-driver';
 import { reading, T0 } from '../../conformance/data.ts';
@@ -6,6 +8,7 @@ import { readConfig } from '../../src/cassandra/config.ts';
 import { toStoreError } from '../../src/cassandra/errors.ts';
 import { fromReading } from '../../src/cassandra/mapping.ts';
 import { partition, requests } from '../../src/cassandra/partition.ts';
+import { MicrosecondTimestamps } from '../../src/cassandra/policies.ts';
 import { requests as recordRequests } from '../../src/cassandra/record-requests.ts';
 import { BUCKET_US } from '../../src/cassandra/schema.ts';
 import { parseUrl, StoreError, type StoreErrorCode } from '../../src/index.ts';
@@ -222,4 +225,57 @@ test('a large record has its own request, and small ones share a request of at m
     [...recordRequests(small, () => '')].map(({ length }) => length),
     [10, 10, 5],
   );
+});
+
+test('of writes of two processes, the later one has the later timestamp', () => {
+  let clock = Date.UTC(2026, 10, 21) * 1000 + 10;
+  const writers = [new MicrosecondTimestamps(() => clock), new MicrosecondTimestamps(() => clock)];
+  for (let write = 0; write < 5; write += 1) {
+    // In one millisecond.
+    clock += 50;
+    const originals = [writers[0]!.next(), writers[0]!.next()];
+    clock += 50;
+    assert.ok(writers[1]!.next() > originals[1]!);
+  }
+});
+
+test('write timestamps of a process ascend when its clock steps back', () => {
+  let clock = 1000;
+  const writer = new MicrosecondTimestamps(() => clock);
+  assert.equal(writer.next(), 1000);
+  clock = 10;
+  assert.equal(writer.next(), 1001);
+  clock = 2000;
+  assert.equal(writer.next(), 2000);
+});
+
+test('write timestamps of real processes follow each other within a millisecond', async () => {
+  const url = new URL('../../src/cassandra/policies.ts', import.meta.url).href;
+  const script = `
+    const { processTimestamps } = await import(${JSON.stringify(url)});
+    process.on('message', () => process.send(processTimestamps.next()));
+    process.send('ready');`;
+  const writers = await Promise.all(
+    [1, 2].map(async () => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      });
+      await once(child, 'message');
+      return child;
+    }),
+  );
+  const ask = async (writer: number): Promise<number> => {
+    writers[writer]!.send('next');
+    return ((await once(writers[writer]!, 'message')) as [number])[0];
+  };
+  try {
+    let last = 0;
+    for (let write = 0; write < 400; write += 1) {
+      const next = await ask(write % 2);
+      assert.ok(next > last, `write ${write}: ${next} after ${last}`);
+      last = next;
+    }
+  } finally {
+    for (const writer of writers) writer.kill();
+  }
 });
