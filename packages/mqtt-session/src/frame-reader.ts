@@ -31,6 +31,8 @@ export class FrameReader {
   paused = false;
   /** Bytes. A change applies to packets that begin after it. */
   maximumPacketSize: number;
+  /** Bytes of a packet that is not a PUBLISH, if that is less. */
+  maximumControlSize = Number.POSITIVE_INFINITY;
   readonly #onFrame: OnFrame;
   readonly #onOversized: OnOversized;
   readonly #onCollect: (bytes: number) => void;
@@ -110,12 +112,13 @@ export class FrameReader {
       remaining += (byte & 0x7f) * 2 ** (7 * (i - 1));
       if (byte < 0x80) {
         const size = 1 + i + remaining;
-        if (size <= this.maximumPacketSize) return size;
+        const most = Math.min(this.maximumPacketSize, this.maximumControlSize);
+        if (size <= most) return size;
         const type = buffer[position]! >> 4;
-        if (type === PUBLISH) return -size;
+        if (type === PUBLISH) return size <= this.maximumPacketSize ? size : -size;
         throw new ProtocolError(
           Reason.PACKET_TOO_LARGE,
-          `a packet of type ${type} and ${size} bytes, maximumPacketSize is ${this.maximumPacketSize}`,
+          `a packet of type ${type} and ${size} bytes, at most ${most} are taken`,
         );
       }
     }

@@ -15,7 +15,7 @@ export interface ServerLimits {
   readonly receiveMaximum: number;
   /** Bytes of the messages of a connection without acknowledgement; further ones are not read. */
   readonly maxInFlightBytes: number;
-  /** Bytes of all packets that have arrived in part. */
+  /** Bytes of all packets that have arrived in part. Then a connection of the client with the most of them ends. */
   readonly maxPartialBytes: number;
   /** Longest time that a session lasts without a connection, seconds. */
   readonly maximumSessionExpirySeconds: number;
@@ -119,7 +119,7 @@ export interface ServerHandlers {
   onWill(message: InboundMessage): void;
   /** Something that an operator can need. Called for each refusal, so bound what is logged. */
   onRefused(event: {
-    readonly reason: EndReason | 'subscribe' | 'denied';
+    readonly reason: EndReason | 'subscribe' | 'denied' | 'will';
     readonly address: string;
     readonly user: string | null;
     readonly clientId: string | null;

@@ -44,7 +44,7 @@ export interface ConnectionHost {
   readonly isPaused: boolean;
   /** Calls `flush` of the connection in a microtask. */
   flushSoon(connection: SensorConnection): void;
-  /** The bytes that the connection collects for a packet. Returns false when all of them are too many. */
+  /** The bytes that the connection collects for a packet. Returns false when it has to end. */
   collects(connection: SensorConnection, bytes: number): boolean;
   /** The connection was read after a hold: others come first after the next one. */
   served(connection: SensorConnection): void;
@@ -54,6 +54,13 @@ export interface ConnectionHost {
 
 /** Bytes of the first packet, before the client has logged in. A will is a part of it. */
 const MAX_CONNECT_BYTES = 16 * 1024;
+/** Bytes of a packet that is not a PUBLISH. Decoded, a list of filters or properties takes many times its bytes. */
+const MAX_CONTROL_BYTES = 16 * 1024;
+/**
+ * Packets other than PUBLISH and PUBREL in about a second. Each costs as much time as a message, and no client needs
+ * many of them.
+ */
+const MAX_CONTROL_PACKETS = 1000;
 /** Unsent bytes from which a client counts as not reading. */
 const MAX_UNSENT_BYTES = 64 * 1024;
 /** How long a client may take to read the last packet. */
@@ -63,6 +70,7 @@ const COMPLETION_BYTES = 5;
 const DISCONNECT_WITH_WILL = 4;
 const NO_SUBSCRIPTION = 0x11;
 const REFUSED_FILTER = 0x80;
+const TOO_MUCH = 'its client has more unfinished packets and messages than there is room for';
 const NO_SUBSCRIBERS = 'this server only receives messages: read them over HTTP, or use a broker';
 
 const PROBLEMS: Readonly<Record<LoginProblem, { code: number; text: string }>> = {
@@ -81,6 +89,8 @@ const PROBLEMS: Readonly<Record<LoginProblem, { code: number; text: string }>> =
  */
 export class SensorConnection implements ClientConnection, SessionConnection {
   readonly peer: Peer;
+  /** The client in the sense of a bound on several connections: its user name, or the client of its address. */
+  client: string;
   readonly since = performance.now();
   /** Whether the host will call `flush`. Used by the host. */
   isFlushDue = false;
@@ -103,14 +113,19 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   #silenceMs = 0;
   #receivedAt = performance.now();
   #isSuspect = false;
+  // Since the last look at the time.
+  #controls = 0;
 
-  constructor(stream: Duplex, peer: Peer, host: ConnectionHost) {
+  /** @param client the client of its address */
+  constructor(stream: Duplex, peer: Peer, client: string, host: ConnectionHost) {
     this.peer = peer;
+    this.client = client;
     this.#stream = stream;
     this.#host = host;
     this.#reader = new FrameReader(MAX_CONNECT_BYTES, this.#onFrame, this.#onOversized, (bytes) => {
-      if (!host.collects(this, bytes)) throw new ProtocolError(Reason.QUOTA_EXCEEDED, 'too much at once');
+      if (!host.collects(this, bytes)) throw new ProtocolError(Reason.QUOTA_EXCEEDED, TOO_MUCH);
     });
+    this.#reader.maximumControlSize = MAX_CONTROL_BYTES;
     stream.on('data', this.#onData);
     // An error is followed by close.
     stream.on('error', () => {});
@@ -147,8 +162,14 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     this.#end('taken_over', Reason.SESSION_TAKEN_OVER);
   }
 
+  /** Ends the connection, because its client has more of something than there is room for. */
+  exceed(): void {
+    this.#end('quota', Reason.QUOTA_EXCEEDED, false, TOO_MUCH);
+  }
+
   /** Ends a connection that has not logged in in time, or whose client is silent (MQTT 5, MQTT-3.1.2-22). */
   checkTime(now: number): void {
+    this.#controls = 0;
     // A login that is checked is answered in any case.
     if (this.#state === 'checking') return;
     if (this.#state === 'first') {
@@ -215,8 +236,13 @@ export class SensorConnection implements ClientConnection, SessionConnection {
       else throw new ProtocolError(Reason.PROTOCOL_ERROR, `a packet of type ${type} before CONNECT`);
     } else if (type === Type.PUBLISH) this.#onPublish(buffer, start, body, end);
     else if (type === Type.PUBREL) this.#onPubrel(buffer, start, body, end);
-    else if (type === Type.PINGREQ) this.#onPing(buffer, start, end);
-    else this.#onControl(type, buffer.subarray(start, end));
+    else {
+      this.#controls += 1;
+      if (this.#controls > MAX_CONTROL_PACKETS)
+        throw new ProtocolError(Reason.QUOTA_EXCEEDED, 'more control packets than any client needs');
+      if (type === Type.PINGREQ) this.#onPing(buffer, start, end);
+      else this.#onControl(type, buffer.subarray(start, end));
+    }
   };
 
   readonly #onOversized = (head: Buffer, body: number, size: number): void => {
@@ -253,6 +279,7 @@ export class SensorConnection implements ClientConnection, SessionConnection {
       return;
     }
     this.#user = user;
+    if (user.name !== null) this.client = `user ${user.name}`;
     if (will !== null && !user.mayPublish(will.topic)) {
       this.#refuse(
         new Refusal(Reason.NOT_AUTHORIZED, version, `the will may not be published on ${will.topic}`),
@@ -329,7 +356,9 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     const { packetId } = message;
     const storing = session.storing.get(packetId);
     if (storing === undefined && !session.unreleased.has(packetId)) {
-      if (sessions.isFull) throw new ProtocolError(Reason.QUOTA_EXCEEDED, 'too many messages without PUBREL');
+      if (sessions.isFull) sessions.endLargest();
+      // It was the session of this connection.
+      if (this.#state === ('ended' as string)) return false;
       message.ticket = this.#push(PUBREC, packetId);
       session.storing.set(packetId, { connection: this, tickets: [message.ticket] });
       return true;

@@ -15,6 +15,7 @@ import {
   type ServerLimits,
   ServerStats,
 } from './options.ts';
+import { PartialPackets } from './partial-packets.ts';
 import { type ConnectionHost, SensorConnection } from './sensor-connection.ts';
 import { Sessions } from './sessions.ts';
 
@@ -30,10 +31,15 @@ export interface Listener {
 const SWEEP_MS = 1000;
 const KEEP_ALIVE_PROBE_MS = 60_000;
 const SESSIONS_PER_CONNECTION = 10;
+/** Bytes of wills that become due during a pause, and of each besides its topic and payload. */
+const MAX_WAITING_WILL_BYTES = 4 * 1024 * 1024;
+const WILL_BYTES = 400;
 
 /** A connection from the first byte on, before TLS has a user. */
 interface Place {
   readonly address: string;
+  /** The client of the address. */
+  readonly client: string;
   readonly socket: Socket;
   readonly since: number;
   connection: SensorConnection | null;
@@ -52,19 +58,33 @@ export class SensorServer implements ConnectionHost {
   readonly sessions: Sessions;
   readonly #servers: Server[] = [];
   readonly #places = new Map<Socket, Place>();
+  /** Connections by the client of their address. */
   readonly #byAddress = new Map<string, number>();
   // Open connections; those that were read after a hold come last.
   readonly #connections = new Set<SensorConnection>();
-  readonly #collecting = new Map<SensorConnection, number>();
-  #collected = 0;
+  readonly #partial: PartialPackets<SensorConnection>;
   #dirty: SensorConnection[] = [];
+  readonly #clientOf: (address: string) => string;
+  // Wills that became due during a pause.
+  #wills: Will[] = [];
+  #willBytes = 0;
   #paused = false;
   #isListening = false;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(handlers: ServerHandlers, limits: Partial<ServerLimits> = {}) {
+  /**
+   * @param clientOf the client of an address, for bounds on the connections of a client. One machine can have many
+   * addresses of IPv6. Default: each address is a client
+   */
+  constructor(
+    handlers: ServerHandlers,
+    limits: Partial<ServerLimits> = {},
+    clientOf: (address: string) => string = (address) => address,
+  ) {
     this.handlers = handlers;
+    this.#clientOf = clientOf;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#partial = new PartialPackets(this.limits.maxPartialBytes);
     this.sessions = new Sessions({
       maximum: this.limits.maxConnections * SESSIONS_PER_CONNECTION,
       maximumExpirySeconds: this.limits.maximumSessionExpirySeconds,
@@ -149,6 +169,11 @@ export class SensorServer implements ConnectionHost {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    const wills = this.#wills;
+    this.#wills = [];
+    this.#willBytes = 0;
+    // The application may pause again, and the rest waits.
+    for (const will of wills) this.#publishWill(will);
     for (const connection of [...this.#connections]) connection.refreshHold();
   }
 
@@ -172,6 +197,7 @@ export class SensorServer implements ConnectionHost {
     for (const { connection, socket } of this.#places.values()) if (connection === null) socket.destroy();
     await Promise.all(closed);
     this.sessions.clear();
+    this.#wills = [];
   }
 
   flushSoon(connection: SensorConnection): void {
@@ -182,14 +208,7 @@ export class SensorServer implements ConnectionHost {
   }
 
   collects(connection: SensorConnection, bytes: number): boolean {
-    const before = this.#collecting.get(connection) ?? 0;
-    const total = this.#collected - before + bytes;
-    // The empty packet of a connection that ends is always possible.
-    if (bytes > 0 && total > this.limits.maxPartialBytes) return false;
-    this.#collected = total;
-    if (bytes === 0) this.#collecting.delete(connection);
-    else this.#collecting.set(connection, bytes);
-    return true;
+    return this.#partial.collect(connection, bytes);
   }
 
   served(connection: SensorConnection): void {
@@ -212,7 +231,8 @@ export class SensorServer implements ConnectionHost {
   /** Takes a place for a connection, or refuses it. */
   #admit(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
-    const ofAddress = this.#byAddress.get(address) ?? 0;
+    const client = this.#clientOf(address);
+    const ofAddress = this.#byAddress.get(client) ?? 0;
     const { maxConnections, maxConnectionsPerAddress } = this.limits;
     const isTooMany = ofAddress >= maxConnectionsPerAddress;
     if (isTooMany || (this.#places.size >= maxConnections && !this.#makeRoom())) {
@@ -221,8 +241,8 @@ export class SensorServer implements ConnectionHost {
       socket.destroy();
       return false;
     }
-    this.#byAddress.set(address, ofAddress + 1);
-    this.#places.set(socket, { address, socket, since: performance.now(), connection: null });
+    this.#byAddress.set(client, ofAddress + 1);
+    this.#places.set(socket, { address, client, socket, since: performance.now(), connection: null });
     socket.on('error', () => {});
     socket.once('close', () => this.#leave(socket));
     return true;
@@ -232,9 +252,9 @@ export class SensorServer implements ConnectionHost {
     const place = this.#places.get(socket);
     if (place === undefined) return;
     this.#places.delete(socket);
-    const left = this.#byAddress.get(place.address)! - 1;
-    if (left === 0) this.#byAddress.delete(place.address);
-    else this.#byAddress.set(place.address, left);
+    const left = this.#byAddress.get(place.client)! - 1;
+    if (left === 0) this.#byAddress.delete(place.client);
+    else this.#byAddress.set(place.client, left);
   }
 
   /** Ends the oldest connection without a login. Returns false when there is none. */
@@ -269,14 +289,14 @@ export class SensorServer implements ConnectionHost {
   #open(socket: Socket, raw: Socket, isTls: boolean, certificateName: string | null = null): void {
     const place = this.#places.get(raw);
     if (place === undefined) return;
-    const { address } = place;
+    const { address, client } = place;
     const peer: Peer = {
       address,
       isTls,
       certificateName,
       isLoopback: isLoopbackAddress(socket.localAddress),
     };
-    place.connection = new SensorConnection(socket, peer, this);
+    place.connection = new SensorConnection(socket, peer, client, this);
     this.#connections.add(place.connection);
   }
 
@@ -297,9 +317,25 @@ export class SensorServer implements ConnectionHost {
     this.handlers.onRefused({ reason, address, user: null, clientId: null, detail });
   }
 
-  #publishWill({ topic, payload }: Will): void {
-    this.stats.wills += 1;
+  /**
+   * Passes a will on. Connections can end while nothing is read, so their wills wait then. They have no
+   * acknowledgement, so those without room are left out.
+   */
+  #publishWill(will: Will): void {
+    const { topic, payload } = will;
     const size = topic.length + payload.length;
+    if (this.#paused) {
+      const bytes = WILL_BYTES + 2 * size;
+      if (this.#willBytes + bytes > MAX_WAITING_WILL_BYTES) {
+        const detail = `no room for a will on ${topic}`;
+        this.handlers.onRefused({ reason: 'will', address: '', user: null, clientId: null, detail });
+        return;
+      }
+      this.#willBytes += bytes;
+      this.#wills.push(will);
+      return;
+    }
+    this.stats.wills += 1;
     this.handlers.onWill(new InboundMessage(0, topic, 0, null, payload, size));
   }
 }

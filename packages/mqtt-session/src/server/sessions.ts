@@ -4,6 +4,8 @@ import type { Will } from './connect.ts';
 export interface SessionConnection {
   /** Ends, because another connection continues the session. */
   takeOver(): void;
+  /** Ends, because its session has the most messages without PUBREL. */
+  exceed(): void;
   /** Sends the PUBRECs of a QoS 2 message, which an earlier connection of the session may have received. */
   release(tickets: readonly number[]): void;
 }
@@ -45,7 +47,7 @@ export interface SessionsOptions {
 
 /** Bytes of wills that wait for their delay, of all sessions. */
 const MAX_WILL_BYTES = 4 * 1024 * 1024;
-/** Stored QoS 2 messages without PUBREL, of all sessions. About 16 bytes each. */
+/** Stored QoS 2 messages without PUBREL, of all sessions. About 16 bytes each. Then the session with the most ends. */
 const MAX_UNRELEASED = 262_144;
 
 /** The sessions of a server, by user and client id. */
@@ -64,7 +66,7 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  /** Whether no more QoS 2 messages can be accepted. */
+  /** Whether there is no room for another QoS 2 message without PUBREL. */
   get isFull(): boolean {
     return this.#unreleased >= MAX_UNRELEASED;
   }
@@ -114,6 +116,16 @@ export class Sessions {
       session.will = { will, timer: timer.unref() };
       this.#willBytes += bytesOf(will);
     }
+  }
+
+  /** Ends the session with the most QoS 2 messages without PUBREL, and its connection. */
+  endLargest(): void {
+    let largest: Session | null = null;
+    for (const session of this.#sessions.values())
+      if (session.unreleased.size > (largest?.unreleased.size ?? 0)) largest = session;
+    if (largest === null) return;
+    largest.connection?.exceed();
+    if (this.#sessions.get(largest.key) === largest) this.#end(largest);
   }
 
   /** Ends sessions whose time is over. Called about once a second. */

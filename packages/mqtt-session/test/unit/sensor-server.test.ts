@@ -1,61 +1,11 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Packet } from 'mqtt-packet';
-import type { InboundMessage } from '../../src/publish.ts';
-import {
-  type ClientConnection,
-  type LoginProblem,
-  SensorServer,
-  type ServerLimits,
-  type User,
-} from '../../src/server/index.ts';
+import type { LoginProblem } from '../../src/server/index.ts';
 import { RawClient } from '../support/raw-client.ts';
-
-const ANYONE: User = { name: null, mayPublish: (topic) => topic.startsWith('sensors/') };
-
-/** A server that keeps messages until the test acknowledges them, or acknowledges at once. */
-async function serve(
-  context: TestContext,
-  {
-    limits = {},
-    isAutomatic = false,
-    user = async () => ANYONE,
-  }: {
-    limits?: Partial<ServerLimits>;
-    isAutomatic?: boolean;
-    user?: () => Promise<User | LoginProblem>;
-  } = {},
-) {
-  const messages: { message: InboundMessage; connection: ClientConnection }[] = [];
-  const refused: string[] = [];
-  const wills: string[] = [];
-  const take = (message: InboundMessage, connection: ClientConnection) => {
-    messages.push({ message, connection });
-    if (isAutomatic) connection.acknowledge(message);
-  };
-  const server = new SensorServer(
-    {
-      authenticate: user,
-      onMessage: take,
-      onUndecodable: take,
-      onWill: ({ topic, payload }) => void wills.push(`${topic} ${payload}`),
-      onRefused: ({ reason }) => void refused.push(reason),
-    },
-    limits,
-  );
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0, tls: null });
-  context.after(() => server.close());
-  const acknowledge = (...indexes: readonly number[]) => {
-    for (const index of indexes) messages[index]!.connection.acknowledge(messages[index]!.message);
-  };
-  const received = async (count: number) => {
-    for (let i = 0; messages.length < count && i < 500; i++) await sleep(10);
-    assert.equal(messages.length, count);
-  };
-  return { server, port, messages, refused, wills, acknowledge, received };
-}
+import { serve } from '../support/serve.ts';
 
 const cmds = (packets: readonly Packet[]) =>
   packets.map(({ cmd, messageId }) => `${cmd} ${messageId ?? ''}`.trim());
@@ -342,24 +292,6 @@ test('a 3.1.1 message above the maximum is reported and acknowledged, and the ne
   modern.publish(1, { payload: Buffer.alloc(5000) });
   await modern.untilClosed();
   assert.equal((modern.packets[1] as { reasonCode: number }).reasonCode, 0x95);
-});
-
-test('packets that arrive in part have a bound over all connections', async (context) => {
-  const { port, server } = await serve(context, { limits: { maxPartialBytes: 100_000 }, isAutomatic: true });
-  const begin = Buffer.from([0x32, 0xe0, 0xd4, 0x03, 0, 1]); // 60,000 bytes
-  const first = await RawClient.login(port, 4, { clientId: 'a' });
-  first.socket.write(begin);
-  await sleep(50);
-  const second = await RawClient.login(port, 4, { clientId: 'b' });
-  second.socket.write(begin);
-  await second.untilClosed();
-  assert.equal(server.stats.ended.quota, 1);
-  assert.equal(first.closed, false);
-  first.socket.destroy();
-  await sleep(50);
-  const third = await RawClient.login(port, 4, { clientId: 'c' });
-  third.publish(1, { payload: Buffer.alloc(60_000) });
-  assert.deepEqual(cmds(await third.until(2)), ['connack', 'puback 1']);
 });
 
 test('a stop sends the acknowledgements that are ready and no others', async (context) => {

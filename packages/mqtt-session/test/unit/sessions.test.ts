@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Will } from '../../src/server/connect.ts';
 import { Sessions } from '../../src/server/sessions.ts';
 
-const NOBODY = { takeOver() {}, release() {} };
+const NOBODY = { takeOver() {}, exceed() {}, release() {} };
 const MIB = 1024 * 1024;
 
 test('wills that wait have a bound in bytes: beyond it they are published at once', (context) => {
@@ -32,4 +32,29 @@ test('wills that wait have a bound in bytes: beyond it they are published at onc
   // The end of a session publishes its will, once.
   sessions.sweep(Number.POSITIVE_INFINITY);
   assert.equal(published.length, 1002 - 1);
+});
+
+test('QoS 2 messages without PUBREL have a bound: at it the session with the most of them ends', () => {
+  const sessions = new Sessions({ maximum: 100, maximumExpirySeconds: 3600, onWill() {} });
+  const ended: string[] = [];
+  const open = (name: string) => {
+    const connection = { ...NOBODY, exceed: () => void ended.push(name) };
+    return sessions.open(name, connection, false, 3600).session;
+  };
+  const fill = (name: string, count: number) => {
+    const session = open(name);
+    for (let id = 1; id <= count; id++) sessions.stored(session, id);
+    return session;
+  };
+  const small = fill('small', 10);
+  for (let number = 0; number < 4; number++) fill(`large-${number}`, 65_535);
+  // A session without a connection keeps its messages.
+  sessions.closed(sessions.open('large-2', NOBODY, false, 3600).session, null);
+  fill('another', 10);
+  assert.equal(sessions.isFull, true);
+  sessions.endLargest();
+  assert.equal(sessions.isFull, false);
+  assert.deepEqual(ended, ['large-0']);
+  assert.equal(sessions.size, 5);
+  assert.equal(sessions.release(small, 1), true);
 });

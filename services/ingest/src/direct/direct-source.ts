@@ -3,6 +3,7 @@ import { SensorServer } from '@tidegauge/mqtt-session/server';
 import {
   type Config,
   ConfigError,
+  clientOf,
   isLoopback,
   type Logger,
   readPair,
@@ -74,6 +75,7 @@ export class DirectSource implements MessageSource {
         maxPartialBytes: Math.max(config.listenPartialBytes, config.maxPayload),
         maximumSessionExpirySeconds: config.listenSessionExpiry,
       },
+      clientOf,
     );
   }
 

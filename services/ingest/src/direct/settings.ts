@@ -41,7 +41,7 @@ export const DIRECT_SETTINGS = defineConfig({
   listenMaxPerAddress: {
     kind: integer(1, 100_000),
     default: '500',
-    help: 'Connections from one address at most. Sensors behind a router or in a container network share an address.',
+    help: 'Connections from one address at most; of IPv6, from its first 64 bits. Sensors behind a router or in a container network share an address.',
   },
   listenConnectTimeout: {
     kind: duration(0.1, 600),
@@ -61,7 +61,7 @@ export const DIRECT_SETTINGS = defineConfig({
   listenPartialBytes: {
     kind: bytes(65_536, 2 ** 31),
     default: '32MiB',
-    help: 'Size of all packets that have arrived in part. A connection that would exceed it is closed.',
+    help: 'Size of all packets that have arrived in part. Beyond it, a connection of the client with the most of them is closed.',
   },
   listenSessionExpiry: {
     kind: duration(0, 604_800),

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Packet } from 'mqtt-packet';
+import { RawClient } from '../support/raw-client.ts';
+import { ANYONE, serve } from '../support/serve.ts';
+
+/** A packet with a body of any size. */
+function packet(firstByte: number, body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([firstByte, ...varint(body.length)]), body]);
+}
+
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  do {
+    bytes.push((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+    value >>= 7;
+  } while (value > 0);
+  return bytes;
+}
+
+const FILTERS = Buffer.alloc(4 * 1024 * 1024, Buffer.from([0, 1, 0x61, 0]));
+const NAMES = Buffer.alloc(3 * 1024 * 1024, Buffer.from([0, 1, 0x61]));
+const USER_PROPERTIES = Buffer.alloc(7 * 512 * 1024, Buffer.from([0x26, 0, 1, 0x61, 0, 1, 0x62]));
+
+for (const [what, bytes] of Object.entries({
+  SUBSCRIBE: packet(0x82, Buffer.concat([Buffer.from([0, 1, 0]), FILTERS])),
+  UNSUBSCRIBE: packet(0xa2, Buffer.concat([Buffer.from([0, 1, 0]), NAMES])),
+  DISCONNECT: packet(
+    0xe0,
+    Buffer.concat([Buffer.from([0, ...varint(USER_PROPERTIES.length)]), USER_PROPERTIES]),
+  ),
+})) {
+  test(`a ${what} of a million entries is not decoded`, async (context) => {
+    const { port, server } = await serve(context);
+    const client = await RawClient.login(port, 5);
+    client.socket.write(bytes);
+    await client.untilClosed();
+    assert.equal(server.stats.ended.protocol, 1);
+    assert.equal(server.stats.subscriptionsRefused, 0);
+    assert.equal((client.packets[1] as { reasonCode: number }).reasonCode, 0x95);
+    // Smaller ones are answered.
+    const other = await RawClient.login(port, 5);
+    other.socket.write(packet(0x82, Buffer.concat([Buffer.from([0, 1, 0]), FILTERS.subarray(0, 16_000)])));
+    assert.equal((await other.until(2))[1]!.cmd, 'suback');
+  });
+}
+
+test('a client that sends control packets without end loses its connection, and messages are not counted', async (context) => {
+  const { port, server } = await serve(context, { isAutomatic: true });
+  const flooder = await RawClient.login(port, 5, { clientId: 'flooder' });
+  flooder.socket.write(Buffer.alloc(10_000, Buffer.from([0xc0, 0])));
+  await flooder.untilClosed();
+  assert.equal(server.stats.ended.quota, 1);
+  assert.equal((flooder.packets.at(-1) as { reasonCode: number }).reasonCode, 0x97);
+  const busy = await RawClient.login(port, 4, { clientId: 'busy' });
+  for (let id = 1; id <= 3000; id++) busy.publish(id, { qos: 2 });
+  await busy.until(3001);
+  busy.send(
+    ...Array.from({ length: 3000 }, (_, index) => ({ cmd: 'pubrel', messageId: index + 1 }) as Packet),
+  );
+  assert.equal((await busy.until(6001)).length, 6001);
+});
+
+test('packets that arrive in part have a bound, at which the client with the most of them gives way', async (context) => {
+  const { port, server } = await serve(context, {
+    limits: { maxPartialBytes: 200_000 },
+    isAutomatic: true,
+    clientOf: () => 'one address',
+    user: async ({ username }) => ({ ...ANYONE, name: username }),
+  });
+  const login = (clientId: string, username: string) =>
+    RawClient.login(port, 5, { clientId, username, password: Buffer.from('x') });
+  const begin = Buffer.from([0x30, 0xe0, 0xd4, 0x03, 0, 1]); // 60,000 bytes
+  const stalled: RawClient[] = [];
+  for (const name of ['a', 'b', 'c']) {
+    const client = await login(name, 'hostile');
+    client.socket.write(begin);
+    stalled.push(client);
+    await sleep(20);
+  }
+  // A message of an honest sensor, in two parts.
+  const honest = await login('d', 'honest');
+  const message = packet(
+    0x32,
+    Buffer.from([0, 9, ...Buffer.from('sensors/a'), 0, 7, 0, ...Buffer.alloc(50_000)]),
+  );
+  honest.socket.write(message.subarray(0, 100));
+  await stalled[0]!.untilClosed();
+  assert.equal((stalled[0]!.packets[1] as { reasonCode: number }).reasonCode, 0x97);
+  honest.socket.write(message.subarray(100));
+  assert.equal((await honest.until(2))[1]!.cmd, 'puback');
+  assert.deepEqual(
+    [...stalled, honest].map(({ closed }) => closed),
+    [true, false, false, false],
+  );
+  // The hostile client itself has no more room than the bound.
+  for (const name of ['e', 'f']) (await login(name, 'hostile')).socket.write(begin);
+  await stalled[1]!.untilClosed();
+  assert.equal(server.stats.ended.quota, 2);
+});
+
+test('the addresses of one client share its number of connections', async (context) => {
+  const { port, server } = await serve(context, {
+    limits: { maxConnectionsPerAddress: 2 },
+    clientOf: () => '2001:db8:0:0::/64',
+  });
+  const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+  const sockets = addresses.map((localAddress) => connect({ port, host: '127.0.0.1', localAddress }));
+  for (const socket of sockets) socket.on('error', () => {});
+  for (let i = 0; server.stats.ended.connections_of_address === 0 && i < 100; i++) await sleep(10);
+  assert.equal(server.stats.ended.connections_of_address, 1);
+  for (const socket of sockets) socket.destroy();
+  for (let i = 0; server.connections > 0 && i < 100; i++) await sleep(10);
+  assert.equal((await RawClient.login(port)).packets.length, 1);
+});
+
+test('wills that become due while nothing is read wait, with a bound in bytes', async (context) => {
+  const { port, server, wills, refused } = await serve(context);
+  server.pause();
+  const payload = Buffer.alloc(15_000, 'w');
+  const will = { topic: 'sensors/w/t', payload, qos: 1, retain: false };
+  for (let number = 0; number < 300; number++) {
+    const client = await RawClient.login(port, 4, { clientId: `${number}`, will });
+    client.socket.destroy();
+  }
+  for (let i = 0; server.connections > 0 && i < 200; i++) await sleep(10);
+  assert.equal(wills.length, 0);
+  const left = refused.filter((reason) => reason === 'will').length;
+  assert.ok(left > 0 && left < 200, `${left}`);
+  server.resume();
+  assert.equal(wills.length, 300 - left);
+  assert.equal(server.stats.wills, 300 - left);
+});
