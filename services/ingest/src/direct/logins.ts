@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ConnectRequest, LoginProblem, Peer, User } from '@tidegauge/mqtt-session/server';
-import { type Config, ConfigError, Guesses, type Logger } from '@tidegauge/service';
+import { type Config, ConfigError, clientOf, Guesses, type Logger } from '@tidegauge/service';
 import { type Acl, OWN_TOPICS, parseAcl, writableTopics } from './acl.ts';
 import { decoyOf, matchesPassword, type Passwords, parsePasswords } from './passwords.ts';
 import type { DIRECT_SETTINGS } from './settings.ts';
@@ -13,6 +13,8 @@ type Settings = Pick<
 
 /** Password hashes that are computed at the same time. Node has four threads for them and for files. */
 const MAX_CHECKS = 2;
+/** Logins that wait for one of these. A connection that ends leaves its login in the queue. */
+const MAX_WAITING = 1000;
 const NAME_BYTES = 256;
 const EVERYTHING: Acl = [{ user: null, isPattern: true, isDenied: false, filter: '#' }];
 
@@ -66,15 +68,19 @@ export class Logins {
     if (username === null && password === null)
       return this.#isAnonymous ? this.#user(null, clientId, EVERYTHING) : 'not_authorized';
     if (username === null || password === null || !isName(username)) return 'credentials';
-    if (this.#guesses.isThrottled(peer.address)) return 'busy';
     const isSingle = username === this.#single?.user;
-    const isRight = isSingle ? this.#isSingle(password) : await this.#isUser(username, password);
-    if (!isRight) {
-      this.#guesses.failed(peer.address, { method: 'CONNECT', path: 'mqtt' });
+    const topics = isSingle ? EVERYTHING : OWN_TOPICS;
+    const client = clientOf(peer.address);
+    const isThrottled = () => this.#guesses.isThrottled(client, username);
+    if (isThrottled()) return 'busy';
+    const found = isSingle ? this.#isSingle(password) : await this.#isUser(username, password, isThrottled);
+    if (found === 'busy') return found;
+    if (!found) {
+      this.#guesses.failed(client, { method: 'CONNECT', path: 'mqtt' }, username);
       return 'credentials';
     }
-    this.#guesses.succeeded(peer.address);
-    return this.#user(username, clientId, isSingle ? EVERYTHING : OWN_TOPICS);
+    this.#guesses.succeeded(client, username);
+    return this.#user(username, clientId, topics);
   }
 
   close(): void {
@@ -103,21 +109,31 @@ export class Logins {
     return timingSafeEqual(this.#digest(password), this.#single!.digest);
   }
 
-  async #isUser(user: string, password: Buffer): Promise<boolean> {
-    if (this.#passwords === null) return false;
-    const passwords = this.#passwords.content;
-    const hashed = passwords.get(user);
-    const digest = this.#digest(password);
+  /** Whether a password is the one with which the user logged in last. It takes no hash. */
+  #isKnown(user: string, password: Buffer): boolean {
     const known = this.#known.get(user);
-    if (hashed !== undefined && known?.hashed === hashed && timingSafeEqual(known.digest, digest))
-      return true;
+    return (
+      known !== undefined &&
+      known.hashed === this.#passwords?.content.get(user) &&
+      timingSafeEqual(known.digest, this.#digest(password))
+    );
+  }
+
+  /** @param isThrottled asked again after the wait, in which others of the same client may have failed */
+  async #isUser(user: string, password: Buffer, isThrottled: () => boolean): Promise<boolean | 'busy'> {
+    if (this.#passwords === null) return false;
+    if (this.#isKnown(user, password)) return true;
+    if (this.#checks >= MAX_CHECKS && this.#waiting.length >= MAX_WAITING) return 'busy';
     await this.#turn();
     try {
+      if (isThrottled()) return 'busy';
+      const passwords = this.#passwords.content;
+      const hashed = passwords.get(user);
       const matches = await matchesPassword(hashed ?? decoyOf(passwords), password);
       if (!matches || hashed === undefined) return false;
       // As many entries as users at most, besides those who were removed from the file.
       if (this.#known.size > 2 * passwords.size) this.#known.clear();
-      this.#known.set(user, { hashed, digest });
+      this.#known.set(user, { hashed, digest: this.#digest(password) });
       return true;
     } finally {
       this.#checks -= 1;
@@ -126,7 +142,6 @@ export class Logins {
   }
 
   async #turn(): Promise<void> {
-    // The bound on connections limits the queue.
     while (this.#checks >= MAX_CHECKS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#checks += 1;
   }

@@ -211,3 +211,47 @@ test('a changed password file is used within about a second, and a broken one ke
   assert.equal(await login('a', 'one'), 'credentials');
   assert.equal(typeof (await login('a', 'two')), 'object');
 });
+
+test('wrong passwords of one sensor do not lock out others of its address, and have an end for every user', async (context) => {
+  const login = open(context, { listenPasswords: passwordsOf(context, 'site-1', 'site-2', 'site-3') });
+  const outcome = async (user: string, password: string, address?: string) => {
+    const found = await login(user, password, address === undefined ? {} : { address });
+    return typeof found === 'string' ? found : 'accepted';
+  };
+  assert.equal(await outcome('site-1', 'tide gauge'), 'accepted');
+  // A sensor with an old password, behind the same router. All its logins arrive at once.
+  const tries = await Promise.all(Array.from({ length: 50 }, () => outcome('site-2', 'wrong')));
+  const checked = tries.filter((each) => each === 'credentials').length;
+  // Two are checked at the same time.
+  assert.ok(checked === 10 || checked === 11, `${checked}`);
+  assert.equal(tries.filter((each) => each === 'busy').length, 50 - checked);
+  assert.equal(await outcome('site-1', 'tide gauge'), 'accepted');
+  assert.equal(await outcome('site-3', 'tide gauge'), 'accepted');
+  assert.equal(await outcome('site-2', 'tide gauge', '192.0.2.2'), 'accepted');
+  // An address from which users have logged in guesses no faster than others.
+  for (let number = 0; number < 10; number++) assert.equal(await outcome('site-3', 'x'), 'credentials');
+  assert.equal(await outcome('site-3', 'x'), 'busy');
+  assert.equal(await outcome('site-1', 'tide gauge'), 'accepted');
+});
+
+test('one machine does not get more attempts with more user names or more addresses', async (context) => {
+  const login = open(context, { listenPasswords: passwordsOf(context, 'site-1') });
+  let wrong = 0;
+  for (let number = 0; number < 150; number++) {
+    const address = `2001:db8::${number.toString(16)}`;
+    if ((await login(`user-${number}`, 'wrong', { address })) === 'credentials') wrong += 1;
+  }
+  assert.equal(wrong, 100);
+  assert.equal(await login('site-1', 'tide gauge', { address: '2001:db8::ffff' }), 'busy');
+  assert.notEqual(typeof (await login('site-1', 'tide gauge', { address: '2001:db8:0:1::1' })), 'string');
+});
+
+/** A password file with these users, all with the password "tide gauge". */
+function passwordsOf(context: TestContext, ...users: readonly string[]): string {
+  const directory = temporaryDirectory('logins');
+  context.after(() => directory.remove());
+  const file = join(directory.path, 'passwords');
+  const hash = OF_MOSQUITTO.slice(OF_MOSQUITTO.indexOf(':'));
+  writeFileSync(file, users.map((user) => `${user}${hash}\n`).join(''));
+  return file;
+}
