@@ -135,6 +135,8 @@ export class Pipeline {
   /** The least time of readings whose numbers were recorded since the last call of `onSequences`. */
   #oldestRecorded = Number.POSITIVE_INFINITY;
   #bytes = 0;
+  /** The buffer of the socket that was counted last. */
+  #counted: ArrayBufferLike | null = null;
   #full = false;
   #stopping = false;
   #fullSince = 0;
@@ -239,7 +241,9 @@ export class Pipeline {
       format,
       ...kept,
       units: fresh,
-      bytes: bytesInMemory(message.size, topic, kept.readings.length + fresh.length),
+      bytes:
+        bytesInMemory(message.size, topic, kept.readings.length + fresh.length) +
+        (kept.readings.length === 0 ? 0 : this.#surroundings(payload, message.size)),
       arrived: performance.now(),
       origin: early ? NO_ORIGIN : origin,
       token: message,
@@ -250,6 +254,16 @@ export class Pipeline {
     };
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
+  }
+
+  /**
+   * Bytes that a message keeps in memory beside itself: its payload is a view of a buffer of the socket. The first one of
+   * a buffer counts all of it, because the others can have left nothing behind.
+   */
+  #surroundings({ buffer }: Uint8Array, size: number): number {
+    if (buffer === this.#counted || buffer.byteLength <= 2 * size) return 0;
+    this.#counted = buffer;
+    return buffer.byteLength - size;
   }
 
   /** The readings of a message that the filter of its route keeps, and their places in the message. */

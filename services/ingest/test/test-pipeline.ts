@@ -2,18 +2,22 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createLogger } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
-import { Pipeline } from '../src/pipeline.ts';
+import { Pipeline, type PipelineOptions } from '../src/pipeline.ts';
 import { Quarantine } from '../src/quarantine.ts';
 import { type Route, Router } from '../src/routes.ts';
 import { defaultRoutes } from '../src/routes-file.ts';
 import { Spool } from '../src/spool.ts';
 
-/** A pipeline with the default route or the given ones, and its files in a directory. Its bounds never stop it. */
+/**
+ * A pipeline with the default route or the given ones, and its files in a directory. Its bounds never stop it, unless
+ * `bounds` has others.
+ */
 export function testPipeline(
   store: Store,
   directory: string,
   maxBatch: number,
   routes: readonly Route[] = defaultRoutes('durable'),
+  bounds: Partial<PipelineOptions> = {},
 ) {
   const logger = createLogger('test', 'silent');
   const router = new Router(routes);
@@ -31,6 +35,7 @@ export function testPipeline(
     maxInFlightBytes: 1e9,
     onFull: () => {},
     onBroken: (error) => assert.fail(String(error)),
+    ...bounds,
   });
   return { pipeline, router, quarantine, spool };
 }
