@@ -1,8 +1,9 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { ConfigError, fileVersion, type Logger, poll, readSettingFile } from '@tidegauge/service';
 
 const POLL_MS = 1000;
 const MAX_BYTES = 16 * 1024 * 1024;
+const OTHER_WRITERS = 0o022;
 
 /**
  * A file whose changes are used within a second. A file that cannot be used keeps its last good content, and the log has
@@ -56,11 +57,21 @@ export class WatchedFile<T> {
 
   #read(): T {
     const version = fileVersion(this.#path);
-    const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > MAX_BYTES)
-      throw new ConfigError([`${this.#variable} names ${this.#path}, which is larger than 16 MiB`]);
+    const problem = problemOf(statSync(this.#path, { throwIfNoEntry: false }), this.#path);
+    if (problem !== null) throw new ConfigError([`${this.#variable} names ${this.#path}, which ${problem}`]);
     const content = this.#parse(readSettingFile(this.#variable, this.#path).toString(), this.#path);
     this.#version = version;
     return content;
   }
+}
+
+/** Why a file that decides who may log in is not read; null when it can be, or does not exist. */
+function problemOf(stats: Stats | undefined, path: string): string | null {
+  if (stats === undefined) return null;
+  // A read of a pipe could wait for ever.
+  if (!stats.isFile()) return 'is not a file';
+  if (stats.size > MAX_BYTES) return 'is larger than 16 MiB';
+  return (stats.mode & OTHER_WRITERS) === 0
+    ? null
+    : `can be changed by other users of this machine: chmod go-w ${path}`;
 }

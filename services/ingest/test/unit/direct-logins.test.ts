@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { argon2Sync, createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ConnectRequest, Peer } from '@tidegauge/mqtt-session/server';
@@ -244,6 +245,31 @@ test('one machine does not get more attempts with more user names or more addres
   assert.equal(wrong, 100);
   assert.equal(await login('site-1', 'tide gauge', { address: '2001:db8::ffff' }), 'busy');
   assert.notEqual(typeof (await login('site-1', 'tide gauge', { address: '2001:db8:0:1::1' })), 'string');
+});
+
+test('files of logins that others can change, and what is not a file, are refused', async (context) => {
+  const passwords = passwordsOf(context, 'site-1');
+  const acl = `${passwords}.acl`;
+  writeFileSync(acl, 'topic write public/#\n');
+  chmodSync(acl, 0o660);
+  const settings = { listenPasswords: passwords, listenAcl: acl };
+  assert.throws(
+    () => open(context, settings),
+    /LISTEN_ACL names .* can be changed by other users .*chmod go-w/,
+  );
+  chmodSync(acl, 0o644);
+  chmodSync(passwords, 0o606);
+  assert.throws(() => open(context, settings), /LISTEN_PASSWORDS names .* can be changed by other users/);
+  chmodSync(passwords, 0o600);
+  const login = open(context, settings);
+  // A change by others is not used.
+  writeFileSync(passwords, '');
+  chmodSync(passwords, 0o666);
+  await new Promise((resolve) => setTimeout(resolve, 1300));
+  assert.equal(typeof (await login('site-1', 'tide gauge')), 'object');
+  const pipe = `${passwords}.pipe`;
+  execFileSync('mkfifo', [pipe]);
+  assert.throws(() => open(context, { listenPasswords: pipe }), /is not a file/);
 });
 
 /** A password file with these users, all with the password "tide gauge". */
