@@ -54,13 +54,16 @@ func parseOptions(runtime *sobek.Runtime, value sobek.Value) (options, error) {
 	if !clean && given.ClientID == "" {
 		return options{}, errors.New("connect: a session that the broker keeps (clean: false) needs a clientId")
 	}
-	for name, value := range map[string]int64{
-		"keepAliveS":       given.KeepAliveS,
-		"connectTimeoutMs": given.ConnectTimeoutMs,
-		"ackTimeoutMs":     given.AckTimeoutMs,
+	for _, option := range []struct {
+		name  string
+		value int64
+	}{
+		{"keepAliveS", given.KeepAliveS},
+		{"connectTimeoutMs", given.ConnectTimeoutMs},
+		{"ackTimeoutMs", given.AckTimeoutMs},
 	} {
-		if value <= 0 {
-			return options{}, fmt.Errorf("connect: %s is %d, and takes a number above 0", name, value)
+		if option.value <= 0 {
+			return options{}, fmt.Errorf("connect: %s is %d, and takes a number above 0", option.name, option.value)
 		}
 	}
 	return options{

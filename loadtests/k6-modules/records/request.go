@@ -44,9 +44,9 @@ func newRequests(table, token, userAgent string, keepAlive bool) (*requests, tar
 			"records: HTTP_PROXY or HTTPS_PROXY is set for %s, and a proxy is not possible here: add it to NO_PROXY, "+
 				"or use the JavaScript driver", parsed.Hostname())
 	}
-	for name, value := range map[string]string{"token": token, "user agent": userAgent} {
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return nil, target{}, fmt.Errorf("records: the %s contains a control character", name)
+	for _, value := range []struct{ name, text string }{{"token", token}, {"user agent", userAgent}} {
+		if strings.ContainsFunc(value.text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return nil, target{}, fmt.Errorf("records: the %s contains a control character", value.name)
 		}
 	}
 	to := target{address: parsed.Host}

@@ -79,24 +79,27 @@ const (
 	mixTolerance   = 1e-6
 )
 
-// check refuses what the generators cannot draw from. packages/workload checks property files, with better messages.
+// check refuses what the generators cannot draw from, and names the first value that is wrong. packages/workload checks property files, with better messages.
 func (w *Workload) check() error {
-	for name, wrong := range map[string]bool{
-		"recordCount":            w.RecordCount < 1 || w.RecordCount > maxRecords,
-		"operationCount":         w.OperationCount < 0 || w.OperationCount > maxRecords,
-		"insertStart":            w.InsertStart < 0,
-		"insertCount":            w.InsertCount < 1 || w.InsertStart+w.InsertCount > w.RecordCount,
-		"insertOrder":            w.InsertOrder != "hashed" && w.InsertOrder != "ordered",
-		"zeroPadding":            w.ZeroPadding < 0 || w.ZeroPadding > 100,
-		"fieldCount":             w.FieldCount < 1 || w.FieldCount > maxFields,
-		"fieldLength.minimum":    w.FieldLength.Minimum < 0,
-		"fieldLength.maximum":    w.FieldLength.Maximum < 1 || w.FieldLength.Maximum > maxFieldLength,
-		"scanLength":             w.ScanLength.Minimum < 1 || w.ScanLength.Maximum < w.ScanLength.Minimum,
-		"exponential.percentile": w.Exponential.Percentile <= 0 || w.Exponential.Percentile >= 100,
-		"exponential.fraction":   w.Exponential.Fraction <= 0 || w.Exponential.Fraction > 1,
+	for _, value := range []struct {
+		name  string
+		wrong bool
+	}{
+		{"recordCount", w.RecordCount < 1 || w.RecordCount > maxRecords},
+		{"operationCount", w.OperationCount < 0 || w.OperationCount > maxRecords},
+		{"insertStart", w.InsertStart < 0},
+		{"insertCount", w.InsertCount < 1 || w.InsertStart+w.InsertCount > w.RecordCount},
+		{"insertOrder", w.InsertOrder != "hashed" && w.InsertOrder != "ordered"},
+		{"zeroPadding", w.ZeroPadding < 0 || w.ZeroPadding > 100},
+		{"fieldCount", w.FieldCount < 1 || w.FieldCount > maxFields},
+		{"fieldLength.minimum", w.FieldLength.Minimum < 0},
+		{"fieldLength.maximum", w.FieldLength.Maximum < 1 || w.FieldLength.Maximum > maxFieldLength},
+		{"scanLength", w.ScanLength.Minimum < 1 || w.ScanLength.Maximum < w.ScanLength.Minimum},
+		{"exponential.percentile", w.Exponential.Percentile <= 0 || w.Exponential.Percentile >= 100},
+		{"exponential.fraction", w.Exponential.Fraction <= 0 || w.Exponential.Fraction > 1},
 	} {
-		if wrong {
-			return fmt.Errorf("workload: %s is missing or out of range", name)
+		if value.wrong {
+			return fmt.Errorf("workload: %s is missing or out of range", value.name)
 		}
 	}
 	sum := 0.0
