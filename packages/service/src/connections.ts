@@ -14,6 +14,15 @@ export interface ConnectionLimits {
   readonly pipelinedPerClient: number;
 }
 
+/** Counts the connections of all worker processes of a service. */
+export interface SharedConnections {
+  /** Resolves to whether a new connection of a client may stay. `closed` reports its end in any case. */
+  opened(client: string): Promise<boolean>;
+  closed(client: string): void;
+  /** Receives the function that closes a connection of a client, and returns whether it did. */
+  onDrop(drop: (client: string, which: 'idle' | 'oldest') => boolean): void;
+}
+
 interface Client {
   /** By remote address and port, oldest first. */
   readonly sockets: Map<string, Socket>;
@@ -27,12 +36,22 @@ interface Client {
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #shared: SharedConnections | null;
+  /** New connections that another process has not counted yet. They are not closed for others. */
+  readonly #uncounted = new Set<Socket>();
   readonly #clients = new Map<string, Client>();
   #sockets = 0;
   #pipelined = 0;
 
-  constructor(limits: ConnectionLimits) {
+  /** @param shared null: this process has all connections of the service */
+  constructor(limits: ConnectionLimits, shared: SharedConnections | null = null) {
     this.#limits = limits;
+    this.#shared = shared;
+    shared?.onDrop((name, which) => {
+      const client = this.#clients.get(name);
+      if (client === undefined) return false;
+      return which === 'idle' ? this.#dropIdle(client) : dropOldest(client);
+    });
   }
 
   get size(): number {
@@ -51,6 +70,8 @@ export class Connections {
     const key = keyOf(socket);
     client.sockets.set(key, socket);
     this.#sockets += 1;
+    // It is used meanwhile. Connections can therefore exceed a limit for the time of the question.
+    if (this.#shared !== null) this.#ask(this.#shared, name, socket);
     socket.once('close', () => {
       client.sockets.delete(key);
       this.#sockets -= 1;
@@ -102,30 +123,43 @@ export class Connections {
     });
   }
 
+  /** Has the connection counted. It is used meanwhile, so connections can exceed a limit for the time of the question. */
+  #ask(shared: SharedConnections, name: string, socket: Socket): void {
+    this.#uncounted.add(socket);
+    void shared.opened(name).then((mayStay) => {
+      this.#uncounted.delete(socket);
+      if (!mayStay) socket.destroy();
+    });
+    socket.once('close', () => shared.closed(name));
+  }
+
   #makeRoom(own: Client): boolean {
-    if (own.sockets.size >= this.#limits.perClient) return dropIdle(own);
+    if (own.sockets.size >= this.#limits.perClient) return this.#dropIdle(own);
     if (this.#sockets < this.#limits.connections) return true;
     let largest = own;
     for (const client of this.#clients.values()) {
       if (client.sockets.size > largest.sockets.size) largest = client;
     }
-    if (dropIdle(largest)) return true;
-    const [oldest] = largest.sockets;
-    if (largest.sockets.size <= own.sockets.size + 1 || oldest === undefined) return false;
-    drop(largest, ...oldest);
-    return true;
+    if (this.#dropIdle(largest)) return true;
+    return largest.sockets.size > own.sockets.size + 1 && dropOldest(largest);
+  }
+
+  /** Closes the client's oldest connection without an active request. */
+  #dropIdle(client: Client): boolean {
+    for (const [key, socket] of client.sockets) {
+      // A request is active.
+      if (responseOf(socket) !== null || this.#uncounted.has(socket)) continue;
+      drop(client, key, socket);
+      return true;
+    }
+    return false;
   }
 }
 
-/** Closes the client's oldest connection without an active request. */
-function dropIdle(client: Client): boolean {
-  for (const [key, socket] of client.sockets) {
-    // A request is active.
-    if (responseOf(socket) !== null) continue;
-    drop(client, key, socket);
-    return true;
-  }
-  return false;
+function dropOldest(client: Client): boolean {
+  const [oldest] = client.sockets;
+  if (oldest !== undefined) drop(client, ...oldest);
+  return oldest !== undefined;
 }
 
 /** Frees the place at once, before the socket's `close` event. */

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { answerClientErrors } from './client-error.ts';
-import { type ConnectionLimits, Connections, responseOf } from './connections.ts';
+import { type ConnectionLimits, Connections, responseOf, type SharedConnections } from './connections.ts';
 import { paced } from './pace.ts';
 import { ConfigError } from './program/config-error.ts';
 import { HttpRequest, HttpResponse } from './requests.ts';
@@ -51,6 +51,7 @@ const WARN_EVERY_MS = 10_000;
  *
  * @param setting names the port in the error: the flag or variable to change when it is in use
  * @param tls HTTPS only, with the certificate of these files; a renewed certificate is used without a restart
+ * @param shared counts the connections of all worker processes; null when this process is the only one
  * @throws {ConfigError} when the port is in use or not permitted, or the certificate cannot be used
  */
 export async function listen(
@@ -60,10 +61,11 @@ export async function listen(
   setting: string,
   tls: Tls | null = null,
   limits: Partial<HttpLimits> = {},
+  shared: SharedConnections | null = null,
 ): Promise<HttpServer> {
   const all = { ...HTTP_LIMITS, ...limits };
   const { headersMs, requestMs, stallMs } = all;
-  const connections = new Connections(all);
+  const connections = new Connections(all, shared);
   const turns = connections.inTurn(paced(app));
   const options = {
     IncomingMessage: HttpRequest,

@@ -21,3 +21,4 @@ export * from './service-app.ts';
 export * from './store-metrics.ts';
 export { readPair, TLS_OPTIONS, type Tls, type TlsFiles, tlsFiles, watchPair } from './tls.ts';
 export * from './watch-file.ts';
+export * from './workers/index.ts';

@@ -21,6 +21,7 @@ export interface Sample {
  */
 export class Metrics {
   readonly registry = new Registry();
+  #page: () => Promise<string> = () => this.registry.metrics();
 
   /** @param board the name of the board. Null: the host name */
   constructor(board: string | null = null) {
@@ -74,7 +75,12 @@ export class Metrics {
 
   /** The Prometheus text format, version 0.0.4. */
   text(): Promise<string> {
-    return this.registry.metrics();
+    return this.#page();
+  }
+
+  /** Has another process make the page, which adds its figures and those of further processes. */
+  pageFrom(page: () => Promise<string>): void {
+    this.#page = page;
   }
 }
 

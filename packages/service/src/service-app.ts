@@ -56,7 +56,7 @@ export function createServiceApp(options: ServiceAppOptions): Express {
   app.disable('x-powered-by');
   app.set('etag', false);
   const access = accessOf(options);
-  if (access !== null) app.use((request, response, next) => void (access.begin(request, response) && next()));
+  if (access !== null) app.use((request, response, next) => access.begin(request, response, next));
   app.use(securityHeaders, guardBrowsers(new Hosts(listen, allowedHosts), corsOrigins));
   const guard = (ruleOf: (request: IncomingMessage) => Rule): RequestHandler =>
     access === null ? (_request, _response, next) => next() : access.guard(ruleOf);

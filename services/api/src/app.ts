@@ -10,6 +10,7 @@ import {
   operationRoutes,
   problemHandler,
   type Rule,
+  type SharedAccess,
   securityHeaders,
 } from '@tidegauge/service';
 import type { Store } from '@tidegauge/storage';
@@ -65,6 +66,8 @@ export interface AppDependencies {
   > &
     Partial<ApiConfig>;
   readonly live?: Partial<LiveHubOptions>;
+  /** What the workers of the API share; null when this process is the only one. */
+  readonly shared?: SharedAccess | null;
 }
 
 export interface App {
@@ -97,6 +100,7 @@ export function createApp(dependencies: AppDependencies): App {
     { ...config, token: config.apiToken, variable: 'API_TOKEN', credentialInUrl: influxPassword },
     logger,
     metrics,
+    dependencies.shared ?? null,
   );
   const answers = new Answers({ reads: config.listReads });
   const hosts = new Hosts(config.httpListen, config.allowedHosts ?? [], config.httpTlsCert ?? null);
@@ -164,7 +168,7 @@ export function createApp(dependencies: AppDependencies): App {
     access.close();
   };
   const handler: RequestListener = (request, response) => {
-    if (access.begin(request, response)) lane.handler(request, response);
+    access.begin(request, response, () => lane.handler(request, response));
   };
   return { handler, live, close };
 }

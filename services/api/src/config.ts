@@ -70,6 +70,11 @@ export const API_SCHEMA = defineConfig({
   ...OIDC_SETTINGS,
   ...LIMIT_SETTINGS,
   ...ORIGIN_SETTINGS,
+  apiWorkers: {
+    kind: integer(1, 64),
+    default: '1',
+    help: 'Worker processes that answer requests. More than 1 is for boards with several cores that mostly read: limits, live feed, sessions and metrics are those of one API. Each worker needs the memory of an API.',
+  },
   bodyLimit: {
     kind: bytes(1024, 64 * 2 ** 20),
     default: '1MiB',

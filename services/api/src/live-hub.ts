@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf, type Logger, Problem, RoundRobin } from '@tidegauge/service';
 import type { IngestClient } from './ingest-client.ts';
 import { ANY_VIEWER, LiveClient, type LiveViewer } from './live-client.ts';
+import type { SharedLive } from './live-desk.ts';
 import type { LiveFilter } from './live-event.ts';
-import { type LiveContent, LiveRing } from './live-ring.ts';
+import { LINGER_MS, LiveFeed } from './live-feed.ts';
+import { type LiveContent, LiveRing, type LiveStart } from './live-ring.ts';
 
 export interface LiveHubOptions {
   readonly maxClients: number;
@@ -16,10 +17,10 @@ export interface LiveHubOptions {
   readonly heartBeatMs?: number;
   /** How long the feeds stay open after the last client left, so that it can reconnect, milliseconds. */
   readonly lingerMs?: number;
+  /** Follows the feeds for all worker processes, and limits their clients. Default: this process does. */
+  readonly shared?: SharedLive | null;
 }
 
-const RESOLVE_EVERY_MS = 5000;
-const MAX_BACK_OFF_MS = 5000;
 const PATIENCE_MS = 60_000;
 /** Up to this number, all clients receive an event at once. With more, this would block the event loop. */
 const FEW_CLIENTS = 10;
@@ -36,24 +37,35 @@ const RING_BYTES = 8 * 2 ** 20;
  * While idle, no feed is open and no timer runs.
  */
 export class LiveHub {
-  readonly #ingest: IngestClient;
-  readonly #logger: Logger;
   readonly #options: Required<LiveHubOptions>;
+  readonly #feed: LiveFeed;
   readonly #clients = new Set<LiveClient>();
   #ring: LiveRing;
   /** The clients that may not have received all of the ring, when there are many. Addresses take turns. */
   readonly #waiting = new RoundRobin<LiveClient>();
   readonly #behind = new Set<LiveClient>();
   #pumping = false;
-  #following: AbortController | null = null;
   #beat: NodeJS.Timeout | null = null;
   #linger: NodeJS.Timeout | null = null;
 
   constructor(ingest: IngestClient, logger: Logger, options: LiveHubOptions) {
-    this.#ingest = ingest;
-    this.#logger = logger;
-    this.#options = { heartBeatMs: 15_000, lingerMs: 10_000, ringBytes: RING_BYTES, ...options };
+    this.#options = {
+      heartBeatMs: 15_000,
+      lingerMs: LINGER_MS,
+      ringBytes: RING_BYTES,
+      shared: null,
+      ...options,
+    };
     this.#ring = this.#newRing();
+    this.#feed = new LiveFeed(ingest, logger, (content) => this.#append(content));
+    this.#options.shared?.on({
+      start: (start) => {
+        if (start.epoch === this.#ring.epoch) this.#ring.skipTo(start.position);
+        else this.#ring = this.#newRing(start);
+      },
+      append: (content) => this.#append(content),
+      cut: (owner) => this.#cut(owner),
+    });
   }
 
   get ringBytes(): number {
@@ -66,7 +78,7 @@ export class LiveHub {
 
   /** True while a feed is open or a timer runs. */
   get active(): boolean {
-    return this.#following !== null || this.#beat !== null || this.#linger !== null;
+    return this.#feed.isOpen || this.#beat !== null || this.#linger !== null;
   }
 
   /**
@@ -75,16 +87,20 @@ export class LiveHub {
    * @param lastEventId the last event that the client received: the stream continues after it, or begins with a gap
    * @throws {Problem} 503 at the maximum of streams, when no client has at least two streams more than this one
    */
-  join(
+  async join(
     response: ServerResponse,
     filter: LiveFilter,
     lastEventId: string | null,
     viewer: LiveViewer = ANY_VIEWER,
-  ): void {
-    if (!this.#makeRoom(clientOf(response.req.socket.remoteAddress))) {
-      const detail = `${this.#clients.size} clients follow the live feed, which is the maximum (LIVE_CLIENTS).`;
+  ): Promise<void> {
+    const { shared } = this.#options;
+    const owner = clientOf(response.req.socket.remoteAddress);
+    if (!(shared === null ? this.#makeRoom(owner) : await shared.join(owner))) {
+      const detail = `${this.#options.maxClients} clients follow the live feed, which is the maximum (LIVE_CLIENTS).`;
       throw new Problem(503, 'Too many live clients', detail, { retryAfter: 10 });
     }
+    // The client left while another process counted it.
+    if (response.closed) return shared?.leave(owner);
     response.writeHead(200, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -101,7 +117,10 @@ export class LiveHub {
       (ready) => this.#send(ready),
     );
     this.#clients.add(client);
-    response.once('close', () => this.#leave(client));
+    response.once('close', () => {
+      shared?.leave(owner);
+      this.#leave(client);
+    });
     if (lastEventId !== null && resumed === null) client.sendGap(null, this.#ring.end);
     this.#follow();
     this.#send(client);
@@ -114,8 +133,8 @@ export class LiveHub {
     this.#stop();
   }
 
-  #newRing(): LiveRing {
-    return new LiveRing(this.#options.ringReadings, this.#options.ringBytes);
+  #newRing(start: LiveStart | null = null): LiveRing {
+    return new LiveRing(this.#options.ringReadings, this.#options.ringBytes, start);
   }
 
   /**
@@ -128,8 +147,15 @@ export class LiveHub {
     const [largest] = [...byOwner.values()].sort((a, b) => b.length - a.length);
     const own = byOwner.get(owner)?.length ?? 0;
     if (largest === undefined || largest.length < own + 2) return false;
-    this.#clients.delete(largest[0]!);
-    largest[0]!.cut();
+    return this.#cut(largest[0]!.owner);
+  }
+
+  /** Closes the oldest stream of a client. Returns whether there was one. */
+  #cut(owner: string): boolean {
+    const oldest = [...this.#clients].find((client) => client.owner === owner);
+    if (oldest === undefined) return false;
+    this.#clients.delete(oldest);
+    oldest.cut();
     return true;
   }
 
@@ -137,6 +163,8 @@ export class LiveHub {
     if (!this.#clients.delete(client) || this.#clients.size > 0) return;
     clearInterval(this.#beat ?? undefined);
     this.#beat = null;
+    // The process that follows the feeds does it for all workers.
+    if (this.#options.shared !== null) return;
     this.#linger = setTimeout(() => this.#stop(), this.#options.lingerMs);
     this.#linger.unref();
   }
@@ -144,8 +172,8 @@ export class LiveHub {
   #stop(): void {
     clearInterval(this.#beat ?? undefined);
     clearTimeout(this.#linger ?? undefined);
-    this.#following?.abort();
-    this.#beat = this.#linger = this.#following = null;
+    this.#feed.close();
+    this.#beat = this.#linger = null;
     this.#ring = this.#newRing();
   }
 
@@ -155,60 +183,7 @@ export class LiveHub {
     this.#beat ??= setInterval(() => {
       for (const client of this.#clients) client.beat(PATIENCE_MS);
     }, this.#options.heartBeatMs);
-    if (this.#following !== null) return;
-    this.#following = new AbortController();
-    void this.#followReplicas(this.#following.signal);
-  }
-
-  /** Keeps one feed open per replica. The names of ingest are resolved at intervals to find the current replicas. */
-  async #followReplicas(signal: AbortSignal): Promise<void> {
-    const feeds = new Map<string, AbortController>();
-    signal.addEventListener('abort', () => {
-      for (const feed of feeds.values()) feed.abort();
-    });
-    while (!signal.aborted) {
-      const targets = await this.#ingest.targets().catch((err: unknown) => {
-        this.#logger.warn({ err }, 'ingest processes cannot be found');
-        return [...feeds.keys()];
-      });
-      if (signal.aborted) return;
-      for (const url of targets) {
-        if (feeds.has(url)) continue;
-        const feed = new AbortController();
-        feeds.set(url, feed);
-        void this.#followReplica(url, feed.signal);
-      }
-      for (const [url, feed] of feeds) {
-        if (targets.includes(url)) continue;
-        feed.abort();
-        feeds.delete(url);
-      }
-      await sleep(RESOLVE_EVERY_MS, undefined, { signal, ref: false }).catch(() => {});
-    }
-  }
-
-  /** Follows one replica. The readings that it commits between two connections are a gap of unknown size. */
-  async #followReplica(url: string, signal: AbortSignal): Promise<void> {
-    let backOff = 250;
-    let lost = false;
-    while (!signal.aborted) {
-      try {
-        for await (const line of this.#ingest.live(url, signal)) {
-          if (signal.aborted) return;
-          if (lost) this.#append({ missed: null });
-          lost = false;
-          backOff = 250;
-          this.#append(line);
-        }
-        this.#logger.debug({ ingest: url }, 'live feed ended');
-      } catch (error) {
-        if (!signal.aborted && backOff === 250)
-          this.#logger.warn({ err: error, ingest: url }, 'live feed lost');
-      }
-      lost = true;
-      await sleep(backOff * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => {});
-      backOff = Math.min(backOff * 2, MAX_BACK_OFF_MS);
-    }
+    if (this.#options.shared === null) this.#feed.open();
   }
 
   #append(content: LiveContent): void {

@@ -29,6 +29,12 @@ export interface LivePosition {
   readonly total: number;
 }
 
+/** The ring of another process, and its end. */
+export interface LiveStart {
+  readonly epoch: string;
+  readonly position: LivePosition;
+}
+
 const MAX_EVENT_READINGS = 500;
 const MAX_EVENT_BYTES = 64 * 1024;
 
@@ -40,7 +46,7 @@ export class LiveRing {
   readonly #capacity: number;
   readonly #maxBytes: number;
   /** Distinguishes the ids of this ring from those of earlier rings and processes. */
-  readonly #epoch = randomBytes(5).toString('hex');
+  readonly epoch: string;
   #entries: LiveEntry[] = [];
   /** Index of the oldest entry in `#entries`. Dropped entries before it are removed in groups, which is cheaper. */
   #head = 0;
@@ -50,9 +56,14 @@ export class LiveRing {
   /** Approximate memory of the entries, bytes. */
   #bytes = 0;
 
-  constructor(capacity: number, maxBytes: number) {
+  /**
+   * @param start where the ring of another process is, which appends the same. Default: a new ring
+   */
+  constructor(capacity: number, maxBytes: number, start: LiveStart | null = null) {
     this.#capacity = capacity;
     this.#maxBytes = maxBytes;
+    this.epoch = start?.epoch ?? randomBytes(5).toString('hex');
+    if (start !== null) this.skipTo(start.position);
   }
 
   get bytes(): number {
@@ -84,19 +95,26 @@ export class LiveRing {
       this.#drop();
   }
 
+  /** Continues at a later position without the entries before it. */
+  skipTo(position: LivePosition): void {
+    this.#entries = [];
+    this.#head = this.#bytes = 0;
+    this.#oldest = this.#end = position;
+  }
+
   at(index: number): LiveEntry | undefined {
     return index < this.#oldest.index ? undefined : this.#entries[this.#head + index - this.#oldest.index];
   }
 
   /** The id of an event that ends at a position. */
   id({ index, total }: LivePosition): string {
-    return `${this.#epoch}-${index}-${total}`;
+    return `${this.epoch}-${index}-${total}`;
   }
 
   /** The position after the event `id`; null when the id is not from this ring. */
   locate(id: string): LivePosition | null {
     const match = /^([0-9a-f]+)-(\d{1,15})-(\d{1,15})$/.exec(id);
-    if (match === null || match[1] !== this.#epoch) return null;
+    if (match === null || match[1] !== this.epoch) return null;
     const position = { index: Number(match[2]), total: Number(match[3]) };
     return position.index <= this.#end.index && position.total <= this.#end.total ? position : null;
   }

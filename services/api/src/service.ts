@@ -1,21 +1,33 @@
 import type { RequestListener } from 'node:http';
 import {
+  AccessDesk,
+  type Channel,
+  ConnectionDesk,
+  channelToParent,
   checkAccess,
   createLogger,
   Hosts,
   type HttpServer,
   type Logger,
+  limitsOf,
   listen,
   Metrics,
+  MetricsDesk,
   observeCertificate,
   observeStore,
   type Running,
+  releaseParent,
+  SharedAccess,
+  Supervisor,
+  sharedConnections,
+  shareMetrics,
   tlsFiles,
 } from '@tidegauge/service';
 import { createStore } from '@tidegauge/storage';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { IngestClient } from './ingest-client.ts';
+import { LiveDesk, sharedLive } from './live-desk.ts';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -25,7 +37,7 @@ export interface RunningApi extends Running {
 }
 
 /**
- * Opens the store, builds the app and listens.
+ * Starts the API: in this process, or in several worker processes.
  *
  * @throws {ConfigError | StoreError} when it cannot start; nothing is left open then
  */
@@ -34,25 +46,81 @@ export async function startApi(
   logger: Logger = createLogger('api', config.logLevel),
 ): Promise<RunningApi> {
   checkAccess({ ...config, token: config.apiToken, variable: 'API_TOKEN' });
+  const channel = channelToParent();
+  if (channel === null) return config.apiWorkers > 1 ? startWorkers(config, logger) : serve(config, logger);
+  try {
+    const running = await serve(config, logger, channel);
+    return { url: running.url, stop: () => running.stop().finally(releaseParent) };
+  } catch (error) {
+    releaseParent();
+    throw error;
+  }
+}
+
+/** Starts workers, and shares what they have in common. This process answers no requests. */
+async function startWorkers(config: ApiConfig, logger: Logger): Promise<RunningApi> {
+  const metrics = new Metrics(config.boardName);
+  const ingest = ingestOf(config);
+  const access = new AccessDesk(limitsOf(config), logger);
+  const live = new LiveDesk(ingest, logger, config.liveClients);
+  const pages = new MetricsDesk(metrics);
+  const connections = new ConnectionDesk({
+    connections: config.maxConnections,
+    perClient: config.maxClientConnections,
+  });
+  const desks = [access, live, pages, connections];
+  const supervisor = new Supervisor({ workers: config.apiWorkers, desks, logger, metrics });
+  const close = () => {
+    live.close();
+    pages.close();
+    access.close();
+    ingest.close();
+  };
+  try {
+    const url = await supervisor.start();
+    logger.info({ url, workers: config.apiWorkers }, 'api workers listen');
+    return {
+      url,
+      async stop() {
+        await supervisor.stop();
+        close();
+      },
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Opens the store, builds the app and listens. */
+async function serve(config: ApiConfig, logger: Logger, channel: Channel | null = null): Promise<RunningApi> {
   const files = tlsFiles(config.httpTlsCert, config.httpTlsKey);
   const tls = files === null ? null : { files, logger };
   const metrics = new Metrics(config.boardName);
   if (files !== null) observeCertificate(metrics, files);
   const backend = config.store.slice(0, config.store.indexOf(':'));
   const store = await createStore(config.store, { logger, observe: observeStore(metrics, backend) });
-  const ingest = new IngestClient({
-    urls: config.ingest,
-    timeoutMs: config.ingestTimeout * 1000,
-    ...(config.ingestToken === null ? {} : { token: config.ingestToken }),
-  });
-  const app = createApp({ store, ingest, logger, metrics, config });
+  const ingest = ingestOf(config);
+  if (channel !== null) shareMetrics(metrics, channel);
+  const shared = channel === null ? null : new SharedAccess(channel);
+  const live = { shared: channel === null ? null : sharedLive(channel) };
+  const app = createApp({ store, ingest, logger, metrics, config, live, shared });
+  const sharedSockets = channel === null ? null : sharedConnections(channel);
   const limits = { connections: config.maxConnections, perClient: config.maxClientConnections };
   const servers: HttpServer[] = [];
   try {
     await store.open();
     await store.migrate();
     servers.push(
-      await listen(app.handler, config.httpListen, config.httpPort, '--http-port (HTTP_PORT)', tls, limits),
+      await listen(
+        app.handler,
+        config.httpListen,
+        config.httpPort,
+        '--http-port (HTTP_PORT)',
+        tls,
+        limits,
+        sharedSockets,
+      ),
     );
     if (config.httpPlainPort !== null) {
       const setting = '--http-plain-port (HTTP_PLAIN_PORT)';
@@ -76,6 +144,14 @@ export async function startApi(
       await store.close();
     },
   };
+}
+
+function ingestOf({ ingest, ingestTimeout, ingestToken }: ApiConfig): IngestClient {
+  return new IngestClient({
+    urls: ingest,
+    timeoutMs: ingestTimeout * 1000,
+    ...(ingestToken === null ? {} : { token: ingestToken }),
+  });
 }
 
 /** The app for clients on this machine. A foreign name in Host is refused: a web page may send it (DNS rebinding). */

@@ -8,12 +8,13 @@ import type { Logger } from '../logger.ts';
 import { isSafe } from '../methods.ts';
 import type { Metrics } from '../metrics.ts';
 import { Problem } from '../problem.ts';
+import type { SharedAccess } from '../workers/access-desk.ts';
 import { digest, hasDigest, keyIdOf, stateOf } from './api-key.ts';
-import { Audit } from './audit.ts';
+import { Audit, type AuditLog } from './audit.ts';
 import type { Begun, ClientLimits } from './client-limits.ts';
 import { credentialOf } from './credential.ts';
 import { demandUnlimited } from './device-limit.ts';
-import { Guesses } from './guesses.ts';
+import { type Attempt, Guesses } from './guesses.ts';
 import type { KeyFile, LoadedKey } from './key-file.ts';
 import type { Oidc } from './oidc.ts';
 import {
@@ -25,7 +26,7 @@ import {
   type Scope,
   tokenPrincipal,
 } from './principal.ts';
-import { type Session, Sessions } from './sessions.ts';
+import { type Session, Sessions, type SharedSession } from './sessions.ts';
 
 export interface AccessOptions {
   /** The service's own token, which may do everything; null when there is none. */
@@ -41,6 +42,8 @@ export interface AccessOptions {
   readonly oidc?: Oidc | null;
   /** What one client may use. Clients on this machine without a login, and the token, have no limit. */
   readonly limits?: ClientLimits | null;
+  /** Counts for all worker processes of the service. Null: this process is the only one. */
+  readonly shared?: SharedAccess | null;
   /** Whether changes need a login even if there is no token and no key. */
   readonly required: boolean;
   /** The credential in the URL of a request without the header Authorization. Default: none is accepted there. */
@@ -69,6 +72,26 @@ class Unverified {
   }
 }
 
+/** A credential that may be checked only when the process that counts failed logins allows it. */
+class Unchecked {
+  readonly credential: string;
+
+  constructor(credential: string) {
+    this.credential = credential;
+  }
+}
+
+/** A refusal that was counted in another process. */
+class Throttled {
+  readonly retryAfter: number;
+
+  constructor(retryAfter: number) {
+    this.retryAfter = retryAfter;
+  }
+}
+
+type Decided = Principal | Refusal | Throttled;
+
 const SESSION_MS = 12 * 3600 * 1000;
 /** When the keys of the provider cannot be read, seconds. */
 const RETRY_AFTER = 10;
@@ -82,7 +105,7 @@ export class Access {
   /** The visitors who have signed in on the live page. */
   readonly sessions: Sessions;
   /** Who changed what. */
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   readonly #options: AccessOptions;
   readonly #token: Buffer | null;
   readonly #metricsToken: Buffer | null;
@@ -91,6 +114,7 @@ export class Access {
   readonly #reader = tokenPrincipal('READ_TOKEN', ['read']);
   readonly #now: () => number;
   readonly #guesses: Guesses;
+  readonly #shared: SharedAccess | null;
   readonly #principals = new WeakMap<LoadedKey, Principal>();
   /**
    * The last login of each connection. A client on a connection that stays open sends the same header again, which is
@@ -126,8 +150,13 @@ export class Access {
     this.#owner = tokenPrincipal(variable);
     this.#now = now;
     this.#guesses = new Guesses(logger, now);
-    this.audit = new Audit(logger, now);
+    this.#shared = options.shared ?? null;
+    this.audit = this.#shared?.audit ?? new Audit(logger, now);
     this.sessions = new Sessions(options.sessionMs ?? SESSION_MS, now);
+    this.#shared?.onSessions(
+      (session) => this.sessions.add(session, this.#senderOf(session)),
+      (key) => this.sessions.drop(key),
+    );
     metrics.counter(
       'tidegauge_login_failures_total',
       'Requests that were refused for their token or key, by what was wrong with it',
@@ -153,17 +182,33 @@ export class Access {
   }
 
   /**
-   * Begins a request, before anything else of it is done. When its client has used up what one client may use, it is
-   * answered with 429, and the result is false.
+   * Begins a request, before anything else of it is done, and calls `next`. When its client has used up what one client
+   * may use, it is answered with 429 instead. With worker processes, another process decides.
    */
-  begin(request: IncomingMessage, response: ServerResponse): boolean {
+  begin(request: IncomingMessage, response: ServerResponse, next: () => void): void {
     const { limits = null } = this.#options;
     const owner = limits === null ? null : this.#ownerOf(request);
-    if (owner === null) return true;
-    const begun = limits!.begin(owner);
+    if (owner === null) next();
+    else if (this.#shared === null) {
+      if (this.#begun(limits!.begin(owner), request, response)) next();
+    } else {
+      // It rejects when the other process has ended, and this one ends then too.
+      void this.#shared.limits.begin(owner).then(
+        (begun) => this.#begun(begun, request, response) && next(),
+        () => response.destroy(),
+      );
+    }
+  }
+
+  #begun(begun: Begun | number, request: IncomingMessage, response: ServerResponse): boolean {
     if (typeof begun === 'number') {
       this.#counts.limit += 1;
       sendBusy(response, begun);
+      return false;
+    }
+    // The client left while another process decided.
+    if (response.closed) {
+      begun.end(0);
       return false;
     }
     endOnClose(begun, request, response);
@@ -198,23 +243,42 @@ export class Access {
       const rule = ruleOf(request);
       if (rule.scope === 'public') return next();
       const found = this.#identify(request, rule.scope);
-      if (!(found instanceof Unverified)) {
+      if (!this.#isUndecided(found)) {
         this.#admit(found, rule, request, response);
         return next();
       }
-      return this.#verify(found, request).then((verified) => {
-        this.#admit(verified, rule, request, response);
+      return this.#decide(found, rule.scope, request).then((decided) => {
+        this.#admit(decided, rule, request, response);
         next();
       });
     };
   }
 
   /** What the sender of a request may do, also without a login. With a session, its text for changes. */
-  describe(request: IncomingMessage): Partial<Session> {
+  async describe(request: IncomingMessage): Promise<Partial<Session>> {
     const session = request.headers.authorization === undefined ? this.sessions.find(request) : null;
     if (session !== null) return session;
     const found = this.#identify(request, 'read');
-    return isPrincipal(found) ? { principal: found } : {};
+    const decided = found instanceof Unchecked ? await this.#decide(found, 'read', request) : found;
+    return isPrincipal(decided) ? { principal: decided } : {};
+  }
+
+  /** Begins a session of the live page, in all worker processes. Its cookie is for `Set-Cookie`. */
+  async signIn(
+    principal: Principal,
+    request: IncomingMessage,
+  ): Promise<{ readonly cookie: string; readonly session: Session }> {
+    const begun = this.sessions.begin(principal, request);
+    await this.#shared?.beginSession(begun.shared);
+    return begun;
+  }
+
+  /** Ends the session of a request, in all worker processes. The result is for `Set-Cookie`. */
+  async signOut(request: IncomingMessage): Promise<string> {
+    const key = this.sessions.keyOf(request);
+    const cookie = this.sessions.end(request);
+    if (key !== null) await this.#shared?.endSession(key);
+    return cookie;
   }
 
   close(): void {
@@ -223,13 +287,8 @@ export class Access {
   }
 
   /** @throws {Problem} when the sender may not do what the request is for */
-  #admit(
-    found: Principal | Refusal,
-    rule: Rule,
-    request: Parameters<RequestHandler>[0],
-    response: Response,
-  ): void {
-    if (typeof found === 'string') throw this.#unknown(found, request, response);
+  #admit(found: Decided, rule: Rule, request: Parameters<RequestHandler>[0], response: Response): void {
+    if (!isPrincipal(found)) throw this.#unknown(found, request, response);
     const scope = neededScope(rule);
     const isChange = !isSafe(request.method) && scope !== 'read';
     // Also when a handler refuses it, because of the devices.
@@ -252,13 +311,64 @@ export class Access {
     return isLoopback(client) || client === '0:0:0:0::/64' ? null : client;
   }
 
-  async #verify({ token }: Unverified, request: IncomingMessage): Promise<Principal | Refusal> {
+  async #verify({ token }: Unverified, client: string): Promise<Principal | Refusal> {
     const found = await this.#options.oidc!.verify(token);
-    if (typeof found !== 'string') this.#guesses.succeeded(clientOf(request.socket.remoteAddress));
+    if (typeof found !== 'string') this.#succeeded(client);
     return found;
   }
 
-  #identify(request: IncomingMessage, scope: Rule['scope']): Principal | Refusal | Unverified {
+  /** Whether a login cannot be decided without waiting: for the provider, or for the process that counts failures. */
+  #isUndecided(found: Decided | Unverified | Unchecked): found is Unverified | Unchecked | 'wrong' {
+    return (
+      found instanceof Unverified ||
+      found instanceof Unchecked ||
+      (found === 'wrong' && this.#shared !== null)
+    );
+  }
+
+  async #decide(
+    found: Unverified | Unchecked | 'wrong',
+    scope: Rule['scope'],
+    request: IncomingMessage,
+  ): Promise<Decided> {
+    const client = clientOf(request.socket.remoteAddress);
+    if (found instanceof Unchecked) return this.#checkInTurn(found, scope, client, request);
+    const decided = found instanceof Unverified ? await this.#verify(found, client) : found;
+    if (decided !== 'wrong' || this.#shared === null) return decided;
+    const wait = await this.#shared.failed(client, attemptOf(request));
+    return wait === 0 ? 'wrong' : new Throttled(wait);
+  }
+
+  /** Checks a credential when another process has taken an attempt of its client, and reports the result. */
+  async #checkInTurn(
+    { credential }: Unchecked,
+    scope: Rule['scope'],
+    client: string,
+    request: IncomingMessage,
+  ): Promise<Decided> {
+    const wait = await this.#shared!.take(client);
+    if (wait > 0) return new Throttled(wait);
+    const isMetrics = scope === 'metrics' && hasDigest(credential, this.#metricsToken);
+    const found = isMetrics ? READER : this.#check(credential);
+    const decided = found instanceof Unverified ? await this.#verify(found, client) : found;
+    const result = isPrincipal(decided) ? 'right' : decided === 'wrong' ? 'wrong' : 'other';
+    this.#shared!.checked(client, isMetrics ? 'other' : result, attemptOf(request));
+    if (isPrincipal(decided) && !isMetrics) this.#remember(decided, request);
+    return decided;
+  }
+
+  #succeeded(client: string): void {
+    if (this.#shared === null) this.#guesses.succeeded(client);
+    else this.#shared.succeeded(client);
+  }
+
+  /** Tokens of a provider are not kept, because they are verified again from time to time. */
+  #remember(principal: Principal, { headers, socket }: IncomingMessage): void {
+    if (principal.kind !== 'oidc' && headers.authorization !== undefined)
+      this.#connections.set(socket, { header: headers.authorization, principal });
+  }
+
+  #identify(request: IncomingMessage, scope: Rule['scope']): Principal | Refusal | Unverified | Unchecked {
     if (!this.isRequired) return EVERYONE;
     const { headers, socket } = request;
     const last = this.#connections.get(socket);
@@ -269,14 +379,13 @@ export class Access {
       headers.authorization === undefined ? this.#inUrl(request) : credentialOf(headers.authorization);
     if (credential === null) return this.#ofSession(request) ?? this.#withoutLogin(scope);
     const client = clientOf(socket.remoteAddress);
-    if (this.#guesses.isThrottled(client)) return 'throttled';
+    if (this.#shared === null ? this.#guesses.isThrottled(client) : !this.#shared.isKnown(client))
+      return this.#shared === null ? 'throttled' : new Unchecked(credential);
     if (scope === 'metrics' && hasDigest(credential, this.#metricsToken)) return READER;
     const found = this.#check(credential);
     if (!isPrincipal(found)) return found;
-    this.#guesses.succeeded(client);
-    // Tokens of a provider are verified again from time to time.
-    if (found.kind !== 'oidc' && headers.authorization !== undefined)
-      this.#connections.set(socket, { header: headers.authorization, principal: found });
+    this.#succeeded(client);
+    this.#remember(found, request);
     return found;
   }
 
@@ -324,13 +433,32 @@ export class Access {
     return principal;
   }
 
-  #unknown(refusal: Refusal, request: Parameters<RequestHandler>[0], response: Response): Problem {
+  /** The sender of a session that began in another process. */
+  #senderOf({ sender }: SharedSession): Principal {
+    if (sender.kind === 'token') return sender.id === this.#reader.id ? this.#reader : this.#owner;
+    const isCurrent =
+      sender.kind === 'key'
+        ? () => {
+            const loaded = this.#options.keys?.find(sender.id);
+            return loaded !== undefined && stateOf(loaded.key, this.#now()) === 'valid';
+          }
+        : () => this.#now() < (sender.ends ?? 0);
+    return { ...sender, isCurrent };
+  }
+
+  #unknown(
+    refusal: Refusal | Throttled,
+    request: Parameters<RequestHandler>[0],
+    response: Response,
+  ): Problem {
     const client = clientOf(request.socket.remoteAddress);
     const isThrottled =
-      refusal === 'throttled' || (refusal === 'wrong' && !this.#guesses.failed(client, request));
+      refusal instanceof Throttled ||
+      refusal === 'throttled' ||
+      (refusal === 'wrong' && this.#shared === null && !this.#guesses.failed(client, request));
     this.#counts[isThrottled ? 'throttled' : refusal] += 1;
     if (isThrottled) {
-      const retryAfter = this.#guesses.retryAfter(client);
+      const retryAfter = refusal instanceof Throttled ? refusal.retryAfter : this.#guesses.retryAfter(client);
       const detail = `Too many wrong tokens came from this address: the next one is checked in ${retryAfter} s.`;
       return new Problem(429, 'Too many failed logins', detail, { retryAfter });
     }
@@ -371,8 +499,13 @@ function neededScope({ scope }: Rule): Scope {
   return scope === 'metrics' || scope === 'public' ? 'read' : scope;
 }
 
-function isPrincipal(found: Principal | Refusal | Unverified): found is Principal {
-  return typeof found !== 'string' && !(found instanceof Unverified);
+function isPrincipal(found: Decided | Unverified | Unchecked): found is Principal {
+  return typeof found !== 'string' && 'isCurrent' in found;
+}
+
+/** As the log of failed logins has it. */
+function attemptOf({ method = '', url = '' }: IncomingMessage): Attempt {
+  return { method, path: url.split('?', 1)[0]! };
 }
 
 function endOnClose(begun: Begun, { socket }: IncomingMessage, response: ServerResponse): void {

@@ -38,11 +38,20 @@ const WINDOW_MS = 10_000;
 /** Kinds of changes that are counted at the same time; beyond it the counts are logged early. */
 const MAX_SUMS = 1000;
 
+/** Where changes are recorded: in this process, or in the one that its worker processes share. */
+export interface AuditLog {
+  record(change: Change): void;
+  /** The entries, the newest first. */
+  list(limit: number): readonly AuditEntry[] | Promise<readonly AuditEntry[]>;
+  /** Logs what was counted. */
+  flush(): void;
+}
+
 /**
  * Logs who changed what, and keeps the last 1,000 entries. The first change of data by a sender is logged at once, and
  * the following ones are counted for ten seconds. Entries never have keys or bodies.
  */
-export class Audit {
+export class Audit implements AuditLog {
   readonly #logger: Logger;
   readonly #now: () => number;
   readonly #entries: AuditEntry[] = [];
@@ -55,22 +64,15 @@ export class Audit {
   }
 
   record(change: Change): void {
-    if (!change.isData) {
-      this.#add(this.#entryOf(change));
-      return;
-    }
-    const { principal, client, action, status } = change;
-    const key = `${principal.kind} ${principal.id} ${client} ${action} ${status}`;
-    const sum = this.#sums.get(key);
-    if (sum !== undefined) {
-      sum.more += 1;
-      return;
-    }
-    if (this.#sums.size >= MAX_SUMS) this.flush();
-    const entry = this.#entryOf(change);
-    this.#sums.set(key, { entry, more: 0 });
-    this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
-    this.#add(entry);
+    const { principal, client, action, status, isData } = change;
+    if (isData && this.#isCounted(keyOf(principal.kind, principal.id, client, action, status))) return;
+    this.#begin(entryOf(change, this.#now()), isData);
+  }
+
+  /** Like `record`, for a change of another process. */
+  add(entry: AuditEntry, isData: boolean): void {
+    const { kind, sender, client, action, status } = entry;
+    if (!isData || !this.#isCounted(keyOf(kind, sender, client, action, status))) this.#begin(entry, isData);
   }
 
   /** The entries, the newest first. */
@@ -88,23 +90,45 @@ export class Audit {
     this.#sums.clear();
   }
 
+  #isCounted(key: string): boolean {
+    const sum = this.#sums.get(key);
+    if (sum === undefined) return false;
+    sum.more += 1;
+    return true;
+  }
+
+  #begin(entry: AuditEntry, isData: boolean): void {
+    if (isData) {
+      if (this.#sums.size >= MAX_SUMS) this.flush();
+      const { kind, sender, client, action, status } = entry;
+      this.#sums.set(keyOf(kind, sender, client, action, status), { entry, more: 0 });
+      this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
+    }
+    this.#add(entry);
+  }
+
   #add(entry: AuditEntry): void {
     this.#logger.info({ audit: entry }, 'audit');
     this.#entries.push(entry);
     if (this.#entries.length > MAX_ENTRIES) this.#entries.shift();
   }
+}
 
-  #entryOf({ principal, client, action, resource, status }: Change): AuditEntry {
-    return {
-      time: new Date(this.#now()).toISOString(),
-      kind: principal.kind,
-      sender: principal.id,
-      client,
-      action,
-      resource: resource.slice(0, MAX_RESOURCE),
-      outcome: status < 400 ? 'done' : status < 500 ? 'refused' : 'failed',
-      status,
-      count: 1,
-    };
-  }
+/** @param now milliseconds since the epoch */
+export function entryOf({ principal, client, action, resource, status }: Change, now: number): AuditEntry {
+  return {
+    time: new Date(now).toISOString(),
+    kind: principal.kind,
+    sender: principal.id,
+    client,
+    action,
+    resource: resource.slice(0, MAX_RESOURCE),
+    outcome: status < 400 ? 'done' : status < 500 ? 'refused' : 'failed',
+    status,
+    count: 1,
+  };
+}
+
+function keyOf(kind: string, sender: string, client: string, action: string, status: number): string {
+  return `${kind} ${sender} ${client} ${action} ${status}`;
 }

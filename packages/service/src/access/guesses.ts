@@ -12,7 +12,8 @@ const MAX_CLIENTS = 10_000;
 const LOG_LINES = 30;
 const MINUTE_MS = 60_000;
 
-interface Request {
+/** The request with a wrong credential. */
+export interface Attempt {
   readonly method: string;
   readonly path: string;
 }
@@ -42,6 +43,12 @@ class Attempts {
     if (this.waitMs(name) > 0) return false;
     this.#fullAt.set(name, Math.max(this.#fullAt.get(name) ?? 0, this.#now()) + this.#refillMs);
     return true;
+  }
+
+  /** Gives an attempt back. */
+  giveBack(name: string): void {
+    const fullAt = this.#fullAt.get(name);
+    if (fullAt !== undefined) this.#fullAt.set(name, fullAt - this.#refillMs);
   }
 }
 
@@ -83,20 +90,36 @@ export class Guesses {
     return Math.max(1, Math.ceil((this.#own.waitMs(client) + 1) / 1000));
   }
 
+  /** Whether a client without user names has logged in before. */
+  isKnown(client: string): boolean {
+    return this.#known.get(client) !== undefined;
+  }
+
   succeeded(client: string, user: string | null = null): void {
     const name = nameOf(client, user);
     if (this.#known.get(name) === undefined) this.#known.set(name, true);
   }
 
   /** Counts a wrong credential; returns false when the client had no attempt left. */
-  failed(client: string, request: Request, user: string | null = null): boolean {
+  failed(client: string, request: Attempt, user: string | null = null): boolean {
     if (user !== null) this.#shared.take(client);
     if (!this.#own.take(nameOf(client, user))) return false;
-    this.#warn(client, request, user);
+    this.warn(client, request, user);
     return true;
   }
 
-  #warn(client: string, { method, path }: Request, user: string | null): void {
+  /** Takes an attempt of a client without user names, before its credential is checked. False: it has none left. */
+  take(client: string): boolean {
+    return this.#own.take(client);
+  }
+
+  /** Gives an attempt back whose credential was not wrong. */
+  giveBack(client: string): void {
+    this.#own.giveBack(client);
+  }
+
+  /** Logs a wrong credential. */
+  warn(client: string, { method, path }: Attempt, user: string | null = null): void {
     const log = this.#log;
     if (this.#now() - log.from >= MINUTE_MS) Object.assign(log, { from: this.#now(), lines: 0 });
     if (log.lines >= LOG_LINES) {

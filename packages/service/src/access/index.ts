@@ -1,6 +1,6 @@
 export { Access, type AccessOptions, principalOf } from './access.ts';
 export * from './api-key.ts';
-export { Audit, type AuditEntry } from './audit.ts';
+export { Audit, type AuditEntry, type AuditLog } from './audit.ts';
 export { boundedFetch } from './bounded-fetch.ts';
 export { ClientLimits } from './client-limits.ts';
 export * from './device-limit.ts';

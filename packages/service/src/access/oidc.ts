@@ -134,6 +134,7 @@ export class Oidc {
       id: subject,
       scopes: [...new Set(found)],
       devices: devices === '*' ? null : devices,
+      ends,
       isCurrent: () => this.#now() < ends,
     };
     this.#known.set(keyOf(token), { principal, until: Math.min(ends, this.#now() + KEEP_MS) });

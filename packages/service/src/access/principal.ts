@@ -11,6 +11,8 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** The sender may use only this device and the devices below it; null for all devices. */
   readonly devices: string | null;
+  /** When it ends, for a token of a provider, milliseconds since the epoch. */
+  readonly ends?: number;
   /** Whether it still may: a key can expire or be revoked while a stream is open. */
   isCurrent(): boolean;
 }

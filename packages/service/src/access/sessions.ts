@@ -5,7 +5,7 @@ import { originHost } from '../guards.ts';
 import { digest, hasDigest } from './api-key.ts';
 import type { Principal } from './principal.ts';
 
-const MAX_SESSIONS = 1000;
+export const MAX_SESSIONS = 1000;
 const MAX_OWN = 20;
 /** 256 bits. */
 const RANDOM_BYTES = 32;
@@ -17,6 +17,15 @@ export interface Session {
   readonly csrf: string;
   /** Milliseconds since the epoch. */
   readonly expires: number;
+}
+
+/** A session for other processes. */
+export interface SharedSession {
+  /** The digest of the cookie. */
+  readonly key: string;
+  readonly csrf: string;
+  readonly expires: number;
+  readonly sender: Pick<Principal, 'kind' | 'id' | 'scopes' | 'devices' | 'ends'>;
 }
 
 interface Stored extends Session {
@@ -47,15 +56,41 @@ export class Sessions {
   begin(
     principal: Principal,
     request: IncomingMessage,
-  ): { readonly cookie: string; readonly session: Session } {
+  ): { readonly cookie: string; readonly session: Session; readonly shared: SharedSession } {
     this.#makeRoom(principal);
     const id = randomBytes(RANDOM_BYTES).toString('base64url');
     const csrf = randomBytes(RANDOM_BYTES).toString('base64url');
     const expires = this.#now() + this.#lifetimeMs;
     const session = { principal, csrf, expires, csrfDigest: digest(csrf) };
-    this.#sessions.set(keyOf(id), session);
+    const key = keyOf(id);
+    this.#sessions.set(key, session);
     const age = Math.floor(this.#lifetimeMs / 1000);
-    return { cookie: `${nameOf(request)}=${id}; Max-Age=${age}; ${attributesOf(request)}`, session };
+    const { kind, id: sender, scopes, devices, ends } = principal;
+    return {
+      cookie: `${nameOf(request)}=${id}; Max-Age=${age}; ${attributesOf(request)}`,
+      session,
+      shared: {
+        ...{ key, csrf, expires },
+        sender: { kind, id: sender, scopes, devices, ...(ends === undefined ? {} : { ends }) },
+      },
+    };
+  }
+
+  /** Adds a session that began in another process. */
+  add({ key, csrf, expires }: SharedSession, principal: Principal): void {
+    this.#makeRoom(principal);
+    this.#sessions.set(key, { principal, csrf, expires, csrfDigest: digest(csrf) });
+  }
+
+  /** Ends a session that ended in another process. */
+  drop(key: string): void {
+    this.#sessions.delete(key);
+  }
+
+  /** The digest of the cookie of a request, which other processes know the session by. */
+  keyOf(request: IncomingMessage): string | null {
+    const id = cookieOf(request);
+    return id === null ? null : keyOf(id);
   }
 
   /**
@@ -75,8 +110,8 @@ export class Sessions {
 
   /** Ends the session of a request. The result is for `Set-Cookie`, and removes the cookie. */
   end(request: IncomingMessage): string {
-    const id = cookieOf(request);
-    if (id !== null) this.#sessions.delete(keyOf(id));
+    const key = this.keyOf(request);
+    if (key !== null) this.#sessions.delete(key);
     return `${nameOf(request)}=; Max-Age=0; ${attributesOf(request)}`;
   }
 

@@ -17,6 +17,7 @@ import {
 } from '../program/kinds.ts';
 import { loadConfig } from '../program/load-config.ts';
 import { type Config, defineConfig } from '../program/settings.ts';
+import type { SharedAccess } from '../workers/access-desk.ts';
 import { Access, type AccessOptions } from './access.ts';
 import { ClientLimits } from './client-limits.ts';
 import { KeyFile } from './key-file.ts';
@@ -160,8 +161,18 @@ export interface AccessConfig
   readonly sessionLifetime?: number;
 }
 
-/** The access control of a service. @throws {ConfigError} when the file of keys cannot be used */
-export function openAccess(config: AccessConfig, logger: Logger, metrics: Metrics): Access {
+/**
+ * The access control of a service.
+ *
+ * @param shared what its worker processes share; null when this process is the only one
+ * @throws {ConfigError} when the file of keys cannot be used
+ */
+export function openAccess(
+  config: AccessConfig,
+  logger: Logger,
+  metrics: Metrics,
+  shared: SharedAccess | null = null,
+): Access {
   const { httpListen, token, variable, openMetrics = false, apiKeys = null } = config;
   const { metricsToken = null, readToken = null, credentialInUrl } = config;
   const required = !isLoopback(httpListen);
@@ -177,6 +188,7 @@ export function openAccess(config: AccessConfig, logger: Logger, metrics: Metric
     required,
     openReads,
     openMetrics,
+    shared,
     logger,
     metrics,
   });
@@ -197,11 +209,12 @@ export function checkAccess({
   if (token !== null || (apiKeys === null && oidcIssuer === null)) checkToken(httpListen, token, variable);
 }
 
-function limitsOf({
+/** What one client may use; null when nothing has a limit. */
+export function limitsOf({
   clientRate = 0,
   clientRequests = 0,
   clientBytes = 0,
-}: AccessConfig): ClientLimits | null {
+}: Partial<Config<typeof LIMIT_SETTINGS>>): ClientLimits | null {
   const limits = new ClientLimits({
     rate: clientRate,
     concurrent: clientRequests,

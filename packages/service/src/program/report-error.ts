@@ -8,6 +8,16 @@ export interface ErrorReport {
   readonly exitCode: number;
 }
 
+/** Another process has printed the reason, and ended with this exit code. */
+export class ReportedError extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`a worker ended with exit code ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}
+
 /** Errors that a correct program does not throw. */
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, AssertionError];
 /** Codes of the operating system, of name resolution and of undici: a server or a file is unavailable. */
@@ -19,6 +29,7 @@ const MAX_CAUSES = 8;
  * the error's hint where it has one. A stack trace for a programming error.
  */
 export function reportError(error: unknown): ErrorReport {
+  if (error instanceof ReportedError) return { text: '', exitCode: error.exitCode };
   if (error instanceof ConfigError) return { text: error.problems.join('\n'), exitCode: EXIT.BAD_USAGE };
   if (!(error instanceof Error)) return { text: String(error), exitCode: EXIT.FAILED };
   const { code, hint } = error as { code?: unknown; hint?: unknown };

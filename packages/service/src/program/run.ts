@@ -34,7 +34,7 @@ export async function run<S extends Schema>(program: Program<S>): Promise<number
     return isGroup(known) ? await runGroup(known, argv) : await runProgram(known, argv);
   } catch (error) {
     const { text, exitCode } = reportError(error);
-    process.stderr.write(`${text}\n`);
+    if (text !== '') process.stderr.write(`${text}\n`);
     return exitCode;
   }
 }

@@ -1,13 +1,13 @@
-import type { Audit } from '@tidegauge/service';
+import type { AuditLog } from '@tidegauge/service';
 import type { Handlers } from '../dispatch.ts';
 import { queryOf } from '../parameters.ts';
 
-export function auditHandlers(audit: Audit): Handlers {
+export function auditHandlers(audit: AuditLog): Handlers {
   return {
-    listAudit: (call, response) => {
+    listAudit: async (call, response) => {
       const { limit = 100 } = queryOf<{ limit: number }>(call);
       response.setHeader('Cache-Control', 'no-store');
-      response.json({ entries: audit.list(limit) });
+      response.json({ entries: await audit.list(limit) });
     },
   };
 }

@@ -13,7 +13,12 @@ export function liveHandlers(hub: LiveHub): Handlers {
       };
       const isLimited = limitOf(call) !== null;
       const viewer = { isLimited, isCurrent: () => call.principal.isCurrent() };
-      hub.join(response, filter, isLimited ? null : (call.request.get('Last-Event-ID') ?? null), viewer);
+      return hub.join(
+        response,
+        filter,
+        isLimited ? null : (call.request.get('Last-Event-ID') ?? null),
+        viewer,
+      );
     },
   };
 }

@@ -4,23 +4,23 @@ import type { Handlers } from '../dispatch.ts';
 /** Sign-in of the live page: a key is exchanged for a cookie that no script can read. */
 export function sessionHandlers(access: Access): Handlers {
   return {
-    getSession: ({ request }, response) => {
+    getSession: async ({ request }, response) => {
       response.setHeader('Cache-Control', 'no-store');
-      response.json(documentOf(access.describe(request)));
+      response.json(documentOf(await access.describe(request)));
     },
-    beginSession: ({ request }, response) => {
+    beginSession: async ({ request }, response) => {
       const principal = principalOf(response);
       response.setHeader('Cache-Control', 'no-store');
       if (principal.kind === 'open') {
         response.json(documentOf({ principal }));
         return;
       }
-      const { cookie, session } = access.sessions.begin(principal, request);
+      const { cookie, session } = await access.signIn(principal, request);
       response.setHeader('Set-Cookie', cookie);
       response.json(documentOf(session));
     },
-    endSession: ({ request }, response) => {
-      response.setHeader('Set-Cookie', access.sessions.end(request));
+    endSession: async ({ request }, response) => {
+      response.setHeader('Set-Cookie', await access.signOut(request));
       response.status(204).end();
     },
   };
