@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { startMosquitto } from '@tidegauge/lab';
-import { freePort, runProgram } from '@tidegauge/process';
+import { freePort } from '@tidegauge/process';
 import { defineConfig, integer, run } from '@tidegauge/service/program';
 import { startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import { cpuSeconds, watchMemory } from '@tidegauge/test-support/process-usage';
+import { publishFromConnections } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { median } from '../src/results/statistics.ts';
 import { provideFolder } from '../src/targets/targets.ts';
@@ -14,7 +14,6 @@ import { provideFolder } from '../src/targets/targets.ts';
  * ingest reads. Both store into SQLite, in alternation. A sensor's acknowledgement means that its message is stored in
  * the first case, and that the broker has it in memory in the second.
  */
-const PUBLISHERS = fileURLToPath(import.meta.resolve('@tidegauge/test-support/many-publishers'));
 const { quick, json } = BENCH_SETTINGS;
 const settings = defineConfig({
   quick,
@@ -101,12 +100,12 @@ async function measure(way: Way, directory: string, setup: Setup): Promise<Trial
     const before = cpuSeconds(ingest.pid);
     const peak = watchMemory(ingest.pid);
     const begun = performance.now();
-    const { stdout } = await runProgram(
-      process.execPath,
-      [PUBLISHERS, ...flags({ port, connections, window, count: messages })],
-      { what: 'the publishers', stderr: 'inherit', timeoutMs: 300_000 },
-    );
-    const { acknowledged, seconds } = JSON.parse(stdout) as { acknowledged: number; seconds: number };
+    const { acknowledged, seconds } = await publishFromConnections({
+      port,
+      connections,
+      window,
+      count: messages,
+    });
     const published = (performance.now() - begun) / 1000;
     const { balanced, readings } = await ingest.until(
       ({ readings: now }) => now.stored + now.duplicate >= messages,
@@ -127,10 +126,6 @@ async function measure(way: Way, directory: string, setup: Setup): Promise<Trial
     await ingest.stop();
     await broker?.stop();
   }
-}
-
-function flags(options: Readonly<Record<string, number>>): string[] {
-  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
 function summarise(trials: readonly Trial[]): Trial {

@@ -2,8 +2,6 @@ import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
 import type { PublishResult } from './publisher.ts';
 
-const PROGRAM = fileURLToPath(new URL('./publisher-program.ts', import.meta.url));
-
 export interface PublisherProcessOptions {
   readonly port: number;
   readonly count: number;
@@ -19,11 +17,42 @@ export interface PublisherProcessOptions {
  * @throws {ProgramError}
  */
 export async function publishFromProcess(options: PublisherProcessOptions): Promise<PublishResult> {
-  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const { stdout } = await runProgram(process.execPath, [PROGRAM, ...args], {
+  return runPublisher<PublishResult>('publisher-program.ts', options, Number.POSITIVE_INFINITY);
+}
+
+export interface PublishersOptions {
+  readonly port: number;
+  /** Messages of all connections together. */
+  readonly count: number;
+  /** Each is a device. */
+  readonly connections: number;
+  /** Messages of a connection that wait for their acknowledgement at most. */
+  readonly window: number;
+}
+
+export interface PublishersResult {
+  readonly acknowledged: number;
+  /** From the first publication to the last acknowledgement. */
+  readonly seconds: number;
+}
+
+const MANY_MS = 300_000;
+
+/**
+ * Publishes from another process over many connections. Resolves when every message is acknowledged.
+ * @throws {ProgramError} also when acknowledgements are not in order, or take more than five minutes
+ */
+export function publishFromConnections(options: PublishersOptions): Promise<PublishersResult> {
+  return runPublisher<PublishersResult>('many-publishers.ts', options, MANY_MS);
+}
+
+async function runPublisher<Result>(file: string, options: object, timeoutMs: number): Promise<Result> {
+  const program = fileURLToPath(new URL(file, import.meta.url));
+  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const { stdout } = await runProgram(process.execPath, [program, ...flags], {
     what: 'the publisher',
     stderr: 'inherit',
-    timeoutMs: Number.POSITIVE_INFINITY,
+    timeoutMs,
   });
-  return JSON.parse(stdout) as PublishResult;
+  return JSON.parse(stdout) as Result;
 }
