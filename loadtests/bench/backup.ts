@@ -117,7 +117,7 @@ export const program = defineBench({
       const folder = temporaryDirectory('bench-backup');
       closers.add(async () => folder.remove());
       const first = await server.create('first');
-      await fillStore(await openStore(first), readings);
+      await fillStore(openStore(first), readings);
       for (let round = 0; round < rounds; round += 1) {
         for (const [way, does] of [
           ['npm run backup', OURS],

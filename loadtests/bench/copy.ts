@@ -44,7 +44,7 @@ export const program = defineBench({
     const files = await startStorePlaces('sqlite');
     closers.add(() => files.stop());
     const first = { name: 'sqlite', url: await files.create('first') };
-    await fillStore(await openStore(first.url), readings);
+    await fillStore(openStore(first.url), readings);
     let from = first;
     let stopLast = async () => {};
     closers.add(() => stopLast());

@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
-import { openStore } from '@tidegauge/storage';
-import { fillStore } from '@tidegauge/test-support/sample-readings';
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-
-/** Writes the sample of that size to a store. */
-export async function fill(url: string, count: number): Promise<void> {
-  await fillStore(await openStore(url), count);
-}
 
 /** Runs the program. Resolves to its exit code and output. */
 export async function copy(...args: readonly string[]) {

@@ -86,7 +86,8 @@ interface FillableStore {
 }
 
 /** Writes the sample of that size to a store, and closes the store. */
-export async function fillStore(store: FillableStore, count: number): Promise<void> {
+export async function fillStore(opening: Promise<FillableStore>, count: number): Promise<void> {
+  const store = await opening;
   const sample = sampleReadings(count);
   for (const batch of sample.batches()) await store.readings.write(batch);
   await store.readings.setUnits(sample.units);

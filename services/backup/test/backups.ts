@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '@tidegauge/process';
-import { openStore } from '@tidegauge/storage';
-import { fillStore } from '@tidegauge/test-support/sample-readings';
 
 export const BACKUP = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 export const RESTORE = fileURLToPath(new URL('../src/restore-main.ts', import.meta.url));
-
-/** Writes the sample of that size to a store. */
-export async function fill(url: string, count: number): Promise<void> {
-  await fillStore(await openStore(url), count);
-}
 
 /** Runs a program. Resolves to its exit code and output. */
 export async function program(main: string, ...args: readonly string[]) {

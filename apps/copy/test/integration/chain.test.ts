@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { temporaryDirectory } from '@tidegauge/process';
-import { copied, fill, verified } from '../copies.ts';
+import { openStore } from '@tidegauge/storage';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
+import { copied, verified } from '../copies.ts';
 
 const READINGS = 2000;
 
@@ -13,7 +15,7 @@ test('a chain through all stores and back keeps every reading, unit and device',
 }, async (context) => {
   const folder = temporaryDirectory('copy-chain');
   const [first, back] = [`sqlite:${folder.path}/first.db`, `sqlite:${folder.path}/back.db`];
-  await fill(first, READINGS);
+  await fillStore(openStore(first), READINGS);
   let from = `json:${folder.path}/files`;
   await copied(first, from);
   let stopLast = async () => {};

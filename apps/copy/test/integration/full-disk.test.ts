@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { mountSmallDisk } from '@tidegauge/lab/small-disk';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { temporaryDirectory } from '@tidegauge/process';
-import { copied, copy, fill, verified } from '../copies.ts';
+import { openStore } from '@tidegauge/storage';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
+import { copied, copy, verified } from '../copies.ts';
 
 const MIB = 1024 * 1024;
 
@@ -21,7 +23,7 @@ for (const [scheme, place] of [
       folder.remove();
     });
     const [from, to] = [`sqlite:${folder.path}/from.db`, `${scheme}:${disk.path}/${place}`];
-    await fill(from, 20_000);
+    await fillStore(openStore(from), 20_000);
     const { code, stdout, stderr } = await copy('--from', from, '--to', to);
     // A slow machine reports its progress too.
     const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('copy: '));

@@ -3,7 +3,9 @@ import { after, test } from 'node:test';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { startProcess, temporaryDirectory } from '@tidegauge/process';
-import { fill, MAIN, verified } from '../copies.ts';
+import { openStore } from '@tidegauge/storage';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
+import { MAIN, verified } from '../copies.ts';
 
 const started = await startOrSkip('postgres', startPostgres);
 const skip = 'skip' in started ? started.skip : false;
@@ -14,7 +16,7 @@ after(() => server?.stop());
 test('waits for a target that is killed and starts again', { skip, timeout: 300_000 }, async () => {
   const folder = temporaryDirectory('copy-restart');
   const [from, to] = [`sqlite:${folder.path}/from.db`, server.url(await server.createDatabase())];
-  await fill(from, 60_000);
+  await fillStore(openStore(from), 60_000);
   let log = '';
   const copying = startProcess({
     command: process.execPath,

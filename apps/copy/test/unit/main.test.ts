@@ -3,8 +3,8 @@ import { after, test } from 'node:test';
 import { startProcess, temporaryDirectory } from '@tidegauge/process';
 import type { Reading } from '@tidegauge/readings';
 import { openStore } from '@tidegauge/storage';
-import { sampleReadings } from '@tidegauge/test-support/sample-readings';
-import { copied, copy, fill, MAIN, verified } from '../copies.ts';
+import { fillStore, sampleReadings } from '@tidegauge/test-support/sample-readings';
+import { copied, copy, MAIN, verified } from '../copies.ts';
 
 const folder = temporaryDirectory('copy');
 after(() => folder.remove());
@@ -34,7 +34,7 @@ async function write(url: string, ...readings: readonly Partial<Reading>[]): Pro
 
 test('copies readings, units and devices exactly, and again only what has changed', async () => {
   const [from, between, to] = [fresh(), fresh('json'), fresh()];
-  await fill(from, 3000);
+  await fillStore(openStore(from), 3000);
   const first = await copied(from, between);
   assert.equal(first.complete, true);
   assert.equal(first.readings.written, 3000);
@@ -66,7 +66,7 @@ test('copies readings, units and devices exactly, and again only what has change
 
 test('continues without a second question, and does not write what is there', async () => {
   const [from, to] = [fresh(), fresh()];
-  await fill(from, 500);
+  await fillStore(openStore(from), 500);
   await copied(from, to);
   await write(from, { time: 9 });
   const again = await copied(from, to);
@@ -141,7 +141,7 @@ async function killed(args: readonly string[], afterMs: number): Promise<boolean
 
 test('continues after kill -9 at any moment, with equal digests', { timeout: 300_000 }, async () => {
   const [from, to] = [fresh(), fresh('json')];
-  await fill(from, 30_000);
+  await fillStore(openStore(from), 30_000);
   const args = ['--from', from, '--to', to];
   let kills = 0;
   for (const afterMs of [500, 700, 900, 1100, 1300, 1600, 2000]) if (await killed(args, afterMs)) kills += 1;
@@ -153,7 +153,7 @@ test('continues after kill -9 at any moment, with equal digests', { timeout: 300
 
 test('copies while the source is written; the next copy has the rest', { timeout: 300_000 }, async () => {
   const [from, to] = [fresh(), fresh()];
-  await fill(from, 20_000);
+  await fillStore(openStore(from), 20_000);
   const store = await openStore(from);
   let isDone = false;
   const first = copied(from, to).finally(() => {

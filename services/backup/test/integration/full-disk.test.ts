@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { mountSmallDisk } from '@tidegauge/lab/small-disk';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { temporaryDirectory } from '@tidegauge/process';
-import { BACKUP, fill, program, RESTORE, result } from '../backups.ts';
+import { openStore } from '@tidegauge/storage';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
+import { BACKUP, program, RESTORE, result } from '../backups.ts';
 
 const MIB = 1024 * 1024;
 
@@ -23,8 +25,8 @@ for (const [format, size] of [
     });
     const to = `${disk.path}/backups`;
     const [small, large] = [`sqlite:${folder.path}/small.db`, `sqlite:${folder.path}/large.db`];
-    await fill(small, 200);
-    await fill(large, 100_000);
+    await fillStore(openStore(small), 200);
+    await fillStore(openStore(large), 100_000);
     const first = await result(BACKUP, '--store', small, '--to', to, '--format', format);
     const { code, stderr } = await program(BACKUP, '--store', large, '--to', to, '--format', format);
     assert.equal(code, 1);
@@ -53,7 +55,7 @@ for (const format of ['portable', 'auto'] as const) {
       folder.remove();
     });
     const [store, to] = [`sqlite:${folder.path}/store.db`, `${folder.path}/backups`];
-    await fill(store, 20_000);
+    await fillStore(openStore(store), 20_000);
     const made = await result(BACKUP, '--store', store, '--to', to, '--format', format);
     const restored = `sqlite:${disk.path}/restored.db`;
     const { code, stdout, stderr } = await program(RESTORE, '--from', to, '--store', restored);

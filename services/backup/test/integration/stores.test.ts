@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { STORE_SERVERS } from '@tidegauge/lab/stores';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { temporaryDirectory } from '@tidegauge/process';
-import { BACKUP, fill, RESTORE, result } from '../backups.ts';
+import { openStore } from '@tidegauge/storage';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
+import { BACKUP, RESTORE, result } from '../backups.ts';
 
 const READINGS = 1000;
 
@@ -21,7 +23,7 @@ for (const [name, entry] of Object.entries(STORE_SERVERS)) {
     });
     const suffix = name === 'hbase' ? '?presplit=3' : '';
     const [first, second] = [await server.create('first'), await server.create('second')];
-    await fill(first + suffix, READINGS);
+    await fillStore(openStore(first + suffix), READINGS);
     const made = await result(BACKUP, '--store', first, '--to', folder.path);
     assert.deepEqual([made.method, made.readings.count, made.units.count > 0], ['portable', READINGS, true]);
     const found = await result(RESTORE, '--from', folder.path, '--store', second + suffix);

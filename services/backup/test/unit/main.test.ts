@@ -14,8 +14,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegauge/process';
 import { openStore } from '@tidegauge/storage';
+import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { checkFiles, readManifest } from '../../src/manifest.ts';
-import { BACKUP, fill, program, RESTORE, result } from '../backups.ts';
+import { BACKUP, program, RESTORE, result } from '../backups.ts';
 
 const folder = temporaryDirectory('backup');
 after(() => folder.remove());
@@ -31,7 +32,7 @@ const restored = (from: string, store: string) => result(RESTORE, '--from', from
 
 test('restores a SQLite file to SQLite and to another store', { timeout: 120_000 }, async () => {
   const [store, to] = [fresh('sqlite:'), fresh()];
-  await fill(store, 2000);
+  await fillStore(openStore(store), 2000);
   const made = await backUp(store, to);
   assert.deepEqual([made.method, made.readings.count], ['sqlite', 2000]);
   assert.deepEqual(readdirSync(made.path).sort(), ['manifest.json', 'tidegauge.db']);
@@ -53,7 +54,7 @@ test('restores a SQLite file to SQLite and to another store', { timeout: 120_000
 
 test('restores lines of JSON to SQLite, exactly', { timeout: 120_000 }, async () => {
   const [store, to, target] = [fresh('json:'), fresh(), fresh('sqlite:')];
-  await fill(store, 2000);
+  await fillStore(openStore(store), 2000);
   const made = await backUp(store, to);
   assert.equal(made.method, 'portable');
   const names = ['devices-1.ndjson.gz', 'manifest.json', 'readings-1.ndjson.gz', 'units-1.ndjson.gz'];
@@ -78,7 +79,7 @@ test('has everything of an empty store', async () => {
 
 test('refuses a store with data, a damaged backup, and what is no backup', { timeout: 120_000 }, async () => {
   const [store, to] = [fresh('sqlite:'), fresh()];
-  await fill(store, 100);
+  await fillStore(openStore(store), 100);
   const made = await backUp(store, to, '--format', 'portable');
   const empty = fresh();
   mkdirSync(empty);
@@ -114,7 +115,7 @@ test('a backup that is killed leaves the earlier one, and none that looks comple
   timeout: 300_000,
 }, async () => {
   const [store, to] = [fresh('json:'), fresh()];
-  await fill(store, 20_000);
+  await fillStore(openStore(store), 20_000);
   const first = await backUp(store, to);
   const args = [BACKUP, '--store', store, '--to', to];
   let interrupted = 0;
@@ -145,7 +146,7 @@ test('restores a SQLite file after a restore that was killed, and never beside t
   timeout: 120_000,
 }, async () => {
   const [store, other, to] = [fresh('sqlite:'), fresh(), fresh()];
-  await fill(store, 300);
+  await fillStore(openStore(store), 300);
   await backUp(store, to);
   // What a kill leaves: a log with other data.
   const source = await openStore(`sqlite:${other}`);
@@ -169,7 +170,7 @@ test('restores a SQLite file after a restore that was killed, and never beside t
 
 test('continues a restore that was killed', { timeout: 300_000 }, async () => {
   const [store, to, target] = [fresh('sqlite:'), fresh(), fresh('json:')];
-  await fill(store, 20_000);
+  await fillStore(openStore(store), 20_000);
   for (const format of ['portable', 'auto']) {
     const made = await backUp(store, to, '--format', format);
     const place = `${target}-${format}`;
@@ -203,7 +204,7 @@ test('--every reports a failure until a later attempt succeeds', { timeout: 60_0
   const failed = await metrics();
   assert.deepEqual([failed.last_timestamp_seconds, failed.interval_seconds], [0, 1]);
   assert.ok(failed.failures_total! >= 1);
-  await fill(store, 10);
+  await fillStore(openStore(store), 10);
   await until(({ failing, last_timestamp_seconds: last }) => failing === 0 && last! > 1e9);
   assert.equal((await running.stop()).code, 0);
 });
@@ -212,7 +213,7 @@ test('--every makes backups until it is stopped, and --keep deletes old ones', {
   timeout: 60_000,
 }, async () => {
   const [store, to] = [fresh('sqlite:'), fresh()];
-  await fill(store, 100);
+  await fillStore(openStore(store), 100);
   mkdirSync(join(to, 'tidegauge-2020-01-01T00-00-00-000Z'), { recursive: true });
   writeFileSync(join(to, 'tidegauge-2020-01-01T00-00-00-000Z', 'manifest.json'), '{}');
   mkdirSync(join(to, 'other'));
