@@ -5,12 +5,12 @@ import { parseArgs } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { didYouMean } from '@tidegauge/text';
 import { ROOT, setUpAnalysis, setUpPython } from './setup.js';
+import { defaultProcesses, lanesOf, takeJob } from './test-run/lanes.ts';
 import { summarize, type TestRecord } from './test-run/records.ts';
 import { endJobs, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
 
-// Most files wait for a server half of their time.
-const PROCESSES = Math.max(2, availableParallelism());
+const CORES = availableParallelism();
 
 const HELP = `Usage: npm test -- [SUITE...] [OPTIONS]
 
@@ -26,7 +26,7 @@ Options:
                     Without a suite, files of every suite are searched.
   --names PATTERN   only tests whose name matches (a regular expression; for Python, an expression of pytest -k)
   --install         install missing servers (on Debian as root) and build missing tools
-  --processes N     how many test processes run at once; default: ${PROCESSES}
+  --processes N     how many test processes run at once; default: ${defaultProcesses([], CORES)}, and one more for the suite stack
   --help            print this text
 
 A test whose server is missing is skipped, with the reason. Under CI=true missing servers are installed, and a server
@@ -39,7 +39,7 @@ const options = {
   files: { type: 'string', multiple: true, default: [] as string[] },
   names: { type: 'string' },
   install: { type: 'boolean', default: process.env.CI === 'true' },
-  processes: { type: 'string', default: String(PROCESSES) },
+  processes: { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -66,9 +66,6 @@ const unknown = positionals.find((suite) => !known.includes(suite));
 if (unknown !== undefined) {
   refuse(`There is no suite ${unknown}${didYouMean(unknown, known)}: choose from ${known.join(', ')}`);
 }
-const processes = Number(values.processes);
-if (!Number.isInteger(processes) || processes < 1) refuse('--processes takes a positive integer');
-
 const whenUnnamed = values.files.length > 0 ? known : DEFAULT_SUITES;
 const suites = positionals.length > 0 ? positionals : whenUnnamed;
 let jobs: Job[] = [];
@@ -77,6 +74,8 @@ try {
 } catch (error) {
   refuse((error as Error).message);
 }
+const processes = Number(values.processes ?? defaultProcesses(jobs, CORES));
+if (!Number.isInteger(processes) || processes < 1) refuse('--processes takes a positive integer');
 
 // Inherited by every test: see `mayInstall` in the lab.
 process.env.TIDEGAUGE_INSTALL = values.install ? 'yes' : 'no';
@@ -96,22 +95,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const began = performance.now();
 const records: TestRecord[] = [];
 const problems: string[] = [];
-// Stacks and clusters of three nodes run one at a time, in parallel with other tests, because each has several
-// databases. When all of them have run, their lane runs other tests.
-const isLarge = ({ suite, files }: Job): boolean =>
-  suite === 'stack' || files.some((file) => file.endsWith('-3.test.ts'));
-const large = jobs.filter(isLarge);
-const others = jobs.filter((job) => !isLarge(job));
-const lanes = Array.from({ length: processes }, () => others);
-if (large.length > 0) lanes[0] = large;
-await Promise.all(lanes.map(work));
+await Promise.all(lanesOf(jobs, processes).map(work));
 
 process.stdout.write(summarize(records, problems, ROOT));
 process.stdout.write(`${minutes(performance.now() - began)} on ${processes} processes at once\n`);
 process.exitCode = problems.length > 0 || records.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 
-async function work(queue: Job[]): Promise<void> {
-  for (let job = queue.shift(); job !== undefined; job = queue.shift() ?? others.shift()) {
+async function work(lane: readonly Job[][]): Promise<void> {
+  for (let job = takeJob(lane); job !== undefined; job = takeJob(lane)) {
     const result = await runJob(job, { names: values.names ?? null });
     // Tests that a shared file registers belong to the file that runs them.
     const [only] = job.files.length === 1 && SUITES[job.suite]?.folders === undefined ? job.files : [];

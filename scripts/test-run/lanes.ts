@@ -1,0 +1,37 @@
+import type { Job } from './suites.ts';
+
+/**
+ * The queues of each test process, in the order in which it takes jobs from them. Stacks run one at a time, and so do
+ * clusters of three nodes, because each has several databases. A process that has run all of them runs other tests.
+ */
+export function lanesOf(jobs: readonly Job[], processes: number): (readonly Job[][])[] {
+  const stacks = jobs.filter(isStack);
+  const clusters = jobs.filter((job) => !isStack(job) && job.files.some(isCluster));
+  const others = jobs.filter((job) => !stacks.includes(job) && !clusters.includes(job));
+  const large = [stacks, clusters].filter((queue) => queue.length > 0);
+  return Array.from({ length: processes }, (_, lane) => [
+    ...large.filter((_queue, index) => index % processes === lane),
+    others,
+  ]);
+}
+
+/** The next job of a lane, which is removed from its queue. */
+export function takeJob(lane: readonly Job[][]): Job | undefined {
+  return lane.find((queue) => queue.length > 0)?.shift();
+}
+
+/**
+ * How many processes run at once by default: one for each core, at least two, because most files wait for a server
+ * half of their time. Stacks wait longer, so they have one more.
+ */
+export function defaultProcesses(jobs: readonly Job[], cores: number): number {
+  return Math.max(2, cores) + (jobs.some(isStack) ? 1 : 0);
+}
+
+function isStack({ suite }: Job): boolean {
+  return suite === 'stack';
+}
+
+function isCluster(file: string): boolean {
+  return file.endsWith('-3.test.ts');
+}

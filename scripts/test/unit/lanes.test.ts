@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultProcesses, lanesOf, takeJob } from '../../test-run/lanes.ts';
+import type { Job } from '../../test-run/suites.ts';
+
+const job = (suite: string, name: string): Job => ({ suite, name, files: [`${name}.test.ts`] });
+const STACKS = [job('stack', 'boards'), job('stack', 'carry'), job('stack', 'swarm-3')];
+const CLUSTERS = [job('servers', 'cassandra-3'), job('servers', 'hbase-3')];
+const OTHERS = [job('unit', 'first'), job('servers', 'second'), job('embedded', 'third')];
+const JOBS = [...OTHERS, ...STACKS, ...CLUSTERS];
+
+/** Takes one job for each lane in turns until none is left. */
+function play(processes: number, jobs: readonly Job[] = JOBS): (string | undefined)[][] {
+  const lanes = lanesOf(jobs, processes);
+  const turns: (string | undefined)[][] = [];
+  for (;;) {
+    const turn = lanes.map((lane) => takeJob(lane)?.name);
+    if (turn.every((name) => name === undefined)) return turns;
+    turns.push(turn);
+  }
+}
+
+test('two stacks never run at once, nor two clusters, and every job runs once', () => {
+  for (const processes of [1, 2, 3, 5, 20]) {
+    const turns = play(processes);
+    for (const large of [STACKS, CLUSTERS]) {
+      const names = large.map(({ name }) => name);
+      for (const turn of turns) {
+        assert.ok(turn.filter((name) => names.includes(name!)).length <= 1, `${processes}: ${turn}`);
+      }
+    }
+    const ran = turns.flat().filter((name) => name !== undefined);
+    assert.deepEqual(ran.toSorted(), JOBS.map(({ name }) => name).toSorted());
+  }
+});
+
+test('stacks and clusters start first, in parallel with other tests, and their processes help with these', () => {
+  assert.deepEqual(play(3), [
+    ['boards', 'cassandra-3', 'first'],
+    ['carry', 'hbase-3', 'second'],
+    ['swarm-3', 'third', undefined],
+  ]);
+  assert.deepEqual(play(2, OTHERS), [
+    ['first', 'second'],
+    ['third', undefined],
+  ]);
+});
+
+test('there is one more process if there are stacks', () => {
+  assert.equal(defaultProcesses(OTHERS, 1), 2);
+  assert.equal(defaultProcesses(OTHERS, 4), 4);
+  assert.equal(defaultProcesses(JOBS, 2), 3);
+});
