@@ -1,9 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { answerClientErrors } from './client-error.ts';
 import { type ConnectionLimits, Connections, responseOf, type SharedConnections } from './connections.ts';
+import { http } from './node-http.ts';
 import { paced } from './pace.ts';
 import { ConfigError } from './program/config-error.ts';
 import { HttpRequest, HttpResponse } from './requests.ts';
@@ -78,7 +79,7 @@ export async function listen(
   const pair = tls === null ? null : await readPair(tls.files);
   const server =
     pair === null
-      ? createServer(options, turns)
+      ? http.createServer(options, turns)
       : createTlsServer({ ...options, ...TLS_OPTIONS, ...pair, handshakeTimeout: headersMs }, turns);
   server.timeout = stallMs;
   server.on('timeout', (socket: Socket) => endStalled(socket, stallMs));
