@@ -120,7 +120,7 @@ async function measure(way: Way, directory: string, setup: Setup): Promise<Trial
       acknowledgedPerSecond: messages / seconds,
       storedPerSecond: messages / untilStored,
       cpuMicrosPerMessage: ((cpuSeconds(ingest.pid) - before) * 1e6) / messages,
-      residentMiB: peak() / 2 ** 20,
+      residentMiB: peak().resident / 2 ** 20,
     };
   } finally {
     await ingest.stop();

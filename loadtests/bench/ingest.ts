@@ -7,7 +7,7 @@ import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
 import { startProcess, waitUntil } from '@tidegauge/process';
 import { boolean, defineConfig, integer, run } from '@tidegauge/service/program';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
-import { cpuSeconds, residentBytes, watchMemory } from '@tidegauge/test-support/process-usage';
+import { cpuSeconds, type Memory, memoryOf, watchMemory } from '@tidegauge/test-support/process-usage';
 import type { PublishResult } from '@tidegauge/test-support/publisher';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { maskUrl } from '@tidegauge/text';
@@ -67,6 +67,7 @@ interface Trial {
   readonly messagesPerSecond: number;
   readonly cpuMicrosPerMessage: number;
   readonly residentMiB: number;
+  readonly anonymousMiB: number;
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   readonly correct: boolean;
@@ -169,7 +170,7 @@ async function ingestTrial(bench: Bench, consumer: Consumer, label: string): Pro
       consumer,
       messagesPerSecond: messages / seconds,
       cpuMicrosPerMessage: (cpu * 1e6) / messages,
-      residentMiB: peak() / 2 ** 20,
+      ...mebibytes(peak()),
       p50Ms: stage.p50 === null ? null : stage.p50 * 1000,
       p99Ms: stage.p99 === null ? null : stage.p99 * 1000,
       correct: acknowledged === messages && ledger.balanced && ledger.gaps.missing === 0,
@@ -207,7 +208,7 @@ async function peerTrial(bench: Bench): Promise<Trial> {
     consumer: 'MQTT.js, no store',
     messagesPerSecond: messages / seconds,
     cpuMicrosPerMessage: (cpu * 1e6) / messages,
-    residentMiB: peak() / 2 ** 20,
+    ...mebibytes(peak()),
     p50Ms: null,
     p99Ms: null,
     correct: Number(count) === messages,
@@ -238,8 +239,8 @@ async function idleTrial(bench: Bench) {
     const begun = performance.now();
     await startPublisher(bench, IDLE_RATE * idleSeconds, IDLE_RATE);
     const share = (cpuSeconds(ingest.pid) - before) / ((performance.now() - begun) / 1000);
-    const residentMiB = residentBytes(ingest.pid) / 2 ** 20;
-    return { percentOfCore: share * 100, barePercentOfCore: await bareCommits(bench), residentMiB };
+    const memory = mebibytes(memoryOf(ingest.pid));
+    return { percentOfCore: share * 100, barePercentOfCore: await bareCommits(bench), ...memory };
   } finally {
     await ingest.stop();
   }
@@ -282,10 +283,19 @@ function startPublisher({ broker, devices }: Bench, count: number, rate?: number
   return publishFromProcess({ port: broker.port, count, devices, ...(rate === undefined ? {} : { rate }) });
 }
 
+function mebibytes({ resident, anonymous }: Memory): Pick<Trial, 'residentMiB' | 'anonymousMiB'> {
+  return { residentMiB: resident / 2 ** 20, anonymousMiB: anonymous / 2 ** 20 };
+}
+
 function row(trial: Trial): string {
   const latency =
     trial.p99Ms === null ? '' : `  p50 ${trial.p50Ms!.toFixed(0)} ms  p99 ${trial.p99Ms.toFixed(0)} ms`;
-  return `${trial.consumer.padEnd(18)} ${Math.round(trial.messagesPerSecond).toString().padStart(7)}/s  ${trial.cpuMicrosPerMessage.toFixed(1).padStart(5)} us CPU/message  ${trial.residentMiB.toFixed(0).padStart(4)} MiB${latency}${trial.correct ? '' : '  INCORRECT'}`;
+  return `${trial.consumer.padEnd(18)} ${Math.round(trial.messagesPerSecond).toString().padStart(7)}/s  ${trial.cpuMicrosPerMessage.toFixed(1).padStart(5)} us CPU/message  ${showMemory(trial)}${latency}${trial.correct ? '' : '  INCORRECT'}`;
+}
+
+/** The largest memory, and the part of it that is no file. */
+function showMemory({ residentMiB, anonymousMiB }: Pick<Trial, 'residentMiB' | 'anonymousMiB'>): string {
+  return `${residentMiB.toFixed(0).padStart(4)} MiB (anonymous ${anonymousMiB.toFixed(0)})`;
 }
 
 /** Prints the figures. Returns the medians, and the rate with a store divided by that of MQTT.js. */
@@ -306,6 +316,7 @@ function report(
       messagesPerSecond: median_('messagesPerSecond'),
       cpuMicrosPerMessage: median_('cpuMicrosPerMessage'),
       residentMiB: Math.max(...own.map((trial) => trial.residentMiB)),
+      anonymousMiB: Math.max(...own.map((trial) => trial.anonymousMiB)),
       p50Ms: own[0]!.p50Ms === null ? null : median(own.map((trial) => trial.p50Ms!)),
       p99Ms: own[0]!.p99Ms === null ? null : median(own.map((trial) => trial.p99Ms!)),
       correct: own.every((trial) => trial.correct),
@@ -339,7 +350,7 @@ function report(
     `  at ${latency.rate} messages/s: end to end p50 ${latency.p50Ms.toFixed(1)} ms, p99 ${latency.p99Ms.toFixed(1)} ms\n`,
   );
   process.stdout.write(
-    `  idle, ${IDLE_RATE} messages/s: ${idle.percentOfCore.toFixed(1)} % of a core (a bare commit at that rate: ${idle.barePercentOfCore.toFixed(1)} %), ${idle.residentMiB.toFixed(0)} MiB\n`,
+    `  idle, ${IDLE_RATE} messages/s: ${idle.percentOfCore.toFixed(1)} % of a core (a bare commit at that rate: ${idle.barePercentOfCore.toFixed(1)} %), ${showMemory(idle)}\n`,
   );
   return { summary, ratio, ...(cost === null ? {} : { alertRules: cost }) };
 }

@@ -7,7 +7,7 @@ import { INFLUXDB_VERSION, startInfluxDb } from '@tidegauge/lab/influxdb';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { buildTelegraf, TELEGRAF_VERSION } from '@tidegauge/lab/telegraf';
 import { defineConfig, integer, outputFile, run } from '@tidegauge/service/program';
-import { cpuSeconds, residentBytes } from '@tidegauge/test-support/process-usage';
+import { cpuSeconds, memoryOf } from '@tidegauge/test-support/process-usage';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { BENCH_SETTINGS, defineBench } from '../src/benches/define-bench.ts';
 import { showNumber } from '../src/results/show-number.ts';
@@ -53,6 +53,8 @@ interface Trial {
   readonly cpuMicros: number;
   /** Largest resident memory of the consumer. */
   readonly mebibytes: number;
+  /** The largest resident memory that is no file. */
+  readonly anonymousMebibytes: number;
 }
 
 /** All trials of a consumer, with medians of rate and processor time, and the largest memory. */
@@ -150,12 +152,15 @@ async function catchUp(consumer: Consumer, earlier: number, messages: number): P
   try {
     const samples: Sample[] = [];
     let mebibytes = 0;
+    let anonymousMebibytes = 0;
     const deadline = performance.now() + WAIT_MS;
     for (let stored = 0; stored < messages; ) {
       const [at, cpu] = [performance.now() / 1000, cpuSeconds(pid)];
       stored = (await consumer.stored()) - earlier;
       if (stored > 0 && (stored < messages || samples.length < 2)) samples.push({ at, stored, cpu });
-      mebibytes = Math.max(mebibytes, residentBytes(pid) / 2 ** 20);
+      const { resident, anonymous } = memoryOf(pid);
+      mebibytes = Math.max(mebibytes, resident / 2 ** 20);
+      anonymousMebibytes = Math.max(anonymousMebibytes, anonymous / 2 ** 20);
       demand(performance.now() < deadline, `a consumer stored ${stored} of ${messages} messages`);
       await sleep(Math.max(POLL_MS, PAUSE_FACTOR * (performance.now() - at * 1000)));
     }
@@ -169,6 +174,7 @@ async function catchUp(consumer: Consumer, earlier: number, messages: number): P
       perSecond: count / (last.at - first.at),
       cpuMicros: ((last.cpu - first.cpu) * 1e6) / count,
       mebibytes,
+      anonymousMebibytes,
     };
   } finally {
     await stop();
@@ -185,6 +191,7 @@ function resultOf(consumer: string, trials: readonly Trial[]): Result {
     perSecond: median(trials.map(({ perSecond }) => perSecond)),
     cpuMicros: median(trials.map(({ cpuMicros }) => cpuMicros)),
     mebibytes: Math.max(...trials.map(({ mebibytes }) => mebibytes)),
+    anonymousMebibytes: Math.max(...trials.map(({ anonymousMebibytes }) => anonymousMebibytes)),
     trials,
   };
 }
@@ -197,12 +204,13 @@ function compare(ingest: Result, other: Result): Comparison {
   return { consumer: other.consumer, rate: spread('perSecond'), cpu: spread('cpuMicros') };
 }
 
-function row(consumer: string, { perSecond, cpuMicros, mebibytes }: Trial): string[] {
+function row(consumer: string, { perSecond, cpuMicros, mebibytes, anonymousMebibytes }: Trial): string[] {
   return [
     consumer,
     `${showNumber(perSecond)}/s`,
     `${cpuMicros.toFixed(1)} us`,
     `${mebibytes.toFixed(0)} MiB`,
+    `${anonymousMebibytes.toFixed(0)} MiB`,
   ];
 }
 
@@ -211,7 +219,7 @@ function show(
   comparisons: readonly Comparison[],
   { messages, rounds }: Setup,
 ): string {
-  const head = ['consumer, store', 'messages', 'CPU per message', 'largest memory'];
+  const head = ['consumer, store', 'messages', 'CPU per message', 'largest memory', 'without files'];
   const table = textTable([head, ...results.map((result) => row(result.consumer, result))]);
   const range = ([middle, least, most]: Spread) =>
     `${middle.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`;

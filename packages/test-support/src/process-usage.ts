@@ -34,11 +34,27 @@ function statusBytes(pid: number, line: RegExp): number {
   }
 }
 
-/** Samples a process's resident memory; what it returns ends that and gives the peak, bytes. */
-export function watchMemory(pid: number): () => number {
-  let peak = residentBytes(pid);
+/** Memory of a process, bytes. */
+export interface Memory {
+  readonly resident: number;
+  /** The resident memory that is no file, such as the program itself. Processes share files, and the kernel can drop them. */
+  readonly anonymous: number;
+}
+
+/** Memory of a process now; 0 once it has ended. */
+export function memoryOf(pid: number): Memory {
+  return { resident: residentBytes(pid), anonymous: statusBytes(pid, /^RssAnon:\s+(\d+) kB$/m) };
+}
+
+/** Samples a process's memory; what it returns ends that and gives the peak of each figure. */
+export function watchMemory(pid: number): () => Memory {
+  let peak = memoryOf(pid);
   const timer = setInterval(() => {
-    peak = Math.max(peak, residentBytes(pid));
+    const { resident, anonymous } = memoryOf(pid);
+    peak = {
+      resident: Math.max(peak.resident, resident),
+      anonymous: Math.max(peak.anonymous, anonymous),
+    };
   }, 50);
   timer.unref();
   return () => {

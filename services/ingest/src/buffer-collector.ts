@@ -1,13 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
-
-/** Collects all garbage of the heap, and the buffers that only garbage refers to. It blocks the event loop for that time. */
-export function collectGarbage(): void {
-  collect({ type: 'major' });
-}
+import { collectGarbage, collectNewGarbage } from './heap.ts';
 
 const EVERY_BYTES = 8 * 1024 * 1024;
 /** Messages from this size on are not freed by a minor collection. */
@@ -41,6 +32,6 @@ export class BufferCollector {
     const isMajor =
       this.#large >= EVERY_LARGE_BYTES || process.memoryUsage().arrayBuffers > this.#mostBuffers;
     if (isMajor) this.#large = 0;
-    collect({ type: isMajor ? 'major' : 'minor' });
+    (isMajor ? collectGarbage : collectNewGarbage)();
   }
 }

@@ -29,6 +29,7 @@ import { createApp } from './app.ts';
 import { BrokerSource, brokerOf } from './broker-source.ts';
 import { DirectSource } from './direct/direct-source.ts';
 import { measureDirect } from './direct/measure.ts';
+import { keepHeapSmall } from './heap.ts';
 import { checkLedger } from './ledger/check-ledger.ts';
 import { LedgerFile } from './ledger/ledger-file.ts';
 import { measure, measureRollups } from './measure.ts';
@@ -212,6 +213,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     rollups?.start();
     undo.push(() => rollups?.stop());
     if (reloader !== null) undo.push(watchRoutes(reloader));
+    keepHeapSmall();
     for (const source of sources) await source.start(pipeline, signal);
     alerts?.start();
     rulesReloader?.watch();

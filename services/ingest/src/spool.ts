@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { now } from '@tidegauge/readings';
 import { ConfigError, type Logger } from '@tidegauge/service';
-import { collectGarbage } from './buffer-collector.ts';
+import { collectGarbage } from './heap.ts';
 import { decodeEntries, eachEntry, encodeEntry, type SpoolEntry, soundBytes } from './spool-entry.ts';
 
 const NAME = /^\d{12}\.spool$/;
