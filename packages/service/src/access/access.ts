@@ -346,13 +346,13 @@ export class Access {
     client: string,
     request: IncomingMessage,
   ): Promise<Decided> {
-    const wait = await this.#shared!.take(client);
-    if (wait > 0) return new Throttled(wait);
+    const { id, wait } = await this.#shared!.take(client);
+    if (id === null) return new Throttled(wait);
     const isMetrics = scope === 'metrics' && hasDigest(credential, this.#metricsToken);
     const found = isMetrics ? READER : this.#check(credential);
     const decided = found instanceof Unverified ? await this.#verify(found, client) : found;
     const result = isPrincipal(decided) ? 'right' : decided === 'wrong' ? 'wrong' : 'other';
-    this.#shared!.checked(client, isMetrics ? 'other' : result, attemptOf(request));
+    this.#shared!.checked(id, isMetrics ? 'other' : result, attemptOf(request));
     if (isPrincipal(decided) && !isMetrics) this.#remember(decided, request);
     return decided;
   }

@@ -74,22 +74,26 @@ export class AccessDesk implements Desk {
   }
 
   #attachLogins(channel: Channel): () => void {
-    const checks: Check[] = [];
-    channel.on<string>('login.take', async (client) => {
+    const checks = new Map<number, Check>();
+    let last = 0;
+    let hasEnded = false;
+    channel.on<string>('login.take', async (client): Promise<CheckTurn> => {
       const found = await this.#take(client);
-      if (typeof found === 'number') return found;
-      checks.push(found);
-      return 0;
+      if (typeof found === 'number') return { id: null, wait: found };
+      if (hasEnded) this.#endCheck(client);
+      last += 1;
+      checks.set(last, found);
+      return { id: last, wait: 0 };
     });
-    channel.on<readonly [client: string, result: CheckResult, attempt: Attempt]>(
+    channel.on<readonly [id: number, result: CheckResult, attempt: Attempt]>(
       'login.checked',
-      ([client, result, attempt]) => {
-        const at = checks.findIndex((check) => check.client === client);
-        const [check] = checks.splice(at, 1);
+      ([id, result, attempt]) => {
+        const { client, isTaken } = checks.get(id)!;
+        checks.delete(id);
         if (result === 'right') this.#succeeded(client);
-        if (result !== 'wrong') check!.isTaken && this.#guesses.giveBack(client);
-        else if (check!.isTaken) this.#guesses.warn(client, attempt);
-        else this.#guesses.failed(client, attempt);
+        if (result === 'wrong' && isTaken) this.#guesses.warn(client, attempt);
+        else if (result === 'wrong') this.#guesses.failed(client, attempt);
+        else if (isTaken) this.#guesses.giveBack(client);
         this.#endCheck(client);
       },
     );
@@ -98,7 +102,8 @@ export class AccessDesk implements Desk {
       this.#guesses.failed(client, attempt) ? 0 : this.#guesses.retryAfter(client),
     );
     return () => {
-      for (const { client } of checks) this.#endCheck(client);
+      hasEnded = true;
+      for (const { client } of checks.values()) this.#endCheck(client);
     };
   }
 
@@ -158,6 +163,12 @@ interface Check {
   readonly isTaken: boolean;
 }
 
+/** Whether a credential may be checked: the id of the check, or the seconds to wait. */
+export interface CheckTurn {
+  readonly id: number | null;
+  readonly wait: number;
+}
+
 /** `other`: neither right nor wrong, such as an expired key. */
 export type CheckResult = 'right' | 'wrong' | 'other';
 
@@ -189,13 +200,13 @@ export class SharedAccess {
     return this.#known.get(client) !== undefined;
   }
 
-  /** Resolves to 0 when a credential may be checked. `checked` then reports its result. Otherwise: seconds to wait. */
-  take(client: string): Promise<number> {
+  /** Asks whether a credential of a client may be checked. `checked` then reports the result. */
+  take(client: string): Promise<CheckTurn> {
     return this.#channel.call('login.take', client);
   }
 
-  checked(client: string, result: CheckResult, attempt: Attempt): void {
-    this.#channel.tell('login.checked', [client, result, attempt]);
+  checked(id: number, result: CheckResult, attempt: Attempt): void {
+    this.#channel.tell('login.checked', [id, result, attempt]);
   }
 
   /** Counts a wrong credential of a known client. Resolves to the seconds to wait, 0 when it had an attempt left. */

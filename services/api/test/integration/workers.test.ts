@@ -368,6 +368,7 @@ describe('the API with worker processes', () => {
     assert.ok(closed >= 3 && closed <= 5, `${closed} of ${connections.length} connections were closed`);
     assert.ok(failures.size <= closed, `${failures.size} failed, ${closed} were closed`);
     assert.equal(await sample('tidegauge_worker_exits_total'), 1);
+    assert.match(api.log(), /"signal":"SIGKILL"[^\n]*"waitMs":100\b/);
     const after = await sample(counted);
     assert.ok(after > before, `${after} after ${before}`);
     for (const connection of connections) connection.close();
