@@ -259,7 +259,12 @@ export class Access {
     const session = request.headers.authorization === undefined ? this.sessions.find(request) : null;
     if (session !== null) return session;
     const found = this.#identify(request, 'read');
-    const decided = found instanceof Unchecked ? await this.#decide(found, 'read', request) : found;
+    const decided = this.#isUndecided(found) ? await this.#decide(found, 'read', request) : found;
+    // The answer shows whether a credential is right, so a wrong one counts as it does anywhere.
+    if (decided === 'wrong' || decided === 'throttled' || decided instanceof Throttled) {
+      const wait = this.#waitAfter(decided, request);
+      this.#counts[wait === null ? 'wrong' : 'throttled'] += 1;
+    }
     return isPrincipal(decided) ? { principal: decided } : {};
   }
 
@@ -433,6 +438,16 @@ export class Access {
     return principal;
   }
 
+  /** Counts a wrong credential. The seconds until the next one of its client is checked; null if it was checked. */
+  #waitAfter(refusal: Refusal | Throttled, request: IncomingMessage): number | null {
+    if (refusal instanceof Throttled) return refusal.retryAfter;
+    const client = clientOf(request.socket.remoteAddress);
+    // Another process has counted it.
+    const isCounted = refusal !== 'wrong' || this.#shared !== null;
+    const hadAttempt = isCounted || this.#guesses.failed(client, attemptOf(request));
+    return refusal === 'throttled' || !hadAttempt ? this.#guesses.retryAfter(client) : null;
+  }
+
   /** The sender of a session that began in another process. */
   #senderOf({ sender }: SharedSession): Principal {
     if (sender.kind === 'token') return sender.id === this.#reader.id ? this.#reader : this.#owner;
@@ -451,27 +466,23 @@ export class Access {
     request: Parameters<RequestHandler>[0],
     response: Response,
   ): Problem {
-    const client = clientOf(request.socket.remoteAddress);
-    const isThrottled =
-      refusal instanceof Throttled ||
-      refusal === 'throttled' ||
-      (refusal === 'wrong' && this.#shared === null && !this.#guesses.failed(client, request));
-    this.#counts[isThrottled ? 'throttled' : refusal] += 1;
-    if (isThrottled) {
-      const retryAfter = refusal instanceof Throttled ? refusal.retryAfter : this.#guesses.retryAfter(client);
+    const retryAfter = this.#waitAfter(refusal, request);
+    const kind = refusal instanceof Throttled || retryAfter !== null ? 'throttled' : refusal;
+    this.#counts[kind] += 1;
+    if (retryAfter !== null) {
       const detail = `Too many wrong tokens came from this address: the next one is checked in ${retryAfter} s.`;
       return new Problem(429, 'Too many failed logins', detail, { retryAfter });
     }
-    if (refusal === 'csrf') {
+    if (kind === 'csrf') {
       const detail = 'A change with the cookie of a session needs the header X-CSRF-Token with its text.';
       return new Problem(403, 'Forbidden', detail);
     }
-    if (refusal === 'unavailable') {
+    if (kind === 'unavailable') {
       const detail = 'The keys of the identity provider cannot be read now, so the token cannot be verified.';
       return new Problem(503, 'Identity provider unavailable', detail, { retryAfter: RETRY_AFTER });
     }
-    response.setHeader('WWW-Authenticate', refusal === 'missing' ? REALM : `${REALM}, error="invalid_token"`);
-    return new Problem(401, 'Unauthorized', this.#reason(refusal));
+    response.setHeader('WWW-Authenticate', kind === 'missing' ? REALM : `${REALM}, error="invalid_token"`);
+    return new Problem(401, 'Unauthorized', this.#reason(kind));
   }
 
   #reason(refusal: Refusal): string {

@@ -200,7 +200,7 @@ export class SharedAccess {
     return this.#known.get(client) !== undefined;
   }
 
-  /** Asks whether a credential of a client may be checked. `checked` then reports the result. */
+  /** Requests the check of a credential of a client. `checked` then reports the result. */
   take(client: string): Promise<CheckTurn> {
     return this.#channel.call('login.take', client);
   }

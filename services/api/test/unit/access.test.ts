@@ -158,3 +158,14 @@ test('foreign host names are refused beyond loopback too, also for the fast lane
     assert.notEqual(await status(path, '192.0.2.7:8080'), 421, path);
   }
 });
+
+test('wrong tokens sent to GET /v1/session count as failed logins', async (t) => {
+  const api = await startApi(t, { config: { httpListen: '0.0.0.0', apiToken: TOKEN } });
+  const session = (token: string) =>
+    api.call('GET', '/v1/session', { headers: { Authorization: `Bearer ${token}` } });
+  for (let n = 0; n < 10; n += 1) assert.equal((await session(`a-wrong-token-${n}`)).body.sender, null);
+  // The right one is not distinguished from a wrong one now.
+  assert.equal((await session(TOKEN)).body.sender, null);
+  const { status } = await api.call('GET', '/v1/devices', { headers: LOGIN });
+  assert.equal(status, 429);
+});
