@@ -42,6 +42,8 @@ export interface User {
   /** Null: without a login. It is a part of the identity of a session, so no user can take over that of another one. */
   readonly name: string | null;
   mayPublish(topic: string): boolean;
+  /** Whether the login is still valid. Asked about once a second; its connection ends when it is not. Default: it is. */
+  isCurrent?(): boolean;
 }
 
 /** Where a CONNECT came from. */

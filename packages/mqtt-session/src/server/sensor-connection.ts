@@ -167,13 +167,21 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     this.#end('quota', Reason.QUOTA_EXCEEDED, false, TOO_MUCH);
   }
 
-  /** Ends a connection that has not logged in in time, or whose client is silent (MQTT 5, MQTT-3.1.2-22). */
+  /**
+   * Ends a connection that has not logged in in time, whose login has ended, or whose client is silent (MQTT 5,
+   * MQTT-3.1.2-22).
+   */
   checkTime(now: number): void {
     this.#controls = 0;
     // A login that is checked is answered in any case.
     if (this.#state === 'checking') return;
     if (this.#state === 'first') {
       if (now - this.since > this.#host.limits.connectTimeoutMs) this.#end('connect_timeout', null);
+      return;
+    }
+    if (this.#state === 'open' && this.#user?.isCurrent?.() === false) {
+      // Without its will: the user may no longer publish.
+      this.#end('not_authorized', Reason.NOT_AUTHORIZED, true, 'the login has ended');
       return;
     }
     const isSilent = this.#silenceMs > 0 && !this.#held && now - this.#receivedAt > this.#silenceMs;

@@ -133,3 +133,19 @@ test('wills that become due while nothing is read wait, with a bound in bytes', 
   assert.equal(wills.length, 300 - left);
   assert.equal(server.stats.wills, 300 - left);
 });
+
+test('a connection ends within about a second when its login has ended, without its will', async (context) => {
+  const revoked = new Set<string>();
+  const { port, server, wills } = await serve(context, {
+    user: async ({ clientId }) => ({ ...ANYONE, isCurrent: () => !revoked.has(clientId) }),
+  });
+  const will = { topic: 'sensors/w/t', payload: Buffer.from('w'), qos: 1, retain: false };
+  const former = await RawClient.login(port, 5, { clientId: 'former', will });
+  const other = await RawClient.login(port, 5, { clientId: 'other' });
+  revoked.add('former');
+  await former.untilClosed();
+  assert.equal((former.packets[1] as { reasonCode: number }).reasonCode, 0x87);
+  assert.equal(other.closed, false);
+  assert.equal(server.stats.ended.not_authorized, 1);
+  assert.deepEqual(wills, []);
+});

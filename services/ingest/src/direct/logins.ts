@@ -2,7 +2,14 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ConnectRequest, LoginProblem, Peer, User } from '@tidegauge/mqtt-session/server';
 import { type Config, ConfigError, clientOf, Guesses, type Logger } from '@tidegauge/service';
 import { type Acl, OWN_TOPICS, parseAcl, writableTopics } from './acl.ts';
-import { decoyOf, matchesPassword, type Passwords, parsePasswords } from './passwords.ts';
+import {
+  decoyOf,
+  type Hashed,
+  isSameHash,
+  matchesPassword,
+  type Passwords,
+  parsePasswords,
+} from './passwords.ts';
 import type { DIRECT_SETTINGS } from './settings.ts';
 import { WatchedFile } from './watched-file.ts';
 
@@ -34,7 +41,7 @@ export class Logins {
   // Passwords are not kept, and a digest with this key is useless elsewhere.
   readonly #key = randomBytes(32);
   /** The digest of the last correct password of each user, and the hash that it matched: hashes take long. */
-  readonly #known = new Map<string, { readonly hashed: object; readonly digest: Buffer }>();
+  readonly #known = new Map<string, { readonly hashed: Hashed; readonly digest: Buffer }>();
   #checks = 0;
   readonly #waiting: (() => void)[] = [];
 
@@ -80,12 +87,27 @@ export class Logins {
       return 'credentials';
     }
     this.#guesses.succeeded(client, username);
-    return this.#user(username, clientId, topics);
+    const user = this.#user(username, clientId, topics);
+    return isSingle ? user : { ...user, isCurrent: this.#isListed(username) };
   }
 
   close(): void {
     this.#passwords?.close();
     this.#acl?.close();
+  }
+
+  /** Whether a user who has just logged in is still in the file, with the same password. */
+  #isListed(name: string): () => boolean {
+    let passwords = this.#passwords!.content;
+    const hashed = passwords.get(name);
+    return () => {
+      const { content } = this.#passwords!;
+      if (content === passwords) return true;
+      const now = content.get(name);
+      if (hashed === undefined || now === undefined || !isSameHash(hashed, now)) return false;
+      passwords = content;
+      return true;
+    };
   }
 
   /** A user whose topics follow changes of the access list. */
@@ -114,9 +136,14 @@ export class Logins {
     const known = this.#known.get(user);
     return (
       known !== undefined &&
-      known.hashed === this.#passwords?.content.get(user) &&
+      this.#isUnchanged(user, known.hashed) &&
       timingSafeEqual(known.digest, this.#digest(password))
     );
+  }
+
+  #isUnchanged(user: string, hashed: Hashed): boolean {
+    const now = this.#passwords?.content.get(user);
+    return now !== undefined && isSameHash(hashed, now);
   }
 
   /** @param isThrottled asked again after the wait, in which others of the same client may have failed */

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { ConfigError } from '@tidegauge/service';
 
 /** A hashed password, as mosquitto_passwd writes it. */
-type Hashed =
+export type Hashed =
   | { readonly kind: 'sha512'; readonly salt: Buffer; readonly hash: Buffer }
   | { readonly kind: 'pbkdf2'; readonly salt: Buffer; readonly hash: Buffer; readonly iterations: number }
   | {
@@ -85,6 +85,11 @@ function checked(hashed: Hashed): Hashed | null {
   const isLength =
     kind === 'argon2id' ? hash.length >= 16 && hash.length <= 128 : hash.length === SHA512_BYTES;
   return salt.length >= (kind === 'argon2id' ? 8 : 1) && salt.length <= 128 && isLength ? hashed : null;
+}
+
+/** Whether two hashes are of the same password, as it was set once. */
+export function isSameHash(one: Hashed, other: Hashed): boolean {
+  return one.kind === other.kind && one.hash.equals(other.hash) && one.salt.equals(other.salt);
 }
 
 /** Compares in constant time. Rejects when the computation is not possible, for example without memory. */

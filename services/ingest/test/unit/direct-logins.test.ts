@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { argon2Sync, createHash } from 'node:crypto';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { ConnectRequest, Peer } from '@tidegauge/mqtt-session/server';
+import type { ConnectRequest, Peer, User } from '@tidegauge/mqtt-session/server';
 import { temporaryDirectory } from '@tidegauge/process';
 import { createLogger } from '@tidegauge/service';
 import fc from 'fast-check';
@@ -245,6 +245,22 @@ test('one machine does not get more attempts with more user names or more addres
   assert.equal(wrong, 100);
   assert.equal(await login('site-1', 'tide gauge', { address: '2001:db8::ffff' }), 'busy');
   assert.notEqual(typeof (await login('site-1', 'tide gauge', { address: '2001:db8:0:1::1' })), 'string');
+});
+
+test('a login ends when its user leaves the file or gets another password, and not with other changes', async (context) => {
+  const file = passwordsOf(context, 'site-1', 'site-2', 'site-3');
+  const login = open(context, { listenPasswords: file });
+  const [first, second, third] = await Promise.all(
+    ['site-1', 'site-2', 'site-3'].map(async (name) => (await login(name, 'tide gauge')) as User),
+  );
+  const lines = readFileSync(file, 'utf8').split('\n').slice(0, 2);
+  lines[1] = await passwordLine('site-2', 'another');
+  writeFileSync(file, `${lines.join('\n')}\n${await passwordLine('site-4', 'new')}\n`);
+  await new Promise((resolve) => setTimeout(resolve, 1300));
+  assert.deepEqual(
+    [first, second, third].map((user) => user!.isCurrent!()),
+    [true, false, false],
+  );
 });
 
 test('files of logins that others can change, and what is not a file, are refused', async (context) => {
