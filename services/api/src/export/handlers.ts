@@ -44,13 +44,17 @@ export function exportHandlers(store: Store, answers: Answers, logger: Logger): 
       const writer = format.write({ continues, trailer: query.trailer ?? true });
       const readings = readingsOf(store, selection);
       const units = new ReadingUnits(store);
+      const { principal } = call;
+      // Tokens of a provider often last for minutes only, and would end large exports.
+      const isCurrent = () => principal.kind === 'oidc' || principal.isCurrent();
       response.setHeader('Content-Type', `${format.mediaType}${format.isText ? '; charset=utf-8' : ''}`);
       response.setHeader('Content-Disposition', `attachment; filename="readings.${format.extension}"`);
       response.setHeader('Vary', 'Accept-Encoding');
       if (gzip) response.setHeader('Content-Encoding', 'gzip');
       try {
         if (call.request.method === 'HEAD') response.end();
-        else await sendExport(response, answers, readings, { format, writer, gzip, units, explain });
+        else
+          await sendExport(response, answers, readings, { format, writer, gzip, units, isCurrent, explain });
       } catch (error) {
         // The answer has not begun: it becomes a problem document.
         for (const name of ['Content-Disposition', 'Content-Encoding']) response.removeHeader(name);

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { constants, createGzip, type Gzip } from 'node:zlib';
 import type { Reading } from '@tidegauge/readings';
+import { Problem } from '@tidegauge/service';
 import type { Response } from 'express';
 import { type Answers, sizeOfReading } from '../answers.ts';
 import type { ReadingUnits } from '../reading-units.ts';
@@ -8,12 +9,21 @@ import type { ExportFormat, ExportWriter } from './format.ts';
 
 /** Approximate memory of the readings of one part, bytes. */
 const PART_BYTES = 64 * 1024;
+/**
+ * Time for a part. The memory of exports is limited, and a client that reads one byte from time to time would keep its
+ * share for ever: the timeout of the server counts connections without any progress.
+ */
+const PATIENCE_MS = 60_000;
 
 export interface SendOptions {
   readonly format: ExportFormat;
   readonly writer: ExportWriter;
   readonly gzip: boolean;
   readonly units: ReadingUnits;
+  /** Whether the client may still read. */
+  isCurrent(): boolean;
+  /** How long the client may take to accept a part, milliseconds. Then the connection is closed. */
+  readonly patienceMs?: number;
   /** The text for a failure after the answer has begun. The log of the service has the details. */
   explain(error: unknown): string;
 }
@@ -27,7 +37,7 @@ export async function sendExport(
   response: Response,
   answers: Answers,
   readings: AsyncIterator<Reading>,
-  { format, writer, gzip, units, explain }: SendOptions,
+  { format, writer, gzip, units, isCurrent, patienceMs = PATIENCE_MS, explain }: SendOptions,
 ): Promise<void> {
   const read = () =>
     answers.read(response, async () => {
@@ -38,13 +48,14 @@ export async function sendExport(
   let part = await read();
   if (part === null) return;
   answers.reserve(response, format.bytes);
-  const body = new Body(response, gzip);
+  const body = new Body(response, gzip, patienceMs);
   let count = 0;
   try {
     await body.write(writer.head());
     while (part !== null && part.length > 0 && !response.destroyed) {
       await body.write(writer.rows(part, units.unitOf));
       count += part.length;
+      if (!isCurrent()) throw ended();
       part = await read();
     }
     if (part === null || response.destroyed) return;
@@ -53,6 +64,10 @@ export async function sendExport(
   } catch (error) {
     await body.fail(writer.failure(count, explain(error)));
   }
+}
+
+function ended(): Problem {
+  return new Problem(401, 'Unauthorized', 'The key has expired, or was revoked, during the export.');
 }
 
 /** The next readings, none at the end. */
@@ -71,9 +86,11 @@ async function partOf(readings: AsyncIterator<Reading>): Promise<readonly Readin
 class Body {
   readonly #response: Response;
   readonly #gzip: Gzip | null;
+  readonly #patienceMs: number;
 
-  constructor(response: Response, gzip: boolean) {
+  constructor(response: Response, gzip: boolean, patienceMs: number) {
     this.#response = response;
+    this.#patienceMs = patienceMs;
     this.#gzip = gzip ? createGzip() : null;
     this.#gzip?.pipe(response);
   }
@@ -84,7 +101,9 @@ class Body {
     const stream = this.#gzip ?? this.#response;
     if (stream.write(data)) return;
     await new Promise<void>((resolve) => {
+      const late = setTimeout(() => this.#response.destroy(), this.#patienceMs);
       const done = () => {
+        clearTimeout(late);
         stream.off('drain', done);
         this.#response.off('close', done);
         resolve();

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { get, type IncomingMessage } from 'node:http';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, gunzipSync } from 'node:zlib';
 import { type Reading, unknownDevice } from '@tidegauge/readings';
+import type { Response } from 'express';
 import { parquetReadObjects } from 'hyparquet';
+import { Answers } from '../../src/answers.ts';
+import { ndjson } from '../../src/export/ndjson.ts';
+import { sendExport } from '../../src/export/send.ts';
+import { ReadingUnits } from '../../src/reading-units.ts';
 import { type Api, reading, startApi } from '../harness.ts';
 
 const EXTREMES = [Number.MAX_VALUE, -Number.MAX_VALUE, 5e-324, -0, 0, 0.1, 1e21, -123.456];
@@ -397,6 +403,37 @@ test('a client that does not read stops the export, and others go on', async (t)
   response.resume();
   await once(response, 'end');
   assert.ok(bytes > 2 * MANY * 100);
+});
+
+test('a client that reads a little from time to time does not keep its memory for ever', async (t) => {
+  const api = await startApi(t);
+  async function* endless(): AsyncGenerator<Reading> {
+    for (let index = 0; ; index++) yield reading(index, { device: 'a', value: 'x'.repeat(1000) });
+  }
+  const options = {
+    format: ndjson,
+    writer: ndjson.write({ continues: false, trailer: true }),
+    gzip: false,
+    units: new ReadingUnits(api.store),
+    isCurrent: () => true,
+    patienceMs: 300,
+    explain: String,
+  };
+  const server = createServer((_request, response) => {
+    void sendExport(response as Response, new Answers(), endless(), options);
+  });
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  t.after(() => client.destroy());
+  client.on('error', () => {}).write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  // Takes a chunk of the system, and then waits.
+  client.on('data', () => {
+    client.pause();
+    setTimeout(() => client.resume(), 1000);
+  });
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  await once(socket, 'close', { signal: AbortSignal.timeout(20_000) });
 });
 
 test('mistakes are reported with their path', async (t) => {

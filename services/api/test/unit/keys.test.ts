@@ -199,6 +199,33 @@ test('an expired or revoked key is refused within two seconds, and its live stre
   assert.equal(await send(keys, 'putDevice', header), 401);
 });
 
+test('an export ends soon after its key was revoked, and is not complete', async (t) => {
+  const keys = await start(t);
+  const many = Array.from({ length: 40_000 }, (_, index) =>
+    reading(index, { device: 'a', value: 'x'.repeat(200) }),
+  );
+  await keys.api.ingest.commit(many);
+  const header = await keys.add(['read']);
+  const response = await fetch(`${keys.api.url}/v1/export`, {
+    headers: { ...header, 'Accept-Encoding': 'identity' },
+  });
+  const reader = response.body!.getReader();
+  await reader.read();
+  keys.revoke(header);
+  await until('the refusal', async () => (await send(keys, 'listDevices', header)) === 401);
+  let text = '';
+  await assert.rejects(async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      text += Buffer.from(value).toString();
+    }
+  });
+  const last = JSON.parse(text.trimEnd().split('\n').at(-1)!);
+  assert.equal(last.complete, false);
+  assert.match(last.error, /revoked/);
+});
+
 test('a key of some devices reads and changes these only, and other operations refuse it', async (t) => {
   const keys = await start(t);
   const { api } = keys;
