@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
+import { ConfigError } from '@tidegauge/service';
 import type { BackupFile } from './manifest.ts';
 
 /** A file is ended at this size, compressed: file systems of USB sticks have files up to 4 GiB. */
 const FILE_BYTES = 2 ** 30;
 const TEXT_LENGTH = 64 * 1024;
+/** The longest line that is read, UTF-16 code units. A device with all its attributes is shorter. */
+const MAX_LINE_LENGTH = 1024 * 1024;
 
 /** Writes lines of text to compressed files `name-1.ndjson.gz`, `name-2.ndjson.gz` and so on. */
 export class LineFiles {
@@ -118,20 +120,46 @@ class CompressedFile {
   }
 }
 
-/** The lines of compressed files, in their order. A file that is not gzip rejects. */
-export async function* linesOf(folder: string, names: readonly string[]): AsyncGenerator<string> {
+/** A line of a file, and where it is, for messages. */
+export interface Line {
+  readonly text: string;
+  readonly file: string;
+  /** From 1. */
+  readonly number: number;
+}
+
+/**
+ * The lines of compressed files, in their order. A file that is not gzip rejects. Only a newline ends a line: a text of a
+ * reading can have other characters that end lines elsewhere, such as U+2028, which `node:readline` takes for one.
+ *
+ * @throws {ConfigError} for a line that is too long to be of a backup
+ */
+export async function* linesOf(folder: string, names: readonly string[]): AsyncGenerator<Line> {
   for (const name of names) {
-    const input = createReadStream(join(folder, name));
-    const text = createGunzip();
+    const file = join(folder, name);
+    const input = createReadStream(file);
+    const text = createGunzip().setEncoding('utf8');
     // Errors of the file end the iteration below.
     input.on('error', (error) => text.destroy(error));
     input.pipe(text);
+    let rest = '';
+    let number = 0;
     try {
-      yield* createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY });
+      for await (const chunk of text) {
+        const lines = (rest + (chunk as string)).split('\n');
+        rest = lines.pop()!;
+        for (const line of lines) yield { text: line, file, number: ++number };
+        if (rest.length > MAX_LINE_LENGTH) throw damagedLine({ file, number: number + 1 }, 'too long');
+      }
+      if (rest !== '') yield { text: rest, file, number: number + 1 };
     } finally {
       input.destroy();
     }
   }
+}
+
+export function damagedLine({ file, number }: Omit<Line, 'text'>, what: string): ConfigError {
+  return new ConfigError([`${file}, line ${number} is ${what}: use another backup`]);
 }
 
 /** The entry of a manifest for a file that exists. */

@@ -5,8 +5,7 @@ import { openStore, parseUrl } from '@tidegauge/storage';
 import { describeFile, syncPath } from './backup-files.ts';
 import { readStore, type Watching } from './contents.ts';
 import type { Dump } from './dump.ts';
-
-export const SQLITE_FILE = 'tidegauge.db';
+import { SQLITE_FILE } from './manifest.ts';
 
 /** The URL of a SQLite file. */
 export function sqliteUrl(path: string): string {

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { isTable } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 
 export const MANIFEST = 'manifest.json';
 const FORMAT = 'tidegauge-backup';
 const VERSION = 1;
+/** The database of a backup by the method `sqlite`. */
+export const SQLITE_FILE = 'tidegauge.db';
+const FILE_NAME = /^[a-z]+(-\d+\.ndjson\.gz|\.db)$/;
 
 /** `portable`: lines of JSON for any store. `sqlite`: a database file with everything of the store. */
 export type BackupMethod = 'portable' | 'sqlite';
@@ -60,15 +63,31 @@ export async function readManifest(folder: string): Promise<Manifest> {
       `${folder} has version ${manifest.version} of the format, and ${reads}: use the Tidegauge that wrote it, or a later one`,
     ]);
   }
-  const files = manifest.files;
-  const isWhole =
-    Array.isArray(files) &&
-    files.every(
-      (file: unknown) => isTable(file) && typeof file.name === 'string' && file.name === basename(file.name),
-    );
-  if (!isWhole || !['readings', 'units', 'devices'].every((part) => isTable(manifest[part])))
-    throw new ConfigError([`${join(folder, MANIFEST)} is damaged: use another backup`]);
-  return manifest as unknown as Manifest;
+  if (!isWhole(manifest)) throw new ConfigError([`${join(folder, MANIFEST)} is damaged: use another backup`]);
+  return manifest;
+}
+
+function isWhole(
+  manifest: Readonly<Record<string, unknown>>,
+): manifest is Readonly<Record<string, unknown>> & Manifest {
+  const { files, method } = manifest;
+  if (!Array.isArray(files) || !files.every(isBackupFile)) return false;
+  // A file of SQLite holds everything.
+  if (method !== 'portable' && !(method === 'sqlite' && files.some(({ name }) => name === SQLITE_FILE)))
+    return false;
+  return [manifest.readings, manifest.units, manifest.devices].every(
+    (part) => isTable(part) && Number.isSafeInteger(part.count) && typeof part.digest === 'string',
+  );
+}
+
+/** Whether it names a file of the folder itself. */
+function isBackupFile(file: unknown): file is BackupFile {
+  return (
+    isTable(file) &&
+    typeof file.name === 'string' &&
+    FILE_NAME.test(file.name) &&
+    typeof file.sha256 === 'string'
+  );
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | null {

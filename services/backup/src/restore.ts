@@ -11,7 +11,7 @@ import {
   readState,
   writeState,
 } from '@tidegauge/copy';
-import type { Device } from '@tidegauge/readings';
+import { type Device, isTable } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 import {
   DISK_FULL,
@@ -23,10 +23,10 @@ import {
   StoreError,
 } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
-import { isOutOfSpace, linesOf, syncPath } from './backup-files.ts';
+import { damagedLine, isOutOfSpace, type Line, linesOf, syncPath } from './backup-files.ts';
 import { contentsProblem, readStore, type Watching } from './contents.ts';
-import { SQLITE_FILE, sqliteUrl } from './dump-sqlite.ts';
-import type { Manifest } from './manifest.ts';
+import { sqliteUrl } from './dump-sqlite.ts';
+import { type Manifest, SQLITE_FILE } from './manifest.ts';
 
 const UNITS = 1000;
 const WATCH_EVERY = 5000;
@@ -152,12 +152,9 @@ async function restoreLines(
   const attempt = async () => {
     await writer.reset();
     let unreported = 0;
-    let line = 0;
-    for await (const text of linesOf(folder, namesOf('readings'))) {
-      line += 1;
-      const reading = decodeReading(text);
-      if (reading === null)
-        throw new ConfigError([`${folder}: line ${line} of the readings is not a reading`]);
+    for await (const line of linesOf(folder, namesOf('readings'))) {
+      const reading = decodeReading(line.text);
+      if (reading === null) throw damagedLine(line, 'not a reading');
       const waits = writer.add(reading);
       if (waits !== null) await waits;
       unreported += 1;
@@ -169,22 +166,49 @@ async function restoreLines(
     await writer.flush();
     progress.advance(unreported, 'all', 0);
     await restoreUnits(linesOf(folder, namesOf('units')), store);
-    for await (const text of linesOf(folder, namesOf('devices'))) {
+    for await (const line of linesOf(folder, namesOf('devices'))) {
       signal.throwIfAborted();
-      await store.devices.put(JSON.parse(text) as Device);
+      const device = tableOf(line, 'a device', ['name']) as unknown as Device;
+      await placed(line, () => store.devices.put(device));
     }
   };
   await patiently(attempt, signal, (line) => progress.line(line));
   return writer.refused === 0 ? null : `it refused ${writer.refused} readings: ${writer.reasons[0]}`;
 }
 
-async function restoreUnits(lines: AsyncIterable<string>, store: Store): Promise<void> {
+async function restoreUnits(lines: AsyncIterable<Line>, store: Store): Promise<void> {
   let units: SeriesUnit[] = [];
-  for await (const text of lines) {
-    units.push(JSON.parse(text) as SeriesUnit);
-    if (units.length < UNITS) continue;
-    await store.readings.setUnits(units);
+  let last: Line | null = null;
+  const flush = async () => {
+    if (last !== null) await placed(last, () => store.readings.setUnits(units));
     units = [];
+  };
+  for await (const line of lines) {
+    units.push(tableOf(line, 'a unit', ['device', 'metric', 'unit']) as unknown as SeriesUnit);
+    last = line;
+    if (units.length === UNITS) await flush();
   }
-  if (units.length > 0) await store.readings.setUnits(units);
+  await flush();
+}
+
+/** @throws {ConfigError} when a line is not an object with these texts */
+function tableOf(line: Line, what: string, texts: readonly string[]): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line.text);
+  } catch {
+    throw damagedLine(line, 'not JSON');
+  }
+  if (isTable(value) && texts.every((name) => typeof value[name] === 'string')) return value;
+  throw damagedLine(line, `not ${what}`);
+}
+
+/** Adds the place of a line to the reason why the store refuses it. */
+async function placed({ file, number }: Line, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (error instanceof StoreError && error.code !== 'REJECTED') throw error;
+    throw new ConfigError([`${file}, line ${number}: ${(error as Error).message}`]);
+  }
 }

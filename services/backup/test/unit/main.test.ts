@@ -9,13 +9,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { Progress } from '@tidegauge/copy';
 import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegauge/process';
+import { ConfigError } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
 import { checkFiles, readManifest } from '../../src/manifest.ts';
+import { restoreBackup } from '../../src/restore.ts';
 import { BACKUP, program, RESTORE, result } from '../backups.ts';
 
 const folder = temporaryDirectory('backup');
@@ -242,4 +246,52 @@ test('--every makes backups until it is stopped, and --keep deletes old ones', {
   const left = readdirSync(to).filter((name) => name.startsWith('tidegauge-'));
   assert.ok(left.length >= 1 && left.length <= 2, left.join());
   assert.ok(existsSync(join(to, 'other')), 'other folders stay');
+});
+
+test('texts with any character are restored exactly', { timeout: 60_000 }, async () => {
+  const [store, to, target] = [fresh('sqlite:'), fresh(), fresh('json:')];
+  const filled = await openStore(store);
+  const texts = ['line\u2028end', 'par\u2029end', 'next\u0085line', 'a\r\nb', '\u001b[2J', '\ufeffx', '"\\'];
+  const time = 1_700_000_000_000_000;
+  const common = { device: 'a', metric: 'm', received: time, boot: null, seq: null, quality: 'ok' } as const;
+  await filled.readings.write(texts.map((value, index) => ({ ...common, time: time + index, value })));
+  await filled.close();
+  const made = await backUp(store, to, '--format', 'portable');
+  assert.equal(made.readings.count, texts.length);
+  assert.equal((await restored(to, target)).verified, true);
+});
+
+test('a backup that was changed is refused with the place', { timeout: 60_000 }, async () => {
+  const [store, to] = [fresh('json:'), fresh()];
+  await fillStore(openStore(store), 100);
+  const { path } = await backUp(store, to);
+  const manifest = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8'));
+  const progress = new Progress(new PassThrough(), 'restore');
+  after(() => progress.stop());
+  const restore = async (changes: object, files: Readonly<Record<string, string>> = {}) => {
+    const folder = fresh();
+    mkdirSync(folder);
+    for (const { name } of manifest.files) {
+      const text = files[name];
+      writeFileSync(join(folder, name), text === undefined ? readFileSync(join(path, name)) : gzipSync(text));
+    }
+    writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ ...manifest, ...changes }));
+    const signal = new AbortController().signal;
+    const error = await readManifest(folder)
+      .then((read) => restoreBackup(folder, read, fresh('json:'), { signal, progress }))
+      .catch((error: unknown) => error);
+    // The program prints its message without a stack.
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.message;
+  };
+  for (const name of ['..', '../x', '/etc/passwd', 'a/b', '', '.'])
+    assert.match(await restore({ files: [{ name, sha256: 'x' }] }), /manifest.json is damaged/, name);
+  assert.match(await restore({ method: 'sqlite' }), /manifest.json is damaged/);
+  assert.match(await restore({ method: 'other' }), /manifest.json is damaged/);
+  assert.match(await restore({ units: {} }), /manifest.json is damaged/);
+  const devices = (text: string) => restore({}, { 'devices-1.ndjson.gz': text });
+  assert.match(await devices('{"name":\n'), /devices-1.ndjson.gz, line 1 is not JSON: use another backup/);
+  assert.match(await devices('null\n'), /devices-1.ndjson.gz, line 1 is not a device: use another backup/);
+  assert.match(await devices('{"name":"../x"}\n'), /devices-1.ndjson.gz, line 1: device segment "\.\."/);
+  assert.match(await restore({}, { 'units-1.ndjson.gz': '5\n' }), /units-1.ndjson.gz, line 1 is not a unit/);
 });
