@@ -28,14 +28,14 @@ test('only a newline ends a line, and a line has a bound', async () => {
   const line = JSON.stringify('a\u2028b\u2029c\u0085d\r🌊');
   await files.add(`${line}\n`);
   await files.add(`${'x'.repeat(1024 * 1024)}\n`);
-  const [{ name }] = (await files.end()) as [{ name: string }];
+  const { name } = (await files.end())[0]!;
   const found = [];
   for await (const each of linesOf(folder.path, [name])) found.push(each);
   assert.deepEqual([found[0]!.text, found[0]!.number, found[1]!.number], [line, 1, 2]);
   const bomb = new LineFiles(folder.path, 'bomb');
   await bomb.add('short\n');
   for (let part = 0; part < 100; part++) await bomb.add('x'.repeat(64 * 1024));
-  const [file] = (await bomb.end()) as [{ name: string }];
+  const file = (await bomb.end())[0]!;
   await assert.rejects(async () => {
     for await (const _ of linesOf(folder.path, [file.name]));
   }, /bomb-1\.ndjson\.gz, line 2 is too long: use another backup/);

@@ -157,7 +157,8 @@ export class Logins {
       const passwords = this.#passwords.content;
       const hashed = passwords.get(user);
       const matches = await matchesPassword(hashed ?? decoyOf(passwords), password);
-      if (!matches || hashed === undefined) return false;
+      // The file can have changed meanwhile.
+      if (!matches || hashed === undefined || !this.#isUnchanged(user, hashed)) return false;
       // As many entries as users at most, besides those who were removed from the file.
       if (this.#known.size > 2 * passwords.size) this.#known.clear();
       this.#known.set(user, { hashed, digest: this.#digest(password) });
