@@ -1,10 +1,13 @@
-// Makes fsync fail and the clock wrong in a process (LD_PRELOAD), as a shared file states. See src/process-faults.ts.
+// Makes fsync fail, the clock wrong and the boot of the kernel another one in a process (LD_PRELOAD), as files state.
+// See src/process-faults.ts.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
@@ -27,6 +30,35 @@ __attribute__((constructor)) static void open_control(void) {
   void *shared = mmap(NULL, sizeof none, PROT_READ, MAP_SHARED, descriptor, 0);
   if (shared != MAP_FAILED) control = shared;
   close(descriptor);
+}
+
+// The file that is read in place of the boot of the kernel.
+static const char *path_of(const char *path) {
+  const char *boot = strcmp(path, "/proc/sys/kernel/random/boot_id") == 0 ? getenv("TIDEGAUGE_PROCESS_FAULTS_BOOT") : NULL;
+  return boot == NULL ? path : boot;
+}
+
+static int open_with(const char *name, const char *path, int flags, va_list arguments) {
+  int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, name);
+  int creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  mode_t mode = creates ? va_arg(arguments, mode_t) : 0;
+  return next(path_of(path), flags, mode);
+}
+
+int open(const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  int descriptor = open_with("open", path, flags, arguments);
+  va_end(arguments);
+  return descriptor;
+}
+
+int open64(const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  int descriptor = open_with("open64", path, flags, arguments);
+  va_end(arguments);
+  return descriptor;
 }
 
 static int fail(void) {

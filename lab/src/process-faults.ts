@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,13 +14,15 @@ export interface ProcessFaults {
   readonly environment: Readonly<Record<string, string>>;
   /** Sets the faults of all these processes at once. Default of each: none. */
   set(faults: { readonly clockSeconds?: number; readonly syncFails?: boolean }): void;
+  /** Processes that start from now on find another boot of the kernel, as after a power cut. */
+  newBoot(): void;
   remove(): void;
 }
 
 /**
- * Makes the real-time clock of processes wrong, or lets their fsync and fdatasync fail with EIO. A library that is loaded
- * before libc does it (`LD_PRELOAD`); a C compiler builds it once. After a real error the kernel can drop the data, too;
- * here the data stays in the page cache.
+ * Makes the real-time clock of processes wrong, lets their fsync and fdatasync fail with EIO, or changes the boot of the
+ * kernel that they read. A library that is loaded before libc does it (`LD_PRELOAD`); a C compiler builds it once. After
+ * a real error the kernel can drop the data, too; here the data stays in the page cache.
  */
 export async function makeProcessFaults(): Promise<ProcessFaults> {
   const hash = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 12);
@@ -37,13 +39,18 @@ export async function makeProcessFaults(): Promise<ProcessFaults> {
     // Not truncated: processes have it mapped.
     writeFileSync(control, new Uint8Array(words.buffer), { flag: 'r+' });
   };
+  const boot = join(directory.path, 'boot');
+  const newBoot = (): void => writeFileSync(boot, `${randomUUID()}\n`);
   writeFileSync(control, new Uint8Array(16));
+  newBoot();
   return {
     environment: {
       LD_PRELOAD: join(folder, 'process-faults.so'),
       TIDEGAUGE_PROCESS_FAULTS: control,
+      TIDEGAUGE_PROCESS_FAULTS_BOOT: boot,
     },
     set,
+    newBoot,
     remove: () => directory.remove(),
   };
 }
