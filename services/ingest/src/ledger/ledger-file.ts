@@ -66,9 +66,10 @@ interface Output {
 /**
  * Keeps a sequence ledger in a file, so that it survives a restart. The file begins with the state of all devices.
  * The numbers of each batch are appended before the batch is acknowledged, without a sync: the kernel has them when
- * the process is killed. A sync follows once a minute. So after a power cut the numbers of the last minute can be
- * lost, although their readings are in the store. The file has the boot of the kernel. If it is not the present one,
- * `recover` reports from which time on the store must be compared.
+ * the process is killed. A sync follows once a minute, and before the acknowledgement when a device is new. So after a
+ * power cut the numbers of the last minute can be lost, although their readings are in the store, but no device. The
+ * file has the boot of the kernel. If it is not the present one, `recover` reports from which time on the store must be
+ * compared.
  *
  * When the entries after the state have 4 MiB, or as many bytes as the state, a new file with the present state
  * replaces the file. If the file cannot be written, it is renamed to `….incomplete`, and numbers are not kept until a
@@ -81,6 +82,10 @@ export class LedgerFile implements Journal {
   readonly #kernel: string | null;
   readonly #numbers = new NumbersEntry(NUMBERS_BYTES);
   #floor = 0;
+  /** The id of the next new device. */
+  #nextId = 0;
+  /** Whether numbers that are not written yet have a new device. */
+  #hasNewDevice = false;
   /** The last time in the file. */
   #noted = 0;
   #waiting: Buffer[] = [];
@@ -164,6 +169,7 @@ export class LedgerFile implements Journal {
       closeSync(output.descriptor);
       throw error;
     }
+    this.#nextId = this.#ledger.totals().nextId;
     this.#ledger.journal = this;
     this.#timer = setInterval(() => void this.sync(), SYNC_MS);
     this.#timer.unref();
@@ -177,6 +183,9 @@ export class LedgerFile implements Journal {
   named(id: number, device: string, boot: string, seq: number): void {
     this.#collect();
     this.#waiting.push(jsonEntry(KIND.named, [id, device, boot, seq]));
+    if (id < this.#nextId) return;
+    this.#nextId = id + 1;
+    this.#hasNewDevice = true;
   }
 
   /**
@@ -192,8 +201,11 @@ export class LedgerFile implements Journal {
     const isOlder = oldest < this.#floor;
     // A store can be searched from a time on. Eight times the age of the reading leaves room for those that follow it.
     if (isOlder) this.#floor = Math.max(0, Math.floor(oldest - 7 * Math.max(0, now() - oldest)));
+    // After a power cut, only devices that the file has are compared with the store.
+    const isSynced = isOlder || this.#hasNewDevice;
+    this.#hasNewDevice = false;
     const isDue = isOlder || now() - this.#noted > TIME_EVERY_US;
-    this.#write(isDue ? Buffer.concat([this.#time(), data]) : data, isOlder);
+    this.#write(isDue ? Buffer.concat([this.#time(), data]) : data, isSynced);
     const { bytes } = this.#output ?? { bytes: 0 };
     if (bytes - this.#stateBytes > Math.max(LEAST_ENTRY_BYTES, this.#stateBytes)) this.#renew();
   }
