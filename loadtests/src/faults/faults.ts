@@ -1,12 +1,11 @@
-import { statfsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { familyOf } from '@tidegauge/lab/processes';
-import type { SmallDisk } from '@tidegauge/lab/small-disk';
 import type { Random } from '@tidegauge/workload';
 import { isEmbedded } from '../targets/store-places.ts';
+import type { DiskKind, FullDisk } from './disks.ts';
 import type { Replica } from './replica.ts';
-import { canBeProxied, type Disks, type LinkName, type Scene, type Way } from './scene.ts';
+import { canBeProxied, type LinkName, type Scene, type Way } from './scene.ts';
 import type { Traffic } from './traffic.ts';
 
 /** What a fault acts on. */
@@ -22,12 +21,14 @@ export type End = () => Promise<void>;
 export interface Fault {
   readonly summary: string;
   readonly way?: Way;
-  readonly disks?: Disks;
+  readonly disks?: DiskKind;
   readonly links?: readonly LinkName[];
   /** Whether it makes system calls of ingest fail. */
   readonly systemCalls?: true;
   /** Whether the broker loses messages that it has acknowledged. */
   readonly brokerLoses?: true;
+  /** Why it is not possible with several replicas. */
+  readonly oneReplica?: string;
   /** Why it is not possible with a store, or null. */
   readonly refusal?: (store: string) => string | null;
   begin(subject: Subject): Promise<End>;
@@ -38,11 +39,8 @@ const SLOW = { delayMs: 500, jitterMs: 200, kilobitsPerSecond: 2000 } as const;
 /** Of a slow SQLite file: how long another writer holds it, and leaves it. */
 const LOCKED_MS = 400;
 const FREE_MS = 100;
-const FILL_ATTEMPTS = 20;
-/** Bytes that a full disk has left, so that its size can be set while it is written. */
-const SLACK_BYTES = 256 * 1024;
-const DISK_BYTES = 4 * 2 ** 30;
 const HOUR_S = 3600;
+const BROKER_FORGETS = 'mosquitto before 2.0.12 loses shared subscriptions at a restart';
 const NOTHING: End = async () => {};
 
 const needsServer = (store: string): string | null =>
@@ -111,17 +109,9 @@ async function slowStore(subject: Subject): Promise<End> {
   };
 }
 
-async function fill(disk: SmallDisk): Promise<End> {
-  for (let attempt = 1; ; attempt++) {
-    const { blocks, bfree, bsize } = statfsSync(disk.path);
-    try {
-      await disk.resize((blocks - bfree) * bsize + SLACK_BYTES);
-      return () => disk.resize(DISK_BYTES);
-    } catch (error) {
-      // More was written after its use was read.
-      if (attempt === FILL_ATTEMPTS) throw error;
-    }
-  }
+async function fill(disk: FullDisk): Promise<End> {
+  await disk.fill();
+  return () => disk.free();
 }
 
 async function stopNode({ scene, random }: Subject): Promise<End> {
@@ -149,6 +139,7 @@ export const FAULTS = {
   'broker-restart': {
     summary: 'an orderly stop of the broker, which saves its queues',
     way: 'broker',
+    oneReplica: BROKER_FORGETS,
     async begin({ scene }) {
       await scene.broker!.stop();
       return () => scene.broker!.restart();
@@ -157,6 +148,7 @@ export const FAULTS = {
   'broker-kill': {
     summary: 'kill -9 of the broker, which loses what it had not saved',
     way: 'broker',
+    oneReplica: BROKER_FORGETS,
     brokerLoses: true,
     async begin({ scene }) {
       await scene.broker!.kill();
@@ -215,7 +207,7 @@ export const FAULTS = {
     refusal: canFreeze,
     async begin(subject) {
       const thaw = await freezeStore(subject);
-      const free = await fill(subject.scene.small!.data);
+      const free = await fill(subject.scene.disks.full!.data);
       return async () => {
         await thaw();
         await free();
@@ -225,13 +217,13 @@ export const FAULTS = {
   'data-full': {
     summary: 'the disk of quarantine and ledger is full',
     disks: 'small',
-    begin: ({ scene }) => fill(scene.small!.data),
+    begin: ({ scene }) => fill(scene.disks.full!.data),
   },
   'store-full': {
     summary: 'the disk of SQLite or of the JSON files is full',
     disks: 'small',
     refusal: needsFile,
-    begin: ({ scene }) => fill(scene.small!.store),
+    begin: ({ scene }) => fill(scene.disks.full!.store),
   },
   'fsync-error': {
     summary:
@@ -274,9 +266,7 @@ export const FAULTS = {
   },
   'power-cut': {
     summary: 'the power of the disk of spool, quarantine, ledger and embedded store is cut',
-    way: 'direct',
     disks: 'power-cut',
-    refusal: needsFile,
     async begin({ scene }) {
       await scene.cutPower();
       return async () => {
@@ -287,6 +277,7 @@ export const FAULTS = {
 } satisfies Record<string, Fault>;
 
 export type FaultName = keyof typeof FAULTS;
+export const FAULT_NAMES = Object.keys(FAULTS) as readonly FaultName[];
 
 export function faultOf(name: FaultName): Fault {
   return FAULTS[name];

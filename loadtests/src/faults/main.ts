@@ -1,8 +1,18 @@
-import { type Config, defineConfig, integer, oneOf, outputFile, run } from '@tidegauge/service/program';
+import {
+  type Config,
+  defineConfig,
+  duration,
+  integer,
+  list,
+  oneOf,
+  outputFile,
+  run,
+} from '@tidegauge/service/program';
 import { BENCH_SETTINGS, defineBench } from '../benches/define-bench.ts';
 import { mistake } from '../profiles/settings.ts';
 import { drawFigures } from '../study/commands/analysis.ts';
 import { STORES } from '../targets/store-places.ts';
+import { FAULT_NAMES } from './faults.ts';
 import {
   brokerLoses,
   changesSystemCalls,
@@ -49,6 +59,12 @@ const SETTINGS = defineConfig({
     kind: integer(1, 100_000_000),
     help: 'Repeat the faults of the profile until so many messages were published. Default: once.',
   },
+  hold: { kind: duration(0.1, 86_400), help: 'Length of each fault. Default: that of the profile.' },
+  replicas: {
+    kind: integer(1, 8),
+    help: 'Ingest processes, which share the messages of the broker. Default: those of the profile.',
+  },
+  without: { kind: list(oneOf(FAULT_NAMES)), help: 'Faults that random leaves out.' },
   ack: {
     kind: oneOf(['durable', 'stored', 'received']),
     default: 'durable',
@@ -69,7 +85,7 @@ export const program = defineBench({
     'build Toxiproxy with Go once.',
   settings: SETTINGS,
   check: (config) => (config.profile === LIST ? null : planOf(config)),
-  async run({ store, seed, messages, ack, picture, quick }, plan, context) {
+  async run({ store, seed, messages, hold, ack, picture, quick }, plan, context) {
     if (plan === null) {
       process.stdout.write(listOf());
       return {};
@@ -86,7 +102,8 @@ export const program = defineBench({
       environment: { ACK: ack, ...(ack === 'received' ? { SPOOL_MAX_BYTES: '0' } : {}) },
     };
     const say = (line: string): void => void process.stderr.write(`${line}\n`);
-    const run = await runProfile({ profile, scene, rate, messages, seed, isQuick: quick, say }, context);
+    const options = { profile, scene, rate, messages, hold, seed, isQuick: quick, say };
+    const run = await runProfile(options, context);
     const figures = figuresOf(run);
     const title = `${name} on ${store}, ${way === 'direct' ? 'direct' : 'through mosquitto'}, ${rate} messages/s, seed ${seed}`;
     process.stdout.write(textOf(title, figures));
@@ -106,13 +123,17 @@ interface Plan {
 }
 
 /** @throws {ConfigError} when the profile is not possible with the store or the way */
-function planOf({ profile: name, store, way: given, rate, quick }: Config<typeof SETTINGS>): Plan {
-  const profile = name === RANDOM ? randomProfile(store, given ?? 'broker') : PROFILES[name]!;
+function planOf(config: Config<typeof SETTINGS>): Plan {
+  const { profile: name, store, way: given, replicas, without, rate, quick } = config;
+  if (without !== null && name !== RANDOM) throw mistake(`--without is for ${RANDOM}`);
+  const planned =
+    name === RANDOM ? randomProfile(store, given ?? 'broker', replicas ?? 1, without ?? []) : PROFILES[name]!;
+  const profile = { ...planned, replicas: replicas ?? planned.replicas };
   const way = given ?? profile.way;
   if (way === 'direct' && profile.replicas > 1)
     throw mistake(`${name} has ${profile.replicas} replicas, which need --way broker`);
   for (const fault of profile.faults) {
-    const reason = refusal(fault, store, way);
+    const reason = refusal(fault, store, way, profile.replicas);
     if (reason !== null) throw mistake(reason);
   }
   return { name, profile, way, rate: rate ?? (quick ? Math.min(QUICK_RATE, profile.rate) : profile.rate) };

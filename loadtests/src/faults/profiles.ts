@@ -1,7 +1,8 @@
 import type { SeededRandom } from '@tidegauge/workload';
 import { STORES } from '../targets/store-places.ts';
-import { FAULTS, type FaultName, faultOf } from './faults.ts';
-import type { Disks, LinkName, Way } from './scene.ts';
+import type { DiskKind } from './disks.ts';
+import { FAULT_NAMES, FAULTS, type FaultName, faultOf } from './faults.ts';
+import type { LinkName, Way } from './scene.ts';
 import type { StreamPlan } from './streams.ts';
 
 /** A fault, and when it begins and ends. */
@@ -100,7 +101,7 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
       ),
   ),
   'kill-in-outage': only('kill-in-outage', 5, 3),
-  'power-cut': only('power-cut', 20, 0.2, { settles: false }),
+  'power-cut': only('power-cut', 20, 0.2, { settles: false, way: 'direct' }),
   'reconnect-storm': only('reconnect', 5, 1, {
     way: 'direct',
     streams: [{ ...READINGS, devices: 1000, connections: 1000 }],
@@ -139,14 +140,17 @@ function withUndecodable(): readonly StreamPlan[] {
   return [READINGS, { kind: 'undecodable', share: 0.05, devices: 10, connections: 1 }];
 }
 
-/** What a sequence of several faults cannot have together with others. */
-const NOT_RANDOM: ReadonlySet<FaultName> = new Set(['power-cut']);
 const RANDOM_STEPS = 12;
 
-/** A random sequence of all faults that fit a store. */
-export function randomProfile(store: string, way: Way): Profile {
-  const faults = (Object.keys(FAULTS) as FaultName[]).filter(
-    (name) => !NOT_RANDOM.has(name) && refusal(name, store, way) === null,
+/** A random sequence of all faults that fit a store and a number of replicas, except some. */
+export function randomProfile(
+  store: string,
+  way: Way,
+  replicas = 1,
+  without: readonly FaultName[] = [],
+): Profile {
+  const faults = FAULT_NAMES.filter(
+    (name) => !without.includes(name) && refusal(name, store, way, replicas) === null,
   );
   return profile(
     'a random sequence of all faults that fit the store',
@@ -166,6 +170,7 @@ export function randomProfile(store: string, way: Way): Profile {
     },
     {
       way,
+      replicas,
       rate: 4000,
       streams: [
         { ...READINGS, devices: 500 },
@@ -186,12 +191,13 @@ function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
   return all;
 }
 
-/** Why a fault is not possible with a store and a way, or null. */
-export function refusal(name: FaultName, store: string, way: Way): string | null {
+/** Why a fault is not possible with a store, a way and a number of replicas, or null. */
+export function refusal(name: FaultName, store: string, way: Way, replicas: number): string | null {
   const fault = faultOf(name);
   const reason = fault.refusal?.(store) ?? null;
   if (reason !== null) return `${name} is not possible with ${store}: ${reason}`;
   if (fault.way !== undefined && fault.way !== way) return `${name} needs --way ${fault.way}`;
+  if (fault.oneReplica && replicas > 1) return `${name} needs one replica: ${fault.oneReplica}`;
   return null;
 }
 
@@ -205,8 +211,10 @@ export function linksOf({ faults }: Profile, store: string): ReadonlySet<LinkNam
   );
 }
 
-export function disksOf({ faults }: Profile): Disks {
-  return faults.map((name) => faultOf(name).disks).find((disks) => disks !== undefined) ?? 'plain';
+/** The disk of which the power can be cut can be full, too. */
+export function disksOf({ faults }: Profile): DiskKind {
+  const kinds = faults.map((name) => faultOf(name).disks);
+  return (['power-cut', 'small'] as const).find((kind) => kinds.includes(kind)) ?? 'plain';
 }
 
 export function brokerLoses({ faults }: Profile): boolean {
@@ -218,6 +226,6 @@ export function changesSystemCalls({ faults }: Profile): boolean {
 }
 
 /** The stores with which a profile is possible. */
-export function storesOf({ faults, way }: Profile): readonly string[] {
-  return STORES.filter((store) => faults.every((name) => refusal(name, store, way) === null));
+export function storesOf({ faults, way, replicas }: Profile): readonly string[] {
+  return STORES.filter((store) => faults.every((name) => refusal(name, store, way, replicas) === null));
 }

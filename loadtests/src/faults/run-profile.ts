@@ -3,6 +3,7 @@ import { waitUntil } from '@tidegauge/process';
 import { now } from '@tidegauge/readings';
 import { type SeededRandom, seeded } from '@tidegauge/workload';
 import type { BenchContext } from '../benches/define-bench.ts';
+import type { AcknowledgementTimes } from './acknowledgement-times.ts';
 import { faultOf } from './faults.ts';
 import {
   type BrokerLoss,
@@ -13,6 +14,7 @@ import {
   type Quarantined,
   type Verdict,
 } from './judge.ts';
+import type { Named } from './ledger-watch.ts';
 import type { Profile, Step } from './profiles.ts';
 import { makeScene, type Scene, type ScenePlan } from './scene.ts';
 import { makeStream } from './streams.ts';
@@ -34,6 +36,8 @@ export interface RunOptions {
   readonly rate: number;
   /** Further passes are done until so many messages were sent. null: one pass. */
   readonly messages: number | null;
+  /** Seconds of each fault; null: those of the profile. */
+  readonly hold: number | null;
   readonly seed: number;
   readonly isQuick: boolean;
   readonly say: (line: string) => void;
@@ -55,6 +59,10 @@ export interface Run {
   readonly readings: Verdict;
   readonly quarantine: Quarantined;
   readonly broker: BrokerLoss;
+  /** What the ledger of ingest lists; null: there are several. */
+  readonly named: Named | null;
+  /** With sensors that are connected to ingest: times from when messages were due to their acknowledgement. */
+  readonly times: AcknowledgementTimes | null;
   /** Readings that ingest received again after they were stored, as far as the store counts them. */
   readonly redelivered: number;
   /** Connections that sensors made. */
@@ -85,10 +93,14 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
   await waitUntil('the first stored reading', () => (timeline.samples.at(-1)?.storedUntil ?? -1) > 0, {
     timeoutMs: FIRST_STORED_MS,
   });
+  scene.saveBroker();
   const run = new Pass(options, scene, traffic, timeline, signal);
   await run.all();
   traffic.end();
   await run.settle();
+  const [first] = scene.replicas;
+  const ledger = await first!.ledger();
+  if (ledger !== null) timeline.watch?.look(ledger);
   const seconds = timeline.now;
   await timeline.stop();
   for (const replica of scene.replicas) {
@@ -98,7 +110,7 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
   traffic.stop();
   if (timeline.unbalanced > 0)
     run.problems.push(`the ledger did not add up in ${timeline.unbalanced} samples`);
-  const { flows } = traffic;
+  const { flows, times } = traffic;
   const { witness } = scene;
   const owed: Owed = ({ stream, acknowledged }, number) =>
     acknowledged.has(number) && (witness === null || witness.has(stream.kind, number));
@@ -111,6 +123,8 @@ export async function runProfile(options: RunOptions, { closers, signal }: Bench
     readings: await judgeReadings(flows, owed, scene.storeUrl),
     quarantine: judgeQuarantine(flows, owed, scene),
     broker: judgeBroker(flows, owed),
+    named: timeline.watch?.judge(owed) ?? null,
+    times: scene.broker === null ? times : null,
     redelivered: scene.replicas.reduce((sum, { counts }) => sum + counts.duplicate, 0),
     connects: traffic.connects,
     peakBytes: Math.max(...scene.replicas.map(({ peakBytes }) => peakBytes)),
@@ -153,7 +167,8 @@ class Pass {
     if (last !== undefined) await this.#recovered(last);
   }
 
-  async #do({ fault, pause, hold, settles }: Step): Promise<void> {
+  async #do({ fault, pause, hold: planned, settles }: Step): Promise<void> {
+    const hold = this.#options.hold ?? planned;
     await this.#sleep(pause);
     const begin = this.#timeline.now;
     this.#options.say(`${begin.toFixed(1)} s: ${fault} for ${hold.toFixed(1)} s`);

@@ -1,15 +1,13 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
-import { type CutDisk, mountPowerCutDisk } from '@tidegauge/lab/power-cut-disk';
 import { makeProcessFaults, type ProcessFaults } from '@tidegauge/lab/process-faults';
-import { mountSmallDisk, type SmallDisk } from '@tidegauge/lab/small-disk';
 import type { StoreNode } from '@tidegauge/lab/stores';
 import { proxyHost, startToxiproxy, type Toxiproxy } from '@tidegauge/lab/toxiproxy';
 import { freePort, temporaryDirectory } from '@tidegauge/process';
 import { PROXIED } from '../study/places/proxies.ts';
 import type { Closers } from '../targets/closers.ts';
 import { isEmbedded, startStorePlaces } from '../targets/store-places.ts';
+import { type DiskKind, type Disks, mountDisks } from './disks.ts';
 import { Replica } from './replica.ts';
 import { Witness } from './witness.ts';
 
@@ -20,14 +18,11 @@ export type Way = (typeof WAYS)[number];
 /** The connections that a proxy can be between. */
 export type LinkName = 'sensors' | 'broker' | 'store';
 
-/** The disks that a fault can change: none, small ones for data and store, or one of which the power can be cut. */
-export type Disks = 'plain' | 'small' | 'power-cut';
-
 export interface ScenePlan {
   readonly store: string;
   readonly way: Way;
   readonly replicas: number;
-  readonly disks: Disks;
+  readonly disks: DiskKind;
   readonly links: ReadonlySet<LinkName>;
   /** Whether the broker can lose messages, so that they must be distinguished from those that ingest loses. */
   readonly brokerLoses: boolean;
@@ -37,8 +32,6 @@ export interface ScenePlan {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const SMALL_DISK_BYTES = 4 * 2 ** 30;
-const CUT_DISK_MEGABYTES = 2048;
 /** As version 2.0 saves its queues in the stacks. */
 const BROKER_CONF = ['autosave_interval 60'];
 const NO_LIMIT = { delayMs: 0, jitterMs: 0, kilobitsPerSecond: null } as const;
@@ -56,6 +49,8 @@ export interface Scene {
   /** Where sensors connect. */
   readonly port: number;
   readonly broker: Mosquitto | null;
+  /** Lets the broker save its sessions, as it has after its first minute. Later messages are not saved by it. */
+  saveBroker(): void;
   /** null: the broker is expected to lose nothing. */
   readonly witness: Witness | null;
   readonly replicas: readonly Replica[];
@@ -64,12 +59,9 @@ export interface Scene {
   change(link: LinkName, change: Parameters<Toxiproxy['changeLink']>[1]): Promise<void>;
   /** null: not in the plan. */
   readonly systemCalls: ProcessFaults | null;
-  /** With small disks: that of the spool, the quarantine and the ledger, and that of an embedded store. */
-  readonly small: { readonly data: SmallDisk; readonly store: SmallDisk } | null;
+  readonly disks: Disks;
   /** The URL of the store, without a proxy. */
   readonly storeUrl: string;
-  /** The folder of an embedded store. */
-  readonly storeFolder: string;
   /** The folder of the spool, the quarantine and the ledger of a replica. */
   dataFolder(replica: Replica): string;
   /** Cuts the power of the disk: replicas are killed and continue on what the disk had at that moment. */
@@ -79,7 +71,7 @@ export interface Scene {
 /** Starts a store, a broker and proxies as planned. The replicas are not started. */
 export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scene> {
   const { store, way } = plan;
-  const disks = await mountDisks(plan, closers);
+  const disks = await mountDisks(plan.disks, closers);
   const toxiproxy = plan.links.size === 0 ? null : await startToxiproxy();
   if (toxiproxy !== null) closers.add(() => toxiproxy.stop());
   const addresses = new Map<LinkName, readonly string[]>();
@@ -102,7 +94,7 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
   if (hasProxy) for (const each of places!.endpoints) await addLink('store', proxyHost(each), each);
   const throughProxy = (url: string): string =>
     (hasProxy ? places!.endpoints : []).reduce((text, each) => text.replace(each, proxyHost(each)), url);
-  const embedded = (): string => embeddedUrl(store, disks.store());
+  const embedded = (): string => embeddedUrl(store, disks.store);
 
   const broker = way === 'direct' ? null : await startBroker(closers);
   const brokerPort = broker === null ? null : await linked('broker', broker.port);
@@ -115,10 +107,11 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
       : { BROKER: `mqtt://127.0.0.1:${witness?.port ?? brokerPort}` };
   const port = await linked('sensors', broker?.port ?? ingestPort);
 
-  const systemCalls = plan.systemCalls ? await makeProcessFaults() : null;
+  // After a power cut, ingest must find another boot of the kernel.
+  const systemCalls = plan.systemCalls || plan.disks === 'power-cut' ? await makeProcessFaults() : null;
   if (systemCalls !== null) closers.add(async () => systemCalls.remove());
 
-  const dataFolder = (index: number): string => join(disks.data(), `ingest-${index + 1}`);
+  const dataFolder = (index: number): string => join(disks.data, `ingest-${index + 1}`);
   const replicas = Array.from({ length: plan.replicas }, (_, index) => {
     const environment = () => ({
       ...SETTINGS,
@@ -138,6 +131,9 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
     plan,
     port,
     broker,
+    saveBroker() {
+      if (broker !== null) process.kill(broker.pid, 'SIGUSR1');
+    },
     witness,
     replicas,
     nodes: places?.nodes ?? [],
@@ -145,18 +141,16 @@ export async function makeScene(plan: ScenePlan, closers: Closers): Promise<Scen
       for (const address of addresses.get(link)!) await toxiproxy!.changeLink(address, change);
     },
     systemCalls,
-    small: disks.small,
+    disks,
     get storeUrl() {
       return server ?? embedded();
-    },
-    get storeFolder() {
-      return disks.store();
     },
     dataFolder: (replica) => dataFolder(replicas.indexOf(replica)),
     async cutPower() {
       // Processes that went on after the copy would acknowledge messages that the copy cannot have.
       for (const replica of replicas) replica.suspend();
       await disks.cut(() => Promise.all(replicas.map((replica) => replica.kill())));
+      systemCalls!.newBoot();
     },
   };
 }
@@ -179,49 +173,4 @@ export function embeddedUrl(store: string, folder: string): string {
   return store === 'json'
     ? `json:${join(folder, 'readings')}`
     : `sqlite:${join(folder, 'readings.db')}?busy=200`;
-}
-
-async function mountDisks({ disks }: ScenePlan, closers: Closers) {
-  let [data, store] = ['', ''];
-  let small: Scene['small'] = null;
-  let cut: ((end: () => Promise<unknown>) => Promise<void>) | null = null;
-  if (disks === 'small') {
-    small = { data: await mountSmallDisk(SMALL_DISK_BYTES), store: await mountSmallDisk(SMALL_DISK_BYTES) };
-    const { data: first, store: second } = small;
-    closers.add(() => Promise.all([first.remove(), second.remove()]));
-    [data, store] = [first.path, second.path];
-  } else if (disks === 'power-cut') {
-    const disk = await mountPowerCutDisk(CUT_DISK_MEGABYTES);
-    closers.add(() => disk.remove());
-    let current: Pick<CutDisk, 'path' | 'cut'> = disk;
-    /** Copies in use: the current one, and the one before, which a reader can still have open. */
-    const copies: CutDisk[] = [];
-    const use = (): void => {
-      [data, store] = [join(current.path, 'data'), join(current.path, 'store')];
-      for (const folder of [data, store]) mkdirSync(folder, { recursive: true });
-    };
-    use();
-    cut = async (end) => {
-      const copy = await current.cut();
-      await end();
-      current = copy;
-      copies.push(copy);
-      use();
-      if (copies.length > 2) await copies.shift()!.remove();
-    };
-  } else {
-    const directory = temporaryDirectory('faults');
-    closers.add(async () => directory.remove());
-    [data, store] = [join(directory.path, 'data'), join(directory.path, 'store')];
-    for (const folder of [data, store]) mkdirSync(folder);
-  }
-  return {
-    data: () => data,
-    store: () => store,
-    small,
-    async cut(end: () => Promise<unknown>) {
-      if (cut === null) throw new TypeError('the plan has no disk of which the power can be cut');
-      await cut(end);
-    },
-  };
 }

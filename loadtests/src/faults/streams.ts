@@ -26,6 +26,8 @@ export interface Stream extends StreamPlan {
   seqOf(number: number): number;
   /** The message that corrects the readings of a message; null: there is none. */
   correctionOf(number: number): number | null;
+  /** Whether the sensor loses the message before it sends it. Ingest must name its reading. */
+  isLost(number: number): boolean;
 }
 
 /** Devices below a gateway. Each of its messages has a reading of each. */
@@ -34,6 +36,14 @@ export const METRIC = 'temperature';
 export const BOOT = 'b1';
 const ROOT = 'faults';
 const DAY = 86_400_000_000;
+/**
+ * Devices of a stream whose sensors lose a reading in so many, and how many each loses at most: `GET /ledger` lists the
+ * ranges of 200 devices, with 64 for each.
+ */
+const LOSING_DEVICES = 20;
+const LOST_EVERY = 97;
+const FIRST_LOST = 9;
+const MOST_LOST = 50;
 /** Age of the first reading of a stream of old readings, microseconds. */
 const OLD = 30 * DAY;
 
@@ -77,6 +87,11 @@ export function makeStream(plan: StreamPlan, rate: number): Stream {
     devicesOf: (number) => below[placeOf(number)]!,
     seqOf,
     correctionOf: (number) => (kind === 'gateway' && seqOf(number) % 2 === 0 ? number + devices : null),
+    isLost: (number) =>
+      (kind === 'readings' || kind === 'old') &&
+      placeOf(number) < LOSING_DEVICES &&
+      seqOf(number) % LOST_EVERY === FIRST_LOST &&
+      seqOf(number) < MOST_LOST * LOST_EVERY,
   };
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from '@tidegauge/storage';
+import { LedgerWatch } from './ledger-watch.ts';
 import type { Scene } from './scene.ts';
 import { METRIC } from './streams.ts';
 import type { Traffic } from './traffic.ts';
@@ -31,6 +32,8 @@ export class Timeline {
   readonly #scene: Scene;
   readonly #traffic: Traffic;
   readonly #device: string;
+  /** Null: the ledgers of several replicas cannot be compared. */
+  readonly watch: LedgerWatch | null;
   readonly #started: number;
   readonly #epoch: number;
   /** The time of the newest stored reading of a device, microseconds since the epoch. */
@@ -43,6 +46,7 @@ export class Timeline {
     this.#scene = scene;
     this.#traffic = traffic;
     this.#device = traffic.flows[0]!.stream.devicesOf(0)[0]!;
+    this.watch = scene.replicas.length > 1 ? null : new LedgerWatch(traffic.flows);
     this.#started = performance.now();
     this.#epoch = epoch;
     this.#loops = Promise.all([this.#sampleAll(), this.#watch()]);
@@ -75,6 +79,7 @@ export class Timeline {
       inFlight += ledger?.readings.inFlight ?? 0;
       oldest = Math.max(oldest, ledger?.oldestUnstoredSeconds ?? Number.POSITIVE_INFINITY);
       if (ledger?.balanced === false) this.unbalanced++;
+      if (ledger !== null) this.watch?.look(ledger);
     }
     return {
       at,

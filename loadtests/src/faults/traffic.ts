@@ -1,7 +1,8 @@
 import type { SeededRandom } from '@tidegauge/workload';
+import { AcknowledgementTimes } from './acknowledgement-times.ts';
 import { NumberSet } from './number-set.ts';
 import { Sensor } from './sensor.ts';
-import type { Stream } from './streams.ts';
+import type { Stream, StreamKind } from './streams.ts';
 
 const TICK_MS = 10;
 const CHECK_MS = 500;
@@ -15,12 +16,16 @@ const BURST = 2000;
 export interface Flow {
   readonly stream: Stream;
   readonly acknowledged: NumberSet;
-  /** The number of messages; their numbers are below it. */
+  /** The number of messages; their numbers are below it. Those that the sensor lost are included. */
   readonly sent: number;
 }
 
+/** The streams whose time to the acknowledgement is measured: those of live readings. */
+const MEASURED: readonly StreamKind[] = ['readings', 'gateway'];
+
 interface Running extends Flow {
   sent: number;
+  lost: number;
   readonly sensors: readonly Sensor[];
 }
 
@@ -40,12 +45,15 @@ export class Traffic {
   readonly #flows: readonly Running[];
   readonly #timers: readonly NodeJS.Timeout[];
   readonly #started = performance.now();
+  /** Times to the acknowledgement of live readings, by the second in which they were due. */
+  readonly times = new AcknowledgementTimes();
   #ended: number | null = null;
 
   constructor({ host, port, streams, stallMs, random }: TrafficOptions) {
     this.#flows = streams.map((stream) => {
       const acknowledged = new NumberSet();
       const { connections, kind, topic, payload } = stream;
+      const isMeasured = MEASURED.includes(kind);
       const sensors = Array.from(
         { length: connections },
         (_, index) =>
@@ -57,11 +65,14 @@ export class Traffic {
             stallMs,
             topic,
             payload,
-            onAcknowledged: (number) => acknowledged.add(number),
+            onAcknowledged: (number) => {
+              if (isMeasured && !acknowledged.has(number)) this.#measure(stream, number);
+              acknowledged.add(number);
+            },
             random: () => random.double(),
           }),
       );
-      return { stream, acknowledged, sensors, sent: 0 };
+      return { stream, acknowledged, sensors, sent: 0, lost: 0 };
     });
     this.#timers = [
       setInterval(() => {
@@ -75,8 +86,9 @@ export class Traffic {
     return this.#flows;
   }
 
+  /** Messages that sensors have sent. */
   get sent(): number {
-    return this.#flows.reduce((sum, { sent }) => sum + sent, 0);
+    return this.#flows.reduce((sum, { sent, lost }) => sum + sent - lost, 0);
   }
 
   get acknowledged(): number {
@@ -103,7 +115,9 @@ export class Traffic {
 
   /** Whether all messages that are due were sent and acknowledged. */
   get isAcknowledged(): boolean {
-    return this.#flows.every((flow) => flow.sent >= this.#due(flow) && flow.acknowledged.size === flow.sent);
+    return this.#flows.every(
+      (flow) => flow.sent >= this.#due(flow) && flow.acknowledged.size === flow.sent - flow.lost,
+    );
   }
 
   stop(): void {
@@ -117,6 +131,11 @@ export class Traffic {
     const batches = new Map<Sensor, number[]>();
     // The connections take turns, so the next message waits when its own connection is busy.
     while (flow.sent < due) {
+      if (stream.isLost(flow.sent)) {
+        flow.sent++;
+        flow.lost++;
+        continue;
+      }
       const sensor = sensors[stream.placeOf(flow.sent) % sensors.length]!;
       const batch = batches.get(sensor) ?? [];
       if (batch.length >= Math.min(BURST, sensor.room)) break;
@@ -128,6 +147,12 @@ export class Traffic {
 
   #due({ stream }: Flow): number {
     return Math.floor((((this.#ended ?? performance.now()) - this.#started) / 1000) * stream.rate);
+  }
+
+  /** From the time when a message was due, so that the wait for a busy connection is included. */
+  #measure({ rate }: Stream, number: number): void {
+    const due = (number + 1) / rate;
+    this.times.add(due, (performance.now() - this.#started) / 1000 - due);
   }
 
   #everySensor(call: (sensor: Sensor) => void): void {

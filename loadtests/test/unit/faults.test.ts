@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileTopicTemplate, DecodeError, formats, now } from '@tidegauge/readings';
+import { compileTopicTemplate, DecodeError, formats, type LedgerDocument, now } from '@tidegauge/readings';
 import { seeded } from '@tidegauge/workload';
+import { AcknowledgementTimes } from '../../src/faults/acknowledgement-times.ts';
+import type { Owed } from '../../src/faults/judge.ts';
+import { LedgerWatch } from '../../src/faults/ledger-watch.ts';
 import { NumberSet } from '../../src/faults/number-set.ts';
 import { disksOf, PROFILES, randomProfile, storesOf } from '../../src/faults/profiles.ts';
 import { figuresOf } from '../../src/faults/report.ts';
 import type { Run } from '../../src/faults/run-profile.ts';
 import { makeStream, numberIn, type StreamKind } from '../../src/faults/streams.ts';
 import type { Sample } from '../../src/faults/timeline.ts';
+import type { Flow } from '../../src/faults/traffic.ts';
 import { STORES } from '../../src/targets/store-places.ts';
 
 test('a set of numbers has what was added, once', () => {
@@ -76,8 +80,13 @@ test('each profile is possible with a store, and random with every store and way
       const random = randomProfile(store, way);
       assert.ok(random.faults.length >= 5, `${store} ${way}`);
       assert.ok(storesOf(random).includes(store));
-      assert.notEqual(disksOf(random), 'power-cut');
+      assert.equal(disksOf(random), 'power-cut');
+      assert.equal(disksOf(randomProfile(store, way, 1, ['power-cut'])), 'small');
     }
+    const two = randomProfile(store, 'broker', 2);
+    assert.ok(
+      two.replicas === 2 && two.faults.includes('ingest-kill') && !two.faults.includes('broker-kill'),
+    );
   }
 });
 
@@ -98,6 +107,8 @@ const RUN: Run = {
   readings: { acknowledged: 1000, stored: 1000, missing: 0, duplicate: 0, unacknowledged: 0, listed: [] },
   quarantine: { acknowledged: 0, kept: 0, missing: [] },
   broker: { messages: 0, listed: [] },
+  named: { lost: 5, listed: 5, wrong: 0, wentBack: 0, truncated: false },
+  times: null,
   redelivered: 0,
   connects: 1,
   peakBytes: 0,
@@ -114,6 +125,55 @@ test('the time to recover ends when everything of before the end of the fault is
   assert.equal(figuresOf(never).recoverySeconds, null);
 });
 
+test('the time to the acknowledgement while it recovers is that of messages that were due then', () => {
+  const times = new AcknowledgementTimes();
+  for (const [due, seconds] of [
+    [0.5, 0.01],
+    [2.5, 9],
+    [4.5, 0.2],
+    [6.5, 0.1],
+    [8.5, 0.02],
+  ] as const)
+    times.add(due, seconds);
+  const { p99Seconds, calmP99Seconds, faults } = figuresOf({ ...RUN, times });
+  assert.ok(Math.abs(p99Seconds! - 0.2) < 0.05);
+  assert.equal(faults[0]!.p99Seconds, p99Seconds);
+  assert.ok(Math.abs(calmP99Seconds! - 0.02) < 0.005);
+});
+
+const LIVE = makeStream({ kind: 'readings', share: 1, devices: 2, connections: 1 }, 1000);
+/** All but the lost messages are acknowledged. */
+function flowOf(sent: number): Flow {
+  const acknowledged = new NumberSet();
+  for (let number = 0; number < sent; number++) if (!LIVE.isLost(number)) acknowledged.add(number);
+  return { stream: LIVE, acknowledged, sent };
+}
+
+function ledgerWith(ranges: readonly (readonly [number, number])[], truncated = false): LedgerDocument {
+  const [device] = LIVE.devicesOf(0);
+  return { gaps: { truncated, list: [{ device, ranges }] } } as unknown as LedgerDocument;
+}
+
+test('readings that sensors lost must be listed by ingest, and stay listed', () => {
+  const flow = flowOf(400);
+  const lost = Array.from({ length: 400 }, (_, number) => number).filter((number) => LIVE.isLost(number));
+  const seqs = lost.filter((number) => LIVE.placeOf(number) === 0).map((number) => LIVE.seqOf(number));
+  assert.ok(seqs.length === 2 && lost.length === 4);
+  const [first, second] = seqs as [number, number];
+  const watch = new LedgerWatch([flow]);
+  const owed: Owed = ({ acknowledged }, number) => acknowledged.has(number);
+  assert.equal(watch.judge(owed), null);
+  watch.look(ledgerWith([[first, first]]));
+  watch.look(ledgerWith([]));
+  // A list that is not complete is not compared with the one before.
+  watch.look(ledgerWith([], true));
+  watch.look(ledgerWith([[first, second]]));
+  assert.deepEqual(watch.judge(owed), {
+    ...{ lost: 4, listed: 2, wrong: second - first - 1 },
+    ...{ wentBack: 1, truncated: false },
+  });
+});
+
 test('what is missing, stored twice or never acknowledged fails a run, and what the broker lost does not', () => {
   const failuresOf = (change: Partial<Run>) => figuresOf({ ...RUN, ...change }).failures.join();
   const { readings, quarantine } = RUN;
@@ -126,4 +186,10 @@ test('what is missing, stored twice or never acknowledged fails a run, and what 
   assert.match(failuresOf({ acknowledged: 990 }), /^10 messages were never acknowledged$/);
   assert.match(failuresOf({ problems: ['it stopped'] }), /^it stopped$/);
   assert.equal(failuresOf({ broker: { messages: 3, listed: [] } }), '');
+  const named = RUN.named!;
+  assert.match(failuresOf({ named: { ...named, wrong: 2 } }), /lists 2 readings as missing that are stored$/);
+  assert.match(failuresOf({ named: { ...named, listed: 3 } }), /not list 2 of 5 readings that sensors lost$/);
+  assert.match(failuresOf({ named: { ...named, wentBack: 1 } }), /^in 1 samples the ledger listed fewer/);
+  assert.equal(failuresOf({ named: { ...named, listed: 3, truncated: true } }), '');
+  assert.equal(failuresOf({ named: null }), '');
 });

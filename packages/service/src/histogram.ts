@@ -65,6 +65,13 @@ export class Histogram {
     this.#count += times;
   }
 
+  /** Adds the observations of another histogram of the same scale. */
+  add(other: Histogram): void {
+    for (let index = 0; index < this.#counts.length; index++) this.#counts[index]! += other.#counts[index]!;
+    this.#sum += other.#sum;
+    this.#count += other.#count;
+  }
+
   /** The q-quantile, interpolated inside its bucket; null before the first observation. */
   quantile(q: number): number | null {
     if (this.#count === 0) return null;

@@ -36,6 +36,20 @@ test('published buckets are cumulative and end at the count', () => {
   assert.ok(Math.abs(sum - 1000.075) < 1e-9);
 });
 
+test('the sum of two histograms has the observations of both', () => {
+  const [one, other, both] = [new Histogram(), new Histogram(), new Histogram()];
+  for (const [histogram, value] of [
+    [one, 0.01],
+    [one, 0.02],
+    [other, 5],
+  ] as const) {
+    histogram.observe(value, 3);
+    both.observe(value, 3);
+  }
+  one.add(other);
+  assert.deepEqual([one.snapshot(), one.counts()], [both.snapshot(), both.counts()]);
+});
+
 test('an empty histogram has no quantile', () => {
   assert.equal(new Histogram().quantile(0.5), null);
 });
