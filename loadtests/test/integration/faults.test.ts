@@ -43,7 +43,7 @@ test('a random sequence of all faults on SQLite loses nothing, and its figures a
   assert.match(readFileSync(picture, 'utf8'), /<desc id="svg-faults-desc">random on sqlite/);
 });
 
-test('power cuts of the disk of ingest lose nothing that it has acknowledged, and its ledger forgets nothing', {
+test('power cuts of the disk of ingest lose nothing that it has acknowledged, and its ledger keeps all names', {
   skip: 'skip' in disk ? disk.skip : false,
 }, () => {
   const { code, stdout, stderr } = faults('power-cut', '--quick');
