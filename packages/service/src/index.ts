@@ -1,5 +1,6 @@
 export * from './access/index.ts';
 export { observeCertificate } from './certificate-metrics.ts';
+export { changeFile } from './change-file.ts';
 export * from './clients.ts';
 export * from './common-settings.ts';
 export * from './fetch.ts';

@@ -1,13 +1,5 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { changeFile } from '../change-file.ts';
 import type { Logger } from '../logger.ts';
 import { ConfigError } from '../program/config-error.ts';
 import { fileVersion, poll } from '../watch-file.ts';
@@ -143,35 +135,13 @@ export function readKeys(path: string): Contents | null {
 }
 
 /**
- * Changes a file of keys in one step: readers have either the old list or the new one. Only its owner can read it. Two
- * commands cannot change it at once.
+ * Changes a file of keys, see `changeFile`.
  *
  * @param change receives the keys, and returns those to write
  * @throws {ConfigError} when the file cannot be used, or another command changes it
  */
 export function changeKeys(path: string, change: (keys: readonly ApiKey[]) => readonly ApiKey[]): void {
-  const draft = `${path}.new`;
-  let file: number;
-  try {
-    file = openSync(draft, 'wx', 0o600);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new ConfigError([
-      code === 'EEXIST'
-        ? `another command is changing ${path}: if none runs, remove ${draft}`
-        : `${path} cannot be written: ${message}`,
-    ]);
-  }
-  try {
-    const keys = change(readKeys(path)?.keys ?? []);
-    writeSync(file, `${JSON.stringify({ keys }, null, 2)}\n`);
-    fsyncSync(file);
-    closeSync(file);
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
+  changeFile(path, () => `${JSON.stringify({ keys: change(readKeys(path)?.keys ?? []) }, null, 2)}\n`);
 }
 
 /**

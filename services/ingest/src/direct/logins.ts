@@ -66,7 +66,7 @@ export class Logins {
     const { username, password, clientId } = request;
     if (peer.certificateName !== null) {
       const name = peer.certificateName;
-      return isName(name) ? this.#user(name, clientId, OWN_TOPICS) : 'not_authorized';
+      return isUserName(name) ? this.#user(name, clientId, OWN_TOPICS) : 'not_authorized';
     }
     if (!this.#needsLogin) {
       const isAllowed = this.#isAnonymous || peer.isLoopback;
@@ -74,7 +74,7 @@ export class Logins {
     }
     if (username === null && password === null)
       return this.#isAnonymous ? this.#user(null, clientId, EVERYTHING) : 'not_authorized';
-    if (username === null || password === null || !isName(username)) return 'credentials';
+    if (username === null || password === null || !isUserName(username)) return 'credentials';
     const isSingle = username === this.#single?.user;
     const topics = isSingle ? EVERYTHING : OWN_TOPICS;
     const client = clientOf(peer.address);
@@ -184,7 +184,8 @@ export function hasLogins({ listenPasswords, listenUser, listenCa }: Settings): 
   return listenPasswords !== null || listenUser !== null || listenCa !== null;
 }
 
-function isName(name: string): boolean {
+/** Whether a text can be the name of a user. */
+export function isUserName(name: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   return name !== '' && Buffer.byteLength(name) <= NAME_BYTES && !/[\x00-\x1f\x7f]/.test(name);
 }
