@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { STORE_SERVERS, type StoreServer } from '@tidegauge/lab/stores';
 import {
+  boolean,
   type Config,
   defineConfig,
   duration,
@@ -17,7 +18,7 @@ import { seeded } from '@tidegauge/workload';
 import { BENCH_SETTINGS, type BenchContext, defineBench } from '../src/benches/define-bench.ts';
 import { type RecordTarget, rawTarget } from '../src/drivers/record-target.ts';
 import { startApis } from '../src/linearizability/api-processes.ts';
-import { startFaults, type Victim } from '../src/linearizability/faults.ts';
+import { startFaults, suspended, type Victim } from '../src/linearizability/faults.ts';
 import { type Operation, toLines } from '../src/linearizability/history.ts';
 import { judge, operationsTable } from '../src/linearizability/judge.ts';
 import { FIELDS, recordHistory } from '../src/linearizability/record-history.ts';
@@ -58,6 +59,11 @@ const SETTINGS = defineConfig({
     default: 'none',
     help: 'What is killed and started again at random times: an API process, or a node of a store of the lab.',
   },
+  suspend: {
+    kind: boolean(),
+    default: 'false',
+    help: 'Suspend the nodes of --kill node (SIGSTOP) in place of killing them, as a long pause of a server would.',
+  },
   pause: { kind: duration(0.01, 600), default: '4s', help: 'Longest pause before and after a kill.' },
   history: { kind: outputFile(), help: 'Write the history of the last run to this file, as NDJSON.' },
   html: { kind: outputFile(), help: "Write Porcupine's page of the last run to this file." },
@@ -87,7 +93,8 @@ export const program = defineBench({
     'acknowledged write, such as with Cassandra at ONE.',
   settings: SETTINGS,
   check(config) {
-    const { store, nodes, kill, apis } = config;
+    const { store, nodes, kill, apis, suspend } = config;
+    if (suspend && kill !== 'node') throw mistake('--suspend needs --kill node');
     checkStore(store, config);
     const most = Object.hasOwn(STORE_SERVERS, store) ? STORE_SERVERS[store]!.maxNodes : 1;
     if (nodes > most) throw mistake(`--nodes ${nodes}: ${store} runs here as ${most} at most`);
@@ -105,11 +112,11 @@ export const program = defineBench({
       const place = places === null ? store : await places.create(`linearizability${number}`);
       const url = withOptions(place, new Map(new URLSearchParams(each ?? '')));
       const result = { options: each, ...(await judgeRun(url, places, config, context)) };
-      process.stdout.write(report(maskUrl(store), result));
+      process.stdout.write(report(maskUrl(store), result, config.suspend));
       results.push(result);
     }
-    const { apis, clients, keys, keyOperations, kill, pause, quick, seed } = config;
-    const setup = { nodes, apis, clients, keys, keyOperations, kill, pause, quick, seed };
+    const { apis, clients, keys, keyOperations, kill, suspend, pause, quick, seed } = config;
+    const setup = { nodes, apis, clients, keys, keyOperations, kill, suspend, pause, quick, seed };
     const bad = results.filter(({ violated, undecided, isStrong }) => isStrong && violated + undecided > 0);
     const failure = `${bad.length} of ${results.length} runs are not linearizable, or were not decided`;
     return { setup, results, ...(bad.length > 0 ? { failure } : {}) };
@@ -160,11 +167,13 @@ async function startTargets(
   store: Store,
   table: string,
   places: StoreServer | null,
-  { apis: count, clients, kill }: Settings,
+  { apis: count, clients, kill, suspend }: Settings,
   closers: Closers,
 ): Promise<{ readonly targets: readonly RecordTarget[]; readonly victims: readonly Victim[] }> {
   const apis = await startApis(count, url, table, clients, closers);
-  const nodes = (places?.nodes ?? []).flatMap(({ fault }) => (fault === null ? [] : [fault]));
+  const nodes = (places?.nodes ?? []).flatMap((node) =>
+    node.fault === null ? [] : [suspend ? suspended(node) : node.fault],
+  );
   if (kill === 'node' && nodes.length === 0) throw new Error('the store has no node that can be killed');
   return {
     targets: count === 0 ? [rawTarget(store, table)] : apis.map(({ target }) => target),
@@ -172,7 +181,7 @@ async function startTargets(
   };
 }
 
-function report(store: string, result: Result): string {
+function report(store: string, result: Result, suspend: boolean): string {
   const { options, keys, operations, unknown, failed, kills, violated, undecided, isStrong, shortest } =
     result;
   const count = (number: number): string => number.toLocaleString('en');
@@ -185,7 +194,7 @@ function report(store: string, result: Result): string {
         : 'linearizable';
   const lines = [
     `${options === null ? store : `${store} ${options}`}: ${verdict}`,
-    `${count(operations)} operations on ${count(keys)} records, ${count(unknown)} writes of unknown outcome, ${kills} kills`,
+    `${count(operations)} operations on ${count(keys)} records, ${count(unknown)} writes of unknown outcome, ${kills} ${suspend ? 'pauses' : 'kills'}`,
     ...(failures.length === 0 ? [] : [`failed: ${failures.join(', ')}`]),
     ...(shortest === null ? [] : ['a short history that no order explains:', operationsTable(shortest)]),
   ];

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { familyOf } from '@tidegauge/lab/processes';
+import type { StoreNode } from '@tidegauge/lab/stores';
 import type { Random } from '@tidegauge/workload';
 
 /** What a fault kills, without a shutdown. */
@@ -6,6 +8,20 @@ export interface Victim {
   kill(): Promise<void>;
   /** Resolves when it works again. */
   restart(): Promise<void>;
+}
+
+/** A node that is suspended (SIGSTOP) in place of a kill, so that it misses what the others do. */
+export function suspended(node: StoreNode): Victim {
+  let pids: readonly number[] = [];
+  return {
+    async kill() {
+      pids = node.pids().flatMap(familyOf);
+      for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    },
+    async restart() {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    },
+  };
 }
 
 export interface Faults {

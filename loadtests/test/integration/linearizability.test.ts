@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { go, goTool } from '@tidegauge/lab/go';
 import { buildLinearizability } from '@tidegauge/lab/linearizability';
 import { testWith } from '@tidegauge/lab/unavailable';
-import { runProgramSync, temporaryDirectory } from '@tidegauge/process';
+import { runProgramSync, temporaryDirectory, waitUntil } from '@tidegauge/process';
+import { suspended } from '../../src/linearizability/faults.ts';
 import type { History, Operation, Semantics } from '../../src/linearizability/history.ts';
 import { judge, operationsTable } from '../../src/linearizability/judge.ts';
 
 const MODULE = fileURLToPath(new URL('../../linearizability/', import.meta.url));
 const BENCH = fileURLToPath(new URL('../../bench/linearizability.ts', import.meta.url));
+const LIMIT = { timeoutMs: 10_000 };
 const STRICT: Semantics = { insertIsUpsert: false, updateIsUpsert: false };
 const UPSERT: Semantics = { insertIsUpsert: true, updateIsUpsert: true };
 
@@ -167,6 +170,23 @@ test('operations through two APIs on SQLite are linearizable, also when they are
   } finally {
     folder.remove();
   }
+});
+
+test('a suspended node does not run until it continues', async () => {
+  const child = spawn('sleep', ['600']);
+  try {
+    const stateOf = (): string => /\) (\w)/.exec(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))![1]!;
+    const node = suspended({ name: 'sleep', pids: () => [child.pid!], cgroup: null, fault: null });
+    await node.kill();
+    await waitUntil('the process to be suspended', () => stateOf() === 'T', LIMIT);
+    await node.restart();
+    await waitUntil('the process to continue', () => stateOf() === 'S', LIMIT);
+  } finally {
+    child.kill('SIGKILL');
+  }
+  const { code, stderr } = runProgramSync(process.execPath, [BENCH, '--suspend'], { accept: 'any' });
+  assert.equal(code, 2);
+  assert.match(stderr, /--suspend needs --kill node/);
 });
 
 test('the judge is formatted, and go vet finds nothing', async () => {
