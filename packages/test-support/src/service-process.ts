@@ -21,8 +21,8 @@ export interface ServiceProcess {
 }
 
 /**
- * Starts `services/<name>` with the given environment and waits until it is ready. Warnings and errors of its log
- * go to standard error of this process.
+ * Starts `services/<name>` with the given environment and waits until it is ready. Warnings and errors of its log,
+ * and text that is not of its log, go to standard error of this process.
  *
  * @param ready matches the log line that reports that the service is ready; its first group is the URL
  * @throws {Error} with the end of the log, when the service ends first or is not ready within three minutes
@@ -43,7 +43,7 @@ export async function startServiceProcess(
     const lines = (part + text).split('\n');
     part = lines.pop()!;
     for (const line of lines) {
-      if (/"level":"(warn|error|fatal)"/.test(line)) process.stderr.write(`${line}\n`);
+      if (!/^\{.*"level":"(trace|debug|info)"/.test(line)) process.stderr.write(`${line}\n`);
       const found = ready.exec(line)?.[1];
       if (found !== undefined) url.resolve(found);
     }

@@ -209,16 +209,15 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     const http = await listen(app, config.httpListen, config.metricsPort, 'METRICS_PORT (--metrics-port)');
     undo.push(() => http.close());
     if (alerts !== null) undo.push(() => alerts.stop());
-    undo.push(() => drain(pipeline, sources, config.stopTimeout));
+    const stopBackground = () => Promise.all([rollups?.stop(), retention.stop()]);
+    undo.push(() => drain(pipeline, sources, stopBackground(), config.stopTimeout));
     rollups?.start();
-    undo.push(() => rollups?.stop());
     if (reloader !== null) undo.push(watchRoutes(reloader));
     keepHeapSmall();
     for (const source of sources) await source.start(pipeline, signal);
     alerts?.start();
     rulesReloader?.watch();
     undo.push(() => rulesReloader?.stop());
-    undo.push(() => retention.stop());
     if (keepRules.isUsed || config.retentionMaxBytes > 0 || config.retentionMinFree > 0) retention.start();
     const from = { broker: brokerUrl ?? undefined, listen: config.listen ?? undefined };
     logger.info({ store: backend, http: http.url, ...from }, 'ingest is ready');
@@ -351,11 +350,12 @@ function openSpool(config: Config<typeof settings>, logger: Logger): Spool | nul
 
 /**
  * Stops reading, and stores and acknowledges received messages within the time limit. The broker or the sensors keep the
- * rest.
+ * rest. Rollups and retention may wait for the store meanwhile: what they leave is done after the next start.
  */
 async function drain(
   pipeline: Pipeline,
   sources: readonly MessageSource[],
+  background: Promise<unknown>,
   stopTimeout: number,
 ): Promise<void> {
   for (const source of sources) source.stopAccepting();
@@ -363,7 +363,8 @@ async function drain(
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, (1 - CLOSING_SHARE) * stopTimeout * 1000);
   await Promise.race([pipeline.idle(), late.promise]);
-  clearTimeout(timer);
   pipeline.abort();
   await Promise.all(sources.map((source) => source.close()));
+  await Promise.race([background, late.promise]);
+  clearTimeout(timer);
 }

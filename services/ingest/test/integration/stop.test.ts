@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { findProgram } from '@tidegauge/lab/debian';
-import { testWith } from '@tidegauge/lab/unavailable';
+import { startPostgres } from '@tidegauge/lab/postgres';
+import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
+import { waitUntil } from '@tidegauge/process';
 import { publish } from '@tidegauge/test-support/publisher';
 import { setUp } from './helpers.ts';
 
@@ -68,4 +70,31 @@ test('a stop ends at STOP_TIMEOUT when the store stays unavailable, and HTTP acc
   const again = await bench.start({ STORE: bench.store });
   const ledger = await again.until(({ readings }) => readings.stored === 1, 10_000);
   assert.ok(ledger.balanced);
+});
+
+test('a stop does not wait for rollups that the store blocks before it leaves the broker', async (context) => {
+  const started = await startOrSkip('postgres', startPostgres);
+  if ('skip' in started) return context.skip(started.skip);
+  const { server } = started;
+  context.after(() => server.stop());
+  const bench = await setUp(context);
+  await server.query('create database stop');
+  const store = server.url('stop');
+  // The first start creates the tables.
+  await (await bench.start({ STORE: store })).stop();
+  const lock = 'do $$ begin lock table tidegauge_leases; perform pg_sleep(60); end $$';
+  const held = server.query(lock, 'stop', 90_000).catch(() => 'ended');
+  const count = (of: string) => server.query(`select count(*) from pg_stat_activity where ${of}`, 'stop');
+  const waitFor = (what: string, of: string) =>
+    waitUntil(what, async () => (await count(of)).trim() === '1', { timeoutMs: 20_000 });
+  await waitFor('the lock', "wait_event = 'PgSleep'");
+  const ingest = await bench.start({ STORE: store, STOP_TIMEOUT: '20s' });
+  await waitFor('rollups that wait for the lock', "wait_event_type = 'Lock'");
+  const stopped = timeToStop(ingest);
+  await ingest.until(({ mqtt }) => !mqtt.connected, 10_000);
+  assert.equal((await count("wait_event_type = 'Lock'")).trim(), '1', 'the rollups still wait');
+  await server.query("select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep'");
+  await held;
+  const { code } = await stopped;
+  assert.equal(code, 0);
 });
