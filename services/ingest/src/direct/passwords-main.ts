@@ -56,7 +56,7 @@ const show = defineCommand({
 
 const remove = defineCommand({
   name: 'npm run passwords -- remove',
-  summary: 'Removes a user. A sensor that is connected stays connected until its connection ends.',
+  summary: 'Removes a user. Ingest ends the connections of its sensors within a second or two.',
   examples: ['npm run passwords -- remove site-3'],
   configuredBy: 'environment',
   settings: { ...common, user },
