@@ -3,9 +3,10 @@ import { runInNewContext } from 'node:vm';
 
 /**
  * The old space may grow by this share between two full collections. With V8's default it grows to several times what
- * is in use, because messages that wait for a commit live long enough to be moved there.
+ * is in use, because messages that wait for a commit live long enough to be moved there. 50 takes 13 MiB less than 100,
+ * and 15 % more processor time per message.
  */
-const GROWTH_PERCENT = 50;
+const GROWTH_PERCENT = 100;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
