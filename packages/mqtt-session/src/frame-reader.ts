@@ -116,9 +116,10 @@ export class FrameReader {
         if (size <= most) return size;
         const type = buffer[position]! >> 4;
         if (type === PUBLISH) return size <= this.maximumPacketSize ? size : -size;
+        const limit = most === this.maximumPacketSize ? 'maximumPacketSize' : 'the limit of such packets';
         throw new ProtocolError(
           Reason.PACKET_TOO_LARGE,
-          `a packet of type ${type} and ${size} bytes, at most ${most} are taken`,
+          `a packet of type ${type} and ${size} bytes, ${limit} is ${most}`,
         );
       }
     }
