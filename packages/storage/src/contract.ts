@@ -129,7 +129,7 @@ export interface AggregateQuery {
   readonly ends?: boolean;
 }
 
-/** One non-empty bucket. Text values do not count. */
+/** One non-empty bucket. Text values do not count. A bound of zero is 0 or -0, as the engine has it. */
 export interface Bucket extends Partial<Ends> {
   /** Start of the bucket, microseconds since the epoch. */
   readonly time: number;
