@@ -265,6 +265,16 @@ export const ALERT_CASES: readonly AlertCase[] = [
     clearedAt: 120,
     edge: requests('0+95x200', '0+5x200'),
   },
+  {
+    // A worker ends every 30 s for 15 minutes. At the edge two end in that time.
+    alert: 'TidegaugeApiWorkersEnding',
+    intervalSeconds: 15,
+    fault: { [api('tidegauge_worker_exits_total')]: '0x9 1+0.5x59 31x140' },
+    quietAt: 12,
+    firesAt: 24,
+    clearedAt: 140,
+    edge: { [api('tidegauge_worker_exits_total')]: '0x9 1x59 2x90' },
+  },
   level(
     'TidegaugeSensorClockAhead',
     ingest('tidegauge_clock_skew_seconds'),

@@ -244,6 +244,16 @@ export function alerts({ jobs, thresholds: limit }: WatchConfig = CONFIG): reado
         '{{ $value | humanizePercentage }} of the requests to {{ $labels.job }} end with a status of 5xx.',
     },
     {
+      name: 'TidegaugeApiWorkersEnding',
+      severity: 'warning',
+      // A worker that ends once is replaced, and its clients connect again.
+      expr: `increase(tidegauge_worker_exits_total[15m]) > ${limit.workerExits}`,
+      forSeconds: MINUTE,
+      summary: 'Worker processes of the API end again and again.',
+      description:
+        '{{ $value | humanize }} worker processes of {{ $labels.instance }} ended in the last 15 minutes.',
+    },
+    {
       name: 'TidegaugeCertificateExpiring',
       severity: 'warning',
       expr: `tidegauge_certificate_expiry_timestamp_seconds - time() < ${limit.certificateDays} * 86400`,

@@ -37,6 +37,8 @@ interface Thresholds {
   readonly storeSeconds: number;
   /** Share of HTTP requests whose status is 5xx. */
   readonly httpErrorRatio: number;
+  /** Worker processes of the API that end within 15 minutes. */
+  readonly workerExits: number;
   /** Messages in the broker's queues. It is well below `max_queued_messages` of the stack's broker. */
   readonly brokerQueuedMessages: number;
   /** Lead of a sensor's clock, seconds. Beyond 60 s ingest marks the readings as skewed. */
@@ -80,6 +82,7 @@ export const CONFIG: WatchConfig = {
     storeErrorRatio: 0.01,
     storeSeconds: 2,
     httpErrorRatio: 0.05,
+    workerExits: 3,
     brokerQueuedMessages: 50_000,
     clockLeadSeconds: 5,
     boardClockOffsetSeconds: 0.1,

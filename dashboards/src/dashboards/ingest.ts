@@ -211,6 +211,18 @@ export const ingest = dashboard({
         },
       }),
       lines({
+        title: 'Ended API workers',
+        description:
+          'In 15 minutes. Only with API_WORKERS above 1: an ended worker is replaced, and its clients connect again. See the runbook TidegaugeApiWorkersEnding.',
+        unit: 'short',
+        bad: limit.workerExits,
+        queries: {
+          '{{nodename}}': orZero(
+            ofProcesses(`max by (instance) (increase(tidegauge_worker_exits_total{${CHOSEN}}[15m]))`),
+          ),
+        },
+      }),
+      lines({
         title: 'Duration by route (p99)',
         description:
           'If a route is slow, its clients request a long time range without a limit, or the store is slow: see the dashboard Store.',
