@@ -1,12 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { runProgram, temporaryDirectory } from '@tidegauge/process';
-import { buildOnce } from './build-once.ts';
-import { findProgram } from './debian.ts';
-
-const SOURCE = fileURLToPath(new URL('../native/process-faults.c', import.meta.url));
+import { temporaryDirectory } from '@tidegauge/process';
+import { buildPreload } from './preload.ts';
 
 /** Faults of the system calls of processes, without root and without a change of the machine. */
 export interface ProcessFaults {
@@ -25,13 +21,7 @@ export interface ProcessFaults {
  * a real error the kernel can drop the data, too; here the data stays in the page cache.
  */
 export async function makeProcessFaults(): Promise<ProcessFaults> {
-  const hash = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 12);
-  const folder = await buildOnce(`process-faults/${process.arch}-${hash}`, async (target) => {
-    mkdirSync(target);
-    const compiler = await findProgram('cc', 'gcc');
-    const library = join(target, 'process-faults.so');
-    await runProgram(compiler, ['-O2', '-Wall', '-shared', '-fPIC', '-o', library, SOURCE, '-ldl']);
-  });
+  const library = await buildPreload('process-faults');
   const directory = temporaryDirectory('process-faults');
   const control = join(directory.path, 'control');
   const set: ProcessFaults['set'] = ({ clockSeconds = 0, syncFails = false }) => {
@@ -45,7 +35,7 @@ export async function makeProcessFaults(): Promise<ProcessFaults> {
   newBoot();
   return {
     environment: {
-      LD_PRELOAD: join(folder, 'process-faults.so'),
+      LD_PRELOAD: library,
       TIDEGAUGE_PROCESS_FAULTS: control,
       TIDEGAUGE_PROCESS_FAULTS_BOOT: boot,
     },

@@ -14,7 +14,7 @@ test('the live page of the whole pipeline shows a sensor, and counts what is sto
   await client.publishAsync('sensors/kitchen/temperature', '21.5', { qos: 1 });
   await client.endAsync();
 
-  const chromium = await launchChromium();
+  const chromium = await launchChromium({ steadyNetwork: true });
   context.after(() => chromium.close());
   const page = await chromium.context.newPage();
   const problems: string[] = [];

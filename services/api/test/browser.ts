@@ -63,7 +63,7 @@ export async function visit(
   },
   look: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const browser = await launchChromium(options);
+  const browser = await launchChromium({ ...options, steadyNetwork: true });
   const complaints: string[] = [];
   try {
     const page = await browser.context.newPage();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { steadyNetwork } from '@tidegauge/lab/chromium';
 import { findProgram } from '@tidegauge/lab/debian';
 import { installNpmProgram } from '@tidegauge/lab/npm-program';
 import { startOrSkip, testWith } from '@tidegauge/lab/unavailable';
@@ -35,7 +36,7 @@ async function audit(url: string): Promise<Report> {
     await runProgram(
       process.execPath,
       [...args, categories, '--output=json', `--output-path=${output}`, `--chrome-flags=${flags}`],
-      { env: { CHROME_PATH: pathOf(chromium) }, timeoutMs: TIMEOUT_MS },
+      { env: { ...(await steadyNetwork()), CHROME_PATH: pathOf(chromium) }, timeoutMs: TIMEOUT_MS },
     );
     return JSON.parse(readFileSync(output, 'utf8'));
   } finally {

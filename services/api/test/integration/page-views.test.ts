@@ -111,7 +111,7 @@ test('a store that fails later is reported in place of the chart, and the chart 
     api.outage.cut = true;
     await page.locator(`.row[data-name="${SILO}"]`).click();
     await until('the reason', async () =>
-      /store is unavailable/i.test(await textOf(page, '.chart .no-data')),
+      /store is unavailable/i.test(await textOf(page, '.chart[data-metric="level"] .no-data')),
     );
     api.outage.cut = false;
     await until('the chart again', async () => (await inkIn(page, 'level')) > 100);
