@@ -24,9 +24,9 @@ export interface ChromiumOptions {
 }
 
 /**
- * Variables for a Chromium that shall not notice when an address of the machine changes. Otherwise it then aborts all
- * requests, also those to loopback (ERR_NETWORK_CHANGED), and a page can remain without its scripts. Docker changes
- * addresses whenever it starts or ends a container. Linux only: elsewhere there are no variables.
+ * Variables for a Chromium that shall not notice when an address of the machine changes. Otherwise it then aborts the
+ * requests that wait for a connection, also those to loopback (ERR_NETWORK_CHANGED), and a page can remain without its
+ * scripts. Docker changes addresses whenever it starts or ends a container. Linux only: elsewhere there are no variables.
  */
 export async function steadyNetwork(): Promise<Readonly<Record<string, string>>> {
   if (process.platform !== 'linux') return {};

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runProgram } from '@tidegauge/process';
+import { runProgram, waitUntil } from '@tidegauge/process';
 import { launchChromium } from '../../src/chromium.ts';
 import { findProgram } from '../../src/debian.ts';
 import { startOrSkip } from '../../src/unavailable.ts';
@@ -15,17 +15,21 @@ const skip =
 
 /** More than Chromium sends at once to one server, so that some wait for a connection. */
 const REQUESTS = 12;
+const TIMEOUT_MS = 20_000;
 
-/** The answers to requests of a page, while the machine gets an address and loses it again. */
+/** The answers to requests of a page that the server answers after the machine has got an address. */
 async function answers(t: TestContext, steadyNetwork: boolean): Promise<string[]> {
   const { server: program } = ip as { server: string };
   const change = async (...args: string[]) => void (await runProgram(program, args));
   const [own, peer] = [`tg${process.pid}a`, `tg${process.pid}b`];
-  const waiting: (() => void)[] = [];
-  const server = createServer((request, response) => {
-    const answer = () => response.setHeader('Content-Type', 'text/html').end('answered');
-    if (request.url === '/') answer();
-    else waiting.push(answer);
+  const changed = Promise.withResolvers<void>();
+  let received = 0;
+  const server = createServer(async (request, response) => {
+    if (request.url === '/slow') {
+      received += 1;
+      await changed.promise;
+    }
+    response.setHeader('Content-Type', 'text/html').end('answered');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
@@ -36,21 +40,19 @@ async function answers(t: TestContext, steadyNetwork: boolean): Promise<string[]
   const read = `fetch('/slow', { cache: 'no-store' }).then((response) => response.text(), fail)`;
   await page.evaluate(`fail = () => { hasAborted = true; return 'aborted'; }`);
   const found = page.evaluate<string[]>(`Promise.all(Array.from({ length: ${REQUESTS} }, () => ${read}))`);
-  while (waiting.length === 0) await delay(10);
+  await waitUntil('a request', () => received > 0, { timeoutMs: TIMEOUT_MS });
   await change('link', 'add', own, 'type', 'veth', 'peer', 'name', peer);
   t.after(() => change('link', 'delete', own));
   await change('link', 'set', peer, 'up');
   // An address of RFC 2544, section C.2.2: no network uses it.
   await change('address', 'add', '198.18.254.1/32', 'dev', own);
   await change('link', 'set', own, 'up');
-  // Until Chromium notices it, which takes it half a second.
-  const deadline = performance.now() + (steadyNetwork ? 2000 : 20_000);
-  while (performance.now() < deadline && !(await page.evaluate('globalThis.hasAborted === true')))
-    await delay(50);
-  const answering = setInterval(() => {
-    for (const answer of waiting.splice(0)) answer();
-  }, 10);
-  return found.finally(() => clearInterval(answering));
+  // Chromium notices it within half a second.
+  const hasAborted = () => page.evaluate<boolean>('globalThis.hasAborted === true');
+  if (steadyNetwork) await delay(2000);
+  else await waitUntil('an aborted request', hasAborted, { timeoutMs: TIMEOUT_MS });
+  changed.resolve();
+  return found;
 }
 
 test('requests of a browser with a steady network survive a change of addresses', { skip }, async (t) => {
