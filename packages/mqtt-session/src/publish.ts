@@ -1,8 +1,13 @@
 import { isUtf8 } from 'node:buffer';
+import { TextCache } from '@tidegauge/text';
 import { ProtocolError } from './errors.ts';
 import { Reason } from './reasons.ts';
 
 export type QoS = 0 | 1 | 2;
+
+const RETAIN_BIT = 0x01;
+const QOS_BITS = 0x06;
+const DUP_BIT = 0x08;
 
 /** MQTT 5 properties of a message, by mqtt-packet's names (MQTT 5, section 3.3.2.3). */
 export interface PublishProperties {
@@ -17,17 +22,12 @@ export interface PublishProperties {
 }
 
 /**
- * A received PUBLISH. `payload` is a view of the chunk that was read: keeping it keeps up to 64 KiB in memory, so
- * copy what you keep for long.
+ * A received PUBLISH. `payload` is a view of the chunk that was read: keeping the message or the view keeps up to 64 KiB in
+ * memory, so copy what you keep for long. Few fields and no view of its own keep it small, because thousands of messages wait
+ * for a commit.
  */
 export class InboundMessage {
   readonly topic: string;
-  readonly payload: Buffer;
-  readonly qos: QoS;
-  /** Sent because of a new subscription, not a new publication (unless retainAsPublished). */
-  readonly retain: boolean;
-  /** The broker may have sent it before. */
-  readonly dup: boolean;
   /** MQTT packet identifier; 0 for QoS 0. */
   readonly packetId: number;
   /** Bytes of the whole packet, which stay in memory as long as the message. */
@@ -36,25 +36,53 @@ export class InboundMessage {
   ticket = -1;
   /** The connection of the session that received it. Used by the session. */
   epoch = 0;
+  readonly #flags: number;
+  readonly #buffer: Buffer;
+  readonly #start: number;
+  readonly #end: number;
   readonly #properties: Buffer | null;
 
-  /** @param properties well-formed MQTT 5 properties, preceded by their length */
+  /**
+   * @param properties well-formed MQTT 5 properties, preceded by their length
+   * @param buffer with the payload from `start` to `end`
+   */
   constructor(
     header: number,
     topic: string,
     packetId: number,
     properties: Buffer | null,
-    payload: Buffer,
+    buffer: Buffer,
+    start: number,
+    end: number,
     size: number,
   ) {
     this.topic = topic;
-    this.payload = payload;
-    this.qos = ((header >> 1) & 3) as QoS;
-    this.retain = (header & 1) === 1;
-    this.dup = (header & 8) !== 0;
     this.packetId = packetId;
     this.size = size;
+    this.#flags = header;
+    this.#buffer = buffer;
+    this.#start = start;
+    this.#end = end;
     this.#properties = properties;
+  }
+
+  /** A new view at each call. */
+  get payload(): Buffer {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  get qos(): QoS {
+    return ((this.#flags >> 1) & 3) as QoS;
+  }
+
+  /** Sent because of a new subscription, not a new publication (unless retainAsPublished). */
+  get retain(): boolean {
+    return (this.#flags & RETAIN_BIT) !== 0;
+  }
+
+  /** The broker may have sent it before. */
+  get dup(): boolean {
+    return (this.#flags & DUP_BIT) !== 0;
   }
 
   /** Decoded at each call, because decoded properties can take much more memory than the packet. */
@@ -89,7 +117,7 @@ export class UndecodableMessage extends InboundMessage {
     problem: string,
     size: number,
   ) {
-    super(header, topic, packetId, null, payload, size);
+    super(header, topic, packetId, null, payload, 0, payload.length, size);
     this.reason = reason;
     this.problem = problem;
   }
@@ -127,6 +155,9 @@ export class TopicAliases {
   }
 }
 
+/** Topics that were checked. */
+const topics = new TextCache(4096);
+
 // Ill-formed UTF-8 decodes to U+FFFD. NUL and wildcards are not allowed in a topic name.
 const SUSPECT_TOPIC = /[\0+#\ufffd]/;
 
@@ -154,10 +185,14 @@ export function decodePublish(
   if (position > end) throw malformed('a PUBLISH whose topic is longer than the packet');
   // Checked before the topic becomes a string: long strings fill the heap, and lookups by them are slow.
   if (position - body - 2 > maximumTopicBytes) throw new TopicTooLong(position - body - 2, maximumTopicBytes);
-  let topic = buffer.toString('utf8', body + 2, position);
-  const needsAlias = topic.length === 0 && mqtt5 && aliases !== null;
-  if ((topic.length === 0 && !needsAlias) || SUSPECT_TOPIC.test(topic))
-    checkTopic(topic, buffer.subarray(body + 2, position));
+  let topic = topics.find(buffer, body + 2, position) ?? '';
+  if (topic === '') {
+    topic = buffer.toString('utf8', body + 2, position);
+    const needsAlias = topic.length === 0 && mqtt5 && aliases !== null;
+    if ((topic.length === 0 && !needsAlias) || SUSPECT_TOPIC.test(topic))
+      checkTopic(topic, buffer.subarray(body + 2, position));
+    topics.add(topic);
+  }
 
   let packetId = 0;
   if (qos !== 0) {
@@ -181,8 +216,7 @@ export function decodePublish(
     }
   }
   if (topic.length === 0) checkTopic(topic, EMPTY);
-  const payload = buffer.subarray(position, end);
-  return new InboundMessage(header, topic, packetId, properties, payload, end - start);
+  return new InboundMessage(header, topic, packetId, properties, buffer, position, end, end - start);
 }
 
 /** A topic that is longer than the receiver's own bound, in a packet that is well-formed. */
@@ -194,8 +228,6 @@ export class TopicTooLong extends ProtocolError {
 
 /** Bytes that are kept of the topic of an undecodable message. */
 const SHOWN_TOPIC_BYTES = 508;
-const QOS_BITS = 0x06;
-const RETAIN_BIT = 0x01;
 const EMPTY = Buffer.alloc(0);
 
 /**

@@ -55,6 +55,14 @@ export interface DecodeContext {
   readonly topic?: string;
   /** Receives units and skipped fields. */
   readonly notes?: Notes | undefined;
+  /** Texts that many payloads have, such as the boots of sensors. Default: none are kept. */
+  readonly texts?: Texts | undefined;
+}
+
+/** Finds texts by their bytes, so that a text that is received again is no new string. */
+export interface Texts {
+  find(bytes: Uint8Array, from: number, to: number): string | undefined;
+  add(text: string): void;
 }
 
 /**

@@ -6,6 +6,9 @@ import { formatTime, MAX_AHEAD, parseTime, timeQuality } from './time.ts';
 /** Largest number of readings in one payload. It bounds the cost of one message. */
 export const MAX_READINGS_PER_PAYLOAD = 10_000;
 
+/** Largest number of characters of a boot. */
+export const MAX_BOOT_LENGTH = 64;
+
 /**
  * Creates a reading. All readings are created here, so that they have one shape in memory. The arguments must be
  * valid.

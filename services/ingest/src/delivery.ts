@@ -1,6 +1,8 @@
 import type { DeliveryDocument, Reading } from '@tidegauge/readings';
 import type { SeriesUnit } from '@tidegauge/storage';
+import type { Part } from './part.ts';
 import type { RawMessage } from './raw-message.ts';
+import type { Route } from './routes.ts';
 
 /** The origin of a delivery, which is notified of its outcome. */
 export interface Origin {
@@ -38,6 +40,92 @@ export interface Delivery extends RawMessage {
   readonly replayed: boolean;
 }
 
+/** A message from MQTT, as the session delivers it. It is the token of its delivery. */
+export interface MqttMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+}
+
+/** What the deliveries of a route have in common. */
+export type DeliveryKind = Pick<Route, 'format' | 'ack'>;
+
+/**
+ * A message from MQTT. Thousands of them wait for a commit, so it has few fields, and the rest is read from its message
+ * and its route.
+ */
+export class MqttDelivery implements Delivery {
+  readonly token: MqttMessage;
+  readonly readings: readonly Reading[];
+  readonly units: readonly SeriesUnit[];
+  readonly part: Part | null;
+  readonly bytes: number;
+  readonly arrived = performance.now();
+  readonly origin: Origin;
+  readonly #kind: DeliveryKind;
+  readonly #payload: Uint8Array | null;
+
+  /** @param payload replaces that of the message, unless it is null */
+  constructor(
+    token: MqttMessage,
+    kind: DeliveryKind,
+    origin: Origin,
+    bytes: number,
+    readings: readonly Reading[],
+    units: readonly SeriesUnit[],
+    part: Part | null,
+    payload: Uint8Array | null,
+  ) {
+    this.token = token;
+    this.#kind = kind;
+    this.origin = origin;
+    this.bytes = bytes;
+    this.readings = readings;
+    this.units = units;
+    this.part = part;
+    this.#payload = payload;
+  }
+
+  get source(): 'mqtt' {
+    return 'mqtt';
+  }
+
+  get topic(): string {
+    return this.token.topic;
+  }
+
+  get payload(): Uint8Array {
+    return this.#payload ?? this.token.payload;
+  }
+
+  get format(): string {
+    return this.#kind.format;
+  }
+
+  get spoolable(): boolean {
+    return this.#kind.ack !== 'stored';
+  }
+
+  get ownBatch(): boolean {
+    return false;
+  }
+
+  get fromSpool(): boolean {
+    return false;
+  }
+
+  get replayed(): boolean {
+    return false;
+  }
+}
+
+/** A copy of a delivery with other values for some of its fields. */
+export function deliveryWith(delivery: Delivery, changes: Partial<Delivery>): Delivery {
+  const { source, topic, payload, format, part, readings, units, bytes, arrived, origin, token } = delivery;
+  const { ownBatch, spoolable, fromSpool, replayed } = delivery;
+  const message = { source, topic, payload, format, part, readings, units, bytes, arrived, origin, token };
+  return { ...message, ownBatch, spoolable, fromSpool, replayed, ...changes };
+}
+
 /** Approximate memory of a message besides its bytes, and of each of its readings. */
 const MESSAGE_BYTES = 400;
 const READING_BYTES = 200;
@@ -54,7 +142,10 @@ export function bytesInMemory(received: number, topic: string, readings: number)
 export function compacted(delivery: Delivery): Delivery {
   const { payload, origin, token } = delivery;
   if (payload.buffer.byteLength <= 2 * payload.length) return delivery;
-  return { ...delivery, payload: Uint8Array.from(payload), token: origin.compact?.(token) ?? token };
+  return deliveryWith(delivery, {
+    payload: Uint8Array.from(payload),
+    token: origin.compact?.(token) ?? token,
+  });
 }
 
 const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };

@@ -8,18 +8,28 @@ import {
 } from '@tidegauge/readings';
 import { COUNTS, Histogram, type Logger } from '@tidegauge/service';
 import type { SeriesUnit, Store } from '@tidegauge/storage';
+import { TextCache } from '@tidegauge/text';
 import { Accounts } from './accounts.ts';
 import { Backoff } from './backoff.ts';
 import { BufferCollector } from './buffer-collector.ts';
 import { Committer, isOfRows, type Rejections } from './committer.ts';
-import { bytesInMemory, compacted, type Delivery, type Origin, PartsOrigin } from './delivery.ts';
+import {
+  bytesInMemory,
+  compacted,
+  type Delivery,
+  type DeliveryKind,
+  deliveryWith,
+  MqttDelivery,
+  type Origin,
+  PartsOrigin,
+} from './delivery.ts';
 import { Lane } from './lane.ts';
 import { SequenceLedger } from './ledger/sequence-ledger.ts';
 import { LiveFeed } from './live-feed.ts';
 import type { Quarantine, QuarantineEntry } from './quarantine.ts';
 import { type Decoded, decodeMessage, type RawMessage } from './raw-message.ts';
 import { RecentHistograms } from './recent-histograms.ts';
-import type { Route, Router } from './routes.ts';
+import type { Router } from './routes.ts';
 import { SeriesFilter } from './series-filter.ts';
 import { NO_UNITS, nameOf } from './series-units.ts';
 import type { Spool } from './spool.ts';
@@ -96,6 +106,9 @@ const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quaran
 const UNREADABLE: DeliveryDocument = { received: 1, stored: 0, duplicate: 0, quarantined: 1 };
 /** How long a bound must have been reached before the store counts as too slow. */
 const OVERLOAD_MS = 5000;
+/** The kinds of messages of no route, and of those that were not decoded. */
+const NO_ROUTE_KIND: DeliveryKind = { format: 'auto', ack: 'durable' };
+const REFUSED_KIND: DeliveryKind = { format: 'auto', ack: 'stored' };
 /** The origin of messages that were acknowledged on arrival. */
 const NO_ORIGIN: Origin = { settled() {} };
 
@@ -131,6 +144,8 @@ export class Pipeline {
   readonly #spooler: Spooler | null;
   readonly #broken = Promise.withResolvers<void>();
   readonly #filter = new SeriesFilter();
+  /** The boots of sensors. */
+  readonly #texts = new TextCache(1024);
   #lastReceived = 0;
   /** The least time of readings whose numbers were recorded since the last call of `onSequences`. */
   #oldestRecorded = Number.POSITIVE_INFINITY;
@@ -218,40 +233,35 @@ export class Pipeline {
     this.#collector.received(message.size);
     const { route, device, metric, captured, error } = this.#options.router.resolve(topic);
     if (route !== null) route.messages[message.qos]++;
-    const format = route?.format ?? 'auto';
     const skipped = message.retain && route?.retained === 'skip';
     if (skipped) this.accounts.retainedSkipped++;
     const received = this.#receiveTime();
     const { units } = this.#options.router;
-    const context = { device, metric, received, captured, topic, notes: route?.notes };
+    const context = { device, metric, received, captured, topic, notes: route?.notes, texts: this.#texts };
     const stateful = skipped || error !== null ? null : route!.stateful;
     const result = stateful === null ? null : stateful.decode(payload, context);
     if (result !== null && result.reply !== null) this.#reply(result.reply);
     const decoded = skipped ? NONE : (error ?? result?.decoded ?? route!.decode(payload, context));
     const readings = decoded instanceof DecodeError ? NONE : decoded;
     const fresh = units.take();
-    const kept = this.#kept(route, readings);
+    const places = route === null || route.filter === null ? null : this.#filter.keep(route.filter, readings);
+    const kept = places === null ? readings : places.map((place) => readings[place]!);
     if (!skipped && route !== null && decoded === readings && readings.length === 0)
       route.notes.ignoredMessages++;
     const early = route?.ack === 'received';
-    const delivery: Delivery = {
-      source: 'mqtt',
-      topic,
-      payload: result?.payload ?? payload,
-      format,
-      ...kept,
-      units: fresh,
-      bytes:
-        bytesInMemory(message.size, topic, kept.readings.length + fresh.length) +
-        (kept.readings.length === 0 ? 0 : this.#surroundings(payload, message.size)),
-      arrived: performance.now(),
-      origin: early ? NO_ORIGIN : origin,
-      token: message,
-      ownBatch: false,
-      spoolable: route?.ack !== 'stored',
-      fromSpool: false,
-      replayed: false,
-    };
+    const bytes =
+      bytesInMemory(message.size, topic, kept.length + fresh.length) +
+      (kept.length === 0 ? 0 : this.#surroundings(payload, message.size));
+    const delivery = new MqttDelivery(
+      message,
+      route ?? NO_ROUTE_KIND,
+      early ? NO_ORIGIN : origin,
+      bytes,
+      kept,
+      fresh,
+      places === null ? null : { of: readings.length, places },
+      result?.payload ?? null,
+    );
     if (early) origin.settled(delivery, null);
     this.#enter(delivery, decoded, received);
   }
@@ -266,13 +276,6 @@ export class Pipeline {
     return buffer.byteLength - size;
   }
 
-  /** The readings of a message that the filter of its route keeps, and their places in the message. */
-  #kept(route: Route | null, readings: readonly Reading[]): Pick<Delivery, 'readings' | 'part'> {
-    const places = route === null || route.filter === null ? null : this.#filter.keep(route.filter, readings);
-    if (places === null) return { readings, part: null };
-    return { readings: places.map((place) => readings[place]!), part: { of: readings.length, places } };
-  }
-
   #reply(reply: NonNullable<StatefulResult['reply']>): void {
     this.accounts.replies++;
     this.#options.onReply?.(reply);
@@ -283,24 +286,9 @@ export class Pipeline {
     const { topic, payload, reason, problem, size } = message;
     this.accounts.messages++;
     this.#collector.received(size);
-    const delivery: Delivery = {
-      source: 'mqtt',
-      topic,
-      payload,
-      format: 'auto',
-      part: null,
-      readings: NONE,
-      units: NO_UNITS,
-      // Of a packet that is too large, only the topic is kept.
-      bytes: bytesInMemory(payload.length === 0 ? 0 : size, topic, 0),
-      arrived: performance.now(),
-      origin,
-      token: message,
-      ownBatch: false,
-      spoolable: false,
-      fromSpool: false,
-      replayed: false,
-    };
+    // Of a packet that is too large, only the topic is kept.
+    const bytes = bytesInMemory(payload.length === 0 ? 0 : size, topic, 0);
+    const delivery = new MqttDelivery(message, REFUSED_KIND, origin, bytes, NONE, NO_UNITS, null, null);
     const error =
       reason === 'topic_too_long'
         ? new DecodeError('invalid_name', `${problem}: publish to a shorter topic, or raise MAX_TOPIC`)
@@ -490,7 +478,8 @@ export class Pipeline {
       const readings = indexes.map((index) => whole.readings[index]!);
       const places = indexes.map((index) => placeOf(whole, index));
       const units = whole.units.filter(({ device }) => laneOf(device, this.#lanes.length) === lane);
-      this.#lanes[lane]!.push({ ...whole, readings, units, part: { of, places }, bytes: 0, origin });
+      const part = { of, places };
+      this.#lanes[lane]!.push(deliveryWith(whole, { readings, units, part, bytes: 0, origin }));
     }
   }
 
@@ -507,8 +496,8 @@ export class Pipeline {
       ? await this.#committer.commitOlder(readings)
       : { ...(await this.#committer.commit(readings, patienceMs)), skipped: NO_ROWS };
     const isStored = (index: number) => !rejected.has(index) && !skipped.has(index);
-    const units = batch.flatMap((delivery) => delivery.units);
-    if (units.length > 0) {
+    if (batch.some((delivery) => delivery.units.length > 0)) {
+      const units = batch.flatMap((delivery) => delivery.units);
       const stored = new Set(readings.filter((_, index) => isStored(index)).map(nameOf));
       await this.#storeUnits(
         units.filter((unit) => stored.has(nameOf(unit))),

@@ -336,7 +336,7 @@ export class SensorServer implements ConnectionHost {
       return;
     }
     this.stats.wills += 1;
-    this.handlers.onWill(new InboundMessage(0, topic, 0, null, payload, size));
+    this.handlers.onWill(new InboundMessage(0, topic, 0, null, payload, 0, payload.length, size));
   }
 }
 

@@ -3,6 +3,7 @@ import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
 import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
 import type { Reading } from '../reading.ts';
+import { readFlatRecord } from './flat-record.ts';
 import { decodeInflux } from './influx.ts';
 import { LIKELY_TIME, readJson } from './json.ts';
 import { parseJson } from './parse-json.ts';
@@ -34,6 +35,8 @@ export const decodeAuto: Decode = (payload, context) => {
 };
 
 function decodeAnyJson(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
+  const flat = readFlatRecord(payload, context);
+  if (flat !== null) return flat;
   const root = parseJson(payload);
   if (root instanceof DecodeError) return readNonNumbers(payload, context) ?? root;
   if (looksLikeSenml(root)) return readSenmlJson(root, context);

@@ -1,5 +1,6 @@
 import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import {
+  MAX_BOOT_LENGTH,
   MAX_READINGS_PER_PAYLOAD,
   makeReading,
   readText,
@@ -13,10 +14,9 @@ import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { resolveDevice, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading } from '../reading.ts';
+import { readFlatRecord } from './flat-record.ts';
 import { parseJson } from './parse-json.ts';
 import { readScalar } from './scalar.ts';
-
-const MAX_BOOT_LENGTH = 64;
 
 /** Fields that are never a metric. */
 const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.split(' '));
@@ -35,6 +35,8 @@ export const LIKELY_TIME = new DecodeError('invalid_time', 'the record has a fie
  * objects, bare or as `{"readings": [...]}`. A field with the unit of another field is no metric, see `siblingUnits`.
  */
 export const decodeJson: Decode = (payload, context) => {
+  const flat = readFlatRecord(payload, context);
+  if (flat !== null) return flat;
   const root = parseJson(payload);
   return root instanceof DecodeError ? root : readJson(root, context, false);
 };
