@@ -486,11 +486,7 @@ export class Pipeline {
   async #store(batch: readonly Delivery[], patienceMs?: number): Promise<void> {
     const begun = performance.now();
     this.recent.pass(begun);
-    const readings: Reading[] = [];
-    for (const delivery of batch) {
-      for (const reading of delivery.readings) readings.push(reading);
-      this.stages.queue.observe((begun - delivery.arrived) / 1000, delivery.readings.length);
-    }
+    const readings = this.#readingsOf(batch, begun);
     this.batchReadings.observe(readings.length);
     const { stored, duplicate, rejected, skipped } = batch[0]!.replayed
       ? await this.#committer.commitOlder(readings)
@@ -517,14 +513,9 @@ export class Pipeline {
     let outcome: DeliveryDocument | null = null;
     if (batch[0]!.ownBatch)
       outcome = { received: readings.length, stored, duplicate, quarantined: rejected.size };
-    let first = 0;
-    const finished = now();
-    for (const delivery of batch) {
-      this.#account(delivery, first, rejected, finished);
-      first += delivery.readings.length;
-    }
+    this.#account(batch, rejected);
     this.#keepSequences();
-    first = 0;
+    let first = 0;
     for (const delivery of batch) {
       const refused = rejected.size === 0 ? null : refusal(delivery, first, rejected);
       if (refused === null) this.#settle(delivery, outcome);
@@ -541,6 +532,17 @@ export class Pipeline {
     this.#options.onStored?.(kept);
   }
 
+  /** The readings of a batch, whose wait ends now. Loops by index leave no garbage before they are compiled. */
+  #readingsOf(batch: readonly Delivery[], begun: number): Reading[] {
+    const all: Reading[] = [];
+    for (let index = 0; index < batch.length; index++) {
+      const { readings, arrived } = batch[index]!;
+      for (let place = 0; place < readings.length; place++) all.push(readings[place]!);
+      this.stages.queue.observe((begun - arrived) / 1000, readings.length);
+    }
+    return all;
+  }
+
   /** Stores units of stored readings. Units that the store refuses are left out: they must not hold up readings. */
   async #storeUnits(units: readonly SeriesUnit[], replaces: boolean, patienceMs?: number): Promise<void> {
     const { store, router, logger } = this.#options;
@@ -553,14 +555,18 @@ export class Pipeline {
     }
   }
 
-  /** Records the sequence numbers and the latency of stored readings. */
-  #account({ readings, fromSpool }: Delivery, first: number, rejected: Rejections, finished: number): void {
-    if (!fromSpool) {
-      const isStored = (_: Reading, index: number) => !rejected.has(first + index);
-      this.#recordSequences(rejected.size === 0 ? readings : readings.filter(isStored));
+  /** Records the sequence numbers and the latency of the stored readings of a batch. */
+  #account(batch: readonly Delivery[], rejected: Rejections): void {
+    const finished = now();
+    let first = 0;
+    for (let index = 0; index < batch.length; index++) {
+      const { readings, fromSpool } = batch[index]!;
+      if (!fromSpool)
+        this.#recordSequences(rejected.size === 0 ? readings : without(readings, rejected, first));
+      const { time, quality } = readings[0]!;
+      if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
+      first += readings.length;
     }
-    const { time, quality } = readings[0]!;
-    if (quality === 'ok') this.stages.end_to_end.observe((finished - time) / 1e6, readings.length);
   }
 
   /**
@@ -639,6 +645,11 @@ function laneOf(device: string, lanes: number): number {
   let hash = 0;
   for (let index = 0; index < device.length; index++) hash = (hash * 31 + device.charCodeAt(index)) | 0;
   return (hash >>> 0) % lanes;
+}
+
+/** The readings that the store did not reject. `first` is the index of the first one in its batch. */
+function without(readings: readonly Reading[], rejected: Rejections, first: number): readonly Reading[] {
+  return readings.filter((_, index) => !rejected.has(first + index));
 }
 
 function sequenceOf({ device, boot, seq }: Reading): string {
