@@ -22,6 +22,8 @@ export function citus(distribution: Distribution): Dialect {
     lateral: false,
     // Citus counts the rows that an `insert ... select` sent to the shards, not the rows that changed there.
     countsUpserts: false,
+    // Citus streams such an insert to the workers as COPY. Nobody has measured a COPY to the coordinator.
+    copies: false,
     // Such an insert locks shards with several copies twice, the first time shared, so two inserts can deadlock.
     takesTurns: distribution.rf > 1,
     // Each connection to a worker takes part in the commit separately.

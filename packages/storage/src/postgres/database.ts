@@ -4,6 +4,7 @@ import type { BackendLogger } from '../context.ts';
 import { StoreError } from '../errors.ts';
 import { readAuthority } from '../tls.ts';
 import { type PostgresConfig, WRITERS } from './config.ts';
+import { copyIn } from './copy-in.ts';
 import { isStalePlan, keepsSession, toStoreError } from './errors.ts';
 import { Pipelines } from './pipelines.ts';
 
@@ -47,6 +48,8 @@ export interface Connection {
   /** Host, port and database, for messages. */
   readonly place: string;
   query(sql: string, values?: readonly Value[]): Promise<Result>;
+  /** Runs `COPY … FROM STDIN` with the data of `rows` rows. Rejects unless the server stored all of them. */
+  copy(sql: string, data: Buffer, rows: number): Promise<void>;
 }
 
 /** What sessions of a dialect need. */
@@ -170,6 +173,11 @@ export class Database {
     }
   }
 
+  /** One `COPY … FROM STDIN`, committed when it resolves. See `Connection`. */
+  copy(lane: Lane, sql: string, data: Buffer, rows: number): Promise<void> {
+    return this.#lend(lane, (connection) => connection.copy(sql, data, rows));
+  }
+
   /**
    * Reads a few rows with one short statement, in a pipeline if possible. When the server refuses it or takes too long,
    * it runs again as every other statement, because that costs little and reports the error.
@@ -212,16 +220,21 @@ export class Database {
     try {
       const lent = await this.#pools[lane].connect();
       client = lent;
-      const query = async (sql: string, values: readonly Value[] = []): Promise<Result> => {
+      const statement = async <R>(result: Promise<R>): Promise<R> => {
         try {
-          const name = values.length === 0 ? null : this.#name(sql);
-          return toResult(await lent.query<unknown[]>(preparedQuery(sql, values, name)));
+          return await result;
         } catch (error) {
           broken ||= !keepsSession(error) || isStalePlan(error);
           throw toStoreError(error, this.place);
         }
       };
-      return await work({ place: this.place, query });
+      const query = async (sql: string, values: readonly Value[] = []): Promise<Result> => {
+        const name = values.length === 0 ? null : this.#name(sql);
+        return toResult(await statement(lent.query<unknown[]>(preparedQuery(sql, values, name))));
+      };
+      const copy = (sql: string, data: Buffer, rows: number): Promise<void> =>
+        statement(copyIn(lent, sql, data, rows));
+      return await work({ place: this.place, query, copy });
     } catch (error) {
       if (broken || client === null) this.onLost();
       throw toStoreError(error, this.place);

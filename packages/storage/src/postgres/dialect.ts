@@ -9,6 +9,8 @@ export interface Dialect extends Sessions {
   readonly lateral: boolean;
   /** Whether an upsert of many rows returns how many it changed. Otherwise it must return the rows. */
   readonly countsUpserts: boolean;
+  /** Whether new readings can be sent as COPY. Otherwise they are inserted. */
+  readonly copies: boolean;
   /** Whether batches must take turns, because they would deadlock in the server. */
   readonly takesTurns: boolean;
   /** Whether a table is distributed already. */
@@ -47,6 +49,7 @@ export const plain: Dialect = {
   capabilities: POSTGRES_CAPABILITIES,
   lateral: true,
   countsUpserts: true,
+  copies: true,
   takesTurns: false,
   settings: {},
   ingestSettings: {},

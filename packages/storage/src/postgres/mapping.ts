@@ -6,7 +6,8 @@ import type { Result, Row } from './database.ts';
 
 const QUALITY_NUMBERS = new Map(QUALITIES.map((quality, index) => [quality, index]));
 
-function fromQuality(quality: Quality): number {
+/** The number of a quality in the table. */
+export function fromQuality(quality: Quality): number {
   return QUALITY_NUMBERS.get(quality) ?? 0;
 }
 

@@ -39,6 +39,7 @@ import {
 import { groupStatement, SQL_DAY } from '../sql-groups.ts';
 import type { BackendReadings } from '../tables.ts';
 import { int8Array } from './arrays.ts';
+import { copyRows } from './copy-rows.ts';
 import { binder, type Database, type Result, type Row, type Value } from './database.ts';
 import { devicesStatement } from './devices-range.ts';
 import type { Dialect } from './dialect.ts';
@@ -56,12 +57,20 @@ const SERIES_AT_ONCE = 4;
 // Series that one statement of `latest` reads.
 const LATEST_SERIES = 1000;
 
+/**
+ * The fewest rows that are sent as COPY. It needs less work for each row than INSERT, but one more round trip, and is not
+ * prepared. On loopback it takes 0.8 of the time with 128 rows, the same time with 64, and more processor time with 8.
+ */
+const COPY_ROWS = 128;
+
 /** Any number except the one in `schema.ts`. */
 const WRITE_LOCK = 7_431_265_010;
 
+const COLUMNS = 'series, time, value, text, received, boot, seq, quality';
+const COPY = `copy readings (${COLUMNS}) from stdin with (format binary)`;
 // Citus streams it as COPY over one connection per worker. An upsert goes through one connection per shard.
 const INSERT = `
-  insert into readings as kept (series, time, value, text, received, boot, seq, quality)
+  insert into readings as kept (${COLUMNS})
   select * from unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[], $5::bigint[], $6::text[],
     $7::bigint[], $8::smallint[])`;
 const OVERWRITE = `${INSERT}
@@ -116,20 +125,27 @@ export class PostgresReadings implements BackendReadings {
   async write(batch: readonly Reading[]): Promise<WriteResult> {
     const series = await this.#dictionary.numbers(batch);
     const { first, last, changes } = identities(batch, series);
-    const rows = fromReadings(batch, series, first);
-    if (last.length === 0 && (await this.#insert(rows))) {
+    if (last.length === 0 && (await this.#insert(batch, series, first))) {
       return { stored: first.length, duplicate: batch.length - first.length };
     }
-    const stored =
-      changes + (await this.#store(rows, last.length === 0 ? null : fromReadings(batch, series, last)));
+    const columns = (rows: readonly number[]) => fromReadings(batch, series, rows);
+    const stored = changes + (await this.#store(columns(first), last.length === 0 ? null : columns(last)));
     return { stored, duplicate: batch.length - stored };
   }
 
-  /** Inserts the rows if none of them exists. Resolves to false if nothing was stored. */
-  async #insert(rows: readonly Value[]): Promise<boolean> {
+  /** Inserts some rows of the batch if none of them exists. Resolves to false if nothing was stored. */
+  async #insert(
+    batch: readonly Reading[],
+    series: readonly number[],
+    rows: readonly number[],
+  ): Promise<boolean> {
     if (!this.#insertFirst.tries()) return false;
     try {
-      await this.#db.run('ingest', INSERT, rows);
+      if (this.#dialect.copies && rows.length >= COPY_ROWS) {
+        await this.#db.copy('ingest', COPY, copyRows(batch, series, rows), rows.length);
+      } else {
+        await this.#db.run('ingest', INSERT, fromReadings(batch, series, rows));
+      }
     } catch (error) {
       if (!isConflict(error)) throw error;
       this.#insertFirst.conflicted();

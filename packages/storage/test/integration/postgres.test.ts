@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Certificates, makeCertificates } from '@tidegauge/lab/certificates';
 import { hasCitus } from '@tidegauge/lab/citus';
 import { startPostgres } from '@tidegauge/lab/postgres';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
+import { QUALITIES, type Reading } from '@tidegauge/readings';
 import { freshDevice, reading, rejection, series, stored, T0, writeFirmly } from '../../conformance/data.ts';
 import { openStore, type Store, type StoreError, type StoreErrorCode } from '../../src/index.ts';
 import { pageStatements } from '../page-statements.ts';
@@ -473,6 +474,261 @@ describe('postgres, while it runs', { skip }, () => {
     for (const read of again) assert.deepEqual(await read, { field2: 'c' });
   });
 });
+
+/** A batch of this size is sent as COPY. The socket does not take all of it at once. */
+const LARGE = 5000;
+
+describe('postgres, batches that are sent as COPY', { skip }, () => {
+  /** A batch of many series. */
+  const large = (device: string, fields: Partial<Reading> = {}, count = LARGE): Reading[] =>
+    Array.from({ length: count }, (_, index) =>
+      reading({ device, metric: `m${index % 50}`, time: T0 + index, value: index, ...fields }),
+    );
+  const countOf = async (database: string) =>
+    Number(await server.query('select count(*) from readings', database));
+
+  /** The processes of the server for connections of stores. */
+  async function backends(database: string): Promise<number[]> {
+    const sql = `select pid from pg_stat_activity where application_name = 'tidegauge' and datname = '${database}'`;
+    return (await server.query(sql)).trim().split('\n').map(Number);
+  }
+
+  test('every value is stored as it was written', async (t) => {
+    const { store } = await fresh(t);
+    const device = freshDevice();
+    const values = [
+      ...[0, -0, 5e-324, -5e-324, 1e308, -Number.MAX_VALUE, 2 ** 53, 0.1, Number.EPSILON],
+      ...['', 'on', 'NULL', '\\N', '\t\n"', 'é', '😀', 'ﷺ'.repeat(300)],
+    ];
+    const boots = [null, 'b1', 'b1', '', 'ß-😀', null];
+    const seqs = [null, 0, 1, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1, 2 ** 53 - 1];
+    const batch = Array.from({ length: 1000 }, (_, index) =>
+      reading({
+        device,
+        metric: `m${index % 7}`,
+        time: T0 + index,
+        value: values[index % values.length]!,
+        received: T0 + 2 ** 32 + index,
+        boot: boots[index % boots.length]!,
+        seq: seqs[index % seqs.length]!,
+        quality: QUALITIES[index % QUALITIES.length]!,
+      }),
+    );
+    assert.deepEqual(await store.readings.write(batch.toReversed()), { stored: 1000, duplicate: 0 });
+    const found = await stored(store, device);
+    assert.deepEqual(
+      found.toSorted((a, b) => a.time - b.time),
+      batch,
+    );
+    assert.deepEqual(await store.readings.write(batch), { stored: 0, duplicate: 1000 });
+  });
+
+  test('large batches are copied, and small ones are inserted', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    await store.readings.write(large(device, { time: 1 }, 50));
+    const waiting = `select query from pg_stat_activity
+      where datname = '${database}' and application_name = 'tidegauge' and wait_event_type = 'Lock'`;
+    for (const [count, statement] of [
+      [100, /^insert into readings/],
+      [200, /^copy readings/],
+      [LARGE, /^copy readings/],
+    ] as const) {
+      const lock = server.query('begin; lock table readings; select pg_sleep(1); commit', database);
+      await until(() => isLocked(database));
+      const writing = store.readings.write(
+        large(device, {}, count).map((each) => ({ ...each, time: each.time + count })),
+      );
+      let query = '';
+      await until(async () => {
+        query = (await server.query(waiting)).trim();
+        return query !== '';
+      });
+      assert.match(query, statement);
+      await lock;
+      assert.deepEqual(await writing, { stored: count, duplicate: 0 });
+    }
+  });
+
+  test('a batch with rows that exist is counted exactly, and the next one is copied again', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    const batch = large(device);
+    assert.deepEqual(await store.readings.write(batch.slice(-300)), { stored: 300, duplicate: 0 });
+    const changed = batch.map((each, index) => (index % 1000 === 999 ? { ...each, value: -1 } : each));
+    assert.deepEqual(await store.readings.write(changed), { stored: LARGE - 300 + 1, duplicate: 299 });
+    assert.deepEqual(await store.readings.write(changed), { stored: 0, duplicate: LARGE });
+    for (let round = 1; round < 6; round += 1) {
+      const next = large(device, { received: T0 }).map((each) => ({
+        ...each,
+        time: each.time + round * LARGE,
+      }));
+      assert.deepEqual(await store.readings.write(next), { stored: LARGE, duplicate: 0 });
+    }
+    assert.equal(await countOf(database), 6 * LARGE);
+  });
+
+  test('two writers of the same rows store each row once', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    const batches = Array.from({ length: 6 }, () => large(device));
+    const results = await Promise.all(batches.map((batch) => store.readings.write(batch)));
+    assert.equal(
+      results.reduce((sum, each) => sum + each.stored, 0),
+      LARGE,
+    );
+    assert.equal(await countOf(database), LARGE);
+  });
+
+  test('a lock that takes too long is TIMEOUT, and the next batch is stored', async (t) => {
+    const { store, database } = await fresh(t, '?timeout=1000');
+    const device = freshDevice();
+    await store.readings.write(large(device, { time: 1 }, 50));
+    const lock = server.query('begin; lock table readings; select pg_sleep(2.5); commit', database);
+    await until(() => isLocked(database));
+    const started = performance.now();
+    await rejection(store.readings.write(large(device)), 'TIMEOUT');
+    assert.ok(performance.now() - started < 2500);
+    await lock;
+    assert.equal(await countOf(database), 50);
+    assert.equal((await store.readings.write(large(device))).stored, LARGE);
+  });
+
+  test('a server that stops answering is TIMEOUT, and works again on new connections', async (t) => {
+    const { store, database } = await fresh(t, '?timeout=1000');
+    const device = freshDevice();
+    await store.readings.write(large(device, { time: 1 }, 50));
+    const pids = await backends(database);
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    try {
+      const started = performance.now();
+      await rejection(store.readings.write(large(device)), 'TIMEOUT');
+      assert.ok(performance.now() - started < 5000);
+      assert.equal((await store.readings.write(large(device, { time: T0 - 1 }, 50))).stored, 50);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    }
+    // Nothing of the batch was stored when the processes continued: its data had not been sent.
+    assert.equal((await store.readings.write(large(device))).stored, LARGE);
+    assert.equal(await countOf(database), LARGE + 100);
+  });
+
+  test('a connection that the server ends while it waits is UNAVAILABLE', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    await store.readings.write(large(device, { time: 1 }, 50));
+    const lock = server.query('begin; lock table readings; select pg_sleep(1); commit', database);
+    await until(() => isLocked(database));
+    const failed = rejection(store.readings.write(large(device)), 'UNAVAILABLE');
+    await server.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and application_name = 'tidegauge'`,
+    );
+    await failed;
+    await lock;
+    assert.equal(await countOf(database), 50);
+    assert.equal(await writeFirmly(store, large(device)), LARGE);
+  });
+
+  for (const [end, code] of [
+    ['is cut', 'UNAVAILABLE'],
+    ['hangs', 'TIMEOUT'],
+  ] as const) {
+    test(`a connection that ${end} inside the data is ${code}, and nothing of the batch is stored`, async (t) => {
+      const { url, database } = await fresh(t);
+      const link = await startLink(server.port, end === 'is cut');
+      t.after(() => link.close());
+      const store = await openStore(`${url.replace(String(server.port), String(link.port))}?timeout=1000`);
+      t.after(() => store.close());
+      const device = freshDevice();
+      await store.readings.write(large(device, { time: 1 }, 50));
+      // Less than the data of the batch.
+      link.failAfter(200_000);
+      await rejection(store.readings.write(large(device)), code);
+      link.failAfter(Number.POSITIVE_INFINITY);
+      assert.equal(await countOf(database), 50);
+      assert.equal(await writeFirmly(store, large(device)), LARGE);
+      assert.equal(await countOf(database), LARGE + 50);
+    });
+  }
+
+  test('a batch is stored after the server restarted, and after the table was created again', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    await store.readings.write(large(device));
+    await server.query(
+      `create table again (like readings including all); drop table readings; alter table again rename to readings`,
+      database,
+    );
+    assert.deepEqual(await store.readings.write(large(device)), { stored: LARGE, duplicate: 0 });
+    await server.restart();
+    assert.equal(await writeFirmly(store, large(device, { value: -1 })), LARGE);
+  });
+
+  test('a trigger that drops a row is UNEXPECTED, and a table that is missing is MISCONFIGURED', async (t) => {
+    const { store, database } = await fresh(t);
+    await server.query(
+      `create function drop_one() returns trigger language plpgsql as
+         'begin if new.value = 7 then return null; end if; return new; end';
+       create trigger drop_one before insert on readings for each row execute function drop_one()`,
+      database,
+    );
+    const error = await rejection(store.readings.write(large(freshDevice())), 'UNEXPECTED');
+    assert.match(error.message, /COPY stored 4999 of 5000 rows/);
+    await server.query('drop table readings', database);
+    await rejection(store.readings.write(large(freshDevice())), 'MISCONFIGURED');
+  });
+
+  test('a store closes after the batch that it writes', async (t) => {
+    const { store, database } = await fresh(t);
+    const device = freshDevice();
+    await store.readings.write(large(device, { time: 1 }, 50));
+    const writing = store.readings.write(large(device));
+    await Promise.all([store.close(), writing]);
+    assert.equal(await countOf(database), LARGE + 50);
+  });
+});
+
+/** A proxy to the server, which closes or stops each connection that has sent a number of bytes. */
+async function startLink(
+  to: number,
+  cuts: boolean,
+): Promise<{ port: number; failAfter(bytes: number): void; close(): void }> {
+  let bound = Number.POSITIVE_INFINITY;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const upstream = connect(to, '127.0.0.1');
+    let sent = 0;
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    upstream.on('data', (data) => client.write(data));
+    client.on('data', (data) => {
+      sent += data.length;
+      if (sent <= bound) upstream.write(data);
+      else if (cuts) client.destroy();
+      else client.pause();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    failAfter(bytes) {
+      bound = bytes;
+    },
+    close() {
+      proxy.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
 
 /** Returns false for UNAVAILABLE, so that the caller retries. Throws any other error. */
 function isUnavailable(error: StoreError): boolean {

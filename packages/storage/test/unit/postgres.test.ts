@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { QUALITIES, type Reading } from '@tidegauge/readings';
 import fc from 'fast-check';
 import { reading } from '../../conformance/data.ts';
 import { StoreError, type StoreErrorCode } from '../../src/index.ts';
 import { float8Array, int8Array, textArray } from '../../src/postgres/arrays.ts';
+import { copyRows } from '../../src/postgres/copy-rows.ts';
 import { keepsSession, toStoreError } from '../../src/postgres/errors.ts';
 import { identities } from '../../src/postgres/identities.ts';
 
@@ -170,3 +172,90 @@ test('arrays have the layout of array_recv, and are null if every element is nul
   assert.equal(float8Array(['text']), null);
   assert.equal(textArray([1]), null);
 });
+
+describe('rows of COPY', () => {
+  test('have the bytes that the manual of PostgreSQL describes', () => {
+    const batch = [
+      reading({ device: 'd', time: 1, value: -0, received: 2 ** 53 - 1, boot: 'é', seq: 3 }),
+      reading({ device: 'd', time: 2, value: 'on', received: 5, quality: 'unsynced' }),
+    ];
+    const int8 = (hex: string) => `00000008${hex.padStart(16, '0')}`;
+    const parts = [
+      ...['5047434f50590aff0d0a00', '00000000', '00000000'],
+      ...['0008', int8('07'), int8('02'), 'ffffffff', '000000026f6e'],
+      ...[int8('05'), 'ffffffff', 'ffffffff', `00000002000${QUALITIES.indexOf('unsynced')}`],
+      ...['0008', int8('0100000000'), int8('01'), int8('8000000000000000'), 'ffffffff'],
+      ...[int8('1fffffffffffff'), '00000002c3a9', int8('03'), '000000020000'],
+      'ffff',
+    ];
+    assert.equal(copyRows(batch, [2 ** 32, 7], [1, 0]).toString('hex'), parts.join(''));
+  });
+
+  test('an empty list of rows is the header and the end', () => {
+    assert.equal(copyRows([], [], []).length, 19 + 2);
+  });
+
+  test('decode to the readings', () => {
+    const whole = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+    const text = fc.string({ unit: 'binary', maxLength: 40 }).filter((value) => value.isWellFormed());
+    const row = fc.record({
+      series: whole,
+      time: whole,
+      received: whole,
+      value: fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), text),
+      // Few boots, so that neighbours often have the same.
+      boot: fc.oneof(fc.constantFrom(null, '', 'b1', 'b2', 'ß-😀'), text),
+      seq: fc.option(whole),
+      quality: fc.constantFrom(...QUALITIES),
+    });
+    const property = fc.property(fc.array(row, { maxLength: 60 }), fc.boolean(), (rows, reversed) => {
+      const batch = rows.map(({ series: _, ...fields }) => reading({ device: 'd', ...fields }));
+      const numbers = rows.map(({ series }) => series);
+      const order = [...rows.keys()];
+      if (reversed) order.reverse();
+      assert.deepEqual(
+        decoded(copyRows(batch, numbers, order)),
+        order.map((index) => ({ series: numbers[index], reading: batch[index] })),
+      );
+    });
+    fc.assert(property, { numRuns: 200 });
+  });
+});
+
+/** Reads rows of COPY as the server does. Every byte must belong to a row. */
+function decoded(buffer: Buffer): { series: number; reading: Reading }[] {
+  let at = 19;
+  const field = <T>(read: (bytes: Buffer) => T): T | null => {
+    const length = buffer.readInt32BE(at);
+    at += 4;
+    if (length === -1) return null;
+    assert.ok(length >= 0 && at + length <= buffer.length);
+    at += length;
+    return read(buffer.subarray(at - length, at));
+  };
+  const fixed = <T>(size: number, read: (bytes: Buffer) => T) =>
+    field((bytes) => {
+      assert.equal(bytes.length, size);
+      return read(bytes);
+    });
+  const int8 = () => fixed(8, (bytes) => Number(bytes.readBigInt64BE()));
+  const text = () => field((bytes) => bytes.toString());
+  const rows: { series: number; reading: Reading }[] = [];
+  for (;;) {
+    const fields = buffer.readInt16BE(at);
+    at += 2;
+    if (fields === -1) break;
+    assert.equal(fields, 8);
+    const series = int8()!;
+    const time = int8()!;
+    const number = fixed(8, (bytes) => bytes.readDoubleBE());
+    const word = text();
+    assert.ok((number === null) !== (word === null), 'one of value and text is null');
+    const [received, boot, seq] = [int8()!, text(), int8()];
+    const quality = QUALITIES[fixed(2, (bytes) => bytes.readInt16BE())!]!;
+    const value = (number ?? word)!;
+    rows.push({ series, reading: reading({ device: 'd', time, received, value, boot, seq, quality }) });
+  }
+  assert.equal(at, buffer.length);
+  return rows;
+}
