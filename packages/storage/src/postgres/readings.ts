@@ -113,11 +113,13 @@ export class PostgresReadings implements BackendReadings {
   readonly #dialect: Dialect;
   readonly #dictionary: SeriesDictionary;
   readonly #insertFirst = new InsertFirst();
+  #copies: boolean;
 
   constructor(db: Database, dialect: Dialect, devices: DeviceStore) {
     this.#devices = devices;
     this.#db = db;
     this.#dialect = dialect;
+    this.#copies = dialect.copies;
     this.#dictionary = new SeriesDictionary(db);
     db.onLost = () => this.#dictionary.clear();
   }
@@ -140,13 +142,15 @@ export class PostgresReadings implements BackendReadings {
     rows: readonly number[],
   ): Promise<boolean> {
     if (!this.#insertFirst.tries()) return false;
+    const copies = this.#copies && rows.length >= COPY_ROWS;
     try {
-      if (this.#dialect.copies && rows.length >= COPY_ROWS) {
-        await this.#db.copy('ingest', COPY, copyRows(batch, series, rows), rows.length);
-      } else {
-        await this.#db.run('ingest', INSERT, fromReadings(batch, series, rows));
-      }
+      if (copies) await this.#db.copy('ingest', COPY, copyRows(batch, series, rows), rows.length);
+      else await this.#db.run('ingest', INSERT, fromReadings(batch, series, rows));
     } catch (error) {
+      if (copies && isRefusedCopy(error)) {
+        this.#copies = false;
+        return this.#insert(batch, series, rows);
+      }
       if (!isConflict(error)) throw error;
       this.#insertFirst.conflicted();
       return false;
@@ -372,6 +376,14 @@ function isConflict(error: unknown): boolean {
   const state = sqlState(cause);
   if (state === UNIQUE_VIOLATION || state === DEADLOCK) return true;
   return state === COPY_ERROR.state && (cause as { routine?: unknown }).routine === COPY_ERROR.routine;
+}
+
+/** feature_not_supported */
+const NOT_SUPPORTED = '0A000';
+
+/** Whether the server refused COPY, as it does where row-level security applies to the user. */
+function isRefusedCopy(error: unknown): boolean {
+  return error instanceof StoreError && sqlState(error.cause) === NOT_SUPPORTED;
 }
 
 /** numeric_value_out_of_range */

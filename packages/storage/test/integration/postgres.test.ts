@@ -678,6 +678,31 @@ describe('postgres, batches that are sent as COPY', { skip }, () => {
     await rejection(store.readings.write(large(freshDevice())), 'MISCONFIGURED');
   });
 
+  test('batches are inserted where row-level security applies to the user', async (t) => {
+    const { store, database } = await fresh(t);
+    const user = 'restricted';
+    await server.query(`create role ${user} login password '${user}'`);
+    for (const statement of [
+      `grant all on all tables in schema public to ${user}`,
+      `grant all on all sequences in schema public to ${user}`,
+      'alter table readings enable row level security',
+      `create policy own on readings to ${user} using (true) with check (true)`,
+    ])
+      await server.query(statement, database);
+    const url = new URL(server.url(database));
+    url.username = user;
+    url.password = user;
+    const restricted = await openStore(url.href);
+    t.after(() => restricted.close());
+    const device = freshDevice();
+    for (const start of [0, 500]) {
+      const batch = series(device, 500).map((each) => ({ ...each, time: each.time + start * SECOND }));
+      assert.deepEqual(await restricted.readings.write(batch), { stored: 500, duplicate: 0 });
+      assert.deepEqual(await restricted.readings.write(batch), { stored: 0, duplicate: 500 });
+    }
+    assert.equal((await stored(store, device)).length, 1000);
+  });
+
   test('a store closes after the batch that it writes', async (t) => {
     const { store, database } = await fresh(t);
     const device = freshDevice();
