@@ -23,8 +23,7 @@ export interface PublishProperties {
 
 /**
  * A received PUBLISH. `payload` is a view of the chunk that was read: keeping the message or the view keeps up to 64 KiB in
- * memory, so copy what you keep for long. Few fields and no view of its own keep it small, because thousands of messages wait
- * for a commit.
+ * memory, so copy what you keep for long. The message is small, because thousands of them wait for a commit.
  */
 export class InboundMessage {
   readonly topic: string;
