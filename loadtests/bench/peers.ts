@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startMosquitto } from '@tidegauge/lab';
 import { INFLUXDB_VERSION, startInfluxDb } from '@tidegauge/lab/influxdb';
 import { startPostgres } from '@tidegauge/lab/postgres';
+import { familyOf } from '@tidegauge/lab/processes';
 import { buildTelegraf, TELEGRAF_VERSION } from '@tidegauge/lab/telegraf';
 import { defineConfig, integer, outputFile, run } from '@tidegauge/service/program';
 import { cpuSeconds, memoryOf } from '@tidegauge/test-support/process-usage';
@@ -49,15 +50,17 @@ interface Setup {
 
 interface Trial {
   readonly perSecond: number;
-  /** Processor time of the consumer. */
+  /** Processor time of the consumer, of the broker and of the database. The database also counts its rows meanwhile. */
   readonly cpuMicros: number;
+  readonly brokerCpuMicros: number;
+  readonly databaseCpuMicros: number;
   /** Largest resident memory of the consumer. */
   readonly mebibytes: number;
   /** The largest resident memory that is no file. */
   readonly anonymousMebibytes: number;
 }
 
-/** All trials of a consumer, with medians of rate and processor time, and the largest memory. */
+/** All trials of a consumer, with medians of rate and processor times, and the largest memory. */
 interface Result extends Trial {
   readonly consumer: string;
   readonly trials: readonly Trial[];
@@ -76,7 +79,8 @@ interface Sample {
   /** Seconds. */
   readonly at: number;
   readonly stored: number;
-  readonly cpu: number;
+  /** Processor time since the start of each, seconds. */
+  readonly cpu: { readonly consumer: number; readonly broker: number; readonly database: number };
 }
 
 export const program = defineBench({
@@ -126,7 +130,7 @@ async function measure(make: MakeConsumer, servers: Servers, id: string, message
     const earlier = await makeSession(consumer, servers);
     const { port } = servers.broker;
     await publishFromProcess({ port, count: messages, devices: DEVICES, prefix: 'later' });
-    return await catchUp(consumer, earlier, messages);
+    return await catchUp(consumer, servers.broker.pid, earlier, messages);
   } finally {
     await consumer.remove();
   }
@@ -147,7 +151,12 @@ async function makeSession(consumer: Consumer, { broker }: Servers): Promise<num
   }
 }
 
-async function catchUp(consumer: Consumer, earlier: number, messages: number): Promise<Trial> {
+async function catchUp(
+  consumer: Consumer,
+  broker: number,
+  earlier: number,
+  messages: number,
+): Promise<Trial> {
   const { pid, stop } = await consumer.start();
   try {
     const samples: Sample[] = [];
@@ -155,7 +164,9 @@ async function catchUp(consumer: Consumer, earlier: number, messages: number): P
     let anonymousMebibytes = 0;
     const deadline = performance.now() + WAIT_MS;
     for (let stored = 0; stored < messages; ) {
-      const [at, cpu] = [performance.now() / 1000, cpuSeconds(pid)];
+      const at = performance.now() / 1000;
+      const database = familyCpu(consumer.databasePid);
+      const cpu = { consumer: cpuSeconds(pid), broker: cpuSeconds(broker), database };
       stored = (await consumer.stored()) - earlier;
       if (stored > 0 && (stored < messages || samples.length < 2)) samples.push({ at, stored, cpu });
       const { resident, anonymous } = memoryOf(pid);
@@ -170,15 +181,29 @@ async function catchUp(consumer: Consumer, earlier: number, messages: number): P
       'give more messages: all were stored at once',
     );
     const count = last.stored - first.stored;
+    const micros = (of: keyof Sample['cpu']) => ((last.cpu[of] - first.cpu[of]) * 1e6) / count;
     return {
       perSecond: count / (last.at - first.at),
-      cpuMicros: ((last.cpu - first.cpu) * 1e6) / count,
+      cpuMicros: micros('consumer'),
+      brokerCpuMicros: micros('broker'),
+      databaseCpuMicros: micros('database'),
       mebibytes,
       anonymousMebibytes,
     };
   } finally {
     await stop();
   }
+}
+
+/** Processor time of a process and its descendants that run now, seconds. A process may end meanwhile. */
+function familyCpu(pid: number): number {
+  return familyOf(pid).reduce((sum, each) => {
+    try {
+      return sum + cpuSeconds(each);
+    } catch {
+      return sum;
+    }
+  }, 0);
 }
 
 function demand(isRight: boolean, otherwise: string): asserts isRight {
@@ -190,6 +215,8 @@ function resultOf(consumer: string, trials: readonly Trial[]): Result {
     consumer,
     perSecond: median(trials.map(({ perSecond }) => perSecond)),
     cpuMicros: median(trials.map(({ cpuMicros }) => cpuMicros)),
+    brokerCpuMicros: median(trials.map(({ brokerCpuMicros }) => brokerCpuMicros)),
+    databaseCpuMicros: median(trials.map(({ databaseCpuMicros }) => databaseCpuMicros)),
     mebibytes: Math.max(...trials.map(({ mebibytes }) => mebibytes)),
     anonymousMebibytes: Math.max(...trials.map(({ anonymousMebibytes }) => anonymousMebibytes)),
     trials,
@@ -204,11 +231,14 @@ function compare(ingest: Result, other: Result): Comparison {
   return { consumer: other.consumer, rate: spread('perSecond'), cpu: spread('cpuMicros') };
 }
 
-function row(consumer: string, { perSecond, cpuMicros, mebibytes, anonymousMebibytes }: Trial): string[] {
+function row(consumer: string, trial: Trial): string[] {
+  const { perSecond, cpuMicros, brokerCpuMicros, databaseCpuMicros, mebibytes, anonymousMebibytes } = trial;
   return [
     consumer,
     `${showNumber(perSecond)}/s`,
     `${cpuMicros.toFixed(1)} us`,
+    `${brokerCpuMicros.toFixed(1)} us`,
+    `${databaseCpuMicros.toFixed(1)} us`,
     `${mebibytes.toFixed(0)} MiB`,
     `${anonymousMebibytes.toFixed(0)} MiB`,
   ];
@@ -219,7 +249,15 @@ function show(
   comparisons: readonly Comparison[],
   { messages, rounds }: Setup,
 ): string {
-  const head = ['consumer, store', 'messages', 'CPU per message', 'largest memory', 'without files'];
+  const head = [
+    'consumer, store',
+    'messages',
+    'CPU per message',
+    'of the broker',
+    'of the database',
+    'largest memory',
+    'without files',
+  ];
   const table = textTable([head, ...results.map((result) => row(result.consumer, result))]);
   const range = ([middle, least, most]: Spread) =>
     `${middle.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`;

@@ -19,6 +19,8 @@ export interface Servers {
 /** A consumer with its own database. Its session stays at the broker when the consumer stops. */
 export interface Consumer {
   start(): Promise<{ readonly pid: number; stop(): Promise<unknown> }>;
+  /** The main process of its database. */
+  readonly databasePid: number;
   /** Messages in its database. */
   stored(): Promise<number>;
   /** Removes its database. */
@@ -70,6 +72,7 @@ async function telegrafToInfluxDb(servers: Servers, id: string): Promise<Consume
   const output = `[[outputs.influxdb]]\n  urls = ["${influxdb.url}"]\n  database = "${id}"\n`;
   return {
     start: telegraf(servers, id, output),
+    databasePid: influxdb.pid,
     async stored() {
       const [row] = await influxdb.query('select count(v) from mqtt_consumer', id).catch(() => []);
       return Number(row?.[1] ?? 0);
@@ -78,12 +81,9 @@ async function telegrafToInfluxDb(servers: Servers, id: string): Promise<Consume
   };
 }
 
-function inPostgres(
-  postgres: Postgres,
-  database: string,
-  table: string,
-): Pick<Consumer, 'stored' | 'remove'> {
+function inPostgres(postgres: Postgres, database: string, table: string): Omit<Consumer, 'start'> {
   return {
+    databasePid: postgres.pid,
     stored: async () =>
       Number(await postgres.query(`select count(*) from ${table}`, database).catch(() => '0')),
     remove: async () => void (await postgres.query(`drop database ${database} with (force)`)),
