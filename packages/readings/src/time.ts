@@ -101,8 +101,18 @@ export function now(): number {
   const monotonic = performance.now() * 1000;
   const wall = Date.now() * 1000;
   const refined = Math.floor(monotonicOffset + monotonic);
-  // The smallest correction, so that small differences of the clocks do not cost the microseconds.
-  const time = Math.min(Math.max(refined, wall), wall + 999);
-  if (time !== refined) monotonicOffset = time - monotonic;
-  return time;
+  return refined >= wall && refined <= wall + 999 ? refined : corrected();
+}
+
+/**
+ * Makes the smallest correction, so that small differences of the clocks do not cost the microseconds. The system clock is
+ * read between two readings of the monotonic clock: this process can be interrupted anywhere for milliseconds, and would
+ * otherwise be ahead of other processes afterwards.
+ */
+function corrected(): number {
+  const before = performance.now() * 1000;
+  const wall = Date.now() * 1000;
+  const after = performance.now() * 1000;
+  monotonicOffset = Math.min(Math.max(monotonicOffset, wall - after), wall + 999 - before);
+  return Math.min(Math.max(Math.floor(monotonicOffset + after), wall), wall + 999);
 }

@@ -133,3 +133,29 @@ test('the current time is within the millisecond of the system clock, also after
     assert.ok(Number.isSafeInteger(time) && time >= before && time < Date.now() * 1000 + 1000, `${step}`);
   }
 });
+
+test('the current time stays right when this process is interrupted while it reads the clocks', (t) => {
+  const origin = performance.timeOrigin * 1000;
+  let clock = Math.ceil(origin + performance.now() * 1000);
+  let interruption = 0;
+  t.mock.method(performance, 'now', () => {
+    const value = (clock - origin) / 1000;
+    clock += interruption;
+    return value;
+  });
+  t.mock.method(Date, 'now', () => Math.floor(clock / 1000));
+  // At the beginning and at the end of a millisecond, the system clock corrects small differences.
+  for (let step = 0; step < 1000; step += 1) {
+    clock += 1001;
+    now();
+  }
+  for (const microseconds of [400, 5400, 25_900]) {
+    interruption = microseconds;
+    now();
+    interruption = 0;
+    for (let step = 0; step < 1000; step += 1) {
+      clock += 1001;
+      assert.ok(Math.abs(now() - clock) <= 2, `${now() - clock} microseconds after ${microseconds}`);
+    }
+  }
+});
