@@ -33,14 +33,19 @@ export function int8Array(values: readonly (number | null)[]): Buffer | null {
       at += 4;
       continue;
     }
-    // Halves by subtraction: a BigInt would be allocated, and % of doubles is slow.
-    const high = Math.floor(value / HALF);
-    view.setInt32(at, 8);
-    view.setUint32(at + 4, high);
-    view.setUint32(at + 8, value - high * HALF);
-    at += 12;
+    at = writeInt8(view, at, value);
   }
   return buffer;
+}
+
+/** Writes the length and the bytes of a `bigint`, a whole number from 0 to 2^53. Returns the offset after them. */
+export function writeInt8(view: DataView, at: number, value: number): number {
+  // Halves by subtraction: a BigInt would be allocated, and % of doubles is slow.
+  const high = Math.floor(value / HALF);
+  view.setInt32(at, 8);
+  view.setUint32(at + 4, high);
+  view.setUint32(at + 8, value - high * HALF);
+  return at + 12;
 }
 
 /** `double precision[]`, with null for values that are not numbers. Null if no value is a number. */

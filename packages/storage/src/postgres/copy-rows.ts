@@ -1,4 +1,5 @@
 import type { Reading } from '@tidegauge/readings';
+import { writeInt8 } from './arrays.ts';
 import { fromQuality } from './mapping.ts';
 
 // The binary format of COPY: https://www.postgresql.org/docs/current/sql-copy.html, section "Binary Format". A signature,
@@ -9,7 +10,6 @@ const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const FIELDS = 8;
 const NULL = -1;
 const END = -1;
-const HALF = 0x1_0000_0000;
 
 // Bytes of a row with its lengths, where value, text, boot and seq are null, and what a number adds.
 const ROW_BYTES = 2 + 3 * 12 + 4 * 4 + 6;
@@ -32,14 +32,6 @@ export function copyRows(
     view.setInt32(at, NULL);
     at += 4;
   };
-  const writeInt8 = (value: number): void => {
-    // Halves by subtraction: a BigInt would be allocated, and % of doubles is slow.
-    const high = Math.floor(value / HALF);
-    view.setInt32(at, 8);
-    view.setUint32(at + 4, high);
-    view.setUint32(at + 8, value - high * HALF);
-    at += 12;
-  };
   const writeText = (text: string): void => {
     const bytes = buffer.write(text, at + 4);
     view.setInt32(at, bytes);
@@ -53,8 +45,8 @@ export function copyRows(
     const reading = batch[row]!;
     view.setInt16(at, FIELDS);
     at += 2;
-    writeInt8(series[row]!);
-    writeInt8(reading.time);
+    at = writeInt8(view, at, series[row]!);
+    at = writeInt8(view, at, reading.time);
     if (typeof reading.value === 'number') {
       view.setInt32(at, 8);
       view.setFloat64(at + 4, reading.value);
@@ -64,7 +56,7 @@ export function copyRows(
       writeNull();
       writeText(reading.value);
     }
-    writeInt8(reading.received);
+    at = writeInt8(view, at, reading.received);
     if (reading.boot === null) writeNull();
     else if (reading.boot === boot) {
       buffer.copyWithin(at, bootAt, bootEnd);
@@ -76,7 +68,7 @@ export function copyRows(
       bootEnd = at;
     }
     if (reading.seq === null) writeNull();
-    else writeInt8(reading.seq);
+    else at = writeInt8(view, at, reading.seq);
     view.setInt32(at, 2);
     view.setInt16(at + 4, fromQuality(reading.quality));
     at += 6;
