@@ -3,7 +3,7 @@ import { MAX_BOOT_LENGTH, makeReading, readTime } from '../make-reading.ts';
 import type { Reading } from '../reading.ts';
 
 // Most messages of sensors are one small object such as {"t":1795262400,"v":21.5,"boot":"a1","seq":17}. Reading it from the
-// bytes takes a quarter of the time of a string, JSON.parse and its object, and leaves nothing to collect.
+// bytes takes less than half of the time of a string, JSON.parse and its object, and leaves less garbage.
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
@@ -21,6 +21,7 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const DELETE = 0x7f;
 
+/** A longer payload is another document: it is not read twice. */
 const MAX_BYTES = 512;
 /** A whole number up to this one stays exact when a digit is added. */
 const MAX_MANTISSA = (Number.MAX_SAFE_INTEGER - 9) / 10;
