@@ -71,11 +71,12 @@ export async function readPair(files: TlsFiles): Promise<Pair> {
 }
 
 async function read(file: string, what: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new ConfigError([`${what} ${file} cannot be read: ${(error as Error).message}`]);
-  }
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new ConfigError([`${what} ${file} cannot be read: ${error.message}`]);
+  });
+  // Node ignores an empty text: the server would have no certificate.
+  if (text === '') throw new ConfigError([`${what} ${file} is empty`]);
+  return text;
 }
 
 /**

@@ -74,6 +74,10 @@ test('a renewed certificate is used without a restart, and only with its key', a
     writeFileSync(files.cert, 'nothing that is a certificate');
     await delay(10 * POLL_MS);
     assert.equal(await nameAt(server.port), 'second');
+    // A program that writes the files empties them first.
+    for (const file of [files.cert, files.key]) writeFileSync(file, '');
+    await delay(10 * POLL_MS);
+    assert.equal(await nameAt(server.port), 'second');
     copyFileSync(first.key, files.key);
     copyFileSync(first.cert, files.cert);
     await untilNamed(server.port, 'first');
@@ -83,9 +87,12 @@ test('a renewed certificate is used without a restart, and only with its key', a
 });
 
 test('unusable files are configuration mistakes, and the message contains their names', async () => {
+  const empty = join(folder, 'empty.pem');
+  writeFileSync(empty, '');
   const mistakes: [{ cert: string; key: string }, RegExp][] = [
     [{ ...first, cert: join(folder, 'absent.pem') }, /^the certificate .*absent\.pem cannot be read: ENOENT/],
     [{ ...first, key: second.key }, /first\.pem and key .*second\.key: they do not belong together$/],
+    [{ ...first, key: empty }, /^the private key .*empty\.pem is empty$/],
     [{ cert: first.key, key: first.key }, /first\.key: they are not a certificate and its private key/],
   ];
   for (const [files, message] of mistakes) {
