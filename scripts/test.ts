@@ -79,6 +79,8 @@ if (!Number.isInteger(processes) || processes < 1) refuse('--processes takes a p
 
 // Inherited by every test: see `mayInstall` in the lab.
 process.env.TIDEGAUGE_INSTALL = values.install ? 'yes' : 'no';
+// See `compilerOptions` in the lab.
+process.env.TIDEGAUGE_BRIEF = 'yes';
 if (suites.includes('analysis')) setUpAnalysis();
 else setUpPython();
 if (values.install && suites.includes('python')) {

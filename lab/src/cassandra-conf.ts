@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { compilerOptions } from './jvm.ts';
 
 export interface NodeConf {
   readonly folder: string;
@@ -148,6 +149,7 @@ export function jvmOptions({
       '-Xss256k',
       '-XX:+UseSerialGC',
       '-XX:+ExitOnOutOfMemoryError',
+      ...compilerOptions(),
     ],
     `-javaagent:${join(jars, 'jamm-0.4.0.jar')}`,
     ...JAVA_17,

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { compilerOptions } from './jvm.ts';
 
 type Properties = Readonly<Record<string, string | number | boolean>>;
 
@@ -178,7 +179,7 @@ const EXPORTS = [
 
 export interface JvmOptions {
   readonly heapMegabytes: number;
-  /** Compile with less effort. The start needs half the processor time, but the code stays slower. Default false. */
+  /** Whether it compiles with less effort (`compilerOptions`). Default false. */
   readonly isBrief?: boolean;
 }
 
@@ -190,7 +191,7 @@ export function jvmOptions(
 ): string[] {
   return [
     `-Xmx${heapMegabytes}m`,
-    ...(isBrief ? ['-XX:TieredStopAtLevel=1'] : []),
+    ...compilerOptions(isBrief),
     ...['-Xss256k', '-XX:+UseSerialGC', '-XX:+ExitOnOutOfMemoryError'],
     '-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true',
     '-Djava.net.preferIPv4Stack=true',
