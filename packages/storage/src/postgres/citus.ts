@@ -24,6 +24,8 @@ export function citus(distribution: Distribution): Dialect {
     countsUpserts: false,
     // Citus streams such an insert to the workers as COPY. Nobody has measured a COPY to the coordinator.
     copies: false,
+    // The keys are on several nodes.
+    readsTogether: false,
     // Such an insert locks shards with several copies twice, the first time shared, so two inserts can deadlock.
     takesTurns: distribution.rf > 1,
     // Each connection to a worker takes part in the commit separately.

@@ -11,6 +11,8 @@ export interface Dialect extends Sessions {
   readonly countsUpserts: boolean;
   /** Whether new readings can be sent as COPY. Otherwise they are inserted. */
   readonly copies: boolean;
+  /** Whether a statement reads the rows of several keys as one call. */
+  readonly readsTogether: boolean;
   /** Whether batches must take turns, because they would deadlock in the server. */
   readonly takesTurns: boolean;
   /** Whether a table is distributed already. */
@@ -50,6 +52,7 @@ export const plain: Dialect = {
   lateral: true,
   countsUpserts: true,
   copies: true,
+  readsTogether: true,
   takesTurns: false,
   settings: {},
   ingestSettings: {},

@@ -14,6 +14,7 @@ import { textArray } from './arrays.ts';
 import type { Connection, Database, Result, Value } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
+import { KeyedReads } from './keyed-reads.ts';
 import { toFields } from './mapping.ts';
 import { changeTables } from './schema.ts';
 
@@ -27,10 +28,12 @@ const LOAD_LOCK = 7_431_265_011;
 export class PostgresRecords implements BackendRecords {
   readonly #db: Database;
   readonly #dialect: Dialect;
+  readonly #reads: KeyedReads;
 
   constructor(db: Database, dialect: Dialect) {
     this.#db = db;
     this.#dialect = dialect;
+    this.#reads = new KeyedReads(db, dialect.readsTogether);
   }
 
   inspect(table: string): Promise<TableKind> {
@@ -60,11 +63,9 @@ export class PostgresRecords implements BackendRecords {
     });
   }
 
-  async read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
-    const sql = `select ${columns(fields)} from ${quoted(table)} where ycsb_key = $1`;
-    const result = await onTable(table, () => this.#db.read(sql, [key]));
-    const [row] = result.rows;
-    return row === undefined ? null : toFields(result, row);
+  read(table: string, key: string, fields: readonly string[] | null): Promise<RecordFields | null> {
+    const select = `select ${columns(fields)} from ${quoted(table)} where ycsb_key`;
+    return onTable(table, () => this.#reads.read(select, key));
   }
 
   async insert(table: string, key: string, fields: RecordFields): Promise<boolean> {
