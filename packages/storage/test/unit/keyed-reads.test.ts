@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Result } from '../../src/postgres/database.ts';
 import { KeyedReads } from '../../src/postgres/keyed-reads.ts';
 
-/** A database that has each key that starts with k, and answers when the test says so. */
+/** A database that has each key that starts with k, and answers when the test calls `answer`. */
 function slowDatabase() {
   const sent: { readonly sql: string; readonly keys: readonly string[]; answer(error?: Error): void }[] = [];
   const read = (sql: string, values: readonly unknown[]): Promise<Result> =>
@@ -92,7 +92,7 @@ test('an error reaches each read of its statement, and the next ones are sent', 
   assert.deepEqual(await next, { field0: 'of k7' });
 });
 
-test('a read has a statement of its own where the keys are on several nodes', async () => {
+test('a read has a separate statement where the keys are on several nodes', async () => {
   const db = slowDatabase();
   const reads = new KeyedReads(db, false);
   const all = keys(2).map((key) => reads.read('select', key));
