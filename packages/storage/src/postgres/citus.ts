@@ -22,8 +22,6 @@ export function citus(distribution: Distribution): Dialect {
     lateral: false,
     // Citus counts the rows that an `insert ... select` sent to the shards, not the rows that changed there.
     countsUpserts: false,
-    // Citus streams such an insert to the workers as COPY. Nobody has measured a COPY to the coordinator.
-    copies: false,
     // The keys are on several nodes.
     readsTogether: false,
     // Such an insert locks shards with several copies twice, the first time shared, so two inserts can deadlock.

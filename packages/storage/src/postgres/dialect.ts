@@ -9,8 +9,6 @@ export interface Dialect extends Sessions {
   readonly lateral: boolean;
   /** Whether an upsert of many rows returns how many it changed. Otherwise it must return the rows. */
   readonly countsUpserts: boolean;
-  /** Whether new readings can be sent as COPY. Otherwise they are inserted. */
-  readonly copies: boolean;
   /** Whether a statement reads the rows of several keys as one call. */
   readonly readsTogether: boolean;
   /** Whether batches must take turns, because they would deadlock in the server. */
@@ -51,7 +49,6 @@ export const plain: Dialect = {
   capabilities: POSTGRES_CAPABILITIES,
   lateral: true,
   countsUpserts: true,
-  copies: true,
   readsTogether: true,
   takesTurns: false,
   settings: {},

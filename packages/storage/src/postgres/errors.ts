@@ -43,6 +43,8 @@ const STATES: Readonly<Record<string, Meaning>> = {
   XX: ['UNEXPECTED', 'an error inside the server: see its log'],
 };
 
+const LOST_WORKER: Meaning = ['UNAVAILABLE', 'the coordinator lost a worker: are all workers running?'];
+
 /** Messages of Citus about its nodes. Their SQLSTATEs have another meaning in PostgreSQL. */
 const NODES: readonly (readonly [RegExp, Meaning])[] = [
   [
@@ -63,7 +65,12 @@ const NODES: readonly (readonly [RegExp, Meaning])[] = [
   // XX000, for example when the coordinator uses a connection to a worker that has restarted since.
   [
     /^failure on connection marked as essential|^connection to the remote node |^failed to complete COPY on |^could not connect to any active placements/,
-    ['UNAVAILABLE', 'the coordinator lost a worker: are all workers running?'],
+    LOST_WORKER,
+  ],
+  // XX000 with a message of the coordinator's libpq, which has no SQLSTATE: a worker ended meanwhile.
+  [
+    /^(?:server closed the connection unexpectedly|no connection to the server|could not (?:receive data from|send data to) (?:the )?server|SSL (?:SYSCALL error|connection has been closed))/,
+    LOST_WORKER,
   ],
   // XX000 from a coordinator that was killed.
   [/^postmaster was shut down/, UNREACHABLE],

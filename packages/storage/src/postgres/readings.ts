@@ -113,13 +113,13 @@ export class PostgresReadings implements BackendReadings {
   readonly #dialect: Dialect;
   readonly #dictionary: SeriesDictionary;
   readonly #insertFirst = new InsertFirst();
-  #copies: boolean;
+  /** False after the server refused COPY. */
+  #copies = true;
 
   constructor(db: Database, dialect: Dialect, devices: DeviceStore) {
     this.#devices = devices;
     this.#db = db;
     this.#dialect = dialect;
-    this.#copies = dialect.copies;
     this.#dictionary = new SeriesDictionary(db);
     db.onLost = () => this.#dictionary.clear();
   }

@@ -58,8 +58,14 @@ describe('errors of PostgreSQL', () => {
     test(`SQLSTATE ${state} is ${code}`, () => assert.equal(mapped(sent(state)).code, code));
   }
 
-  for (const message of ['postmaster was shut down, exiting', 'failed to complete COPY on 10.0.2.7:5432']) {
-    test(`Citus's "${message}" is UNAVAILABLE`, () => {
+  for (const message of [
+    'postmaster was shut down, exiting',
+    'failed to complete COPY on 10.0.2.7:5432',
+    'server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally',
+    'could not receive data from server: Connection reset by peer',
+    'SSL SYSCALL error: EOF detected',
+  ]) {
+    test(`Citus's "${message.split('\n')[0]}" is UNAVAILABLE`, () => {
       assert.equal(mapped(Object.assign(sent('XX000'), { message })).code, 'UNAVAILABLE');
     });
   }
