@@ -2,7 +2,8 @@ import type { Job } from './suites.ts';
 
 /**
  * The queues of each test process, in the order in which it takes jobs from them. Stacks run one at a time, and so do
- * clusters of three nodes, because each has several databases. A process that has run all of them runs other tests.
+ * clusters of three nodes, because each has several databases. A process that has run all of them runs other tests. When
+ * none of these are left, a second process helps with the stacks, which take longest.
  */
 export function lanesOf(jobs: readonly Job[], processes: number): (readonly Job[][])[] {
   const stacks = jobs.filter(isStack);
@@ -12,6 +13,7 @@ export function lanesOf(jobs: readonly Job[], processes: number): (readonly Job[
   return Array.from({ length: processes }, (_, lane) => [
     ...large.filter((_queue, index) => index % processes === lane),
     others,
+    ...(lane === 1 ? [stacks] : []),
   ]);
 }
 
