@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { findProgram } from '@tidegauge/lab';
 import { didYouMean } from '@tidegauge/text';
 import { ROOT, setUpAnalysis, setUpPython } from './setup.js';
-import { defaultProcesses, lanesOf, takeJob } from './test-run/lanes.ts';
+import { defaultProcesses, lanesOf, leaveOutStacks, takeJob } from './test-run/lanes.ts';
 import { summarize, type TestRecord } from './test-run/records.ts';
 import { endJobs, runJob } from './test-run/run-job.ts';
 import { DEFAULT_SUITES, type Job, jobsOf, SUITES } from './test-run/suites.ts';
@@ -27,6 +27,7 @@ Options:
   --names PATTERN   only tests whose name matches (a regular expression; for Python, an expression of pytest -k)
   --install         install missing servers (on Debian as root) and build missing tools
   --processes N     how many test processes run at once; default: ${defaultProcesses([], CORES)}, and one more for the suite stack
+  --minutes N       start no stack after this time; the end of the run names those that did not run
   --help            print this text
 
 A test whose server is missing is skipped, with the reason. Under CI=true missing servers are installed, and a server
@@ -40,6 +41,7 @@ const options = {
   names: { type: 'string' },
   install: { type: 'boolean', default: process.env.CI === 'true' },
   processes: { type: 'string' },
+  minutes: { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -77,6 +79,9 @@ try {
 const processes = Number(values.processes ?? defaultProcesses(jobs, CORES));
 if (!Number.isInteger(processes) || processes < 1) refuse('--processes takes a positive integer');
 
+const limit = Number(values.minutes ?? Number.POSITIVE_INFINITY);
+if (!(limit > 0)) refuse('--minutes takes a positive number');
+
 // Inherited by every test: see `mayInstall` in the lab.
 process.env.TIDEGAUGE_INSTALL = values.install ? 'yes' : 'no';
 // See `compilerOptions` in the lab.
@@ -97,14 +102,25 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const began = performance.now();
 const records: TestRecord[] = [];
 const problems: string[] = [];
-await Promise.all(lanesOf(jobs, processes).map(work));
+const lanes = lanesOf(jobs, processes);
+const leftOut: Job[] = [];
+await Promise.all(lanes.map(work));
 
 process.stdout.write(summarize(records, problems, ROOT));
+if (leftOut.length > 0) {
+  process.stdout.write(`\nNOT RUN, because ${limit} minutes were over:\n`);
+  for (const { name } of leftOut) process.stdout.write(`  ${name}\n`);
+}
 process.stdout.write(`${minutes(performance.now() - began)} on ${processes} processes at once\n`);
 process.exitCode = problems.length > 0 || records.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 
+function nextJob(lane: readonly Job[][]): Job | undefined {
+  if (performance.now() - began > limit * 60_000) leftOut.push(...leaveOutStacks(lanes));
+  return takeJob(lane);
+}
+
 async function work(lane: readonly Job[][]): Promise<void> {
-  for (let job = takeJob(lane); job !== undefined; job = takeJob(lane)) {
+  for (let job = nextJob(lane); job !== undefined; job = nextJob(lane)) {
     const result = await runJob(job, { names: values.names ?? null });
     // Tests that a shared file registers belong to the file that runs them.
     const [only] = job.files.length === 1 && SUITES[job.suite]?.folders === undefined ? job.files : [];

@@ -22,6 +22,12 @@ export function takeJob(lane: readonly Job[][]): Job | undefined {
   return lane.find((queue) => queue.length > 0)?.shift();
 }
 
+/** Removes the stacks that no process has taken yet, and returns them. */
+export function leaveOutStacks(lanes: readonly (readonly Job[][])[]): Job[] {
+  const [stacks] = lanes.flat().filter((queue) => queue.some(isStack));
+  return stacks?.splice(0) ?? [];
+}
+
 /**
  * How many processes run at once by default: one for each core, at least two, because most files wait for a server
  * half of their time. Stacks wait longer, so they have one more.

@@ -13,7 +13,7 @@ test('bench:api --quick compares kinds of requests with an empty handler', {
 }, () => {
   const { stdout } = runProgramSync(process.execPath, [BENCH, '--quick']);
   const rate = (name: string): number => {
-    const found = new RegExp(`^ {2}${name} +([\\d,]+)/s +\\d+ %`, 'm').exec(stdout);
+    const found = new RegExp(`^ {2}${name} +([\\d,.]+)/s +\\d+ %`, 'm').exec(stdout);
     assert.ok(found, `${name} in ${stdout}`);
     return Number(found[1]!.replaceAll(',', ''));
   };

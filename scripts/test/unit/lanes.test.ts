@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultProcesses, lanesOf, takeJob } from '../../test-run/lanes.ts';
+import { defaultProcesses, lanesOf, leaveOutStacks, takeJob } from '../../test-run/lanes.ts';
 import type { Job } from '../../test-run/suites.ts';
 
 const job = (suite: string, name: string): Job => ({ suite, name, files: [`${name}.test.ts`] });
@@ -52,4 +52,16 @@ test('there is one more process if there are stacks', () => {
   assert.equal(defaultProcesses(OTHERS, 1), 2);
   assert.equal(defaultProcesses(OTHERS, 4), 4);
   assert.equal(defaultProcesses(JOBS, 2), 3);
+});
+
+test('the stacks that have not started can be left out, and only they', () => {
+  for (const processes of [1, 2, 3]) {
+    const lanes = lanesOf(JOBS, processes);
+    assert.equal(takeJob(lanes[0]!)?.name, 'boards');
+    assert.deepEqual(leaveOutStacks(lanes), STACKS.slice(1));
+    assert.deepEqual(leaveOutStacks(lanes), []);
+    const left: string[] = [];
+    for (const lane of lanes) for (let next = takeJob(lane); next; next = takeJob(lane)) left.push(next.name);
+    assert.deepEqual(left.toSorted(), [...CLUSTERS, ...OTHERS].map(({ name }) => name).toSorted());
+  }
 });
