@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '@tidegauge/process';
 import { JAVA_17 } from './cassandra-conf.ts';
+import { compilerOptions } from './jvm.ts';
 
 const USER = 'tidegauge';
 
@@ -37,7 +38,7 @@ export async function openAdmin(options: NodeAdminOptions): Promise<NodeAdmin> {
   const client = [
     ...JAVA_17,
     // The start is most of the work.
-    ...['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xmx64m'],
+    ...[...compilerOptions(true), '-XX:+UseSerialGC', '-Xmx64m'],
     // Its history is written there.
     `-Duser.home=${folder}`,
     `-Dlogback.configurationFile=${join(folder, 'logback.xml')}`,

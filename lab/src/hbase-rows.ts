@@ -5,6 +5,7 @@ import { runProgram } from '@tidegauge/process';
 import { buildOnce } from './build-once.ts';
 import { findProgram } from './debian.ts';
 import { hbaseJars } from './hbase-jars.ts';
+import { compilerOptions } from './jvm.ts';
 
 const SOURCE = fileURLToPath(new URL('../java/HbaseRows.java', import.meta.url));
 const LIMITS = { timeoutMs: 120_000, outputBytes: 512 * 2 ** 20 };
@@ -50,7 +51,7 @@ async function askJava(port: number, command: 'count' | 'list', table: string): 
     await mkdir(directory);
     await runProgram(javac, ['-d', directory, '-cp', `${jars}/*`, SOURCE], LIMITS);
   });
-  const options = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${classes}:${jars}/*`];
+  const options = ['-Xmx256m', '-XX:+UseSerialGC', ...compilerOptions(true), '-cp', `${classes}:${jars}/*`];
   const { stdout } = await runProgram(java, [...options, 'HbaseRows', String(port), command, table], LIMITS);
   return stdout;
 }

@@ -1,8 +1,7 @@
 import type { RecordFields } from '../contract.ts';
 import type { Database } from './database.ts';
-import { toFields } from './mapping.ts';
+import { KEY, toFields } from './mapping.ts';
 
-const KEY = 'ycsb_key';
 /** Most keys of one statement: a power of two. */
 const MOST_KEYS = 16;
 /** Statements of one group whose results may be outstanding: the server works on one while this process makes the next. */

@@ -81,6 +81,9 @@ export function fromPatch(patch: DevicePatch): [column: string, value: string | 
   return Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
 }
 
+/** The column of a record's key. */
+export const KEY = 'ycsb_key';
+
 /**
  * The fields of a record's row, without its key. YCSB's JDBC layout has the column FIELD0 without quotes, which
  * PostgreSQL converts to field0, the name in the contract.
@@ -89,7 +92,7 @@ export function toFields({ columns }: Result, row: Row): RecordFields {
   const fields: Record<string, string> = {};
   for (const [index, column] of columns.entries()) {
     const value = row[index];
-    if (column !== 'ycsb_key' && value !== null) fields[column] = value as string;
+    if (column !== KEY && value !== null) fields[column] = value as string;
   }
   return fields;
 }

@@ -15,10 +15,9 @@ import type { Connection, Database, Result, Value } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { sqlState } from './errors.ts';
 import { KeyedReads } from './keyed-reads.ts';
-import { toFields } from './mapping.ts';
+import { KEY, toFields } from './mapping.ts';
 import { changeTables } from './schema.ts';
 
-const KEY = 'ycsb_key';
 // undefined_table, undefined_column
 const ABSENT = ['42P01', '42703'];
 /** Any number except those in `schema.ts` and `readings.ts`. */
@@ -115,7 +114,7 @@ export class PostgresRecords implements BackendRecords {
     const sql = `
       select ${columns(fields)} from ${quoted(table)} where ycsb_key >= $1 order by ycsb_key limit $2`;
     const result = await this.#run(table, sql, [start, count]);
-    const key = result.columns.indexOf('ycsb_key');
+    const key = result.columns.indexOf(KEY);
     return result.rows.map((row) => ({ key: row[key] as string, fields: toFields(result, row) }));
   }
 
