@@ -35,8 +35,11 @@ export function leases(target: StoreTarget): void {
 
     test('ends by itself', async () => {
       const other = await subject.open();
+      const taken = performance.now();
       assert.equal(await subject.store.lease('short', 'a', 1000), true);
-      assert.equal(await other.lease('short', 'b', LONG), false);
+      const held = await other.lease('short', 'b', LONG);
+      // A slow machine can take more than the second that the lease lasts.
+      if (performance.now() - taken < 1000) assert.equal(held, false);
       const deadline = performance.now() + 15_000;
       await delay(1000);
       while (!(await other.lease('short', 'b', LONG))) {
