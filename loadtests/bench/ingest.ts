@@ -7,7 +7,13 @@ import { type Mosquitto, startMosquitto } from '@tidegauge/lab';
 import { startProcess, waitUntil } from '@tidegauge/process';
 import { boolean, defineConfig, integer, run } from '@tidegauge/service/program';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
-import { cpuSeconds, type Memory, memoryOf, watchMemory } from '@tidegauge/test-support/process-usage';
+import {
+  cpuSeconds,
+  type Memory,
+  memoryOf,
+  watchMemory,
+  writtenBytes,
+} from '@tidegauge/test-support/process-usage';
 import type { PublishResult } from '@tidegauge/test-support/publisher';
 import { publishFromProcess } from '@tidegauge/test-support/publisher-process';
 import { maskUrl } from '@tidegauge/text';
@@ -217,15 +223,21 @@ async function peerTrial(bench: Bench): Promise<Trial> {
   };
 }
 
-/** Measures the time from the publisher's timestamp to the commit, at a rate far below saturation. */
+/**
+ * Measures the time from the publisher's timestamp to the commit, and what ingest writes to the disk, at a rate far below
+ * saturation.
+ */
 async function latencyTrial(bench: Bench) {
   const { rate, latencySeconds, storeUrl } = bench;
   const ingest = await startIngest(bench, await storeUrl('latency'), 'latency', {});
   try {
     const count = rate * latencySeconds;
+    const before = writtenBytes(ingest.pid);
     await startPublisher(bench, count, rate);
     const { stages } = await ingest.until(({ readings }) => readings.stored >= count, 30_000);
-    return { rate, p50Ms: stages.end_to_end.p50! * 1000, p99Ms: stages.end_to_end.p99! * 1000 };
+    const writtenPerMessage = (writtenBytes(ingest.pid) - before) / count;
+    const { p50, p99 } = stages.end_to_end;
+    return { rate, p50Ms: p50! * 1000, p99Ms: p99! * 1000, writtenPerMessage };
   } finally {
     await ingest.stop();
   }
@@ -242,12 +254,18 @@ async function idleTrial(bench: Bench) {
     await startPublisher(bench, earlier);
     await ingest.until(({ readings }) => readings.stored >= earlier, 60_000);
     await sleep(1000);
-    const before = cpuSeconds(ingest.pid);
+    const [before, written] = [cpuSeconds(ingest.pid), writtenBytes(ingest.pid)];
     const begun = performance.now();
     await startPublisher(bench, IDLE_RATE * idleSeconds, IDLE_RATE);
     const share = (cpuSeconds(ingest.pid) - before) / ((performance.now() - begun) / 1000);
+    const writtenPerMessage = (writtenBytes(ingest.pid) - written) / (IDLE_RATE * idleSeconds);
     const memory = mebibytes(memoryOf(ingest.pid));
-    return { percentOfCore: share * 100, barePercentOfCore: await bareCommits(bench), ...memory };
+    return {
+      percentOfCore: share * 100,
+      barePercentOfCore: await bareCommits(bench),
+      writtenPerMessage,
+      ...memory,
+    };
   } finally {
     await ingest.stop();
   }
@@ -305,6 +323,11 @@ function showMemory({ residentMiB, anonymousMiB }: Pick<Trial, 'residentMiB' | '
   return `${residentMiB.toFixed(0).padStart(4)} MiB (anonymous ${anonymousMiB.toFixed(0)})`;
 }
 
+/** What the process of ingest itself has written to the disk: with a database on a server, only its ledger. */
+function showWritten({ writtenPerMessage }: { readonly writtenPerMessage: number }): string {
+  return `${(writtenPerMessage / 1000).toFixed(1)} KB written per message`;
+}
+
 /** Prints the figures. Returns the medians, and the rate with a store divided by that of MQTT.js. */
 function report(
   store: string,
@@ -354,10 +377,10 @@ function report(
       `  processor time with alert rules beside without: ${cost.toFixed(3)} x (median of the rounds)\n`,
     );
   process.stdout.write(
-    `  at ${latency.rate} messages/s: end to end p50 ${latency.p50Ms.toFixed(1)} ms, p99 ${latency.p99Ms.toFixed(1)} ms\n`,
+    `  at ${latency.rate} messages/s: end to end p50 ${latency.p50Ms.toFixed(1)} ms, p99 ${latency.p99Ms.toFixed(1)} ms, ${showWritten(latency)}\n`,
   );
   process.stdout.write(
-    `  idle, ${IDLE_RATE} messages/s: ${idle.percentOfCore.toFixed(1)} % of a core (a bare commit at that rate: ${idle.barePercentOfCore.toFixed(1)} %), ${showMemory(idle)}\n`,
+    `  idle, ${IDLE_RATE} messages/s: ${idle.percentOfCore.toFixed(1)} % of a core (a bare commit at that rate: ${idle.barePercentOfCore.toFixed(1)} %), ${showWritten(idle)}, ${showMemory(idle)}\n`,
   );
   return { summary, ratio, ...(cost === null ? {} : { alertRules: cost }) };
 }
