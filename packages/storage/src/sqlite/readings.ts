@@ -30,12 +30,14 @@ import type { BackendReadings, NumbersQuery } from '../tables.ts';
 import type { Database } from './database.ts';
 import { groupsOf } from './groups.ts';
 import { fromQuality, type Row, readingColumns, toBucket, toReading } from './mapping.ts';
-import { SLOTS } from './schema.ts';
+import { ARRIVALS, SLOTS } from './schema.ts';
 import { SeriesDictionary } from './series.ts';
 import { shrink } from './shrink.ts';
 
-/** When `recent` has more readings, its fullest slots are merged into `readings`. */
+/** When the slots of series in `recent` have more readings, the fullest of them are merged into `readings`. */
 const RECENT_ROWS = 20_000;
+/** When there are more arrivals, they are moved to their slots. A batch of half as many readings is large. */
+const ARRIVED_ROWS = 512;
 // The most rows to delete and series to check in one transaction of a deletion.
 const EXPIRE_ROWS = 1000;
 const EXPIRE_SERIES = 1000;
@@ -56,20 +58,35 @@ const WRITE_READING = `
 const MERGE = `
   insert into readings (series, time, value, received, boot, seq, quality)
   select series, time, value, received, boot, seq, quality from recent where slot = ? order by series, time`;
-// One statement reads both tables, so that a merge by another process cannot hide a reading.
-const PAGE = `
-  select ${readingColumns('readings')} from readings where series = ? and time >= ? and time < ?
-  union all
-  select ${readingColumns('recent')} from recent where slot = ? and series = ? and time >= ? and time < ?
-  order by time`;
-const PAGES: Readonly<Record<Order, string>> = { asc: `${PAGE} asc limit ?`, desc: `${PAGE} desc limit ?` };
+const MOVE = `
+  insert into recent (slot, series, time, value, received, boot, seq, quality)
+  select series % ${SLOTS}, series, time, value, received, boot, seq, quality from recent where slot = ${ARRIVALS}
+  order by 1, time, series`;
+/** The three parts of a series, the oldest readings first. */
+const PARTS = [
+  `${readingColumns('readings')} from readings where`,
+  `${readingColumns('recent')} from recent where slot = ?5 and`,
+  `${readingColumns('recent')} from recent where slot = ${ARRIVALS} and`,
+];
+const PAGES: Readonly<Record<Order, readonly string[]>> = {
+  asc: pages('asc'),
+  desc: pages('desc').toReversed(),
+};
 
+function pages(order: Order): string[] {
+  return PARTS.map(
+    (part) => `select ${part} series = ?1 and time >= ?2 and time < ?3 order by time ${order} limit ?4`,
+  );
+}
+
+const ARRIVAL_SLOTS = `select series % ${SLOTS} from recent where slot = ${ARRIVALS}`;
 const DEVICES = 'select distinct device from series where device > ? order by device limit ?';
 const NUMBERS = `
-  select time, value from readings where series = ? and time >= ? and time < ? and typeof(value) = 'real'
+  select time, value from readings where series = ?1 and time >= ?2 and time < ?3 and typeof(value) = 'real'
   union all
-  select time, value from recent where slot = ? and series = ? and time >= ? and time < ? and typeof(value) = 'real'
-  order by time limit ?`;
+  select time, value from recent
+  where slot in (?4, ${ARRIVALS}) and series = ?1 and time >= ?2 and time < ?3 and typeof(value) = 'real'
+  order by time limit ?5`;
 
 const SERIES = 'select id, metric from series where device = ?';
 // Numbers are bound as doubles, but this must be a division of integers.
@@ -79,7 +96,7 @@ const AGGREGATE = `
   from (
     select time, value from readings where series = ?2 and time >= ?3 and time < ?4
     union all
-    select time, value from recent where slot = ?5 and series = ?2 and time >= ?3 and time < ?4
+    select time, value from recent where slot in (?5, ${ARRIVALS}) and series = ?2 and time >= ?3 and time < ?4
   )
   where typeof(value) = 'real' group by 1 order by 1`;
 const DELETE_READINGS = `
@@ -87,7 +104,7 @@ const DELETE_READINGS = `
     (select time from readings where series = ?1 and time >= ?2 order by time limit 1 offset ?4), ?3)`;
 const DELETE_RECENT = `
   delete from recent where (slot, time, series) in (
-    select slot, time, series from recent where slot = ? and series = ? and time >= ? and time < ? limit ?)`;
+    select slot, time, series from recent where slot in (?, ${ARRIVALS}) and series = ? and time >= ? and time < ? limit ?)`;
 const EXPIRE_RECENT = `
   delete from recent where (slot, time, series) in (
     select slot, time, series from recent where slot = ? and time < ? limit ?)`;
@@ -102,24 +119,28 @@ interface SeriesRow {
 }
 
 /**
- * Readings in two tables that never share an identity: `readings` by (series, time), and `recent` in the order of
- * arrival, so that a commit writes few pages. All readings of a series in `recent` are newer than those in
- * `readings`. So a reading that is newer than the newest of its series in `readings` goes to `recent`, and any
- * other (late, repeated, backfilled) goes to `readings`. When `recent` is full, a write also moves its fullest
- * slots, in the same transaction.
+ * Readings in two tables that never share an identity: `readings` by (series, time), and `recent`, so that a commit writes
+ * few pages. `recent` has slots, each for some of the series, and one slot of arrivals for all of them. For each series,
+ * arrivals are newer than its slot, and its slot is newer than `readings`. So a reading of a small batch is an arrival if it
+ * is newer than all others of its series. A reading of a large batch goes to its slot if it is newer than those in
+ * `readings`, and arrivals are moved to their slots before. Any other (late, repeated, backfilled) goes where its time
+ * belongs. When there are many arrivals, a write also moves them. When `recent` is full, it also moves the fullest slots to
+ * `readings`. Both are part of the same transaction.
  */
 export class SqliteReadings implements BackendReadings {
   readonly #devices: DeviceStore;
   readonly #db: Database;
   readonly #recentRows: number;
+  readonly #arrivedRows: number;
   readonly #dictionary: SeriesDictionary;
   /** Cached number of rows in each slot of `recent`. Null if it must be counted. */
   #slotRows: number[] | null = null;
 
-  constructor(db: Database, devices: DeviceStore, recentRows = RECENT_ROWS) {
+  constructor(db: Database, devices: DeviceStore, recentRows = RECENT_ROWS, arrivedRows = ARRIVED_ROWS) {
     this.#devices = devices;
     this.#db = db;
     this.#recentRows = recentRows;
+    this.#arrivedRows = arrivedRows;
     this.#dictionary = new SeriesDictionary(db);
     db.onRollback = () => {
       this.#dictionary.clear();
@@ -129,7 +150,9 @@ export class SqliteReadings implements BackendReadings {
 
   write(batch: readonly Reading[]): Promise<WriteResult> {
     return this.#db.transaction(() => {
+      const othersWrote = this.#dictionary.refresh();
       this.#slotRows ??= this.#countSlots();
+      if (othersWrote) this.#slotRows[ARRIVALS] = this.#arrivals().length;
       const stored = this.#store(batch, this.#slotRows);
       this.#mergeFullest(this.#slotRows);
       return { stored, duplicate: batch.length - stored };
@@ -140,40 +163,62 @@ export class SqliteReadings implements BackendReadings {
     const dictionary = this.#dictionary;
     const recent = this.#db.statement(WRITE_RECENT);
     const readings = this.#db.statement(WRITE_READING);
-    dictionary.refresh();
+    const isSmall = batch.length < this.#arrivedRows / 2;
+    if (!isSmall) this.#moveArrivals(slotRows);
     let stored = 0;
     for (const { device, metric, time, value, received, boot, seq, quality } of batch) {
       const series = dictionary.get(device, metric);
-      const { id, slot } = series;
+      const { id } = series;
       const delay = received - time;
       const bootId = dictionary.bootId(series, boot);
       const grade = fromQuality(quality);
-      if (time > dictionary.merged(series)) {
+      const arrives = isSmall && time > dictionary.settled(series);
+      if (arrives || time > dictionary.merged(series)) {
+        const slot = arrives ? ARRIVALS : series.slot;
         const { changes } = recent.run(slot, id, time, value, delay, bootId, seq, grade);
         stored += changes as number;
         slotRows[slot]! += changes as number;
+        if (time > series.arrived) series.arrived = time;
       } else {
         stored += readings.run(id, time, value, delay, bootId, seq, grade).changes as number;
       }
     }
+    if (!isSmall) dictionary.arrivalsMoved();
+    else if (slotRows[ARRIVALS]! > this.#arrivedRows) this.#moveArrivals(slotRows);
     return stored;
   }
 
+  #moveArrivals(slotRows: number[]): void {
+    if (slotRows[ARRIVALS] === 0) return;
+    for (const slot of this.#arrivals()) slotRows[slot]! += 1;
+    this.#db.statement(MOVE).run();
+    this.#db.statement('delete from recent where slot = ?').run(ARRIVALS);
+    slotRows[ARRIVALS] = 0;
+    this.#dictionary.arrivalsMoved();
+  }
+
+  /** The slots to which the arrivals belong. */
+  #arrivals(): number[] {
+    return (this.#db.arrays(ARRIVAL_SLOTS).all() as unknown as [number][]).map(([slot]) => slot);
+  }
+
   #mergeFullest(slotRows: number[]): void {
-    let rows = slotRows.reduce((sum, count) => sum + count, 0);
+    const counts = slotRows.slice(0, SLOTS);
+    let rows = counts.reduce((sum, count) => sum + count, 0);
     while (rows > this.#recentRows) {
-      const most = Math.max(...slotRows);
-      const slot = slotRows.indexOf(most);
+      const most = Math.max(...counts);
+      const slot = counts.indexOf(most);
       this.#db.statement(MERGE).run(slot);
       this.#db.statement('delete from recent where slot = ?').run(slot);
       this.#dictionary.slotMerged(slot);
+      counts[slot] = 0;
       slotRows[slot] = 0;
       rows -= most;
     }
   }
 
   #countSlots(): number[] {
-    const counts = new Array<number>(SLOTS).fill(0);
+    const counts = new Array<number>(SLOTS + 1).fill(0);
     const rows = this.#db.statement('select slot, count(*) as count from recent group by slot').all();
     for (const { slot, count } of rows) counts[slot as number] = count as number;
     return counts;
@@ -193,10 +238,18 @@ export class SqliteReadings implements BackendReadings {
   async #page(device: string, { id, metric }: SeriesRow, page: PageQuery): Promise<Reading[]> {
     const { from, to, order, limit } = page;
     await this.#db.pause();
-    const rows = await this.#db.read(() =>
-      this.#db.arrays(PAGES[order]).all(id, from, to, id % SLOTS, id, from, to, limit),
-    );
-    return (rows as unknown as readonly Row[]).map((row) => toReading(device, metric, row));
+    // One transaction, so that a move by another process cannot hide a reading.
+    const rows = await this.#db.read(() => {
+      const found: unknown[] = [];
+      for (const sql of PAGES[order]) {
+        const values = [id, from, to, limit - found.length];
+        if (sql.includes('?5')) values.push(id % SLOTS);
+        found.push(...this.#db.arrays(sql).all(...values));
+        if (found.length === limit) break;
+      }
+      return found;
+    });
+    return (rows as readonly Row[]).map((row) => toReading(device, metric, row));
   }
 
   /** The tables share no identity. One statement reads both, as `PAGE` does. */
@@ -209,7 +262,7 @@ export class SqliteReadings implements BackendReadings {
       const start = next;
       const page = await this.#db.run(
         () =>
-          this.#db.arrays(NUMBERS).all(id, start, to, id % SLOTS, id, start, to, NUMBERS_ROWS) as unknown as [
+          this.#db.arrays(NUMBERS).all(id, start, to, id % SLOTS, NUMBERS_ROWS) as unknown as [
             number,
             number,
           ][],
@@ -304,7 +357,7 @@ export class SqliteReadings implements BackendReadings {
 
   async expire(before: number, pace?: Pace): Promise<number> {
     let expired = 0;
-    for (let slot = 0; slot < SLOTS; ) {
+    for (let slot = 0; slot <= ARRIVALS; ) {
       const start = slot;
       const part = await this.#db.transaction(() => this.#expireRecent(start, before));
       expired += part.rows;
@@ -353,11 +406,11 @@ export class SqliteReadings implements BackendReadings {
   #expireRecent(start: number, before: number): { rows: number; slot: number } {
     this.#slotRows = null;
     let rows = 0;
-    for (let slot = start; slot < SLOTS; slot += 1) {
+    for (let slot = start; slot <= ARRIVALS; slot += 1) {
       rows += this.#db.statement(EXPIRE_RECENT).run(slot, before, EXPIRE_ROWS - rows).changes as number;
       if (rows >= EXPIRE_ROWS) return { rows, slot };
     }
-    return { rows, slot: SLOTS };
+    return { rows, slot: ARRIVALS + 1 };
   }
 
   /** One bounded part of an expiry, from a series on. Writes can run between the parts. */

@@ -4,6 +4,8 @@ import { ROLLUPS_STATE, sinceDocument } from '../rollups/limits.ts';
 
 /** `recent` has this many slots, assigned by series: see docs/adr/0003-sqlite-layout.md. */
 export const SLOTS = 32;
+/** A further slot: readings of small batches, of all series in the order of their times. */
+export const ARRIVALS = SLOTS;
 
 // `value` has type any, which keeps the bits of a double and the type of a text. `received` is stored as its
 // difference to `time`.
@@ -80,6 +82,8 @@ const STEPS: readonly string[] = [
     expires integer not null
   ) strict, without rowid;
   `,
+  // Earlier versions do not read the slot of arrivals.
+  '',
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

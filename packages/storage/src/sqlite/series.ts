@@ -8,14 +8,23 @@ export interface Series {
   /** Newest time in `readings`, or -1. Valid while `epoch` is that of its slot. */
   merged: number;
   epoch: number;
+  /** Newest time that is not an arrival, or -1. Valid while `check` and `move` are those of the dictionary. */
+  settled: number;
+  check: number;
+  move: number;
+  /** Newest time that this connection wrote to `recent`, or -1. */
+  arrived: number;
   /** The last boot and its number. Boots change rarely. */
   boot: string | null;
   bootId: number | null;
 }
 
+const NEWEST_MERGED = 'select time from readings where series = ? order by time desc limit 1';
+const NEWEST_RECENT = 'select time from recent where slot = ? and series = ? order by time desc limit 1';
+
 /**
- * Numbers of series and boots, and the time up to which each series is merged. This cache is filled inside write
- * transactions, and cleared after a rollback or a write by another process.
+ * Numbers of series and boots, and the times up to which the readings of each series are in a slot and in `readings`. This
+ * cache is filled inside write transactions, and cleared after a rollback or a write by another process.
  */
 export class SeriesDictionary {
   readonly #db: Database;
@@ -23,6 +32,10 @@ export class SeriesDictionary {
   #bytes = 0;
   #epochs = new Array<number>(SLOTS).fill(0);
   #dataVersion = -1;
+  #checks = 0;
+  #moves = 0;
+  /** Whether `arrived` of the cached series covers all arrivals. Otherwise `settled` is read again after the next move. */
+  #knowsArrivals = false;
 
   constructor(db: Database) {
     this.#db = db;
@@ -31,15 +44,25 @@ export class SeriesDictionary {
   clear(): void {
     this.#devices.clear();
     this.#bytes = 0;
+    this.#knowsArrivals = false;
   }
 
-  /** Call this first in each transaction that writes readings. */
-  refresh(): void {
-    // Changes when another connection has committed.
+  /** Call this first in each transaction that writes readings. Returns whether another connection has committed. */
+  refresh(): boolean {
     const version = this.#db.statement('pragma data_version').get()?.data_version as number;
-    if (version === this.#dataVersion) return;
+    if (version === this.#dataVersion) return false;
     this.#dataVersion = version;
     this.#epochs = this.#epochs.map((epoch) => epoch + 1);
+    this.#checks += 1;
+    this.#knowsArrivals = false;
+    return true;
+  }
+
+  /** Call this when all arrivals have been moved to their slots. */
+  arrivalsMoved(): void {
+    this.#moves += 1;
+    if (!this.#knowsArrivals) this.#checks += 1;
+    this.#knowsArrivals = true;
   }
 
   /** Call this when the readings of a slot have been merged. */
@@ -52,7 +75,8 @@ export class SeriesDictionary {
     if (known !== undefined) return known;
     if (this.#bytes >= MAX_CACHED_BYTES) this.clear();
     const id = this.#number('series', 'device, metric', [device, metric]);
-    const series = { id, slot: id % SLOTS, merged: -1, epoch: -1, boot: null, bootId: null };
+    const newest = { merged: -1, epoch: -1, settled: -1, check: -1, move: -1, arrived: -1 };
+    const series = { id, slot: id % SLOTS, ...newest, boot: null, bootId: null };
     let metrics = this.#devices.get(device);
     if (metrics === undefined) {
       metrics = new Map();
@@ -67,11 +91,27 @@ export class SeriesDictionary {
   merged(series: Series): number {
     const epoch = this.#epochs[series.slot]!;
     if (series.epoch !== epoch) {
-      const sql = 'select time from readings where series = ? order by time desc limit 1';
-      series.merged = (this.#db.statement(sql).get(series.id)?.time as number | undefined) ?? -1;
+      series.merged = this.#time(NEWEST_MERGED, series.id);
       series.epoch = epoch;
     }
     return series.merged;
+  }
+
+  /** The newest time of the series that is not an arrival, or a later one. -1 if it has none. */
+  settled(series: Series): number {
+    if (series.check !== this.#checks)
+      series.settled = Math.max(
+        this.#time(NEWEST_RECENT, series.slot, series.id),
+        this.#time(NEWEST_MERGED, series.id),
+      );
+    else if (series.move !== this.#moves) series.settled = Math.max(series.settled, series.arrived);
+    series.check = this.#checks;
+    series.move = this.#moves;
+    return series.settled;
+  }
+
+  #time(sql: string, ...values: readonly number[]): number {
+    return (this.#db.statement(sql).get(...values)?.time as number | undefined) ?? -1;
   }
 
   bootId(series: Series, boot: string | null): number | null {

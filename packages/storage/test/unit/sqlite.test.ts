@@ -257,7 +257,7 @@ describe('SQLite readings', () => {
   });
 
   test('are equal to a map by identity, for any order of arrival', async () => {
-    const names = fc.record({ device: fc.constantFrom('a', 'b'), metric: fc.constantFrom('x', 'y', 'z') });
+    const names = fc.record({ device: fc.constantFrom('a', 'b'), metric: fc.constantFrom('x', 'y') });
     const row = fc.record({
       name: names,
       offset: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 3 })),
@@ -266,16 +266,19 @@ describe('SQLite readings', () => {
     const batches = fc.array(
       fc.record({
         writer: fc.nat(1),
-        rows: fc.array(row, { minLength: 1, maxLength: 25 }),
+        rows: fc.oneof(
+          fc.array(row, { minLength: 1, maxLength: 2 }),
+          fc.array(row, { minLength: 1, maxLength: 25 }),
+        ),
         before: fc.nat(30),
       }),
-      { minLength: 1, maxLength: 12 },
+      { minLength: 1, maxLength: 30 },
     );
     const property = fc.asyncProperty(batches, async (steps) => {
       const path = freshPath();
       const databases = [await openDatabase(path), await openDatabase(path)];
-      // Ten rows before slots are merged, so that readings often move between the tables.
-      const writers = databases.map((db) => new SqliteReadings(db, new SqliteDevices(db), 10));
+      // Few rows, so that readings often move between the slots and the tables.
+      const writers = databases.map((db) => new SqliteReadings(db, new SqliteDevices(db), 10, 6));
       const model = new Map<string, Reading>();
       for (const [index, { writer, rows, before }] of steps.entries()) {
         const batch = rows.map(({ name, offset, value }) => reading({ ...name, time: T0 + offset, value }));
@@ -302,6 +305,43 @@ describe('SQLite readings', () => {
       for (const db of databases) db.close();
     });
     await fc.assert(property, { numRuns: 40 });
+  });
+
+  test('that another process wrote are known as duplicates when they have been moved to their slots', async () => {
+    const path = freshPath();
+    const [db, other] = [await openDatabase(path), await openDatabase(path)];
+    const readings = new SqliteReadings(db, new SqliteDevices(db), 10, 6);
+    const rows = series('d', 10);
+    await new SqliteReadings(other, new SqliteDevices(other), 10, 6).write(rows.slice(8, 9));
+    // The third of these moves seven readings.
+    for (const start of [0, 2, 4]) await readings.write(rows.slice(start, start + 2));
+    assert.deepEqual(await readings.write(rows.slice(8, 9)), { stored: 0, duplicate: 1 });
+    db.close();
+    other.close();
+  });
+
+  test('of a large batch are known as duplicates in a small one', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = new SqliteReadings(db, new SqliteDevices(db), 10, 6);
+    const rows = series('d', 20);
+    // The fourth of these moves eight readings, and the next repeats one of them.
+    for (const start of [0, 2, 4, 6]) await readings.write(rows.slice(start, start + 2));
+    await readings.write(rows.slice(0, 1));
+    await readings.write(rows.slice(8, 14));
+    assert.deepEqual(await readings.write(rows.slice(10, 12)), { stored: 0, duplicate: 2 });
+    db.close();
+  });
+
+  test('of small batches change few pages', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = new SqliteReadings(db, new SqliteDevices(db));
+    const batch = Array.from({ length: 20 }, (_, index) => reading({ device: `d${index}`, time: T0 }));
+    await readings.write(batch);
+    db.connection.exec('pragma wal_checkpoint(truncate)');
+    await readings.write(batch.map((each) => ({ ...each, time: T0 + 1 })));
+    const { log } = db.connection.prepare('pragma wal_checkpoint(passive)').get() as { log: number };
+    assert.ok(log > 0 && log <= 2, `${log} pages in the log`);
+    db.close();
   });
 
   test('do not accumulate before they are merged', async () => {
