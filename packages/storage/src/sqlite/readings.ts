@@ -55,13 +55,14 @@ const WRITE_RECENT = `
   values (?, ?, ?, ?, ?, ?, ?, ?) ${UPSERT}`;
 const WRITE_READING = `
   insert into readings (series, time, value, received, boot, seq, quality) values (?, ?, ?, ?, ?, ?, ?) ${UPSERT}`;
+// An earlier version that was still running can have stored a reading twice. That must not block all writes.
 const MERGE = `
   insert into readings (series, time, value, received, boot, seq, quality)
-  select series, time, value, received, boot, seq, quality from recent where slot = ? order by series, time`;
+  select series, time, value, received, boot, seq, quality from recent where slot = ? order by series, time ${UPSERT}`;
 const MOVE = `
   insert into recent (slot, series, time, value, received, boot, seq, quality)
   select series % ${SLOTS}, series, time, value, received, boot, seq, quality from recent where slot = ${ARRIVALS}
-  order by 1, time, series`;
+  order by 1, time, series ${UPSERT}`;
 /** The three parts of a series, the oldest readings first. */
 const PARTS = [
   `${readingColumns('readings')} from readings where`,
@@ -252,7 +253,7 @@ export class SqliteReadings implements BackendReadings {
     return (rows as readonly Row[]).map((row) => toReading(device, metric, row));
   }
 
-  /** The tables share no identity. One statement reads both, as `PAGE` does. */
+  /** The tables share no identity. One statement reads both, so that a move by another process cannot hide a reading. */
   async *numbers({ device, metric, from, to }: NumbersQuery): AsyncGenerator<[number, number][]> {
     const [series] = await this.#seriesOf(device, metric);
     if (series === undefined) return;
@@ -332,7 +333,8 @@ export class SqliteReadings implements BackendReadings {
   }
 
   /**
-   * The time after the next `AGGREGATE_ROWS` readings of a series in either table. Undefined if fewer are left.
+   * The time after the next `AGGREGATE_ROWS` readings of a series in its slot or in `readings`. Undefined if fewer are left.
+   * Arrivals are few.
    */
   async #partEnd(series: number, from: number, to: number): Promise<number | undefined> {
     const ends = await this.#db.run(() => [
@@ -357,7 +359,8 @@ export class SqliteReadings implements BackendReadings {
 
   async expire(before: number, pace?: Pace): Promise<number> {
     let expired = 0;
-    for (let slot = 0; slot <= ARRIVALS; ) {
+    // Readings move from the arrivals to other slots, and from there to the other table. So parts are in this order.
+    for (let slot = ARRIVALS; slot >= 0; ) {
       const start = slot;
       const part = await this.#db.transaction(() => this.#expireRecent(start, before));
       expired += part.rows;
@@ -402,15 +405,15 @@ export class SqliteReadings implements BackendReadings {
     return deleted;
   }
 
-  /** One bounded part of an expiry of `recent`, from a slot on. Returns the slot that is next. */
+  /** One bounded part of an expiry of `recent`, from a slot down. Returns the slot that is next, or -1. */
   #expireRecent(start: number, before: number): { rows: number; slot: number } {
     this.#slotRows = null;
     let rows = 0;
-    for (let slot = start; slot <= ARRIVALS; slot += 1) {
+    for (let slot = start; slot >= 0; slot -= 1) {
       rows += this.#db.statement(EXPIRE_RECENT).run(slot, before, EXPIRE_ROWS - rows).changes as number;
       if (rows >= EXPIRE_ROWS) return { rows, slot };
     }
-    return { rows, slot: ARRIVALS + 1 };
+    return { rows, slot: -1 };
   }
 
   /** One bounded part of an expiry, from a series on. Writes can run between the parts. */

@@ -97,13 +97,10 @@ export class SeriesDictionary {
     return series.merged;
   }
 
-  /** The newest time of the series that is not an arrival, or a later one. -1 if it has none. */
+  /** The newest time of the series that is not an arrival, or a later one. -1 if it has none. At least `merged`. */
   settled(series: Series): number {
     if (series.check !== this.#checks)
-      series.settled = Math.max(
-        this.#time(NEWEST_RECENT, series.slot, series.id),
-        this.#time(NEWEST_MERGED, series.id),
-      );
+      series.settled = Math.max(this.#time(NEWEST_RECENT, series.slot, series.id), this.merged(series));
     else if (series.move !== this.#moves) series.settled = Math.max(series.settled, series.arrived);
     series.check = this.#checks;
     series.move = this.#moves;

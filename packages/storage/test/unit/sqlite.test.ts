@@ -291,9 +291,14 @@ describe('SQLite readings', () => {
         }
         const result = await writers[writer]!.write(batch);
         assert.deepEqual(result, { stored: fresh, duplicate: batch.length - fresh });
-        if (index % 4 !== 3) continue;
-        const old = [...model].filter(([, { time }]) => time < T0 + before);
-        assert.equal(await writers[1 - writer]!.expire(T0 + before), old.length);
+        const cleaner = writers[before % 2]!;
+        const to = T0 + before;
+        const old = [...model].filter(
+          ([, { time, device }]) => time < to && (index % 4 === 3 || device === 'a'),
+        );
+        if (index % 4 === 3) assert.equal(await cleaner.expire(to), old.length);
+        else if (index % 4 === 1) assert.equal(await cleaner.delete({ device: 'a', to }), old.length);
+        else continue;
         for (const [key] of old) model.delete(key);
       }
       for (const device of ['a', 'b']) {
@@ -329,6 +334,57 @@ describe('SQLite readings', () => {
     await readings.write(rows.slice(0, 1));
     await readings.write(rows.slice(8, 14));
     assert.deepEqual(await readings.write(rows.slice(10, 12)), { stored: 0, duplicate: 2 });
+    db.close();
+  });
+
+  test('are stored once when an older one of their series was deleted meanwhile', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = new SqliteReadings(db, new SqliteDevices(db), 10, 6);
+    const rows = series('d', 20);
+    // These are merged, and the second batch is compared with them.
+    await readings.write(rows);
+    await readings.write(rows.slice(0, 10));
+    await readings.delete({ device: 'd' });
+    await readings.write(rows.slice(5, 6));
+    assert.deepEqual(await readings.write(rows.slice(0, 10)), { stored: 9, duplicate: 1 });
+    await readings.write(series('other', 20));
+    assert.deepEqual(
+      await collect(readings.range({ device: 'd', order: 'asc', limit: 100 })),
+      rows.slice(0, 10),
+    );
+    db.close();
+  });
+
+  test('expire also when a write moves them meanwhile', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = new SqliteReadings(db, new SqliteDevices(db));
+    await readings.write(series('first', 1));
+    // So many in one slot that two transactions delete them.
+    await readings.write(series('many', 1600));
+    await readings.write(series('first', 2).slice(1));
+    let parts = 0;
+    const expired = await readings.expire(T0 + 10_000e6, async () => {
+      if (parts === 0)
+        await readings.write(series('new', 300).map((each) => ({ ...each, time: each.time + 20_000e6 })));
+      parts += 1;
+    });
+    assert.equal(expired, 1602);
+    assert.deepEqual(await collect(readings.range({ device: 'first', limit: 10 })), []);
+    db.close();
+  });
+
+  test('can be written although an earlier version, which was still running, has stored some twice', async () => {
+    const db = await openDatabase(freshPath());
+    const readings = new SqliteReadings(db, new SqliteDevices(db), 1, 6);
+    const rows = series('d', 2);
+    await readings.write(rows);
+    const copy = (slot: number) => `
+      insert into recent select ${slot}, time, series, value, received, boot, seq, quality from recent where slot = 32`;
+    db.connection.exec(copy(1));
+    db.connection.exec(`
+      insert into readings select series, time, value, received, boot, seq, quality from recent where slot = 32`);
+    await readings.write(series('other', 20));
+    assert.deepEqual(await collect(readings.range({ device: 'd', order: 'asc', limit: 100 })), rows);
     db.close();
   });
 
