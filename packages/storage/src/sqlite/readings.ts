@@ -66,7 +66,7 @@ const MOVE = `
 /** The three parts of a series, the oldest readings first. */
 const PARTS = [
   `${readingColumns('readings')} from readings where`,
-  `${readingColumns('recent')} from recent where slot = ?5 and`,
+  `${readingColumns('recent')} from recent where slot = ?1 % ${SLOTS} and`,
   `${readingColumns('recent')} from recent where slot = ${ARRIVALS} and`,
 ];
 const PAGES: Readonly<Record<Order, readonly string[]>> = {
@@ -243,9 +243,7 @@ export class SqliteReadings implements BackendReadings {
     const rows = await this.#db.read(() => {
       const found: unknown[] = [];
       for (const sql of PAGES[order]) {
-        const values = [id, from, to, limit - found.length];
-        if (sql.includes('?5')) values.push(id % SLOTS);
-        found.push(...this.#db.arrays(sql).all(...values));
+        found.push(...this.#db.arrays(sql).all(id, from, to, limit - found.length));
         if (found.length === limit) break;
       }
       return found;

@@ -378,10 +378,8 @@ describe('SQLite readings', () => {
     const readings = new SqliteReadings(db, new SqliteDevices(db), 1, 6);
     const rows = series('d', 2);
     await readings.write(rows);
-    const copy = (slot: number) => `
-      insert into recent select ${slot}, time, series, value, received, boot, seq, quality from recent where slot = 32`;
-    db.connection.exec(copy(1));
     db.connection.exec(`
+      insert into recent select 1, time, series, value, received, boot, seq, quality from recent where slot = 32;
       insert into readings select series, time, value, received, boot, seq, quality from recent where slot = 32`);
     await readings.write(series('other', 20));
     assert.deepEqual(await collect(readings.range({ device: 'd', order: 'asc', limit: 100 })), rows);
