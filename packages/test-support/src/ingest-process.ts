@@ -1,7 +1,7 @@
 import { waitUntil } from '@tidegauge/process';
 import type { LedgerDocument } from '@tidegauge/readings';
 import { fetchFor } from '@tidegauge/service';
-import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { type ServiceOptions, type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 /** A real ingest process and its ledger. */
 export interface IngestProcess extends ServiceProcess {
@@ -14,9 +14,12 @@ export interface IngestProcess extends ServiceProcess {
 }
 
 /** Starts `services/ingest` with the given environment on a free port and waits until it is ready. */
-export async function startIngestProcess(env: Readonly<Record<string, string>>): Promise<IngestProcess> {
+export async function startIngestProcess(
+  env: Readonly<Record<string, string>>,
+  options?: ServiceOptions,
+): Promise<IngestProcess> {
   const ready = /"http":"(http:[^"]+)".*"ingest is ready"/;
-  const service = await startServiceProcess('ingest', { METRICS_PORT: '0', ...env }, ready);
+  const service = await startServiceProcess('ingest', { METRICS_PORT: '0', ...env }, ready, options);
   const ledger = async () => {
     const response = await fetchFor('read the ledger of ingest', `${service.url}/ledger`, {
       timeoutMs: 30_000,

@@ -1,5 +1,6 @@
 import { exitText, SecretWatch, startProcess } from '@tidegauge/process';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
+import { limitMemory } from './memory-limit.ts';
 
 // A service creates its schema when it connects for the first time. This takes Cassandra on three nodes behind a slow
 // network a while.
@@ -12,12 +13,22 @@ const METRICS_MS = 2000;
 export interface ServiceProcess {
   readonly pid: number;
   readonly url: string;
+  /** The most memory that it has had, bytes. Only of a service whose memory is limited. */
+  peakMemory(): number;
   /** Resolves to the exit code when the service ends; null when a signal ended it. */
   readonly exited: Promise<number | null>;
   /** Sends SIGTERM and waits for the end; resolves to the exit code. SIGKILL after 30 s. */
   stop(): Promise<number | null>;
   /** Ends it with SIGKILL, as a power failure would. */
   kill(): Promise<void>;
+}
+
+/** How a service is started as on a board. */
+export interface ServiceOptions {
+  /** Memory of the service, bytes, with page cache and socket buffers. The kernel ends it beyond that (as root). */
+  readonly memoryBytes?: number;
+  /** Options of node, such as `--max-old-space-size=56`. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /**
@@ -31,6 +42,7 @@ export async function startServiceProcess(
   name: string,
   env: Readonly<Record<string, string>>,
   ready: RegExp,
+  { memoryBytes, nodeFlags = [] }: ServiceOptions = {},
 ): Promise<ServiceProcess> {
   const { LOG_LEVEL = 'info' } = env;
   if (LOG_LEVEL !== 'info')
@@ -48,9 +60,12 @@ export async function startServiceProcess(
       if (found !== undefined) url.resolve(found);
     }
   };
+  const limit = memoryBytes === undefined ? null : limitMemory(memoryBytes);
+  const shell = limit === null ? [] : ['sh', '-c', limit.command, 'sh'];
+  const program = [...shell, NODE, ...NODE_FLAGS, ...nodeFlags, `services/${name}/src/main.ts`];
   const service = startProcess({
-    command: NODE,
-    args: [...NODE_FLAGS, `services/${name}/src/main.ts`],
+    command: program[0]!,
+    args: program.slice(1),
     cwd: ROOT,
     stdin: 'pipe',
     stdout: 'inherit',
@@ -65,10 +80,20 @@ export async function startServiceProcess(
   }, READY_MS);
   void service.exited.then((exit) => url.reject(new Error(`${name}: ${exitText(exit)}: ${log}`)));
   const place = await url.promise.finally(() => clearTimeout(late));
+  let peakMemory = 0;
+  const peak = (): number => {
+    if (limit !== null && service.running) peakMemory = limit.peak(service.pid);
+    return peakMemory;
+  };
+  void service.exited.then(() => {
+    if (limit?.kind === 'cgroup') peakMemory = limit.peak(service.pid);
+    limit?.remove();
+  });
   const watch = SecretWatch.of(`the service ${name}`, [], env);
   return {
     pid: service.pid,
     url: place,
+    peakMemory: peak,
     exited: service.exited.then(({ code }) => code),
     stop: async () => {
       if (watch !== null) watch.read(await metricsOf(place), 'its metrics');

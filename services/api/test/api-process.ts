@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { exitText, startProcess } from '@tidegauge/process';
+import { limitMemory, type MemoryLimit } from '@tidegauge/test-support/memory-limit';
 import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, ROOT } from '../../../scripts/setup.js';
-import { limitMemory, type MemoryLimit } from './memory-limit.ts';
 
 const WATCH = fileURLToPath(new URL('./watch-event-loop.js', import.meta.url));
 const READY_MS = 60_000;

@@ -14,9 +14,12 @@ export interface MemoryLimit {
   remove(): void;
 }
 
+let groups = 0;
+
 /** Creates a separate memory cgroup when this user has the permission. Otherwise reads the memory from /proc. */
 export function limitMemory(bytes: number): MemoryLimit {
-  const folder = `/sys/fs/cgroup/memory/tidegauge-test-${process.pid}`;
+  groups += 1;
+  const folder = `/sys/fs/cgroup/memory/tidegauge-test-${process.pid}-${groups}`;
   try {
     mkdirSync(folder);
     writeFileSync(`${folder}/memory.limit_in_bytes`, String(bytes));
