@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { tmpdir } from 'node:os';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { runProgramSync } from '@tidegauge/process';
 import {
   type Command,
   flagName,
@@ -11,28 +15,18 @@ import {
   type Service,
 } from '@tidegauge/service/program';
 import { npmPrograms } from '../../programs.ts';
-import { NODE, NODE_ENVIRONMENT, ROOT } from '../../setup.js';
+import { NODE, ROOT } from '../../setup.js';
+import type { CommandLine, Ended } from '../walk-programs.ts';
 
-const TIMEOUT_MS = 60_000;
-const AT_ONCE = 3;
+const WALK = fileURLToPath(new URL('../walk-programs.ts', import.meta.url));
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs a program as its npm script does, without the check that everything is installed. */
-function runProgram(file: string, args: readonly string[]): Promise<Ended> {
-  const { PATH } = process.env;
-  const options = { cwd: ROOT, timeout: TIMEOUT_MS, env: { PATH, TMPDIR: tmpdir(), ...NODE_ENVIRONMENT } };
-  return new Promise((resolve, reject) => {
-    execFile(NODE, [file, ...args], options, (error, stdout, stderr) => {
-      const code = error === null ? 0 : error.code;
-      if (typeof code === 'number') resolve({ code, stdout, stderr });
-      else reject(error ?? new Error('the program was killed'));
-    });
-  });
+/** Runs command lines in one process, because the start of a process takes longer than all of them. */
+async function walk(lines: readonly CommandLine[]): Promise<readonly Ended[]> {
+  const { PATH, TMPDIR = '' } = process.env;
+  const child = fork(WALK, { execPath: NODE, cwd: ROOT, env: { PATH, TMPDIR } });
+  child.send(lines as CommandLine[]);
+  const [ended] = (await once(child, 'message')) as [readonly Ended[]];
+  return ended;
 }
 
 /** The command lines of a program: itself, or each of its subcommands. */
@@ -63,56 +57,74 @@ function isRefused(setting: Schema[string]): boolean {
   }
 }
 
-describe('every npm script that runs a program of ours', { concurrency: AT_ONCE }, async () => {
-  for (const { script, file, program } of await npmPrograms()) {
-    for (const [args, given] of commandLines(program)) {
-      const name = [script, ...args].join(' ');
-      const options = optionsOf(given);
+/** Arguments with an unknown option and, if the command has an option that can refuse one, a bad value. */
+function mistakesFor(given: Command<Schema> | Service<Schema>) {
+  const options = optionsOf(given);
+  const known = options.length > 0 ? flagName(options[0]![0]) : '--help';
+  const refused = options.find(
+    ([, setting]) => setting.secret === undefined && !setting.kind.isSwitch && isRefused(setting),
+  );
+  const bad = refused === undefined ? [] : [`${flagName(refused[0])}=${BAD}`];
+  return { known, hasBad: refused !== undefined, args: [...requiredArguments(given), `${known}x`, ...bad] };
+}
 
-      test(`${name} --help prints its usage and every option`, async () => {
-        const { code, stdout, stderr } = await runProgram(file, [...args, '--help']);
-        assert.equal(code, 0, stderr);
-        assert.match(stdout, /^Usage: npm /);
-        for (const [key] of options) {
-          assert.match(stdout, new RegExp(` --(\\[no-\\])?${flagName(key).slice(2)}\\b`), key);
-        }
-        assert.ok(
-          stdout.split('\n').every((line) => line.length <= 110),
-          'a line is too long',
-        );
-      });
+describe('every npm script that runs a program of ours', async () => {
+  const programs = await npmPrograms();
+  const commands = programs.flatMap(({ script, program }) =>
+    commandLines(program).map(([args, given]) => ({ script, args, given, mistakes: mistakesFor(given) })),
+  );
+  const ended = await walk(
+    commands.flatMap(({ script, args, mistakes }) => [
+      { script, args: [...args, '--help'] },
+      { script, args: [...args, ...mistakes.args] },
+    ]),
+  );
 
-      test(`${name} reports each mistake in one line, with the nearest option, and ends with 2`, async () => {
-        const known = options.length > 0 ? flagName(options[0]![0]) : '--help';
-        const refused = options.find(
-          ([, setting]) => setting.secret === undefined && !setting.kind.isSwitch && isRefused(setting),
-        );
-        const bad = refused === undefined ? [] : [`${flagName(refused[0])}=${BAD}`];
-        const { code, stdout, stderr } = await runProgram(file, [
-          ...args,
-          ...requiredArguments(given),
-          `${known}x`,
-          ...bad,
-        ]);
-        assert.equal(code, 2, stderr);
-        assert.equal(stdout, '');
-        const lines = stderr.trimEnd().split('\n');
-        assert.match(lines[0]!, new RegExp(`^unknown option ${known}x: did you mean --`));
-        // A missing required setting gives one more line.
-        const about = lines.filter((line) => line.includes(BAD));
-        if (refused !== undefined) assert.equal(about.length, 1, stderr);
-        assert.ok(
-          lines.slice(1).every((line) => line.includes(BAD) || line.includes(' is missing: ')),
-          stderr,
-        );
-      });
-    }
+  for (const [index, { script, args, given, mistakes }] of commands.entries()) {
+    const name = [script, ...args].join(' ');
+
+    test(`${name} --help prints its usage and every option`, () => {
+      const { code, stdout, stderr } = ended[2 * index]!;
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^Usage: npm /);
+      for (const [key] of optionsOf(given)) {
+        assert.match(stdout, new RegExp(` --(\\[no-\\])?${flagName(key).slice(2)}\\b`), key);
+      }
+      assert.ok(
+        stdout.split('\n').every((line) => line.length <= 110),
+        'a line is too long',
+      );
+    });
+
+    test(`${name} reports each mistake in one line, with the nearest option, and ends with 2`, () => {
+      const { code, stdout, stderr } = ended[2 * index + 1]!;
+      assert.equal(code, 2, stderr);
+      assert.equal(stdout, '');
+      const lines = stderr.trimEnd().split('\n');
+      assert.match(lines[0]!, new RegExp(`^unknown option ${mistakes.known}x: did you mean --`));
+      // A missing required setting gives one more line.
+      const about = lines.filter((line) => line.includes(BAD));
+      if (mistakes.hasBad) assert.equal(about.length, 1, stderr);
+      assert.ok(
+        lines.slice(1).every((line) => line.includes(BAD) || line.includes(' is missing: ')),
+        stderr,
+      );
+    });
   }
+
+  test('each file runs its program when it is started, and does nothing when it is imported', () => {
+    for (const { file } of programs) {
+      const source = readFileSync(join(ROOT, file), 'utf8');
+      assert.match(source, /^if \(import\.meta\.main\).*\brun\(program\)/ms, file);
+    }
+  });
 });
 
-test('test runners and checks print a usage and refuse an unknown option', async () => {
+test('test runners and checks print a usage and refuse an unknown option', () => {
+  const start = (file: string, option: string) =>
+    runProgramSync(NODE, [file, option], { accept: 'any', cwd: ROOT, timeoutMs: 60_000 });
   for (const file of ['scripts/test.ts', 'scripts/words.ts']) {
-    assert.match((await runProgram(file, ['--help'])).stdout, /^Usage/, file);
-    assert.equal((await runProgram(file, ['--no-such-option'])).code, 2, file);
+    assert.match(start(file, '--help').stdout, /^Usage/, file);
+    assert.equal(start(file, '--no-such-option').code, 2, file);
   }
 });
