@@ -5,7 +5,7 @@ import { MAX_INPUT_BYTES } from './fuzz-target.ts';
 import { runTarget } from './run-target.ts';
 import { fuzzTargets } from './targets.ts';
 
-const names = fuzzTargets.map(({ name }) => name);
+const names = fuzzTargets.map(({ target }) => target.name);
 
 /** Processor time from which the slowest input is printed. */
 const SLOW_MS = 100;
@@ -68,12 +68,12 @@ if (unknown !== undefined) {
 }
 
 if (values.input !== undefined) {
-  const target = fuzzTargets.find(({ name }) => positionals.length === 1 && name === positionals[0]);
-  if (target === undefined) refuse('--input needs one target');
+  const named = fuzzTargets.find(({ target }) => positionals.length === 1 && target.name === positionals[0]);
+  if (named === undefined) refuse('--input needs one target');
   const input = Buffer.from(values.input, 'base64');
   if (input.length > MAX_INPUT_BYTES)
     refuse(`--input has ${input.length} bytes, at most ${MAX_INPUT_BYTES} are run`);
-  process.stdout.write(`${target.run(input)}\n`);
+  process.stdout.write(`${named.target.run(input)}\n`);
   process.exit(0);
 }
 
@@ -82,9 +82,14 @@ const inputs = values.inputs === undefined ? Number.MAX_SAFE_INTEGER : positive(
 const whenUnnamed = values.inputs === undefined ? '10' : String(2 ** 31);
 const seconds = positive('seconds', values.seconds ?? whenUnnamed);
 const limitMs = positive('limit-ms', values['limit-ms']);
-const module = new URL('./targets.ts', import.meta.url).href;
+const chosen = fuzzTargets.filter(
+  ({ target }) => positionals.length === 0 || positionals.includes(target.name),
+);
 process.stdout.write(`seed ${seed}\n`);
-for (const target of positionals.length > 0 ? positionals : names) {
+for (const {
+  module,
+  target: { name: target },
+} of chosen) {
   const result = await runTarget({ module, target, seed, inputs, seconds, limitMs });
   if ('problem' in result) {
     const input = result.input.toString('base64');
