@@ -45,6 +45,7 @@ export function setUpPython() {
   once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator and the Python client', () => {
     command('python3', ['-m', 'venv', '.venv']);
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    command(PYTHON, [...pip, '--require-hashes', '-r', 'sensors-sim/requirements.txt']);
     command(PYTHON, [...pip, '-r', 'sensors-sim/requirements-dev.txt']);
     command(PYTHON, [...pip, '--no-deps', '-e', 'sensors-sim', '-e', 'clients/python']);
   });
