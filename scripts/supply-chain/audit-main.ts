@@ -1,21 +1,25 @@
 // Looks for known vulnerabilities of the packages in production: `npm run audit`. See SECURITY.md.
-import { auditNpm, auditPython } from './audit.ts';
+import { AUDIT_EXIT, auditExit, auditNpm, auditPython } from './audit.ts';
 import { PYTHON_REQUIREMENTS } from './components.ts';
 
-const USAGE = `Usage: npm run audit [-- --strict]
-Exit codes: 0: nothing was found. 1: a package is vulnerable; with --strict also when an audit was skipped. 2: bad usage.
+const USAGE = `Usage: npm run audit
+Exit codes: 0: all packages were audited, and nothing was found. 1: a package is vulnerable. 2: bad usage. 3: nothing was
+found, but some packages were not audited.
 `;
 
-const args = process.argv.slice(2);
-if (args.some((each) => each !== '--strict')) {
+if (process.argv.length > 2) {
   process.stderr.write(USAGE);
-  process.exit(2);
+  process.exit(AUDIT_EXIT.usage);
 }
-const isStrict = args.includes('--strict');
-for (const audit of [auditNpm, ...PYTHON_REQUIREMENTS.map((file) => () => auditPython(file))]) {
-  const { what, found, skipped } = await audit();
-  if (skipped !== null) process.stdout.write(`skipped  ${what}: ${skipped}\n`);
-  else process.stdout.write(`${found.length === 0 ? 'clean   ' : 'FOUND   '} ${what}\n`);
-  for (const line of found) process.stdout.write(`         ${line}\n`);
-  if (found.length > 0 || (isStrict && skipped !== null)) process.exitCode = 1;
+const audits = [];
+for (const run of [auditNpm, ...PYTHON_REQUIREMENTS.map((file) => () => auditPython(file))]) {
+  const audit = await run();
+  const { what, found, skipped } = audit;
+  if (skipped !== null) process.stdout.write(`NOT AUDITED  ${what}: ${skipped}\n`);
+  else process.stdout.write(`${found.length === 0 ? 'clean      ' : 'FOUND      '}  ${what}\n`);
+  for (const line of found) process.stdout.write(`             ${line}\n`);
+  audits.push(audit);
 }
+const missing = audits.filter(({ skipped }) => skipped !== null).map(({ what }) => what);
+if (missing.length > 0) process.stderr.write(`These packages were not audited: ${missing.join(', ')}\n`);
+process.exitCode = auditExit(audits);

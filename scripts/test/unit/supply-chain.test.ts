@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ROOT } from '../../setup.js';
-import { readNpmAudit, readPipAudit } from '../../supply-chain/audit.ts';
+import { AUDIT_EXIT, auditExit, readNpmAudit, readPipAudit } from '../../supply-chain/audit.ts';
 import {
   npmComponents,
   PYTHON_REQUIREMENTS,
@@ -42,10 +42,12 @@ describe('the packages in production', () => {
     assert.deepEqual(refused, []);
   });
 
-  it('from PyPI are pinned', () => {
+  it('from PyPI are pinned with the digests of their files', () => {
     for (const file of PYTHON_REQUIREMENTS) {
-      const lines = readFileSync(join(ROOT, file), 'utf8').match(/^[A-Za-z]\S*/gm) ?? [];
-      assert.equal(pinnedPackages(lines.join('\n')).length, lines.length, file);
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      const entries = text.replaceAll('\\\n', '').match(/^[A-Za-z].*/gm) ?? [];
+      assert.equal(pinnedPackages(text).length, entries.length, file);
+      for (const entry of entries) assert.match(entry, /^\S+==\S+ .*--hash=sha256:[0-9a-f]{64}/, file);
     }
   });
 
@@ -115,5 +117,20 @@ describe('an audit', () => {
     assert.deepEqual(found, []);
     assert.match(skipped!, /405 Method Not Allowed/);
     assert.match(readPipAudit('', 'ConnectionError: no route').skipped!, /ConnectionError/);
+  });
+
+  it('names packages without an answer of the service', () => {
+    const pip = { dependencies: [{ name: 'numpy', skip_reason: 'not on PyPI' }] };
+    assert.match(readPipAudit(JSON.stringify(pip), '').skipped!, /numpy/);
+    assert.match(readPipAudit('{"dependencies":[]}', '').skipped!, /pip-audit failed/);
+  });
+
+  it('that is incomplete is not a success', () => {
+    const clean = { what: 'a', found: [], skipped: null };
+    const skipped = { what: 'b', found: [], skipped: 'no registry' };
+    const found = { what: 'c', found: ['qs: high'], skipped: null };
+    assert.equal(auditExit([clean]), AUDIT_EXIT.clean);
+    assert.equal(auditExit([clean, skipped]), AUDIT_EXIT.unaudited);
+    assert.equal(auditExit([skipped, found]), AUDIT_EXIT.found);
   });
 });
