@@ -121,14 +121,16 @@ export class Oidc {
 
   #principalOf(token: string, payload: Jose.JWTPayload): Principal | OidcRefusal {
     const { scopesClaim, scopes, devicesClaim, clockTolerance } = this.#options;
-    const subject = String(payload.sub);
-    if (subject === '' || subject.length > MAX_SUBJECT || /\p{Cc}/u.test(subject)) return 'wrong';
-    const permissions = textsOf(claimOf(payload, scopesClaim));
+    // `jose` compares claims, and does not check all their types. JSON can have an infinite `exp` (1e999).
+    const { sub: subject, aud, azp = '', exp } = payload;
+    const permissions = textsOf(claimOf(payload, scopesClaim) ?? '');
+    if (!isSubject(subject) || typeof azp !== 'string' || !Number.isFinite(exp)) return 'wrong';
+    if (textsOf(aud) === null || permissions === null) return 'wrong';
     const found = scopes.filter(([permission]) => permissions.includes(permission)).map(([, scope]) => scope);
     const devices = devicesClaim === null ? '*' : claimOf(payload, devicesClaim);
     // A token without the claim would have all devices.
     if (typeof devices !== 'string' || (devices !== '*' && !DEVICE.test(devices))) return 'wrong';
-    const ends = (payload.exp! + clockTolerance) * 1000;
+    const ends = (exp! + clockTolerance) * 1000;
     const principal: Principal = {
       kind: 'oidc',
       id: subject,
@@ -213,9 +215,14 @@ function claimOf(payload: Jose.JWTPayload, name: string): unknown {
   }, payload);
 }
 
-function textsOf(value: unknown): readonly string[] {
+function isSubject(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_SUBJECT && !/\p{Cc}/u.test(value);
+}
+
+/** The texts of a claim that is a text with spaces between them, or a list; null for any other value. */
+function textsOf(value: unknown): readonly string[] | null {
   if (typeof value === 'string') return value.split(' ');
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+  return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : null;
 }
 
 function keyOf(token: string): string {
