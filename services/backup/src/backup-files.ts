@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { constants, createReadStream, createWriteStream } from 'node:fs';
+import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { ConfigError } from '@tidegauge/service';
 import type { BackupFile } from './manifest.ts';
@@ -11,6 +12,58 @@ const FILE_BYTES = 2 ** 30;
 const TEXT_LENGTH = 64 * 1024;
 /** The longest line that is read, UTF-16 code units. A device with all its attributes is shorter. */
 const MAX_LINE_LENGTH = 1024 * 1024;
+
+/** Windows has neither: there, a name of a backup is never a pipe. */
+const OPEN_PART = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * Opens a file of a backup for reading. It must be a regular file: a pipe or a device might never end, and a link can lead
+ * to one.
+ *
+ * @throws {ConfigError} with its name
+ */
+export async function openPart(path: string): Promise<FileHandle> {
+  try {
+    // Opening a device can already change it.
+    if ((await lstat(path)).isFile()) {
+      const handle = await open(path, OPEN_PART);
+      if ((await handle.stat()).isFile()) return handle;
+      await handle.close();
+    }
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  throw new ConfigError([`${path} is not a regular file: use another backup`]);
+}
+
+/** The bytes of an open file of a backup. It is closed at the end. */
+export async function* bytesOf(
+  handle: FileHandle,
+  path: string,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* handle.createReadStream({ signal }) as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** Copies a file of a backup to a new file, which only its owner can read. */
+export async function copyPart(path: string, to: string): Promise<void> {
+  const bytes = bytesOf(await openPart(path), path);
+  await pipeline(bytes, createWriteStream(to, { flags: 'wx', mode: 0o600 }));
+}
+
+/** Names the file, which errors of a read do not. */
+export function unreadable(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ConfigError || error.name === 'AbortError') return error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return new ConfigError([`${path} is missing: use another backup`]);
+  if (code.startsWith('Z_'))
+    return new ConfigError([`${path} is damaged: ${error.message}: use another backup`]);
+  return new ConfigError([`${path} cannot be read: ${error.message}`]);
+}
 
 /** Writes lines of text to compressed files `name-1.ndjson.gz`, `name-2.ndjson.gz` and so on. */
 export class LineFiles {
@@ -129,15 +182,15 @@ export interface Line {
 }
 
 /**
- * The lines of compressed files, in their order. A file that is not gzip rejects. Only a newline ends a line: a text of a
+ * The lines of compressed files, in their order. Only a newline ends a line: a text of a
  * reading can have other characters that end lines elsewhere, such as U+2028, which `node:readline` takes for one.
  *
- * @throws {ConfigError} for a line that is too long to be of a backup
+ * @throws {ConfigError} with the name of a file that is not gzip, or has a line that is too long to be of a backup
  */
 export async function* linesOf(folder: string, names: readonly string[]): AsyncGenerator<Line> {
   for (const name of names) {
     const file = join(folder, name);
-    const input = createReadStream(file);
+    const input = (await openPart(file)).createReadStream();
     const text = createGunzip().setEncoding('utf8');
     // Errors of the file end the iteration below.
     input.on('error', (error) => text.destroy(error));
@@ -152,6 +205,8 @@ export async function* linesOf(folder: string, names: readonly string[]): AsyncG
         if (rest.length > MAX_LINE_LENGTH) throw damagedLine({ file, number: number + 1 }, 'too long');
       }
       if (rest !== '') yield { text: rest, file, number: number + 1 };
+    } catch (error) {
+      throw unreadable(file, error);
     } finally {
       input.destroy();
     }

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTable } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
+import { bytesOf, openPart, unreadable } from './backup-files.ts';
 
 export const MANIFEST = 'manifest.json';
 const FORMAT = 'tidegauge-backup';
 const VERSION = 1;
 /** The database of a backup by the method `sqlite`. */
 export const SQLITE_FILE = 'tidegauge.db';
+/** A manifest has some kilobytes, and 200 bytes for each further GiB of the backup. */
+const MAX_MANIFEST = 2 ** 20;
 const FILE_NAME = /^[a-z]+(-\d+\.ndjson\.gz|\.db)$/;
 
 /** `portable`: lines of JSON for any store. `sqlite`: a database file with everything of the store. */
@@ -51,20 +53,30 @@ export function newManifest(fields: Omit<Manifest, 'format' | 'version' | 'node'
 
 /** @throws {ConfigError} when the folder has no backup that this version reads */
 export async function readManifest(folder: string): Promise<Manifest> {
-  const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
-    throw new ConfigError([`${folder} is not a complete backup: it has no ${MANIFEST}`]);
-  });
-  const manifest = parse(text);
-  if (manifest?.format !== FORMAT) throw new ConfigError([`${join(folder, MANIFEST)} is not of a backup`]);
+  const path = join(folder, MANIFEST);
+  if (!existsSync(path)) throw new ConfigError([`${folder} is not a complete backup: it has no ${MANIFEST}`]);
+  const manifest = parse(await readText(path));
+  if (manifest?.format !== FORMAT) throw new ConfigError([`${path} is not of a backup`]);
   if (manifest.version !== VERSION) {
     const reads = `this program reads version ${VERSION}`;
     throw new ConfigError([
       `${folder} has version ${manifest.version} of the format, and ${reads}: use the Tidegauge that wrote it, or a later one`,
     ]);
   }
-  if (!isWhole(manifest)) throw new ConfigError([`${join(folder, MANIFEST)} is damaged: use another backup`]);
+  if (!isWhole(manifest)) throw new ConfigError([`${path} is damaged: use another backup`]);
   return manifest;
+}
+
+/** The text of a manifest; empty if it is too large to be one. */
+async function readText(path: string): Promise<string> {
+  const handle = await openPart(path);
+  try {
+    return (await handle.stat()).size > MAX_MANIFEST ? '' : await handle.readFile('utf8');
+  } catch (error) {
+    throw unreadable(path, error);
+  } finally {
+    await handle.close();
+  }
 }
 
 function isWhole(
@@ -86,6 +98,7 @@ function isBackupFile(file: unknown): file is BackupFile {
     isTable(file) &&
     typeof file.name === 'string' &&
     FILE_NAME.test(file.name) &&
+    Number.isSafeInteger(file.bytes) &&
     typeof file.sha256 === 'string'
   );
 }
@@ -101,15 +114,13 @@ function parse(text: string): Readonly<Record<string, unknown>> | null {
 
 /** Compares each file with the manifest. @throws {ConfigError} for the first file that is missing or damaged */
 export async function checkFiles(folder: string, { files }: Manifest, signal: AbortSignal): Promise<void> {
-  for (const { name, sha256 } of files) {
+  for (const { name, bytes, sha256 } of files) {
     const path = join(folder, name);
     const hash = createHash('sha256');
-    try {
-      for await (const part of createReadStream(path, { signal })) hash.update(part as Buffer);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      throw new ConfigError([`${path} is missing: use another backup`]);
-    }
-    if (hash.digest('hex') !== sha256) throw new ConfigError([`${path} is damaged: use another backup`]);
+    const handle = await openPart(path);
+    const { size } = await handle.stat();
+    for await (const part of bytesOf(handle, path, signal)) hash.update(part);
+    if (size !== bytes || hash.digest('hex') !== sha256)
+      throw new ConfigError([`${path} is damaged: use another backup`]);
   }
 }

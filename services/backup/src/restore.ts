@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
@@ -23,7 +23,7 @@ import {
   StoreError,
 } from '@tidegauge/storage';
 import { maskUrl } from '@tidegauge/text';
-import { damagedLine, isOutOfSpace, type Line, linesOf, syncPath } from './backup-files.ts';
+import { copyPart, damagedLine, isOutOfSpace, type Line, linesOf, syncPath } from './backup-files.ts';
 import { contentsProblem, readStore, type Watching } from './contents.ts';
 import { sqliteUrl } from './dump-sqlite.ts';
 import { type Manifest, SQLITE_FILE } from './manifest.ts';
@@ -33,7 +33,8 @@ const WATCH_EVERY = 5000;
 
 /**
  * Writes a backup to an empty store, reads the store again, and compares it with the manifest by number and digest. A
- * restore that was interrupted continues when it runs again.
+ * restore that was interrupted continues when it runs again. A new SQLite file is written beside its place, and gets its
+ * name when it is verified.
  *
  * @returns what differs, or null
  * @throws {ConfigError} when the store has other data
@@ -45,11 +46,36 @@ export async function restoreBackup(
   watching: Watching,
 ): Promise<string | null> {
   const { scheme, path } = parseUrl(url);
-  if (manifest.method === 'sqlite' && scheme === 'sqlite' && !path.startsWith(':') && !existsSync(path))
-    return placeSqliteFile(join(folder, SQLITE_FILE), path, manifest, watching);
+  if (scheme !== 'sqlite' || path.startsWith(':') || existsSync(path))
+    return fillStore(folder, manifest, url, watching);
+  return manifest.method === 'sqlite'
+    ? placeSqliteFile(path, async (copy, remove) => {
+        await remove();
+        const file = join(folder, SQLITE_FILE);
+        await copyPart(file, copy);
+        return problemOf(file, copy, manifest, watching);
+      })
+    : placeSqliteFile(path, async (copy, remove, keep) => {
+        if (existsSync(copy) && !(await continues(copy, manifest))) await remove();
+        try {
+          return await fillStore(folder, manifest, sqliteUrl(copy), watching);
+        } catch (error) {
+          if (watching.signal.aborted) keep();
+          throw error;
+        }
+      });
+}
+
+/** Writes a backup to a store that is empty, or has a part of this backup. */
+async function fillStore(
+  folder: string,
+  manifest: Manifest,
+  url: string,
+  watching: Watching,
+): Promise<string | null> {
   const store = await openStore(url);
   try {
-    const state = await stateOf(store, `backup:${manifest.readings.digest}`, url);
+    const state = await stateOf(store, stateName(manifest), url);
     const problem =
       manifest.method === 'sqlite'
         ? await copySqliteFile(join(folder, SQLITE_FILE), store, state, watching)
@@ -57,6 +83,24 @@ export async function restoreBackup(
     return problem ?? contentsProblem(await readStore(store, watching), manifest);
   } finally {
     await store.close();
+  }
+}
+
+function stateName({ readings }: Manifest): string {
+  return `backup:${readings.digest}`;
+}
+
+/** Whether a file that an interrupted restore left is of the same backup. */
+async function continues(copy: string, manifest: Manifest): Promise<boolean> {
+  try {
+    const store = await openStore(sqliteUrl(copy));
+    try {
+      return (await readState(store, stateName(manifest))) !== null;
+    } finally {
+      await store.close();
+    }
+  } catch {
+    return false;
   }
 }
 
@@ -73,12 +117,15 @@ async function stateOf(store: Store, place: string, url: string): Promise<CopySt
   return state;
 }
 
-/** Copies the file beside its place, verifies it, and gives it its name. */
+/**
+ * Makes a SQLite file beside its place, and gives it its name.
+ *
+ * @param write writes and verifies the file `copy`, and resolves to what is wrong with it, or null. `keep`: the file stays
+ * for a later attempt
+ */
 async function placeSqliteFile(
-  file: string,
   path: string,
-  manifest: Manifest,
-  watching: Watching,
+  write: (copy: string, remove: () => Promise<void>, keep: () => void) => Promise<string | null>,
 ): Promise<string | null> {
   // SQLite would apply the log of another file to this one.
   if (existsSync(`${path}-wal`))
@@ -89,12 +136,18 @@ async function placeSqliteFile(
   const remove = async () => {
     for (const end of ['', '-wal', '-shm']) await rm(`${copy}${end}`, { force: true });
   };
-  await remove();
+  let stays = false;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   try {
-    await copyFile(file, copy);
-    const problem = await problemOf(copy, manifest, watching);
+    const problem = await write(copy, remove, () => {
+      stays = true;
+    });
     if (problem !== null) return problem;
+    // SQLite writes its log to the file when the store is closed, and the log does not get the new name.
+    if ((statSync(`${copy}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+      throw new StoreError('UNAVAILABLE', `${copy}-wal: SQLite could not write its log to the file`, {
+        hint: DISK_FULL,
+      });
     await syncPath(copy);
     await rename(copy, path);
     await syncPath(dirname(path));
@@ -103,17 +156,40 @@ async function placeSqliteFile(
     if (!isOutOfSpace(error)) throw error;
     throw new StoreError('UNAVAILABLE', `${path}: the disk is full`, { hint: DISK_FULL, cause: error });
   } finally {
-    await remove();
+    if (!stays) await remove();
   }
 }
 
-async function problemOf(path: string, manifest: Manifest, watching: Watching): Promise<string | null> {
-  const store = await openStore(sqliteUrl(path));
+/** @param file of the backup, of which `copy` is a copy. It is named in problems. */
+async function problemOf(
+  file: string,
+  copy: string,
+  manifest: Manifest,
+  watching: Watching,
+): Promise<string | null> {
+  const store = await openCopy(file, copy);
   try {
-    return contentsProblem(await readStore(store, watching), manifest);
+    const problem = contentsProblem(await readStore(store, watching), manifest);
+    return problem === null ? null : `${file}: ${problem}`;
+  } catch (error) {
+    throw damagedFile(file, error);
   } finally {
     await store.close();
   }
+}
+
+async function openCopy(file: string, copy: string): Promise<Store> {
+  try {
+    return await openStore(sqliteUrl(copy));
+  } catch (error) {
+    throw damagedFile(file, error);
+  }
+}
+
+/** Names the file of the backup if the store cannot read its copy. */
+function damagedFile(file: string, error: unknown): unknown {
+  if (!(error instanceof StoreError) || error.code === 'UNAVAILABLE') return error;
+  return new ConfigError([`${file} is damaged: ${error.message}: use another backup`]);
 }
 
 /** Copies a SQLite file to another store. A store that is open can change its file, so a copy of it is read. */
@@ -126,8 +202,8 @@ async function copySqliteFile(
   const folder = await mkdtemp(join(tmpdir(), 'tidegauge-restore-'));
   try {
     const copy = join(folder, SQLITE_FILE);
-    await copyFile(file, copy);
-    const source = await openStore(sqliteUrl(copy));
+    await copyPart(file, copy);
+    const source = await openCopy(file, copy);
     try {
       const options = { place: state.from, state, signal, progress };
       return (await copyStore({ source, target }, options)).problems[0] ?? null;

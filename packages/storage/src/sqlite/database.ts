@@ -44,6 +44,7 @@ export class Database {
   async open(): Promise<void> {
     const { path, synchronous, cache } = this.#config;
     makeFolder(path);
+    demandFile(path);
     await this.run(() => {
       // An earlier attempt left this open, because another process was creating the file.
       this.#db?.close();
@@ -213,6 +214,14 @@ function makePrivate(path: string): void {
       // The file belongs to another user, is read-only or does not exist. SQLite reports the error if it matters.
     }
   }
+}
+
+/** A pipe would block this thread until another process opens it. */
+function demandFile(path: string): void {
+  if (path.startsWith(':') || statSync(path, { throwIfNoEntry: false })?.isFile() !== false) return;
+  throw new StoreError('MISCONFIGURED', `sqlite ${path}: not a regular file`, {
+    hint: 'use the path of a file, or of none yet',
+  });
 }
 
 function makeFolder(path: string): void {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -18,7 +21,7 @@ import { freePort, startProcess, temporaryDirectory, waitUntil } from '@tidegaug
 import { ConfigError } from '@tidegauge/service';
 import { openStore } from '@tidegauge/storage';
 import { fillStore } from '@tidegauge/test-support/sample-readings';
-import { checkFiles, readManifest } from '../../src/manifest.ts';
+import { checkFiles, type Manifest, readManifest } from '../../src/manifest.ts';
 import { restoreBackup } from '../../src/restore.ts';
 import { BACKUP, program, RESTORE, result } from '../backups.ts';
 
@@ -157,12 +160,14 @@ test('restores a SQLite file after a restore that was killed, and never beside t
   await source.devices.register(['of-another-database']);
   const log = readFileSync(`${other}-wal`);
   await source.close();
-  const target = join(fresh(), 'new', 'tidegauge.db');
-  mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(`${target}.restoring`, 'half a file');
-  writeFileSync(`${target}.restoring-wal`, log);
-  assert.equal((await restored(to, `sqlite:${target}`)).verified, true);
-  assert.deepEqual(readdirSync(dirname(target)), ['tidegauge.db']);
+  for (const from of [to, (await backUp(store, fresh(), '--format', 'portable')).path]) {
+    const target = join(fresh(), 'new', 'tidegauge.db');
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(`${target}.restoring`, 'half a file');
+    writeFileSync(`${target}.restoring-wal`, log);
+    assert.equal((await restored(from, `sqlite:${target}`)).verified, true);
+    assert.deepEqual(readdirSync(dirname(target)), ['tidegauge.db']);
+  }
 
   const second = fresh();
   writeFileSync(`${second}-wal`, log);
@@ -261,6 +266,88 @@ test('texts with any character are restored exactly', { timeout: 60_000 }, async
   assert.equal((await restored(to, target)).verified, true);
 });
 
+test('only regular files of a backup are read', { timeout: 60_000 }, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  await fillStore(openStore(store), 10);
+  const signal = new AbortController().signal;
+  for (const format of ['portable', 'sqlite']) {
+    const { path } = await backUp(store, to, '--format', format === 'sqlite' ? 'auto' : format);
+    const part = join(path, format === 'sqlite' ? 'tidegauge.db' : 'readings-1.ndjson.gz');
+    for (const name of [part, join(path, 'manifest.json')]) {
+      const bytes = readFileSync(name);
+      const elsewhere = fresh();
+      writeFileSync(elsewhere, bytes);
+      for (const make of [
+        () => execFileSync('mkfifo', [name]),
+        () => symlinkSync('/dev/zero', name),
+        () => symlinkSync(elsewhere, name),
+        () => mkdirSync(name),
+      ]) {
+        rmSync(name);
+        make();
+        const check = async () => checkFiles(path, await readManifest(path), signal);
+        await assert.rejects(check, (error: Error) => {
+          assert.ok(error instanceof ConfigError && error.message.startsWith(name), error.message);
+          return /not a regular file/.test(error.message);
+        });
+        rmSync(name, { recursive: true });
+        writeFileSync(name, bytes);
+      }
+    }
+    await assert.doesNotReject(async () => checkFiles(path, await readManifest(path), signal));
+  }
+  const pipe = fresh();
+  execFileSync('mkfifo', [pipe]);
+  await assert.rejects(openStore(`sqlite:${pipe}`), /not a regular file/);
+});
+
+test('a restore that fails leaves no SQLite file, and names the damaged part', {
+  timeout: 60_000,
+}, async () => {
+  const [store, to] = [fresh('sqlite:'), fresh()];
+  await fillStore(openStore(store), 100);
+  const progress = new Progress(new PassThrough(), 'restore');
+  after(() => progress.stop());
+  const restore = async (folder: string, change: (manifest: Manifest) => object) => {
+    const target = join(fresh(), 'tidegauge.db');
+    const manifest = await readManifest(folder);
+    const watching = { signal: new AbortController().signal, progress };
+    const outcome = await restoreBackup(
+      folder,
+      { ...manifest, ...change(manifest) },
+      `sqlite:${target}`,
+      watching,
+    ).catch((error: unknown) => error);
+    assert.deepEqual(readdirSync(dirname(target)), []);
+    return outcome instanceof ConfigError ? outcome.message : String(outcome);
+  };
+  const other = ({ readings }: Manifest) => ({ readings: { ...readings, digest: '0'.repeat(64) } });
+  const portable = (await backUp(store, to, '--format', 'portable')).path;
+  const file = (await backUp(store, to)).path;
+  assert.match(await restore(portable, other), /its readings have another digest/);
+  assert.match(await restore(file, other), /tidegauge\.db: its readings have another digest/);
+  // The manifest has the digest of a damaged file.
+  for (const [folder, name] of [
+    [portable, 'readings-1.ndjson.gz'],
+    [portable, 'devices-1.ndjson.gz'],
+    [file, 'tidegauge.db'],
+  ] as const) {
+    const bytes = readFileSync(join(folder, name));
+    for (const damaged of [
+      bytes.subarray(0, bytes.length / 2),
+      Buffer.from('neither'),
+      Buffer.from(bytes).fill(0, 10, bytes.length - 10),
+    ]) {
+      writeFileSync(join(folder, name), damaged);
+      assert.match(
+        await restore(folder, () => ({})),
+        new RegExp(`${name.replaceAll('.', '\\.')}.* is damaged: `),
+      );
+    }
+    writeFileSync(join(folder, name), bytes);
+  }
+});
+
 test('a backup that was changed is refused with the place', { timeout: 60_000 }, async () => {
   const [store, to] = [fresh('json:'), fresh()];
   await fillStore(openStore(store), 100);
@@ -285,7 +372,11 @@ test('a backup that was changed is refused with the place', { timeout: 60_000 },
     return error.message;
   };
   for (const name of ['..', '../x', '/etc/passwd', 'a/b', '', '.'])
-    assert.match(await restore({ files: [{ name, sha256: 'x' }] }), /manifest.json is damaged/, name);
+    assert.match(
+      await restore({ files: [{ name, bytes: 1, sha256: 'x' }] }),
+      /manifest.json is damaged/,
+      name,
+    );
   assert.match(await restore({ method: 'sqlite' }), /manifest.json is damaged/);
   assert.match(await restore({ method: 'other' }), /manifest.json is damaged/);
   assert.match(await restore({ units: {} }), /manifest.json is damaged/);
