@@ -61,7 +61,7 @@ export interface AccessOptions {
 }
 
 /** Why a request has no principal. */
-type Refusal = 'missing' | 'wrong' | 'expired' | 'throttled' | 'csrf' | 'unavailable';
+type Refusal = 'missing' | 'wrong' | 'expired' | 'csrf' | 'unavailable';
 
 /** A token of the provider that must be verified first. */
 class Unverified {
@@ -69,15 +69,6 @@ class Unverified {
 
   constructor(token: string) {
     this.token = token;
-  }
-}
-
-/** A credential that may be checked only when the process that counts failed logins allows it. */
-class Unchecked {
-  readonly credential: string;
-
-  constructor(credential: string) {
-    this.credential = credential;
   }
 }
 
@@ -247,7 +238,7 @@ export class Access {
         this.#admit(found, rule, request, response);
         return next();
       }
-      return this.#decide(found, rule.scope, request).then((decided) => {
+      return this.#decide(found, request).then((decided) => {
         this.#admit(decided, rule, request, response);
         next();
       });
@@ -259,9 +250,8 @@ export class Access {
     const session = request.headers.authorization === undefined ? this.sessions.find(request) : null;
     if (session !== null) return session;
     const found = this.#identify(request, 'read');
-    const decided = this.#isUndecided(found) ? await this.#decide(found, 'read', request) : found;
-    // The answer shows whether a credential is right, so a wrong one counts as it does anywhere.
-    if (decided === 'wrong' || decided === 'throttled' || decided instanceof Throttled) {
+    const decided = this.#isUndecided(found) ? await this.#decide(found, request) : found;
+    if (decided === 'wrong' || decided instanceof Throttled) {
       const wait = this.#waitAfter(decided, request);
       this.#counts[wait === null ? 'wrong' : 'throttled'] += 1;
     }
@@ -316,55 +306,17 @@ export class Access {
     return isLoopback(client) || client === '0:0:0:0::/64' ? null : client;
   }
 
-  async #verify({ token }: Unverified, client: string): Promise<Principal | Refusal> {
-    const found = await this.#options.oidc!.verify(token);
-    if (typeof found !== 'string') this.#succeeded(client);
-    return found;
-  }
-
   /** Whether a login cannot be decided without waiting: for the provider, or for the process that counts failures. */
-  #isUndecided(found: Decided | Unverified | Unchecked): found is Unverified | Unchecked | 'wrong' {
-    return (
-      found instanceof Unverified ||
-      found instanceof Unchecked ||
-      (found === 'wrong' && this.#shared !== null)
-    );
+  #isUndecided(found: Decided | Unverified): found is Unverified | 'wrong' {
+    return found instanceof Unverified || (found === 'wrong' && this.#shared !== null);
   }
 
-  async #decide(
-    found: Unverified | Unchecked | 'wrong',
-    scope: Rule['scope'],
-    request: IncomingMessage,
-  ): Promise<Decided> {
-    const client = clientOf(request.socket.remoteAddress);
-    if (found instanceof Unchecked) return this.#checkInTurn(found, scope, client, request);
-    const decided = found instanceof Unverified ? await this.#verify(found, client) : found;
+  async #decide(found: Unverified | 'wrong', request: IncomingMessage): Promise<Decided> {
+    const decided = found instanceof Unverified ? await this.#options.oidc!.verify(found.token) : found;
     if (decided !== 'wrong' || this.#shared === null) return decided;
+    const client = clientOf(request.socket.remoteAddress);
     const wait = await this.#shared.failed(client, attemptOf(request));
     return wait === 0 ? 'wrong' : new Throttled(wait);
-  }
-
-  /** Checks a credential when another process has taken an attempt of its client, and reports the result. */
-  async #checkInTurn(
-    { credential }: Unchecked,
-    scope: Rule['scope'],
-    client: string,
-    request: IncomingMessage,
-  ): Promise<Decided> {
-    const { id, wait } = await this.#shared!.take(client);
-    if (id === null) return new Throttled(wait);
-    const isMetrics = scope === 'metrics' && hasDigest(credential, this.#metricsToken);
-    const found = isMetrics ? READER : this.#check(credential);
-    const decided = found instanceof Unverified ? await this.#verify(found, client) : found;
-    const result = isPrincipal(decided) ? 'right' : decided === 'wrong' ? 'wrong' : 'other';
-    this.#shared!.checked(id, isMetrics ? 'other' : result, attemptOf(request));
-    if (isPrincipal(decided) && !isMetrics) this.#remember(decided, request);
-    return decided;
-  }
-
-  #succeeded(client: string): void {
-    if (this.#shared === null) this.#guesses.succeeded(client);
-    else this.#shared.succeeded(client);
   }
 
   /** Tokens of a provider are not kept, because they are verified again from time to time. */
@@ -373,7 +325,7 @@ export class Access {
       this.#connections.set(socket, { header: headers.authorization, principal });
   }
 
-  #identify(request: IncomingMessage, scope: Rule['scope']): Principal | Refusal | Unverified | Unchecked {
+  #identify(request: IncomingMessage, scope: Rule['scope']): Principal | Refusal | Unverified {
     if (!this.isRequired) return EVERYONE;
     const { headers, socket } = request;
     const last = this.#connections.get(socket);
@@ -383,14 +335,9 @@ export class Access {
     const credential =
       headers.authorization === undefined ? this.#inUrl(request) : credentialOf(headers.authorization);
     if (credential === null) return this.#ofSession(request) ?? this.#withoutLogin(scope);
-    const client = clientOf(socket.remoteAddress);
-    if (this.#shared === null ? this.#guesses.isThrottled(client) : !this.#shared.isKnown(client))
-      return this.#shared === null ? 'throttled' : new Unchecked(credential);
     if (scope === 'metrics' && hasDigest(credential, this.#metricsToken)) return READER;
     const found = this.#check(credential);
-    if (!isPrincipal(found)) return found;
-    this.#succeeded(client);
-    this.#remember(found, request);
+    if (isPrincipal(found)) this.#remember(found, request);
     return found;
   }
 
@@ -438,14 +385,14 @@ export class Access {
     return principal;
   }
 
-  /** Counts a wrong credential. The seconds until the next one of its client is checked; null if it was checked. */
+  /** Counts a wrong credential. The seconds that its client should wait; null when it had an attempt left. */
   #waitAfter(refusal: Refusal | Throttled, request: IncomingMessage): number | null {
     if (refusal instanceof Throttled) return refusal.retryAfter;
     const client = clientOf(request.socket.remoteAddress);
     // Another process has counted it.
     const isCounted = refusal !== 'wrong' || this.#shared !== null;
     const hadAttempt = isCounted || this.#guesses.failed(client, attemptOf(request));
-    return refusal === 'throttled' || !hadAttempt ? this.#guesses.retryAfter(client) : null;
+    return hadAttempt ? null : this.#guesses.retryAfter(client);
   }
 
   /** The sender of a session that began in another process. */
@@ -467,12 +414,13 @@ export class Access {
     response: Response,
   ): Problem {
     const retryAfter = this.#waitAfter(refusal, request);
-    const kind = refusal instanceof Throttled || retryAfter !== null ? 'throttled' : refusal;
-    this.#counts[kind] += 1;
     if (retryAfter !== null) {
-      const detail = `Too many wrong tokens came from this address: the next one is checked in ${retryAfter} s.`;
+      this.#counts.throttled += 1;
+      const detail = `The token or key is wrong, and too many wrong ones came from this address: wait ${retryAfter} s.`;
       return new Problem(429, 'Too many failed logins', detail, { retryAfter });
     }
+    const kind = refusal as Refusal;
+    this.#counts[kind] += 1;
     if (kind === 'csrf') {
       const detail = 'A change with the cookie of a session needs the header X-CSRF-Token with its text.';
       return new Problem(403, 'Forbidden', detail);
@@ -510,7 +458,7 @@ function neededScope({ scope }: Rule): Scope {
   return scope === 'metrics' || scope === 'public' ? 'read' : scope;
 }
 
-function isPrincipal(found: Decided | Unverified | Unchecked): found is Principal {
+function isPrincipal(found: Decided | Unverified): found is Principal {
   return typeof found !== 'string' && 'isCurrent' in found;
 }
 

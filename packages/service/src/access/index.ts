@@ -17,5 +17,6 @@ export {
   type Scope,
   tokenPrincipal,
 } from './principal.ts';
+export { Recent } from './recent.ts';
 export { type Session, Sessions } from './sessions.ts';
 export * from './settings.ts';

@@ -1,18 +1,14 @@
 import { Audit, type AuditEntry, type AuditLog, type Change, entryOf } from '../access/audit.ts';
 import type { Begun, ClientLimits } from '../access/client-limits.ts';
 import { type Attempt, Guesses } from '../access/guesses.ts';
-import { Recent } from '../access/recent.ts';
 import { MAX_SESSIONS, type SharedSession } from '../access/sessions.ts';
 import type { Logger } from '../logger.ts';
 import type { Channel } from './channel.ts';
 import type { Desk, WorkerLink } from './supervisor.ts';
 
-/** Clients that are remembered in a worker as having logged in before. */
-const MAX_CLIENTS = 10_000;
-
 /**
  * What one client may use, failed logins, sessions and the audit, for all workers of a service. Workers ask it, so the
- * limits are as exact as those of one process. Only what the check of a login needs later is copied to all workers.
+ * limits are as exact as those of one process. Only the sessions are copied to all workers.
  */
 export class AccessDesk implements Desk {
   readonly #limits: ClientLimits | null;
@@ -20,8 +16,6 @@ export class AccessDesk implements Desk {
   readonly #audit: Audit;
   readonly #workers = new Set<WorkerLink>();
   readonly #sessions = new Map<string, SharedSession>();
-  /** Attempts that are being checked, and the requests that wait for their results, by client. */
-  readonly #checks = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
   /** @param limits null: clients have no limits */
   constructor(limits: ClientLimits | null, logger: Logger) {
@@ -34,7 +28,9 @@ export class AccessDesk implements Desk {
     const { channel } = worker;
     this.#workers.add(worker);
     const endRequests = this.#attachLimits(channel);
-    const endChecks = this.#attachLogins(channel);
+    channel.on<readonly [string, Attempt]>('login.failed', ([client, attempt]) =>
+      this.#guesses.failed(client, attempt) ? 0 : this.#guesses.retryAfter(client),
+    );
     channel.on<SharedSession>('session.begin', (session) => this.#addSession(session, worker));
     channel.on<string>('session.end', (key) => this.#endSession(key, worker));
     channel.on<readonly [AuditEntry, boolean]>('audit.add', ([entry, isData]) =>
@@ -45,7 +41,6 @@ export class AccessDesk implements Desk {
     return () => {
       this.#workers.delete(worker);
       endRequests();
-      endChecks();
     };
   }
 
@@ -73,69 +68,6 @@ export class AccessDesk implements Desk {
     };
   }
 
-  #attachLogins(channel: Channel): () => void {
-    const checks = new Map<number, Check>();
-    let last = 0;
-    let hasEnded = false;
-    channel.on<string>('login.take', async (client): Promise<CheckTurn> => {
-      const found = await this.#take(client);
-      if (typeof found === 'number') return { id: null, wait: found };
-      if (hasEnded) this.#endCheck(client);
-      last += 1;
-      checks.set(last, found);
-      return { id: last, wait: 0 };
-    });
-    channel.on<readonly [id: number, result: CheckResult, attempt: Attempt]>(
-      'login.checked',
-      ([id, result, attempt]) => {
-        const { client, isTaken } = checks.get(id)!;
-        checks.delete(id);
-        if (result === 'right') this.#succeeded(client);
-        if (result === 'wrong' && isTaken) this.#guesses.warn(client, attempt);
-        else if (result === 'wrong') this.#guesses.failed(client, attempt);
-        else if (isTaken) this.#guesses.giveBack(client);
-        this.#endCheck(client);
-      },
-    );
-    channel.on<string>('login.known', (client) => this.#succeeded(client));
-    channel.on<readonly [string, Attempt]>('login.failed', ([client, attempt]) =>
-      this.#guesses.failed(client, attempt) ? 0 : this.#guesses.retryAfter(client),
-    );
-    return () => {
-      hasEnded = true;
-      for (const { client } of checks.values()) this.#endCheck(client);
-    };
-  }
-
-  /** Begins the check of a credential, or resolves to the seconds that its client has to wait. */
-  async #take(client: string): Promise<Check | number> {
-    for (;;) {
-      const checks = this.#checks.get(client) ?? { running: 0, waiting: [] };
-      const isTaken = !this.#guesses.isKnown(client);
-      if (!isTaken || this.#guesses.take(client)) {
-        this.#checks.set(client, checks);
-        checks.running += 1;
-        return { client, isTaken };
-      }
-      if (checks.running === 0) return this.#guesses.retryAfter(client);
-      // One of the checks can be right, and then the client may go on.
-      await new Promise<void>((resolve) => checks.waiting.push(resolve));
-    }
-  }
-
-  #endCheck(client: string): void {
-    const checks = this.#checks.get(client);
-    if (checks === undefined) return;
-    checks.running -= 1;
-    for (const resume of checks.waiting.splice(0)) resume();
-    if (checks.running === 0) this.#checks.delete(client);
-  }
-
-  #succeeded(client: string): void {
-    this.#guesses.succeeded(client);
-    for (const { channel } of this.#workers) channel.tell('login.success', client);
-  }
-
   async #addSession(session: SharedSession, from: WorkerLink): Promise<void> {
     for (const [key, { expires }] of this.#sessions) if (expires <= Date.now()) this.#sessions.delete(key);
     // Workers end the sessions that are too many. The oldest one is the first.
@@ -156,32 +88,14 @@ export class AccessDesk implements Desk {
   }
 }
 
-/** The check of a credential in a worker. */
-interface Check {
-  readonly client: string;
-  /** Whether an attempt was taken for it. Clients that have logged in before need none. */
-  readonly isTaken: boolean;
-}
-
-/** Whether a credential may be checked: the id of the check, or the seconds to wait. */
-export interface CheckTurn {
-  readonly id: number | null;
-  readonly wait: number;
-}
-
-/** `other`: neither right nor wrong, such as an expired key. */
-export type CheckResult = 'right' | 'wrong' | 'other';
-
 /** The desk, for the access control of a worker. */
 export class SharedAccess {
   readonly limits: { begin(name: string): Promise<Begun | number> };
   readonly audit: AuditLog;
   readonly #channel: Channel;
-  readonly #known = new Recent<true>(MAX_CLIENTS);
 
   constructor(channel: Channel) {
     this.#channel = channel;
-    channel.on<string>('login.success', (client) => this.#known.set(client, true));
     this.limits = {
       async begin(name) {
         const wait = await channel.call<number>('limit.begin', name);
@@ -195,29 +109,9 @@ export class SharedAccess {
     };
   }
 
-  /** Whether a client has logged in before, so that its credentials may be checked at once. */
-  isKnown(client: string): boolean {
-    return this.#known.get(client) !== undefined;
-  }
-
-  /** Requests the check of a credential of a client. `checked` then reports the result. */
-  take(client: string): Promise<CheckTurn> {
-    return this.#channel.call('login.take', client);
-  }
-
-  checked(id: number, result: CheckResult, attempt: Attempt): void {
-    this.#channel.tell('login.checked', [id, result, attempt]);
-  }
-
-  /** Counts a wrong credential of a known client. Resolves to the seconds to wait, 0 when it had an attempt left. */
+  /** Counts a wrong credential. Resolves to the seconds to wait, 0 when its client had an attempt left. */
   failed(client: string, attempt: Attempt): Promise<number> {
     return this.#channel.call('login.failed', [client, attempt]);
-  }
-
-  succeeded(client: string): void {
-    if (this.isKnown(client)) return;
-    this.#known.set(client, true);
-    this.#channel.tell('login.known', client);
   }
 
   /** Receives the sessions of all workers. */
