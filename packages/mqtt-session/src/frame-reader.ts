@@ -62,6 +62,11 @@ export class FrameReader {
     this.#onCollect = onCollect;
   }
 
+  /** Whether a pause left bytes. */
+  get hasRest(): boolean {
+    return this.#rest !== null;
+  }
+
   /** Reads the next bytes. Throws ProtocolError when they cannot be MQTT; the reader cannot be used after that. */
   push(chunk: Buffer): void {
     if (this.#rest !== null) {

@@ -111,8 +111,8 @@ export interface ClientConnection {
 
 /** What the application does. No function may throw. */
 export interface ServerHandlers {
-  /** Decides about a login. Rejections count as `busy`. */
-  authenticate(request: ConnectRequest, peer: Peer): Promise<User | LoginProblem>;
+  /** Decides about a login. Rejections count as `busy`. `signal` is aborted when the connection ends before. */
+  authenticate(request: ConnectRequest, peer: Peer, signal: AbortSignal): Promise<User | LoginProblem>;
   /** Called for each message in the order of receipt. Call `connection.acknowledge(message)` once for each, any QoS. */
   onMessage(message: InboundMessage, connection: ClientConnection): void;
   /** A message that is too large, or whose topic is too long. Acknowledge it as others. */

@@ -115,6 +115,8 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   #isSuspect = false;
   // Since the last look at the time.
   #controls = 0;
+  /** Ends the check of the login. */
+  #check: AbortController | null = null;
 
   /** @param client the client of its address */
   constructor(stream: Duplex, peer: Peer, client: string, host: ConnectionHost) {
@@ -220,6 +222,8 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     this.#isSuspect = false;
     this.#host.stats.receivedBytes += chunk.length;
     if (this.#state !== 'ended') this.#read(() => this.#reader.push(chunk));
+    // A client may send more before its login is decided.
+    if (this.#state === 'checking' && this.#reader.hasRest) this.#stream.pause();
   };
 
   #read(step: () => void): void {
@@ -271,15 +275,17 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     this.#request = request;
     this.#clientId = request.clientId;
     this.#state = 'checking';
+    this.#check = new AbortController();
     this.#updateHold();
     this.#host.handlers
-      .authenticate(request, this.peer)
+      .authenticate(request, this.peer, this.#check.signal)
       .catch((): LoginProblem => 'busy')
       .then((user) => this.#onLogin(request, user));
   }
 
   #onLogin(request: ConnectRequest, user: User | LoginProblem): void {
     if (this.#state !== 'checking') return;
+    this.#check = null;
     const { version, will } = request;
     if (typeof user === 'string') {
       const { code, text } = PROBLEMS[user];
@@ -491,7 +497,8 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     this.#held = held;
     if (held) {
       this.#reader.paused = true;
-      this.#stream.pause();
+      // The end of a connection is read only while its stream is not paused, and its login need not be checked then.
+      if (this.#state !== 'checking') this.#stream.pause();
     } else {
       // Not within a read that is under way.
       queueMicrotask(this.#continue);
@@ -536,6 +543,7 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   #finish(reason: EndReason | null, lastWords: Buffer | null, isOrderly: boolean, detail: string): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
+    this.#check?.abort();
     if (reason !== null) {
       this.#host.stats.ended[reason] += 1;
       this.#report(reason, detail);

@@ -6,6 +6,7 @@ import {
   type ClientConnection,
   type ConnectRequest,
   type LoginProblem,
+  type Peer,
   SensorServer,
   type ServerLimits,
   type User,
@@ -25,7 +26,7 @@ export async function serve(
   }: {
     limits?: Partial<ServerLimits>;
     isAutomatic?: boolean;
-    user?: (request: ConnectRequest) => Promise<User | LoginProblem>;
+    user?: (request: ConnectRequest, peer: Peer, signal: AbortSignal) => Promise<User | LoginProblem>;
     clientOf?: (address: string) => string;
   } = {},
 ) {

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Packet } from 'mqtt-packet';
-import type { LoginProblem } from '../../src/server/index.ts';
+import type { LoginProblem, User } from '../../src/server/index.ts';
 import { RawClient } from '../support/raw-client.ts';
-import { serve } from '../support/serve.ts';
+import { ANYONE, serve } from '../support/serve.ts';
 
 const cmds = (packets: readonly Packet[]) =>
   packets.map(({ cmd, messageId }) => `${cmd} ${messageId ?? ''}`.trim());
@@ -336,4 +336,32 @@ test('any bytes get an answer, or end one connection', async (context) => {
     ),
     { numRuns: 200 },
   );
+});
+
+test('the check of a login ends with its connection, unless the client sent more than its CONNECT', async (context) => {
+  const checks: { id: string; signal: AbortSignal; decide(user: User): void }[] = [];
+  const { port, messages, received } = await serve(context, {
+    user: ({ clientId: id }, _peer, signal) =>
+      new Promise((decide) => void checks.push({ id, signal, decide })),
+  });
+  const begin = async (clientId: string) => {
+    const client = await RawClient.open(port);
+    client.send({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, clientId } as Packet);
+    while (checks.at(-1)?.id !== clientId) await sleep(1);
+    return { client, check: checks.at(-1)! };
+  };
+  for (const how of ['end', 'destroy', 'resetAndDestroy'] as const) {
+    const { client, check } = await begin(how);
+    client.socket[how]();
+    while (!check.signal.aborted) await sleep(1);
+  }
+  // A client that does not wait for the answer, and leaves.
+  const { client, check } = await begin('hasty');
+  client.publish(0, { qos: 0 });
+  client.socket.end();
+  check.decide(ANYONE);
+  await received(1);
+  assert.equal(messages[0]!.message.topic, 'sensors/a/t');
+  // A login that is decided has nothing to end.
+  assert.equal(check.signal.aborted, false);
 });

@@ -55,7 +55,7 @@ export class DirectSource implements MessageSource {
     const refusals = new RefusalLog(logger);
     this.server = new SensorServer(
       {
-        authenticate: (request, peer) => this.#logins.authenticate(request, peer),
+        authenticate: (request, peer, signal) => this.#logins.authenticate(request, peer, signal),
         onMessage: (message, connection) => this.#pipeline!.accept(message, this.#originOf(connection)),
         onUndecodable: (message, connection) => this.#pipeline!.refuse(message, this.#originOf(connection)),
         // Most wills are states such as offline, on topics that no route takes.

@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ConnectRequest, LoginProblem, Peer, User } from '@tidegauge/mqtt-session/server';
-import { type Config, ConfigError, clientOf, Guesses, type Logger } from '@tidegauge/service';
+import { type Config, ConfigError, clientOf, Guesses, type Logger, Recent } from '@tidegauge/service';
 import { type Acl, OWN_TOPICS, parseAcl, writableTopics } from './acl.ts';
+import { CheckQueue } from './check-queue.ts';
 import {
   decoyOf,
   type Hashed,
@@ -18,12 +19,26 @@ type Settings = Pick<
   'listenPasswords' | 'listenAcl' | 'listenUser' | 'listenPassword' | 'listenAnonymous' | 'listenCa'
 >;
 
-/** Password hashes that are computed at the same time. Node has four threads for them and for files. */
-const MAX_CHECKS = 2;
-/** Logins that wait for one of these. A connection that ends leaves its login in the queue. */
-const MAX_WAITING = 1000;
+/** Between two checks of passwords of a user from one address, after too many wrong ones. */
+const LATE_MS = 100;
+/** How long an address comes after others when a wrong password came from it. */
+const TROUBLE_MS = 60_000;
+/** Users of addresses, and addresses, that are remembered. */
+const MAX_KNOWN = 10_000;
+/** Passwords that are remembered as wrong, or as not checked. */
+const MAX_SEEN = 8192;
+/** The turn of passwords that have taken their attempt. No name of a user has a NUL. */
+const COUNTED = '\0';
 const NAME_BYTES = 256;
 const EVERYTHING: Acl = [{ user: null, isPattern: true, isDenied: false, filter: '#' }];
+
+/** A user name and a password from an address. */
+interface Login {
+  readonly client: string;
+  readonly user: string;
+  readonly clientId: string;
+  readonly password: Buffer;
+}
 
 /**
  * Decides which sensors may connect, and which topics they may publish on.
@@ -38,12 +53,20 @@ export class Logins {
   readonly #isAnonymous: boolean;
   readonly #needsLogin: boolean;
   readonly #guesses: Guesses;
+  readonly #now: () => number;
   // Passwords are not kept, and a digest with this key is useless elsewhere.
   readonly #key = randomBytes(32);
   /** The digest of the last correct password of each user, and the hash that it matched: hashes take long. */
   readonly #known = new Map<string, { readonly hashed: Hashed; readonly digest: Buffer }>();
-  #checks = 0;
-  readonly #waiting: (() => void)[] = [];
+  /** What became of other passwords, by the digest of user, hash and password. */
+  readonly #seen = new Recent<'wrong' | 'unchecked'>(MAX_SEEN);
+  /** The client id of the last login of a user from an address. */
+  readonly #clientIds = new Recent<string>(MAX_KNOWN);
+  /** The time of the last check of a user of an address without attempts. */
+  readonly #checkedAt = new Recent<number>(MAX_KNOWN);
+  /** The time of the last wrong password of an address. */
+  readonly #failedAt = new Recent<number>(MAX_KNOWN);
+  readonly #queue: CheckQueue;
 
   /** @throws {ConfigError} when settings or files cannot be used */
   constructor(settings: Settings, logger: Logger, now = () => performance.now()) {
@@ -60,9 +83,12 @@ export class Logins {
     this.#isAnonymous = settings.listenAnonymous;
     this.#needsLogin = hasLogins(settings);
     this.#guesses = new Guesses(logger, now);
+    this.#now = now;
+    this.#queue = new CheckQueue((client, name) => this.#orderOf(client, name));
   }
 
-  async authenticate(request: ConnectRequest, peer: Peer): Promise<User | LoginProblem> {
+  /** @param signal aborted when the connection ends: its password is not checked then */
+  async authenticate(request: ConnectRequest, peer: Peer, signal: AbortSignal): Promise<User | LoginProblem> {
     const { username, password, clientId } = request;
     if (peer.certificateName !== null) {
       const name = peer.certificateName;
@@ -78,15 +104,10 @@ export class Logins {
     const isSingle = username === this.#single?.user;
     const topics = isSingle ? EVERYTHING : OWN_TOPICS;
     const client = clientOf(peer.address);
-    const isThrottled = () => this.#guesses.isThrottled(client, username);
-    if (isThrottled()) return 'busy';
-    const found = isSingle ? this.#isSingle(password) : await this.#isUser(username, password, isThrottled);
+    const found = await this.#isRight({ client, user: username, clientId, password }, signal);
     if (found === 'busy') return found;
-    if (!found) {
-      this.#guesses.failed(client, { method: 'CONNECT', path: 'mqtt' }, username);
-      return 'credentials';
-    }
-    this.#guesses.succeeded(client, username);
+    if (!found) return 'credentials';
+    this.#clientIds.set(`${client} ${username}`, clientId);
     const user = this.#user(username, clientId, topics);
     return isSingle ? user : { ...user, isCurrent: this.#isListed(username) };
   }
@@ -94,6 +115,7 @@ export class Logins {
   close(): void {
     this.#passwords?.close();
     this.#acl?.close();
+    this.#queue.close();
   }
 
   /** Whether a user who has just logged in is still in the file, with the same password. */
@@ -127,18 +149,76 @@ export class Logins {
     };
   }
 
-  #isSingle(password: Buffer): boolean {
-    return timingSafeEqual(this.#digest(password), this.#single!.digest);
+  /**
+   * Whether a password is right; 'busy': it was not checked.
+   *
+   * A wrong password takes an attempt of its user and address. Without attempts, one password is checked every LATE_MS,
+   * also a known one, or else passwords could be tried at any rate. A wrong password that comes again is no guess.
+   */
+  async #isRight(login: Login, signal: AbortSignal): Promise<boolean | 'busy'> {
+    const { client, user, password } = login;
+    const name = this.#nameOf(login);
+    const id = this.#idOf(user, password);
+    if (this.#seen.get(id) === 'wrong') return false;
+    let isCounted = false;
+    if (this.#guesses.hasAttempt(client, name)) {
+      const isKnown = this.#isKnown(user, password);
+      if (isKnown === true) return true;
+      isCounted = isKnown === false;
+      if (isCounted) this.#fail(client, name);
+    }
+    const isFirst = this.#seen.get(id) === 'unchecked';
+    // A wrong one is hashed too, so that the time of the answer does not show who has logged in.
+    const turn = { client, user: isCounted ? COUNTED : name, bytes: password.length, isFirst };
+    if (!(await this.#queue.turn(turn, signal))) {
+      // A sensor sends its password again, and somebody who guesses sends another one.
+      this.#seen.set(id, 'unchecked');
+      return 'busy';
+    }
+    try {
+      if (!this.#guesses.hasAttempt(client, turn.user)) this.#checkedAt.set(`${client} ${name}`, this.#now());
+      if (this.#isKnown(user, password) || (await this.#matches(user, password))) return true;
+      this.#seen.set(id, 'wrong');
+      if (!isCounted) this.#fail(client, name);
+      return false;
+    } finally {
+      this.#queue.end();
+    }
   }
 
-  /** Whether a password is the one with which the user logged in last. It takes no hash. */
-  #isKnown(user: string, password: Buffer): boolean {
+  /**
+   * Whose attempts and turns a login takes. A client id that the user had at this address has its own, so that others
+   * behind the same router cannot use them up. Users that do not exist share theirs.
+   */
+  #nameOf({ client, user, clientId }: Login): string {
+    if (this.#clientIds.get(`${client} ${user}`) === clientId) return `${user}\0${clientId}`;
+    return user === this.#single?.user || this.#passwords?.content.has(user) ? user : '';
+  }
+
+  #orderOf(client: string, name: string): { rank: number; waitMs: number } {
+    const now = this.#now();
+    if (!this.#guesses.hasAttempt(client, name)) {
+      const last = this.#checkedAt.get(`${client} ${name}`) ?? Number.NEGATIVE_INFINITY;
+      return { rank: 2, waitMs: last + LATE_MS - now };
+    }
+    if (name.indexOf('\0') > 0 || this.#clientIds.get(`${client} ${name}`) !== undefined)
+      return { rank: 0, waitMs: 0 };
+    const failedAt = this.#failedAt.get(client) ?? Number.NEGATIVE_INFINITY;
+    return { rank: now - failedAt > TROUBLE_MS ? 1 : 2, waitMs: 0 };
+  }
+
+  #fail(client: string, name: string): void {
+    this.#failedAt.set(client, this.#now());
+    this.#guesses.failed(client, { method: 'CONNECT', path: 'mqtt' }, name);
+  }
+
+  /** Compares a password with the one with which the user logged in last, without a hash. Null: there is none. */
+  #isKnown(user: string, password: Buffer): boolean | null {
+    const digest = this.#digest(password);
+    if (user === this.#single?.user) return timingSafeEqual(digest, this.#single.digest);
     const known = this.#known.get(user);
-    return (
-      known !== undefined &&
-      this.#isUnchanged(user, known.hashed) &&
-      timingSafeEqual(known.digest, this.#digest(password))
-    );
+    if (known === undefined || !this.#isUnchanged(user, known.hashed)) return null;
+    return timingSafeEqual(known.digest, digest);
   }
 
   #isUnchanged(user: string, hashed: Hashed): boolean {
@@ -146,36 +226,28 @@ export class Logins {
     return now !== undefined && isSameHash(hashed, now);
   }
 
-  /** @param isThrottled asked again after the wait, in which others of the same client may have failed */
-  async #isUser(user: string, password: Buffer, isThrottled: () => boolean): Promise<boolean | 'busy'> {
-    if (this.#passwords === null) return false;
-    if (this.#isKnown(user, password)) return true;
-    if (this.#checks >= MAX_CHECKS && this.#waiting.length >= MAX_WAITING) return 'busy';
-    await this.#turn();
-    try {
-      if (isThrottled()) return 'busy';
-      const passwords = this.#passwords.content;
-      const hashed = passwords.get(user);
-      const matches = await matchesPassword(hashed ?? decoyOf(passwords), password);
-      // The file can have changed meanwhile.
-      if (!matches || hashed === undefined || !this.#isUnchanged(user, hashed)) return false;
-      // As many entries as users at most, besides those who were removed from the file.
-      if (this.#known.size > 2 * passwords.size) this.#known.clear();
-      this.#known.set(user, { hashed, digest: this.#digest(password) });
-      return true;
-    } finally {
-      this.#checks -= 1;
-      this.#waiting.shift()?.();
-    }
-  }
-
-  async #turn(): Promise<void> {
-    while (this.#checks >= MAX_CHECKS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#checks += 1;
+  /** Computes the hash of a password, also for a user that does not exist. */
+  async #matches(user: string, password: Buffer): Promise<boolean> {
+    const passwords = this.#passwords?.content;
+    if (passwords === undefined || user === this.#single?.user) return false;
+    const hashed = passwords.get(user);
+    const matches = await matchesPassword(hashed ?? decoyOf(passwords), password);
+    // The file can have changed meanwhile.
+    if (!matches || hashed === undefined || !this.#isUnchanged(user, hashed)) return false;
+    // As many entries as users at most, besides those who were removed from the file.
+    if (this.#known.size > 2 * passwords.size) this.#known.clear();
+    this.#known.set(user, { hashed, digest: this.#digest(password) });
+    return true;
   }
 
   #digest(password: Buffer): Buffer {
     return createHmac('sha256', this.#key).update(password).digest();
+  }
+
+  /** A password of a user, as long as the user's hash does not change. */
+  #idOf(user: string, password: Buffer): string {
+    const hash = this.#passwords?.content.get(user)?.hash ?? '';
+    return createHmac('sha256', this.#key).update(`${user}\0`).update(hash).update(password).digest('base64');
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, changeFile } from '@tidegauge/service';
 import { isUserName } from './logins.ts';
-import { parsePasswords, passwordLine } from './passwords.ts';
+import { isPassword, parsePasswords, passwordLine } from './passwords.ts';
 
 /** A password is a binary field of CONNECT (MQTT 5, section 3.1.3.6). */
 const MAX_PASSWORD_BYTES = 65_535;
@@ -66,6 +66,7 @@ function problemOfUser(user: string): string | null {
 
 function problemOfPassword(password: string): string | null {
   if (password === '') return 'the password is empty';
+  if (!isPassword(Buffer.from(password))) return 'the password has the character NUL';
   const bytes = Buffer.byteLength(password);
   return bytes > MAX_PASSWORD_BYTES
     ? `the password has ${bytes} bytes: MQTT has room for ${MAX_PASSWORD_BYTES}`

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { argon2, createHash, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ConfigError } from '@tidegauge/service';
@@ -92,9 +93,19 @@ export function isSameHash(one: Hashed, other: Hashed): boolean {
   return one.kind === other.kind && one.hash.equals(other.hash) && one.salt.equals(other.salt);
 }
 
-/** Compares in constant time. Rejects when the computation is not possible, for example without memory. */
+/**
+ * Compares in constant time. Rejects when the computation is not possible, for example without memory.
+ *
+ * PBKDF2 has one hash for a password, for it with NULs at its end, and for the SHA-512 of a password above 128 bytes
+ * (RFC 2104, section 2). Passwords are texts without NULs, so only one of these matches.
+ */
 export async function matchesPassword(hashed: Hashed, password: Buffer): Promise<boolean> {
-  return timingSafeEqual(await hashOf(hashed, password), hashed.hash);
+  return timingSafeEqual(await hashOf(hashed, password), hashed.hash) && isPassword(password);
+}
+
+/** Whether bytes can be a password: a text of well-formed UTF-8 without NUL. */
+export function isPassword(password: Buffer): boolean {
+  return isUtf8(password) && !password.includes(0);
 }
 
 /** A hash for a user that does not exist, so that the time of an answer does not show which users exist. */

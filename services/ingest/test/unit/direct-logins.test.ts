@@ -4,7 +4,8 @@ import { argon2Sync, createHash } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { ConnectRequest, Peer, User } from '@tidegauge/mqtt-session/server';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConnectRequest, LoginProblem, Peer, User } from '@tidegauge/mqtt-session/server';
 import { temporaryDirectory } from '@tidegauge/process';
 import { createLogger } from '@tidegauge/service';
 import fc from 'fast-check';
@@ -23,10 +24,14 @@ const NONE = {
 };
 const PEER: Peer = { address: '192.0.2.1', isTls: false, certificateName: null, isLoopback: false };
 
-function request(username: string | null, password: string | null): ConnectRequest {
+function request(
+  username: string | null,
+  password: string | Buffer | null,
+  clientId: string,
+): ConnectRequest {
   return {
     version: 5,
-    clientId: 'c',
+    clientId,
     cleanStart: true,
     keepAliveSeconds: 0,
     sessionExpirySeconds: 0,
@@ -37,13 +42,24 @@ function request(username: string | null, password: string | null): ConnectReque
   };
 }
 
-function open(context: TestContext, settings: Partial<typeof NONE> | object) {
+function open(context: TestContext, settings: Partial<typeof NONE> | object, clock = { ms: 0 }) {
   // The clock stands still, so that the time of a hash does not matter.
-  const logins = new Logins({ ...NONE, ...settings }, LOGGER, () => 0);
+  const logins = new Logins({ ...NONE, ...settings }, LOGGER, () => clock.ms);
   context.after(() => logins.close());
-  return async (username: string | null, password: string | null, peer: Partial<Peer> = {}) => {
-    return logins.authenticate(request(username, password), { ...PEER, ...peer });
-  };
+  return async (
+    username: string | null,
+    password: string | Buffer | null,
+    peer: Partial<Peer> = {},
+    { clientId = 'c', signal = new AbortController().signal } = {},
+  ) => logins.authenticate(request(username, password, clientId), { ...PEER, ...peer }, signal);
+}
+
+/** Several logins at once. The result has the outcomes of those that are decided. */
+function tryAll(logins: readonly Promise<User | LoginProblem>[]): string[] {
+  const outcomes: string[] = [];
+  for (const login of logins)
+    void login.then((found) => outcomes.push(typeof found === 'string' ? found : 'accepted'));
+  return outcomes;
 }
 
 /** Written by mosquitto_passwd of Debian 12, for the password "tide gauge". */
@@ -190,11 +206,37 @@ test('a sensor logs in with its password or its certificate, and publishes below
   assert.ok(typeof machine === 'object' && machine.mayPublish('sensors/site-9/t'));
   assert.equal(await login(null, null, { certificateName: 'site\n9' }), 'not_authorized');
   assert.equal(await login('nobody', 'right'), 'credentials');
-  // Ten wrong passwords in a row; then even the right one of an unknown address is not checked.
-  const guesser = { address: '198.51.100.7' };
-  for (let i = 0; i < 10; i++) assert.equal(await login('site-3', 'wrong', guesser), 'credentials');
-  assert.equal(await login('site-3', 'right', guesser), 'busy');
-  assert.equal(typeof (await login('site-3', 'right')), 'object');
+});
+
+test('only the bytes of a password are accepted, not others with the same hash', async (context) => {
+  const directory = temporaryDirectory('logins');
+  context.after(() => directory.remove());
+  const file = join(directory.path, 'passwords');
+  const long = 'ä'.repeat(100);
+  writeFileSync(file, `${await passwordLine('short', 'right')}\n${await passwordLine('long', long)}\n`);
+  const login = open(context, { listenPasswords: file });
+  const pairs = [
+    ['short', Buffer.from('right\0')],
+    ['short', Buffer.from('right\0\0')],
+    ['short', Buffer.from('\0right')],
+    ['short', Buffer.from('righ')],
+    ['short', Buffer.alloc(0)],
+    // HMAC replaces a key above 128 bytes by its hash.
+    ['long', createHash('sha512').update(long).digest()],
+    ['long', Buffer.from(`${long}\0`)],
+  ] as const;
+  for (const when of ['at first', 'after the right one'])
+    for (const [user, password] of pairs)
+      assert.equal(
+        await login(user, password, { address: when }),
+        'credentials',
+        `${user} ${password} ${when}`,
+      );
+  for (const [user, password] of [
+    ['short', 'right'],
+    ['long', long],
+  ] as const)
+    assert.equal(typeof (await login(user, password)), 'object', user);
 });
 
 test('a changed password file is used within about a second, and a broken one keeps the old users', async (context) => {
@@ -205,46 +247,109 @@ test('a changed password file is used within about a second, and a broken one ke
   const login = open(context, { listenPasswords: file });
   assert.equal(typeof (await login('a', 'one')), 'object');
   writeFileSync(file, 'a:not hashed');
-  await new Promise((resolve) => setTimeout(resolve, 1300));
+  await sleep(1300);
   assert.equal(typeof (await login('a', 'one')), 'object');
   writeFileSync(file, await passwordLine('a', 'two'));
-  await new Promise((resolve) => setTimeout(resolve, 1300));
+  await sleep(1300);
   assert.equal(await login('a', 'one'), 'credentials');
   assert.equal(typeof (await login('a', 'two')), 'object');
 });
 
-test('wrong passwords of one sensor do not lock out others of its address, and have an end for every user', async (context) => {
-  const login = open(context, { listenPasswords: passwordsOf(context, 'site-1', 'site-2', 'site-3') });
-  const outcome = async (user: string, password: string, address?: string) => {
-    const found = await login(user, password, address === undefined ? {} : { address });
-    return typeof found === 'string' ? found : 'accepted';
-  };
-  assert.equal(await outcome('site-1', 'tide gauge'), 'accepted');
-  // A sensor with an old password, behind the same router. All its logins arrive at once.
-  const tries = await Promise.all(Array.from({ length: 50 }, () => outcome('site-2', 'wrong')));
-  const checked = tries.filter((each) => each === 'credentials').length;
-  // Two are checked at the same time.
-  assert.ok(checked === 10 || checked === 11, `${checked}`);
-  assert.equal(tries.filter((each) => each === 'busy').length, 50 - checked);
-  assert.equal(await outcome('site-1', 'tide gauge'), 'accepted');
-  assert.equal(await outcome('site-3', 'tide gauge'), 'accepted');
-  assert.equal(await outcome('site-2', 'tide gauge', '192.0.2.2'), 'accepted');
-  // An address from which users have logged in guesses no faster than others.
-  for (let number = 0; number < 10; number++) assert.equal(await outcome('site-3', 'x'), 'credentials');
-  assert.equal(await outcome('site-3', 'x'), 'busy');
-  assert.equal(await outcome('site-1', 'tide gauge'), 'accepted');
+test('ten wrong passwords are checked at once, then one each tenth of a second, and the right one is never refused', async (context) => {
+  const file = passwordsOf(context, 'site-1', 'site-2', 'site-3');
+  for (const hasLoggedIn of [true, false]) {
+    const clock = { ms: 0 };
+    const login = open(context, { listenPasswords: file }, clock);
+    if (hasLoggedIn) assert.equal(typeof (await login('site-2', 'tide gauge')), 'object');
+    // Somebody behind the same router has the name of the sensor.
+    const wrong = Array.from({ length: 50 }, (_, number) =>
+      login('site-2', `wrong ${number}`, {}, { clientId: `x${number}` }),
+    );
+    const outcomes = tryAll(wrong);
+    // One is checked after the ten, and two at the same time.
+    while (outcomes.length < 11) await sleep(1);
+    // Others of the address, and the sensor with its client id or at another address, do not wait.
+    for (const [user, address] of [['site-1'], ['site-3'], ['site-2', '192.0.2.2']] as const)
+      assert.equal(typeof (await login(user, 'tide gauge', address && { address })), 'object');
+    if (hasLoggedIn) assert.equal(typeof (await login('site-2', 'tide gauge')), 'object');
+    const checked = () => outcomes.filter((each) => each === 'credentials').length;
+    assert.ok(checked() <= 12, `${checked()}`);
+    // With another client id it has its turn with the next check.
+    const right = login('site-2', 'tide gauge', {}, { clientId: 'new' });
+    clock.ms += 100;
+    assert.equal(typeof (await right), 'object');
+    assert.ok(checked() <= 12, `${checked()}`);
+  }
 });
 
-test('one machine does not get more attempts with more user names or more addresses', async (context) => {
-  const login = open(context, { listenPasswords: passwordsOf(context, 'site-1') });
-  let wrong = 0;
-  for (let number = 0; number < 150; number++) {
-    const address = `2001:db8::${number.toString(16)}`;
-    if ((await login(`user-${number}`, 'wrong', { address })) === 'credentials') wrong += 1;
+test('a wrong password that comes again is refused without a hash, and is no guess', async (context) => {
+  const file = passwordsOf(context, 'site-1', 'site-2');
+  const login = open(context, { listenPasswords: file });
+  for (let number = 0; number < 50; number++) {
+    assert.equal(await login('site-1', 'wrong'), 'credentials');
+    assert.equal(await login('nobody', 'wrong'), 'credentials');
   }
-  assert.equal(wrong, 100);
-  assert.equal(await login('site-1', 'tide gauge', { address: '2001:db8::ffff' }), 'busy');
-  assert.notEqual(typeof (await login('site-1', 'tide gauge', { address: '2001:db8:0:1::1' })), 'string');
+  for (let number = 0; number < 8; number++)
+    assert.equal(await login('site-1', `wrong ${number}`), 'credentials');
+  assert.equal(typeof (await login('site-1', 'tide gauge')), 'object');
+  // It is the right one of another user, or after a change of the file.
+  writeFileSync(file, `${await passwordLine('site-1', 'wrong')}\n`);
+  await sleep(1300);
+  assert.equal(typeof (await login('site-1', 'wrong')), 'object');
+});
+
+test('a password that was not checked for want of room is checked first when it comes again', async (context) => {
+  const clock = { ms: 0 };
+  const login = open(context, { listenPasswords: passwordsOf(context, 'site-1') }, clock);
+  const attack = (count: number) =>
+    tryAll(Array.from({ length: count }, () => login('site-1', `wrong ${Math.random()}`)));
+  const first = attack(100);
+  while (first.length < 11) await sleep(1);
+  const right = tryAll([login('site-1', 'tide gauge')]);
+  // Newer ones push it out.
+  attack(100);
+  while (right.length === 0) await sleep(1);
+  assert.deepEqual(right, ['busy']);
+  const again = login('site-1', 'tide gauge');
+  attack(100);
+  clock.ms += 100;
+  assert.equal(typeof (await again), 'object');
+});
+
+test('names of users that do not exist share the attempts and turns of their address', async (context) => {
+  const login = open(context, { listenPasswords: passwordsOf(context, 'site-1') });
+  // One machine has many addresses of IPv6.
+  const outcomes = tryAll(
+    Array.from({ length: 150 }, (_, number) =>
+      login(`user-${number}`, 'wrong', { address: `2001:db8::${number.toString(16)}` }),
+    ),
+  );
+  while (outcomes.length < 11) await sleep(1);
+  assert.equal(typeof (await login('site-1', 'tide gauge', { address: '2001:db8::ffff' })), 'object');
+  assert.ok(outcomes.length <= 12, `${outcomes.length}`);
+});
+
+test('a login whose connection has ended is not checked', async (context) => {
+  const login = open(context, { listenPasswords: passwordsOf(context, 'site-1') });
+  const gone = new AbortController();
+  const { signal } = gone;
+  const outcomes = tryAll(
+    Array.from({ length: 100 }, (_, number) => login('site-1', `wrong ${number}`, {}, { signal })),
+  );
+  gone.abort();
+  while (outcomes.length < 100) await sleep(1);
+  assert.equal(outcomes.filter((each) => each === 'busy').length, 98);
+});
+
+test('the password of a setting is compared without a hash, and cannot be tried at any rate', async (context) => {
+  const clock = { ms: 0 };
+  const login = open(context, { listenUser: 'board', listenPassword: 'secret' }, clock);
+  const outcomes = tryAll(Array.from({ length: 50 }, (_, number) => login('board', `wrong ${number}`)));
+  while (outcomes.length < 11) await sleep(1);
+  assert.equal(outcomes.length, 11);
+  const right = login('board', 'secret');
+  clock.ms += 100;
+  assert.equal(typeof (await right), 'object');
 });
 
 test('a login ends when its user leaves the file or gets another password, and not with other changes', async (context) => {
@@ -256,7 +361,7 @@ test('a login ends when its user leaves the file or gets another password, and n
   const lines = readFileSync(file, 'utf8').split('\n').slice(0, 2);
   lines[1] = await passwordLine('site-2', 'another');
   writeFileSync(file, `${lines.join('\n')}\n${await passwordLine('site-4', 'new')}\n`);
-  await new Promise((resolve) => setTimeout(resolve, 1300));
+  await sleep(1300);
   assert.deepEqual(
     [first, second, third].map((user) => user!.isCurrent!()),
     [true, false, false],
@@ -281,7 +386,7 @@ test('files of logins that others can change, and what is not a file, are refuse
   // A change by others is not used.
   writeFileSync(passwords, '');
   chmodSync(passwords, 0o666);
-  await new Promise((resolve) => setTimeout(resolve, 1300));
+  await sleep(1300);
   assert.equal(typeof (await login('site-1', 'tide gauge')), 'object');
   const pipe = `${passwords}.pipe`;
   execFileSync('mkfifo', [pipe]);
