@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '@tidegauge/service/program';
 import { parseDocument, stringify } from 'yaml';
-import { MAX_BYTES, YamlFile } from './yaml-file.ts';
+import { sizeProblem, YamlFile } from './yaml-file.ts';
 
 /** Lines are not wrapped, and lists inside the entry are indented. */
 const STYLE = { lineWidth: 0 };
@@ -12,7 +12,7 @@ const STYLE = { lineWidth: 0 };
  *
  * @param name the name of the file in errors
  * @returns null when the list has an equal entry already
- * @throws {ConfigError} when the text is no list, or becomes longer than a file may be (1 MiB)
+ * @throws {ConfigError} when the text is no list, or becomes larger than a file may be (1 MiB)
  */
 export function appendEntry(text: string, name: string, entry: object): string | null {
   const file = YamlFile.parse(text, name);
@@ -21,12 +21,9 @@ export function appendEntry(text: string, name: string, entry: object): string |
   if (data.some((each) => isDeepStrictEqual(each, entry))) return null;
   const wanted = [...(data as readonly unknown[]), entry];
   for (const candidate of candidates(text, wanted, entry)) {
-    if (!hasData(candidate, name, wanted)) continue;
-    const bytes = Buffer.byteLength(candidate);
-    if (bytes <= MAX_BYTES) return candidate;
-    throw new ConfigError([
-      `${name}: with the entry it has ${bytes} bytes, and at most ${MAX_BYTES} are read`,
-    ]);
+    const problem = sizeProblem(candidate);
+    if (problem !== null) throw new ConfigError([`${name}: with the entry ${problem}`]);
+    if (hasData(candidate, name, wanted)) return candidate;
   }
   throw new ConfigError([`${name}: an entry cannot be added to a file of this form: add it with an editor`]);
 }
@@ -41,7 +38,7 @@ function* candidates(text: string, wanted: readonly unknown[], entry: object): G
   const indent = /^( *)- /m.exec(text)?.[1] ?? '';
   const added = stringify([entry], STYLE).replace(/^(?=.)/gm, indent);
   yield `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${added}`;
-  const document = parseDocument(text, { version: '1.2' });
+  const document = parseDocument(text, { version: '1.2', uniqueKeys: false });
   document.add(document.createNode(entry));
   yield document.toString(STYLE);
 }

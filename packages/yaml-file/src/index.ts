@@ -1,2 +1,2 @@
 export { appendEntry } from './append-entry.ts';
-export { type Mistake, type Path, readBounded, YamlFile } from './yaml-file.ts';
+export { dataError, type Mistake, type Path, readBounded, YamlFile } from './yaml-file.ts';

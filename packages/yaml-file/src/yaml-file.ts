@@ -1,12 +1,27 @@
 import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from '@tidegauge/service/program';
-import { type Document, isMap, isNode, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from 'yaml';
 
 /** The largest file that is read. */
-export const MAX_BYTES = 2 ** 20;
+const MAX_BYTES = 2 ** 20;
+/** The most lexemes (words, marks and spaces) of a file: the parser takes about 1 kB of memory for each. */
+const MAX_LEXEMES = 50_000;
 /** Values that aliases (`*name`) of a file may make. */
 const MAX_ALIASES = 100;
 const MAX_MISTAKES = 20;
+/** Of further mistakes the place is not searched, because the search takes a time in proportion to the file. */
+const MAX_PLACED = 200;
 
 /** A place in the data of a file: keys and indexes from the root. */
 export type Path = readonly (string | number)[];
@@ -39,8 +54,10 @@ export class YamlFile {
     return YamlFile.parse(readBounded(path), path);
   }
 
-  /** @throws {ConfigError} */
+  /** @throws {ConfigError} as `read` does */
   static parse(text: string, name: string): YamlFile {
+    const problem = sizeProblem(text);
+    if (problem !== null) throw new ConfigError([`${name}: it cannot be read: ${problem}`]);
     const lines = new LineCounter();
     let document: Document;
     let data: unknown;
@@ -50,11 +67,14 @@ export class YamlFile {
         prettyErrors: false,
         version: '1.2',
         stringKeys: true,
+        // The check of the parser compares each key of a map with all others.
+        uniqueKeys: false,
       });
-      const wrong = [...document.errors, ...document.warnings];
+      const wrong: Wrong[] = [...document.errors, ...document.warnings];
       // The parser reports an overflow once for each level of nesting.
       const overflow = wrong.find(({ message }) => message.startsWith('Maximum call stack'));
-      if (overflow !== undefined) throw new Error('collections are nested too deeply');
+      if (overflow !== undefined) throw new Error(TOO_DEEP);
+      if (wrong.length === 0) wrong.push(...repeatedKeys(document));
       if (wrong.length > 0) {
         throw new ConfigError(
           bounded(wrong.map(({ pos, message }) => `${at(name, lines, pos[0])}: ${firstLine(message)}`)),
@@ -63,8 +83,9 @@ export class YamlFile {
       data = document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch (error) {
       if (error instanceof ConfigError) throw error;
-      // Aliases that grow without a bound, or collections that are nested too deeply for the parser.
-      throw new ConfigError([`${name}: it cannot be read: ${firstLine((error as Error).message)}`]);
+      // Aliases that grow without a bound, or collections that are nested too deeply.
+      const why = error instanceof RangeError ? TOO_DEEP : firstLine((error as Error).message);
+      throw new ConfigError([`${name}: it cannot be read: ${why}`]);
     }
     return new YamlFile(name, document, lines, data);
   }
@@ -72,13 +93,11 @@ export class YamlFile {
   /** All mistakes in one error, in the order of the file, each with line, column and key. */
   error(mistakes: readonly Mistake[]): ConfigError {
     const lines = mistakes
+      .slice(0, MAX_PLACED)
       .map((mistake) => ({ mistake, offset: this.#offset(mistake) }))
       .toSorted((a, b) => a.offset - b.offset)
-      .map(({ mistake: { path, message }, offset }) => {
-        const key = showPath(path);
-        return `${at(this.name, this.#lines, offset)}: ${key === '' ? '' : `${key}: `}${message}`;
-      });
-    return new ConfigError(bounded([...new Set(lines)]));
+      .map(({ mistake, offset }) => `${at(this.name, this.#lines, offset)}: ${show(mistake)}`);
+    return new ConfigError(bounded([...new Set(lines)], mistakes.length - MAX_PLACED));
   }
 
   /** Where the deepest part of a path that exists begins. */
@@ -117,6 +136,57 @@ export function readBounded(path: string): string {
   }
 }
 
+/**
+ * All mistakes of data that are in no file, in one error, each with its key.
+ *
+ * @param name what the data are, such as `route`
+ */
+export function dataError(name: string, mistakes: readonly Mistake[]): ConfigError {
+  return new ConfigError(bounded([...new Set(mistakes.map((mistake) => `${name}: ${show(mistake)}`))]));
+}
+
+/** Why a text is not parsed; null when it is. */
+export function sizeProblem(text: string): string | null {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_BYTES) return `it has ${bytes} bytes, and at most ${MAX_BYTES} are read`;
+  // A lexeme has at least one character.
+  if (text.length <= MAX_LEXEMES) return null;
+  let lexemes = 0;
+  for (const _ of new Lexer().lex(text)) {
+    if (++lexemes > MAX_LEXEMES)
+      return `it has more than ${MAX_LEXEMES} words and marks: divide or shorten it`;
+  }
+  return null;
+}
+
+interface Wrong {
+  readonly pos: readonly [number, number];
+  readonly message: string;
+}
+
+const TOO_DEEP = 'collections are nested too deeply';
+
+/** The keys that their map has already. */
+function repeatedKeys(document: Document): readonly Wrong[] {
+  const found: Wrong[] = [];
+  visit(document, {
+    Map(_key, { items }) {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        const offset = startOf(key) ?? 0;
+        if (seen.has(keyOf(key))) found.push({ pos: [offset, offset], message: 'Map keys must be unique' });
+        seen.add(keyOf(key));
+      }
+    },
+  });
+  return found;
+}
+
+function show({ path, message }: Mistake): string {
+  const key = showPath(path);
+  return `${key === '' ? '' : `${key}: `}${message}`;
+}
+
 /** `hard.store[1]`, counted from 1. */
 function showPath(path: Path): string {
   return path
@@ -141,7 +211,8 @@ function firstLine(text: string): string {
   return text.split('\n')[0]!;
 }
 
-function bounded(lines: readonly string[]): string[] {
-  const more = lines.length - MAX_MISTAKES;
+/** @param others mistakes that are not in `lines` */
+function bounded(lines: readonly string[], others = 0): string[] {
+  const more = lines.length - MAX_MISTAKES + Math.max(0, others);
   return more > 0 ? [...lines.slice(0, MAX_MISTAKES), `… and ${more} more`] : [...lines];
 }
