@@ -6,8 +6,10 @@ export {
   influxPrecision,
   type SplitLines,
   splitLines,
+  splitLinesInSteps,
 } from './codecs/influx.ts';
 export { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC, type InfluxNames } from './codecs/influx-names.ts';
+export { type JsonBounds, jsonTooLarge } from './codecs/json-bounds.ts';
 export { SparkplugDecoder } from './codecs/sparkplug.ts';
 export * from './device.ts';
 export * from './documents.ts';

@@ -1,10 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   type DeliveryDocument,
   deviceNameProblem,
   influxPrecision,
   type LinesDocument,
   now,
-  splitLines,
+  splitLinesInSteps,
 } from '@tidegauge/readings';
 import { Problem } from '@tidegauge/service';
 import type { Pipeline } from './pipeline.ts';
@@ -60,7 +61,14 @@ export async function takeLines(
   checkTaking(pipeline);
   const message = influxMessage({ database, precision, device }, payload);
   const context = { device, metric: null, received: now() };
-  const split = splitLines(payload, influxOptionsOf(router, message), context, MESSAGE_READINGS);
+  const options = influxOptionsOf(router, message);
+  const steps = splitLinesInSteps(payload, options, context, MESSAGE_READINGS);
+  let step = steps.next();
+  while (step.done !== true) {
+    await setImmediate();
+    step = steps.next();
+  }
+  const split = step.value;
   const { refused, errors, refusedLines, isMalformed } = split;
   const nothing = whole && isMalformed;
   const parts = nothing ? [payload] : [...split.valid, ...(refused === null ? [] : [refused])];

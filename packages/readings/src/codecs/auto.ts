@@ -38,7 +38,8 @@ function decodeAnyJson(payload: Uint8Array, context: DecodeContext): readonly Re
   const flat = readFlatRecord(payload, context);
   if (flat !== null) return flat;
   const root = parseJson(payload);
-  if (root instanceof DecodeError) return readNonNumbers(payload, context) ?? root;
+  if (root instanceof DecodeError)
+    return root.reason === 'too_many_readings' ? root : (readNonNumbers(payload, context) ?? root);
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
   const list = recordList(root);
   const named = namedRecords(list) ?? namedValues(list);

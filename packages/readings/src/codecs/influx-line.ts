@@ -1,3 +1,7 @@
+import { DecodeError } from '../codec.ts';
+import { MAX_READINGS_PER_PAYLOAD, tooManyReadings } from '../make-reading.ts';
+import { MAX_TEXT_LENGTH } from '../reading.ts';
+
 // InfluxDB line protocol, as InfluxDB 1.x and 2.x read it:
 // https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
 
@@ -33,6 +37,11 @@ const FLOAT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d{1,20}i$/;
 const UNSIGNED = /^\+?\d{1,20}u$/;
 const TIMESTAMP = /^-?\d{1,19}$/;
+/** Bounds on what is read again for each field of a line. */
+const MAX_TAGS = 256;
+const MAX_MEASUREMENT = 1024;
+/** The longest name of a tag or field, and value of a tag, as written: InfluxDB has the same limit. */
+const MAX_NAME = 65_535;
 /** No double needs more characters to be written exactly. */
 const MAX_NUMBER_LENGTH = 1100;
 const BOOLEANS = new Map<string, boolean>([
@@ -100,13 +109,14 @@ function skipSpace(text: string, from: number): number {
 }
 
 /**
- * Parses one line without its newline.
+ * Parses one line without its newline. It stops at the first tag, field or name too many.
  *
- * @returns a text when the line is not valid: what is wrong, in the words of InfluxDB
+ * @returns a text when the line is not valid: what is wrong, in the words of InfluxDB; an error when it has too much
  */
-export function parsePoint(line: string): Point | string {
+export function parsePoint(line: string): Point | string | DecodeError {
   const name = scan(line, 0, false);
   if (name === 0) return 'missing measurement';
+  if (name > 2 * MAX_MEASUREMENT) return longMeasurement(name);
   const tags: [string, string][] = [];
   let at = name;
   while (line.charCodeAt(at) === COMMA) {
@@ -116,6 +126,10 @@ export function parsePoint(line: string): Point | string {
     const value = scan(line, key + 1, true);
     if (value === key + 1) return 'missing tag value';
     if (line.charCodeAt(value) === EQUALS) return 'invalid tag format';
+    if (tags.length === MAX_TAGS)
+      return new DecodeError('invalid_name', `the line has more than ${MAX_TAGS} tags`);
+    if (key - at > MAX_NAME || value - key > MAX_NAME)
+      return longName('tag', Math.max(key - at, value - key));
     tags.push([unescapeKey(line.slice(at + 1, key)), unescapeKey(line.slice(key + 1, value))]);
     at = value;
   }
@@ -129,6 +143,8 @@ export function parsePoint(line: string): Point | string {
     if (key === at) return 'missing field key';
     if (line.charCodeAt(key) !== EQUALS)
       return fields.length === 0 ? 'missing fields' : 'missing field value';
+    if (fields.length === MAX_READINGS_PER_PAYLOAD) return tooManyReadings(fields.length + 1);
+    if (key - at > MAX_NAME) return longName('field', key - at);
     const end = endOfValue(line, key + 1);
     if (end === -1) return 'unbalanced quotes';
     const value = readField(line.slice(key + 1, end));
@@ -145,7 +161,18 @@ export function parsePoint(line: string): Point | string {
     return rest.startsWith(' ') ? 'bad timestamp' : 'invalid field format';
   }
   const measurement = line.slice(0, name).replaceAll(/\\([, ])/g, '$1');
+  if (measurement.length > MAX_MEASUREMENT) return longMeasurement(measurement.length);
   return { measurement, tags, fields, timestamp: timestamp === '' ? null : timestamp };
+}
+
+function longMeasurement(length: number): DecodeError {
+  const message = `the measurement has ${length} characters; at most ${MAX_MEASUREMENT} are accepted`;
+  return new DecodeError('invalid_name', message);
+}
+
+function longName(what: 'tag' | 'field', length: number): DecodeError {
+  const message = `a ${what} has a name or value of ${length} characters; at most ${MAX_NAME} are accepted`;
+  return new DecodeError('invalid_name', message);
 }
 
 /** The end of a name or a tag value: the next comma, space or equals sign that is not escaped. */
@@ -189,6 +216,8 @@ function readField(token: string): FieldValue | Error {
   if (token === '') return new Error('missing field value');
   if (token.charCodeAt(0) === QUOTE) {
     const text = token.slice(1, -1);
+    // Each escape is two characters, so this one stays too long.
+    if (text.length > 2 * MAX_TEXT_LENGTH) return text;
     return text.includes('\\') ? text.replaceAll(/\\(["\\])/g, '$1') : text;
   }
   const word = BOOLEANS.get(token);

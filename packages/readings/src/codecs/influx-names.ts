@@ -16,12 +16,16 @@ export const INFLUX_METRIC = '{measurement}.{field}';
 export interface InfluxNames {
   /** The device of a line below the device of the topic; null when the line has no tags that name one. */
   device(point: Point, database: string | null, parent: string | null): string | null;
-  metric(point: Point, field: string): string;
+  /** The metric of each field of a line. */
+  metric(point: Point): (field: string) => string;
 }
 
 /** A part of a template: a literal, or the names in braces, of which the first one that the line has is used. */
 type Piece = string | readonly string[];
 
+/** Longest template, in UTF-16 units, and names in its braces. They are looked up for each line. */
+const MAX_TEMPLATE = 500;
+const MOST_NAMES = 32;
 const LITERAL = /^[\p{L}\p{N}_.:@~-]+$/u;
 
 /**
@@ -37,9 +41,14 @@ const LITERAL = /^[\p{L}\p{N}_.:@~-]+$/u;
  * @throws {TypeError} when a template is not valid
  */
 export function compileInfluxNames(device = INFLUX_DEVICE, metric = INFLUX_METRIC): InfluxNames {
+  for (const template of [device, metric])
+    if (template.length > MAX_TEMPLATE)
+      throw new TypeError(`a template has ${template.length} characters; at most ${MAX_TEMPLATE} are used`);
   const segments = device.split('/').map((segment) => piecesOf(device, segment));
   const word = piecesOf(metric, metric);
   const all = [...segments.flat(), ...word];
+  if (namesOf(all).length > MOST_NAMES)
+    throw bad(device, `it and the template of the metric have more than ${MOST_NAMES} names in braces`);
   if (
     segments.some((pieces) => !isRest(pieces) && namesOf(pieces).includes('*')) ||
     namesOf(word).includes('*')
@@ -56,17 +65,23 @@ export function compileInfluxNames(device = INFLUX_DEVICE, metric = INFLUX_METRI
       }
       return parts.length === 0 ? null : joinSegments(parts, parent);
     },
-    metric(point, field) {
+    metric(point) {
+      // What the line gives is looked up once; null is the place of the field.
       const texts = word.map((piece) => {
         if (typeof piece === 'string') return piece;
-        const found = lookUp(piece, point, null, field);
+        const found = lookUp(piece, point, null, '');
         if (found === null) return '';
+        if (found.key === 'field') return null;
         // Without its dots the measurement ends at the first dot of the default template.
         return escapeName(found.value, found.key === 'measurement' ? '.' : '');
       });
-      const name = texts.join('');
-      // Without its tags, a template can leave nothing, or only dots, which are no name.
-      return fitName(/^\.*$/.test(name) ? escapeName(field) : name, MAX_METRIC_LENGTH);
+      return (field) => {
+        const own = escapeName(field);
+        let name = '';
+        for (const text of texts) name += text ?? own;
+        // Without its tags, a template can leave nothing, or only dots, which are no name.
+        return fitName(/^\.*$/.test(name) ? own : name, MAX_METRIC_LENGTH);
+      };
     },
   };
 }

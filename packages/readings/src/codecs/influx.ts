@@ -42,11 +42,10 @@ export interface InfluxOptions {
 }
 
 const DEFAULT_NAMES = compileInfluxNames();
-/** Bounds on what is read again for each field of a line. */
-const MAX_TAGS = 256;
-const MAX_MEASUREMENT = 1024;
 /** Lines that are reported for one payload. */
 const MOST_REPORTED = 10;
+/** Lines in one step of `splitLinesInSteps`: some milliseconds of work. */
+const LINES_AT_ONCE = 1000;
 
 /**
  * Creates a decoder of InfluxDB line protocol. Each field is a reading, at the time of its line or else at the time of
@@ -61,7 +60,6 @@ export function influxDecoder(options: InfluxOptions = {}): Decode {
     for (const span of findLines(text)) {
       const error = readLine(text, span, options, context, readings);
       if (error !== null) return error;
-      if (readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(readings.length);
     }
     return readings.length > 0 ? readings : new DecodeError('empty_payload', 'the payload has no lines');
   };
@@ -94,41 +92,57 @@ export function splitLines(
   context: DecodeContext,
   most = MAX_READINGS_PER_PAYLOAD,
 ): SplitLines {
+  const steps = splitLinesInSteps(payload, options, context, most);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Like `splitLines`, in steps of 1,000 lines, between which the caller can do other work. */
+export function* splitLinesInSteps(
+  payload: Uint8Array,
+  options: InfluxOptions,
+  context: DecodeContext,
+  most: number,
+): Generator<void, SplitLines> {
   if (payload.length === 0)
     return { valid: [], refused: null, refusedLines: 0, errors: [], isMalformed: false };
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError)
     return { valid: [], refused: payload, refusedLines: 1, errors: [text], isMalformed: true };
   const valid: Uint8Array[] = [];
-  const refused: string[] = [];
+  const refused = new Lines();
   const errors: DecodeError[] = [];
   let isMalformed = false;
-  let lines: string[] = [];
+  let lines = new Lines();
   let readings = 0;
   const finish = () => {
-    if (lines.length > 0) valid.push(payloadOf(lines));
-    lines = [];
+    if (lines.count > 0) valid.push(lines.toPayload());
+    lines = new Lines();
     readings = 0;
   };
+  let seen = 0;
   for (const span of findLines(text)) {
+    if (++seen % LINES_AT_ONCE === 0) yield;
     const own: Reading[] = [];
     const line = text.slice(span.from, span.to);
     const error = readLine(text, span, options, context, own);
     if (error === null) {
       if (readings + own.length > most) finish();
       readings += own.length;
-      lines.push(line);
+      lines.add(line);
       continue;
     }
-    refused.push(line);
+    refused.add(line);
     isMalformed ||= error.reason === 'malformed';
     if (errors.length < MOST_REPORTED) errors.push(error);
   }
   finish();
   return {
     valid,
-    refused: refused.length === 0 ? null : payloadOf(refused),
-    refusedLines: refused.length,
+    refused: refused.count === 0 ? null : refused.toPayload(),
+    refusedLines: refused.count,
     errors,
     isMalformed,
   };
@@ -146,7 +160,7 @@ function readLine(
   if (typeof point === 'string') {
     return new DecodeError('malformed', `unable to parse ${quote(source)}: ${point}`, `line ${line}`);
   }
-  const error = readPoint(point, options, context, into);
+  const error = point instanceof DecodeError ? point : readPoint(point, options, context, into);
   return error === null ? null : error.at(`line ${line}`);
 }
 
@@ -156,29 +170,44 @@ function readPoint(
   context: DecodeContext,
   into: Reading[],
 ): DecodeError | null {
-  if (point.fields.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(point.fields.length);
-  const { measurement, tags } = point;
-  if (measurement.length > MAX_MEASUREMENT || tags.length > MAX_TAGS) {
-    const message = `the line has ${tags.length} tags and a measurement of ${measurement.length} characters; at most ${MAX_TAGS} and ${MAX_MEASUREMENT} are accepted`;
-    return new DecodeError('invalid_name', message);
-  }
   const { received } = context;
   const time = point.timestamp === null ? received : timeOf(point.timestamp, precision, received);
   if (time instanceof DecodeError) return time;
   const device = resolveDevice(context.device, names.device(point, database, context.device));
   if (device instanceof DecodeError) return device;
+  if (into.length + point.fields.length > MAX_READINGS_PER_PAYLOAD)
+    return tooManyReadings(into.length + point.fields.length);
+  const metricOf = names.metric(point);
   for (const [field, raw] of point.fields) {
     const value = readValue(raw, field);
     if (value instanceof DecodeError) return value;
-    into.push(makeReading(device, names.metric(point, field), time, value, received, null, null));
+    into.push(makeReading(device, metricOf(field), time, value, received, null, null));
   }
   return null;
 }
 
-/** A payload of lines. An empty line comes before U+FEFF, which would be a byte order mark at the start of a payload. */
-function payloadOf(lines: readonly string[]): Uint8Array {
-  const text = lines.join('\n');
-  return Buffer.from(text.startsWith('\ufeff') ? `\n${text}` : text);
+/** A payload of lines. Many short lines are joined early, because a string takes more memory than its characters. */
+class Lines {
+  count = 0;
+  readonly #joined: string[] = [];
+  #lines: string[] = [];
+
+  add(line: string): void {
+    this.count++;
+    if (this.#lines.push(line) === LINES_AT_ONCE) this.#join();
+  }
+
+  /** An empty line comes before U+FEFF, which would be a byte order mark at the start of a payload. */
+  toPayload(): Uint8Array {
+    this.#join();
+    const text = this.#joined.join('\n');
+    return Buffer.from(text.startsWith('\ufeff') ? `\n${text}` : text);
+  }
+
+  #join(): void {
+    if (this.#lines.length > 0) this.#joined.push(this.#lines.join('\n'));
+    this.#lines = [];
+  }
 }
 
 /** Microseconds since the epoch. Digits below a microsecond are cut. */

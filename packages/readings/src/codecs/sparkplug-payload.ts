@@ -1,6 +1,7 @@
 import protobuf from 'protobufjs/minimal.js';
 import { DecodeError } from '../codec.ts';
 import { MAX_READINGS_PER_PAYLOAD, tooManyReadings } from '../make-reading.ts';
+import { quote } from '../quote.ts';
 
 // The protobuf messages of Sparkplug B: Eclipse Sparkplug Specification 3.0.0, section 6.4.1. Only the fields that
 // readings need are decoded. Templates, data sets and other structures are skipped as bytes, so nesting is bounded.
@@ -72,6 +73,8 @@ const PROPERTY_STRING = tag(8, BYTES);
 
 const UNIT = 'engUnit';
 const MOST_PROPERTIES = 1000;
+/** Longest name of a metric, in UTF-16 units: each message can use the names of its birth for every metric. */
+const MAX_NAME = 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Decodes a payload. */
@@ -87,7 +90,9 @@ export function parseSparkplug(bytes: Uint8Array): SparkplugPayload | DecodeErro
       else if (field === PAYLOAD.seq) seq = Number(uint64(reader));
       else if (field === PAYLOAD.metrics) {
         if (metrics.length === MAX_READINGS_PER_PAYLOAD) return tooManyReadings(metrics.length + 1);
-        metrics.push(readMetric(reader.bytes()));
+        const metric = readMetric(reader.bytes());
+        if (metric.name !== null && metric.name.length > MAX_NAME) return longName(metric.name);
+        metrics.push(metric);
       } else skip(reader, field);
     }
   } catch (error) {
@@ -95,6 +100,11 @@ export function parseSparkplug(bytes: Uint8Array): SparkplugPayload | DecodeErro
     return new DecodeError('malformed', `not a Sparkplug B payload: ${why}`, `byte ${reader.pos}`);
   }
   return { timestamp, seq, metrics };
+}
+
+function longName(name: string): DecodeError {
+  const message = `the name ${quote(name)} has ${name.length} characters; at most ${MAX_NAME} are accepted`;
+  return new DecodeError('invalid_name', message);
 }
 
 function readMetric(bytes: Uint8Array): SparkplugMetric {

@@ -26,6 +26,12 @@ import {
 const REBIRTH_EVERY = 30_000_000;
 const REBIRTHS_SPACED = 50_000;
 
+/**
+ * The names that births add to one message at most, in UTF-16 units. A message has few bytes for each alias, and its names
+ * are kept with it.
+ */
+const MAX_ADDED_NAMES = 1 << 20;
+
 const NAMESPACE = 'spBv1.0';
 const KINDS = ['NBIRTH', 'NDEATH', 'DBIRTH', 'DDEATH', 'NDATA', 'DDATA', 'NCMD', 'DCMD'] as const;
 type Kind = (typeof KINDS)[number];
@@ -128,12 +134,15 @@ export class SparkplugDecoder implements StatefulDecoder {
     if (device instanceof DecodeError) return device;
     const { received, notes } = context;
     const readings: Reading[] = [];
+    let added = 0;
     for (const [index, metric] of parsed.metrics.entries()) {
       const position = `metric ${index + 1} of ${parsed.metrics.length}`;
       const birth = this.#birthOf(address, metric);
       const name = metric.name ?? birth?.name;
       const type = metric.type ?? birth?.type ?? null;
       if (name === undefined || type === null) return noBirth(address, metric).at(position);
+      if (birth !== null) added += birth.name.length;
+      if (added > MAX_ADDED_NAMES) return namesTooLong().at(position);
       if (CONTROL.test(name)) {
         notes?.ignored(name, 'it controls the session');
         continue;
@@ -194,6 +203,13 @@ function metricWord(name: string): string {
 function bdSeqOf({ metrics }: SparkplugPayload): number | null {
   const value = metrics.find(({ name }) => name === 'bdSeq')?.value;
   return value?.kind === 'integer' ? Number(value.value) : null;
+}
+
+function namesTooLong(): DecodeError {
+  return new DecodeError(
+    'too_large',
+    `the names of its aliases have more than ${MAX_ADDED_NAMES} characters together: send fewer metrics in one message`,
+  );
 }
 
 function noBirth({ group, node, device }: Address, { name, alias }: SparkplugMetric): DecodeError {

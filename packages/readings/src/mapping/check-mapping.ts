@@ -31,6 +31,15 @@ export const MAPPING_KEYS = [
 const TIME_KEYS = ['field', 'zone', 'unit', 'format'] as const;
 /** Entries of a list or table. */
 const MOST_ENTRIES = 500;
+/**
+ * Patterns with `*` of a mapping, in all its lists and tables. Every new name of a payload is compared with them; a name
+ * without `*` is looked up.
+ */
+const MOST_WILD = 200;
+/** Fields that can be the time. */
+const MOST_TIMES = 20;
+/** Keys of a table with fixed keys: more are no spelling mistakes. */
+const MOST_KEYS = 50;
 const LONGEST_PATH = 256;
 
 /** All mistakes of the options of a mapping, as they are in a routes file. Empty when `compileMapping` accepts them. */
@@ -51,6 +60,7 @@ type Place = readonly (string | number)[];
 
 class Check {
   readonly problems: MappingProblem[] = [];
+  #wild = 0;
 
   mapping(options: unknown): void {
     const table = this.#table(options, [], MAPPING_KEYS, 'a key of a mapping');
@@ -72,6 +82,8 @@ class Check {
           this.#add(place, `${shown(value)} is not a number`);
       });
     }
+    if (this.#wild > MOST_WILD)
+      this.#add([], `it has ${this.#wild} patterns with *, and at most ${MOST_WILD} are used`);
   }
 
   #time(time: unknown): void {
@@ -87,6 +99,10 @@ class Check {
     const table = this.#table(time, ['time'], TIME_KEYS, 'a key of time');
     if (table === null) return;
     const fields = Array.isArray(table.field) ? table.field : table.field === undefined ? [] : [table.field];
+    if (fields.length > MOST_TIMES) {
+      this.#add(['time', 'field'], `it has ${fields.length} fields, and at most ${MOST_TIMES} are used`);
+      return;
+    }
     for (const [index, field] of fields.entries()) {
       this.#timeField(field, Array.isArray(table.field) ? ['time', 'field', index] : ['time', 'field']);
     }
@@ -128,7 +144,12 @@ class Check {
         );
         return;
       }
-      for (const [word, number] of Object.entries(kind)) {
+      const words = Object.entries(kind);
+      if (words.length > MOST_ENTRIES) {
+        this.#add(place, `it has ${words.length} words, and at most ${MOST_ENTRIES} are used`);
+        return;
+      }
+      for (const [word, number] of words) {
         if (typeof number !== 'number' || !Number.isFinite(number)) {
           this.#add([...place, word], `${shown(number)} is not a number`);
         }
@@ -168,8 +189,10 @@ class Check {
       this.#path(paths, place);
       return;
     }
-    if (paths.length === 0 || paths.length > MOST_ENTRIES)
-      this.#add(place, `it has 1 to ${MOST_ENTRIES} paths`);
+    if (paths.length === 0 || paths.length > MOST_ENTRIES) {
+      this.#add(place, `it has ${paths.length} paths: give 1 to ${MOST_ENTRIES}`);
+      return;
+    }
     for (const [index, path] of paths.entries()) this.#path(path ?? '', [...place, index]);
   }
 
@@ -186,7 +209,7 @@ class Check {
       this.#add([key], `it is a list of patterns, such as [${key === 'keep' ? 'data.*' : 'update.*'}]`);
       return;
     }
-    if (patterns.length > MOST_ENTRIES) this.#add([key], `it has more than ${MOST_ENTRIES} patterns`);
+    if (this.#isTooLong(patterns, key, 'patterns')) return;
     for (const [index, pattern] of patterns.entries()) this.#pattern(pattern, [key, index]);
   }
 
@@ -196,7 +219,15 @@ class Check {
       add(`${shown(pattern)} is not a pattern, a text of 1 to ${LONGEST_PATH} characters`);
       return;
     }
-    if (count(pattern, '*') > MAX_STARS) add(`a pattern has at most ${MAX_STARS} *`);
+    const stars = count(pattern, '*');
+    if (stars > MAX_STARS) add(`a pattern has at most ${MAX_STARS} *`);
+    if (stars > 0) this.#wild++;
+  }
+
+  #isTooLong({ length }: readonly unknown[], key: string, what: string): boolean {
+    if (length <= MOST_ENTRIES) return false;
+    this.#add([key], `it has ${length} ${what}, and at most ${MOST_ENTRIES} are used`);
+    return true;
   }
 
   #entries(table: unknown, key: string, each: (value: unknown, place: Place, pattern: string) => void): void {
@@ -206,7 +237,7 @@ class Check {
       return;
     }
     const entries = Object.entries(table);
-    if (entries.length > MOST_ENTRIES) this.#add([key], `it has more than ${MOST_ENTRIES} entries`);
+    if (this.#isTooLong(entries, key, 'entries')) return;
     for (const [pattern, value] of entries) {
       this.#pattern(pattern, [key, pattern], true);
       each(value, [key, pattern], pattern);
@@ -229,7 +260,12 @@ class Check {
       this.#add(path, `${shown(value)} is not a table with keys of ${known.join(', ')}`);
       return null;
     }
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value);
+    if (keys.length > MOST_KEYS) {
+      this.#add(path, `it has ${keys.length} keys; it is a table with keys of ${known.join(', ')}`);
+      return null;
+    }
+    for (const key of keys) {
       if ((known as readonly string[]).includes(key)) continue;
       const message = `${key} is not ${what} (${known.join(', ')})`;
       this.problems.push({ path: [...path, key], message, atKey: true, word: key, known });

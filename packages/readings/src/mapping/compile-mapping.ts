@@ -117,13 +117,15 @@ export class Mapping {
     this.#plans = new FieldPlans(options, consumed);
   }
 
-  /** Reads a parsed payload. The result is empty when it has no value. */
+  /**
+   * Reads a parsed payload. The result is empty when it has no value.
+   *
+   * @param root is changed when the mapping parses texts
+   */
   read(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
     if (root instanceof BareText) return this.#readBare(root.text, context);
     if (!isObject(root)) return this.#readScalar(root as Scalar | null, context);
-    if (this.#parse.length > 0)
-      root = parseFields(root as Readonly<Record<string, unknown>>, this.#parse, context.notes);
-    if (!isObject(root)) return [];
+    if (this.#parse.length > 0) parseFields(root, this.#parse, context.notes);
     if (this.#records === null && this.#metric === null && looksLikeSenml(root))
       return readSenmlJson(root, context);
     const payload: Payload = { context, root, readings: [], seen: new Map() };
@@ -140,7 +142,11 @@ export class Mapping {
 
   #recordsOf(root: Readonly<Record<string, unknown>>, { notes }: DecodeContext): readonly Found[] {
     if (this.#records !== null) {
-      const found = this.#records.flatMap((path) => recordsAt(root, path));
+      const found: Found[] = [];
+      for (const path of this.#records) {
+        for (const record of recordsAt(root, path)) found.push(record);
+        if (found.length > MAX_READINGS_PER_PAYLOAD) break;
+      }
       if (found.length === 0)
         notes?.ignored(this.#records.join(', '), 'the payload does not have these records');
       return found;

@@ -21,39 +21,38 @@ export type ParsedAs = keyof typeof PARSERS;
 
 export const PARSED_AS = Object.keys(PARSERS) as readonly ParsedAs[];
 
-/** The payload with the content of texts in their place, by the paths of the texts. */
+/** Replaces texts of a payload by their content, by the paths of the texts. The payload is changed. */
 export function parseFields(
   root: Fields,
   fields: readonly (readonly [path: string, as: ParsedAs])[],
   notes: Notes | undefined,
-): Fields {
-  let parsed = root;
+): void {
   for (const [path, as] of fields) {
-    const text = valueAt(parsed, path);
+    const text = valueAt(root, path);
     if (typeof text !== 'string' || text === '') continue;
-    parsed = replaceAt(parsed, path.split('.'), (beside) => {
+    replaceAt(root, path.split('.'), (beside) => {
       const content = PARSERS[as](text, beside);
       if (isObject(content)) return content;
       if (content !== undefined) notes?.ignored(path, `it cannot be parsed as ${as}`);
       return undefined;
     });
   }
-  return parsed;
 }
 
-/** A copy with another value at a path. Objects beside the path are shared. */
+/** Replaces the value at a path, or removes it if the replacement is undefined. */
 function replaceAt(
-  node: Fields,
-  [key = '', ...rest]: readonly string[],
-  replacement: (beside: Fields) => unknown,
-): Fields {
-  const below = node[key];
-  if (rest.length > 0 && !isObject(below)) return node;
-  const value = rest.length > 0 ? replaceAt(below as Fields, rest, replacement) : replacement(node);
-  if (Array.isArray(node)) return Object.assign([...node], { [key]: value ?? null });
-  const copy: Record<string, unknown> = { ...node, [key]: value };
-  if (value === undefined) delete copy[key];
-  return copy;
+  root: Fields,
+  path: readonly string[],
+  replacement: (beside: Fields) => object | undefined,
+): void {
+  let node: unknown = root;
+  const key = path.at(-1)!;
+  for (const each of path.slice(0, -1)) node = isObject(node) ? node[each] : undefined;
+  if (!isObject(node) || !Object.hasOwn(node, key)) return;
+  const fields = node as Record<string, unknown>;
+  const value = replacement(fields);
+  if (value !== undefined || Array.isArray(fields)) fields[key] = value ?? null;
+  else delete fields[key];
 }
 
 function parseText(text: string): unknown {

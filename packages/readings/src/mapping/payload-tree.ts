@@ -1,6 +1,7 @@
 import { DecodeError } from '../codec.ts';
 import { parseJson } from '../codecs/parse-json.ts';
 import { decodeUtf8 } from '../codecs/utf8.ts';
+import { MAX_READINGS_PER_PAYLOAD } from '../make-reading.ts';
 
 /** A payload that is not JSON: one word, or a text. */
 export class BareText {
@@ -21,17 +22,30 @@ export function parsePayload(payload: Uint8Array): unknown {
     return text instanceof DecodeError ? text : new BareText(text.trim());
   }
   const root = parseJson(payload);
-  return root instanceof DecodeError ? (parseWithNonNumbers(payload) ?? root) : root;
+  if (!(root instanceof DecodeError) || root.reason === 'too_many_readings') return root;
+  return parseWithNonNumbers(payload) ?? root;
 }
 
 /** Parses JSON in which numbers can be NaN or infinite, which become null; undefined when it is not JSON either. */
 export function parseWithNonNumbers(payload: Uint8Array): unknown {
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError || !/nan|inf/i.test(text)) return undefined;
-  const replaced = text.replace(TEXT_OR_NON_NUMBER, (match) => (match.startsWith('"') ? match : 'null'));
-  if (replaced === text) return undefined;
+  const replaced = withoutNonNumbers(text);
+  if (replaced === null) return undefined;
   const root = parseJson(Buffer.from(replaced));
   return root instanceof DecodeError ? undefined : root;
+}
+
+/** The text with null in place of its non-numbers; null when it has none, or more than readings. */
+function withoutNonNumbers(text: string): string | null {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { 0: match, index } of text.matchAll(TEXT_OR_NON_NUMBER)) {
+    if (match.startsWith('"')) continue;
+    if (parts.push(text.slice(from, index)) > MAX_READINGS_PER_PAYLOAD) return null;
+    from = index + match.length;
+  }
+  return from === 0 ? null : [...parts, text.slice(from)].join('null');
 }
 
 /** Whether the first byte that is not white space begins an object, an array or a text of JSON. */

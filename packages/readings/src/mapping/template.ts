@@ -36,6 +36,12 @@ export interface Template {
 
 /** An empty place takes the separator after it away, or at the end the one before it. */
 const SEPARATOR = /^[./]/;
+/** Longest value of a place, in UTF-16 units: it is more than any name, unit or time may have. */
+const LONGEST_VALUE = 256;
+/** A longer result is no name, so the rest is left out. */
+const LONGEST_RESULT = 1024;
+/** Names in all places. */
+const MOST_NAMES = 32;
 const PLACE = /\{([^{}]*)\}/g;
 
 /** Why a template is not valid; null when it is. */
@@ -43,9 +49,12 @@ export function templateProblem(text: string): string | null {
   if (text === '') return 'it is empty';
   if (text.length > 500) return 'it is longer than 500 characters';
   if (/[{}]/.test(text.replace(PLACE, ''))) return 'a brace is not closed, or not opened';
+  let many = 0;
   for (const [place, names = ''] of text.matchAll(PLACE)) {
     if (names.split('|')[0] === '') return `${place} has no name`;
+    many += names.split('|').length;
   }
+  if (many > MOST_NAMES) return `it has more than ${MOST_NAMES} names in braces`;
   return null;
 }
 
@@ -70,7 +79,7 @@ export function compileTemplate(text: string): Template {
     let isEmpty = false;
     for (const [i, literal] of [...literals, last].entries()) {
       filled += isEmpty && SEPARATOR.test(literal) ? literal.slice(1) : literal;
-      if (i === alternatives.length) break;
+      if (i === alternatives.length || filled.length > LONGEST_RESULT) break;
       const found = firstOf(alternatives[i]!, values);
       if (found === null) return { missing: alternatives[i]!.join('|') };
       isEmpty = found.text === '';
@@ -102,7 +111,11 @@ function lookUp(name: string, { topic, record, root, key, field }: TemplateValue
   if (level !== null) return { text: level, isName: name === 'device' || name === 'metric' };
   if (name === 'key') return { text: key, isName: false };
   const value = valueAt(record, name) ?? valueAt(root, name);
-  if (typeof value === 'string') return value === '' ? null : { text: value, isName: false };
+  if (typeof value === 'string') return value === '' ? null : { text: cut(value), isName: false };
   if (typeof value === 'number' || typeof value === 'boolean') return { text: String(value), isName: false };
   return null;
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST_VALUE ? text : text.slice(0, LONGEST_VALUE + 1).toWellFormed();
 }

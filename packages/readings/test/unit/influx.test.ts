@@ -15,7 +15,7 @@ import { brief, CONTEXT, decode, NAMELESS, RECEIVED, refuse } from './helpers.ts
 
 const point = (line: string): Point => {
   const parsed = parsePoint(line);
-  if (typeof parsed === 'string') assert.fail(`${line}: ${parsed}`);
+  if (typeof parsed === 'string' || parsed instanceof DecodeError) assert.fail(`${line}: ${parsed}`);
   return parsed;
 };
 
@@ -212,7 +212,7 @@ describe('line protocol', () => {
     fc.assert(
       fc.property(tiny, small, (one, field) => {
         const device = names.device(one, 'db', null)!;
-        const metric = names.metric(one, field);
+        const metric = names.metric(one)(field);
         assert.equal(deviceNameProblem(device), null, device);
         assert.equal(metricNameProblem(metric), null, metric);
         const reversed = { ...one, tags: one.tags.toReversed() };
@@ -300,7 +300,7 @@ describe('templates of names', () => {
   const named = (device: string, metric: string, line: string) => {
     const names = compileInfluxNames(device, metric);
     const one = point(line);
-    return [names.device(one, 'ha', null), names.metric(one, one.fields[0]![0])];
+    return [names.device(one, 'ha', null), names.metric(one)(one.fields[0]![0])];
   };
 
   it('use tags, the measurement, the field and the database', () => {

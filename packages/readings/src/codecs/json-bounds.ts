@@ -1,0 +1,56 @@
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** What a JSON text may have. */
+export interface JsonBounds {
+  /** Values, keys not counted. A parsed value takes about 50 bytes of memory, however short it is in the text. */
+  readonly values: number;
+  /** Arrays and objects inside each other. Default: any number. */
+  readonly depth?: number;
+}
+
+/**
+ * Checks a JSON text before it is parsed, in linear time and without memory: counts the characters outside of strings
+ * that begin or separate values.
+ *
+ * @returns what is too much; null when the text may be parsed, valid or not
+ */
+export function jsonTooLarge(
+  json: Uint8Array,
+  { values: most, depth: deepest = Number.POSITIVE_INFINITY }: JsonBounds,
+): string | null {
+  let values = 0;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (isText) {
+      if (byte === QUOTE) isText = false;
+      else if (byte === BACKSLASH) at++;
+      continue;
+    }
+    switch (byte) {
+      case QUOTE:
+        isText = true;
+        break;
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        if (++depth > deepest) return `arrays and objects nested deeper than ${deepest} levels`;
+        if (++values > most) return `more than ${most} values`;
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth--;
+        break;
+      case COMMA:
+        if (++values > most) return `more than ${most} values`;
+        break;
+    }
+  }
+  return null;
+}
