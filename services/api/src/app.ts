@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { jsonTooLarge } from '@tidegauge/readings';
 import {
   guardBrowsers,
   Hosts,
@@ -8,6 +9,7 @@ import {
   notFound,
   openAccess,
   operationRoutes,
+  Problem,
   problemHandler,
   type Rule,
   type SharedAccess,
@@ -46,6 +48,10 @@ import { sessionHandlers } from './routes/session.ts';
 
 /** Largest body of a request for a device, bytes. A device with all its attributes fits. */
 const DEVICE_BODY_LIMIT = 128 * 1024;
+/** Largest body with a message to explain or a route, bytes, as ingest accepts it. */
+const ROUTE_BODY_LIMIT = 256 * 1024;
+/** What the JSON of routes and queries may have. A parsed value takes far more memory than its bytes. */
+const SMALL_JSON = { values: 10_000, depth: 32 };
 /** Memory for request bodies, bytes. They fit an API with 128 MiB. One client gets half of it. */
 const BODY_BYTES = 8 * 1024 * 1024;
 
@@ -134,12 +140,13 @@ export function createApp(dependencies: AppDependencies): App {
   const budget = byteBudget(bodyBytes, bodyBytes / 2, config.bodyLimit);
   // Bodies are not decompressed: the budget counts the bytes received, and ingest receives them unchanged.
   const sent = { type: () => true, limit: config.bodyLimit, inflate: false };
+  const routeBytes = Math.min(ROUTE_BODY_LIMIT, config.bodyLimit);
   const readers = {
     readings: [budget, express.raw(sent)],
     devices: [budget, express.json({ type: () => true, limit: DEVICE_BODY_LIMIT })],
     records: [handedBody(lane), budget, express.json(sent)],
-    routes: [budget, express.json(sent)],
-    opentsdb: [budget, express.json(sent)],
+    routes: [budget, express.json({ ...sent, limit: routeBytes, verify: hasFewValues })],
+    opentsdb: [budget, express.json({ ...sent, verify: hasFewValues })],
   };
   const handlers = {
     ...readings,
@@ -171,6 +178,12 @@ export function createApp(dependencies: AppDependencies): App {
     access.begin(request, response, () => lane.handler(request, response));
   };
   return { handler, live, close };
+}
+
+/** @throws {Problem} 413, before the body is parsed */
+function hasFewValues(_request: IncomingMessage, _response: unknown, body: Buffer): void {
+  const tooMuch = jsonTooLarge(body, SMALL_JSON);
+  if (tooMuch !== null) throw new Problem(413, 'Body too large', `The body has ${tooMuch}.`);
 }
 
 /** Why the store is not ready, or null. Clients may read the text: it has no hosts or statements of a driver. */

@@ -6,6 +6,7 @@ import {
   formatTime,
   isBalanced,
   isTable,
+  jsonTooLarge,
   type LedgerDocument,
   type LiveLine,
   type NotesDocument,
@@ -17,6 +18,7 @@ import {
 import {
   type Access,
   ConfigError,
+  clientOf,
   createServiceApp,
   demandWithin,
   isWithin,
@@ -33,7 +35,8 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import type { Alerts } from './alerts/alerts.ts';
 import { alertsDocument, alertsQuery } from './alerts/document.ts';
 import { diskWrites } from './disk-writes.ts';
-import { explainRequest, notValid, routesOfEntry } from './explain-request.ts';
+import { explainRequest, notValid, routesOfRequest } from './explain-request.ts';
+import { Explanations } from './explanations.ts';
 import { linesRequest, takeLines } from './lines.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -51,6 +54,10 @@ const HEARTBEAT_MS = 15_000;
 const PAGE = { preset: 100, most: 1000 };
 /** Largest body with a route, bytes. A mapping with all its tables fits. */
 const ROUTE_BODY_LIMIT = 128 * 1024;
+/** Largest body of an explanation, bytes. Larger messages are explained by npm run explain. */
+const EXPLAIN_BODY_LIMIT = 256 * 1024;
+/** What the JSON of such bodies may have: a mapping with all its tables fits. */
+const ROUTE_JSON = { values: 10_000, depth: 32 };
 
 export interface AppOptions {
   readonly pipeline: Pipeline;
@@ -94,8 +101,16 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const steps = stepHandlers(options);
 
   const getLedger: RequestHandler = (_request, response) => void response.json(ledger(options, since));
-  const explain: RequestHandler = (request, response) => {
-    response.json(explainRequest(router, jsonOf(request)));
+  const explanations = new Explanations();
+  const enter: RequestHandler = (_request, response, next) => {
+    response.once('close', explanations.enter(senderOf(response)));
+    next();
+  };
+  const explain: RequestHandler = async (request, response) => {
+    const found = await explanations.run(senderOf(response), () =>
+      response.destroyed ? null : explainRequest(router, jsonOf(request)),
+    );
+    if (found !== null) response.json(found);
   };
   const listRoutes: RequestHandler = (_request, response) => void response.json(routesDocument(options));
   const add: RequestHandler = async (request, response) => {
@@ -147,7 +162,7 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const ofDevices = { limitsDevices: true, isData: true };
   return [
     get('/ledger', 'getLedger', 'read', getLedger),
-    { ...post('/explain', 'explain', 'write', rawBody(options.maxPayload), explain), isData: true },
+    { ...post('/explain', 'explain', 'write', enter, rawBody(EXPLAIN_BODY_LIMIT), explain), isData: true },
     get('/routes', 'listRoutes', 'read', listRoutes),
     post('/routes', 'addRoute', 'admin', rawBody(ROUTE_BODY_LIMIT), add),
     post('/routes/reload', 'reloadRoutes', 'admin', reloadRoutes),
@@ -306,7 +321,7 @@ async function addRoute({ reloader, instance }: AppOptions, body: unknown): Prom
     const detail = 'The body must have route, an entry of a routes file: {"route": {"preset": "tasmota"}}.';
     throw new Problem(400, 'Invalid request', detail);
   }
-  const routes = routesOfEntry(route);
+  const routes = routesOfRequest(route);
   if (reloader === null) {
     const detail = `${instance} has no routes file: start it with ROUTES (--routes), and add the route again.`;
     throw new Problem(409, 'No routes file', detail);
@@ -332,10 +347,19 @@ function bytesOf({ body }: Request): Uint8Array {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
-/** @throws {Problem} 400 */
-function jsonOf({ body }: Request): unknown {
+/** Whose request it is: the login, or without one the address. */
+function senderOf(response: Response): string {
+  const { kind, id } = principalOf(response);
+  return kind === 'open' ? clientOf(response.req.socket.remoteAddress) : `${kind} ${id}`;
+}
+
+/** @throws {Problem} 400, 413 */
+function jsonOf(request: Request): unknown {
+  const body = bytesOf(request);
+  const tooMuch = jsonTooLarge(body, ROUTE_JSON);
+  if (tooMuch !== null) throw new Problem(413, 'Body too large', `The body has ${tooMuch}.`);
   try {
-    return JSON.parse(String(body ?? ''));
+    return JSON.parse(String(body));
   } catch (error) {
     const detail = `The body is not JSON: ${(error as Error).message}.`;
     throw new Problem(400, 'Invalid request', detail);

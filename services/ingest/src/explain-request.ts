@@ -3,7 +3,7 @@ import { ConfigError, Problem } from '@tidegauge/service';
 import { explain } from './explain.ts';
 import { suggestedTopic } from './fixes.ts';
 import type { Route, Router } from './routes.ts';
-import { parseRoutes } from './routes-file.ts';
+import { routesOfEntry } from './routes-file.ts';
 
 const KEYS = ['topic', 'payload', 'encoding', 'format', 'route'];
 const ENCODINGS = ['text', 'base64'];
@@ -36,14 +36,9 @@ export function explainRequest(router: Router, body: unknown): ExplainDocument {
  *
  * @throws {Problem} 422 with all its mistakes
  */
-export function routesOfEntry(entry: object): readonly Route[] {
-  return parsed(() => parseRoutes(JSON.stringify([entry]), 'route', 'durable').routes);
-}
-
-/** @throws {Problem} 422 with the problems of a ConfigError */
-export function parsed<T>(parse: () => T): T {
+export function routesOfRequest(entry: object): readonly Route[] {
   try {
-    return parse();
+    return routesOfEntry(entry, 'durable');
   } catch (error) {
     if (error instanceof ConfigError) throw notValid(error, 'The route has mistakes');
     throw error;
@@ -62,13 +57,13 @@ function routesToTry(
   format: string | null,
   route: object | null,
 ): readonly Route[] {
-  if (route !== null) return routesOfEntry(format === null ? route : { ...route, format });
+  if (route !== null) return routesOfRequest(format === null ? route : { ...route, format });
   if (format === null) return [];
   const taken = router.resolve(topic).route;
   const template = suggestedTopic(topic);
   if (taken === null && template === null) return [];
   // The decoder of the format, with the topic of the route that takes the message now.
-  const [tried] = routesOfEntry({ name: taken?.name ?? 'tried', topic: template ?? '{device}', format });
+  const [tried] = routesOfRequest({ name: taken?.name ?? 'tried', topic: template ?? '{device}', format });
   return taken === null
     ? [tried!]
     : [{ ...taken, format, decode: tried!.decode, stateful: tried!.stateful, preset: null }];

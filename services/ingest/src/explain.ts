@@ -4,6 +4,7 @@ import {
   type ExplainDocument,
   type Notes,
   toReadingDocumentWithUnit,
+  unitProblem,
 } from '@tidegauge/readings';
 import { fixOf, proposalsFor } from './fixes.ts';
 import type { Route, Router } from './routes.ts';
@@ -70,6 +71,8 @@ class Collected implements Notes {
   readonly ignoredFields: { field: string; reason: string }[] = [];
 
   unit(device: string, metric: string, unit: string): void {
+    // As the store keeps it. A unit is a text of the payload, of any length, and is in the answer for each reading.
+    if (unitProblem(unit) !== null) return;
     this.units.set(`${device} ${metric}`, unit);
   }
 

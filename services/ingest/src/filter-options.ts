@@ -22,13 +22,17 @@ export function readFilter(data: unknown): {
     void problems.push({ path, message, atKey });
   if (!isTable(data)) add([], `it must be a table with keys of ${KEYS.join(', ')}, or {} for changes only`);
   const { deadband = 0, silence = DEFAULT_SILENCE, ...others } = isTable(data) ? data : {};
-  for (const key of Object.keys(others))
-    add([key], `${key} is not a key of filter (${KEYS.join(', ')})${didYouMean(key, KEYS)}`, true);
+  const unknown = Object.keys(others);
+  if (unknown.length > KEYS.length) add([], `it has ${unknown.length} keys besides ${KEYS.join(', ')}`);
+  else
+    for (const key of unknown)
+      add([key], `${key} is not a key of filter (${KEYS.join(', ')})${didYouMean(key, KEYS)}`, true);
   const deadbands = new Map<string, number>();
   if (isTable(deadband)) {
     const entries = Object.entries(deadband);
-    if (entries.length > MOST_METRICS) add(['deadband'], `it has more than ${MOST_METRICS} metrics`);
-    for (const [metric, value] of entries) {
+    if (entries.length > MOST_METRICS)
+      add(['deadband'], `it has ${entries.length} metrics, and at most ${MOST_METRICS} are used`);
+    for (const [metric, value] of entries.slice(0, MOST_METRICS)) {
       const problem = metricNameProblem(metric);
       if (problem !== null) add(['deadband', metric], problem, true);
       else

@@ -21,7 +21,7 @@ import {
   templateNames,
 } from '@tidegauge/readings';
 import { didYouMean } from '@tidegauge/text';
-import { type Mistake, YamlFile } from '@tidegauge/yaml-file';
+import { dataError, type Mistake, YamlFile } from '@tidegauge/yaml-file';
 import { readFilter } from './filter-options.ts';
 import { RouteNotes } from './route-notes.ts';
 import {
@@ -51,6 +51,8 @@ const QOS = [0, 1, 2] as const;
 const FORMATS = [...formatNames, ...Object.keys(statefulFormats)];
 /** Entries of a file. Each message is compared with the routes until one matches, unless its topic is cached. */
 const MOST_ENTRIES = 1000;
+/** Longest name of a route. */
+const MAX_NAME = 1000;
 const IGNORE: Decode = () => [];
 
 /** The routes of a file, and what may be a mistake in it. */
@@ -80,6 +82,20 @@ export function loadRoutes(file: string, ack: AckPolicy): RoutesFile {
  */
 export function parseRoutes(text: string, name: string, ack: AckPolicy): RoutesFile {
   return routesOf(YamlFile.parse(text, name), ack);
+}
+
+/**
+ * Like `loadRoutes`, from one entry of a routes file, given as data.
+ *
+ * @throws {ConfigError} with its mistakes, each with its key
+ */
+export function routesOfEntry(entry: object, ack: AckPolicy): readonly Route[] {
+  const { routes, mistakes } = new RoutesReader([entry], ack);
+  if (mistakes.length === 0) return routes;
+  throw dataError(
+    'route',
+    mistakes.map((mistake) => ({ ...mistake, path: mistake.path.slice(1) })),
+  );
 }
 
 function routesOf(file: YamlFile, ack: AckPolicy): RoutesFile {
@@ -125,6 +141,7 @@ class RoutesReader {
       return;
     }
     const before = this.mistakes.length;
+    if (this.#isTooLarge(entry, [index], KEYS)) return;
     for (const key of Object.keys(entry)) {
       if (KEYS.includes(key)) continue;
       const message = `${key} is not a key of a route (${KEYS.join(', ')})${didYouMean(key, KEYS)}`;
@@ -136,6 +153,8 @@ class RoutesReader {
         this.mistakes.push({ path: [index, key], message: `it must be a text${example}` });
       }
     }
+    if (typeof entry.name === 'string' && entry.name.length > MAX_NAME)
+      this.mistakes.push({ path: [index, 'name'], message: `it has more than ${MAX_NAME} characters` });
     const format = this.#choice<string>(entry, index, 'format', FORMATS, 'auto');
     const qos = this.#choice<0 | 1 | 2>(entry, index, 'qos', QOS, 1);
     const retained = this.#choice<RetainedPolicy>(entry, index, 'retained', RETAINED_POLICIES, 'skip');
@@ -167,6 +186,17 @@ class RoutesReader {
         notes: new RouteNotes(),
       });
     }
+  }
+
+  /** Whether a table has so many keys that most are no spelling mistakes. */
+  #isTooLarge(table: Entry, path: Mistake['path'], keys: readonly string[]): boolean {
+    const { length } = Object.keys(table);
+    if (length <= 2 * keys.length) return false;
+    this.mistakes.push({
+      path,
+      message: `it has ${length} keys; it is a table with keys of ${keys.join(', ')}`,
+    });
+    return true;
   }
 
   #template({ topic, mapping }: Parts, entry: Entry, index: number) {
@@ -207,6 +237,7 @@ class RoutesReader {
       add(`it must be a table with keys of ${INFLUX_KEYS.join(', ')}`);
       return null;
     }
+    if (this.#isTooLarge(influx, [index, 'influx'], INFLUX_KEYS)) return null;
     for (const key of Object.keys(influx)) {
       if (INFLUX_KEYS.includes(key)) continue;
       const message = `${key} is not a key of influx (${INFLUX_KEYS.join(', ')})${didYouMean(key, INFLUX_KEYS)}`;

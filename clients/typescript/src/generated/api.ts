@@ -486,6 +486,7 @@ export interface paths {
          *     would hold them, with units and ignored fields; or the reason why it would go to quarantine, and the setting that
          *     changes that. Nothing is stored or counted. With `format` or `route`, it is read as if the routes file had that.
          *     Formats whose messages depend on each other are read as after a restart, without earlier messages.
+         *     The body has at most 256 KiB and 10,000 values of JSON. One client has one explanation at a time.
          */
         post: operations["explain"];
         delete?: never;
@@ -1585,7 +1586,7 @@ export interface components {
                  *       "type": "about:blank",
                  *       "title": "Routes not valid",
                  *       "status": 422,
-                 *       "detail": "The route has mistakes: route:1:3: [1].topik: topik is not a key of a route",
+                 *       "detail": "The route has mistakes: route: topik: topik is not a key of a route",
                  *       "instance": "/v1/routes"
                  *     }
                  */

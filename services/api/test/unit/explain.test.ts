@@ -45,6 +45,8 @@ test('a message is explained by ingest, and bad requests do not reach it', async
   await refused({ ...MESSAGE, format: 'senml-jsno' }, 400, /did you mean senml-json/);
   await refused({ ...MESSAGE, route: {} }, 400, /body\/route/);
   await refused({ ...MESSAGE, payload: 'x'.repeat(70_000) }, 413, /too large/);
+  const drop = Array.from({ length: 10_001 }, () => 1);
+  await refused({ ...MESSAGE, route: { topic: 'a', mapping: { drop } } }, 413, /more than 10000 values/);
   assert.equal(api.ingest.explained.length, 1);
   const media = await api.call('POST', '/v1/explain', {
     body: '1',

@@ -160,6 +160,15 @@ test('ingest without a routes file names the setting, and an explanation needs a
   await refused({ ...message, format: 'text', route: { preset: 'tasmota' } }, 422, /leave format out/);
   await refused({ ...message, route: { mapping: { devise: 'x' } } }, 422, /did you mean device/);
   await refused({ ...message, more: 1 }, 400, /more is not one of/);
+  const table = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, 1]));
+  const route = (mapping: object) => ({ ...message, route: { topic: 'a/{device}', mapping } });
+  await refused(route({ drop: Array.from({ length: 100_000 }, () => 'a') }), 413, /too large/);
+  await refused(route(table(40_000)), 413, /too large/);
+  await refused(route({ drop: Array.from({ length: 20_000 }, () => 'a') }), 413, /more than 10000 values/);
+  await refused(route(table(9000)), 422, /route: mapping: it has 9000 keys/);
+  await refused(route({ drop: Array.from({ length: 9000 }, () => 'a') }), 422, /drop: it has 9000 patterns/);
+  await refused(`${'['.repeat(100)}${']'.repeat(100)}`, 413, /nested deeper than 32 levels/);
 
   const explained = async (body: unknown) => (await send<ExplainDocument>('POST', '/explain', body)).body;
   const binary = await explained({
