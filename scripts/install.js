@@ -1,5 +1,6 @@
 // Installs what the project needs on this machine; every other script does it too, when it has to.
-import { setUpAnalysis, setUpNode } from './setup.js';
+import { setUpAnalysis, setUpNode, setUpPython } from './setup.js';
 
-setUpNode();
-setUpAnalysis();
+await setUpNode({ dev: true });
+await setUpPython();
+await setUpAnalysis();

@@ -1,15 +1,20 @@
 // Installs the dependencies of a program, then runs it: `run.js FILE.ts …` with Node 24, `run.js --python MODULE …`.
+// `--dev` also installs what only tests and checks need. `--simulator` installs the simulator at the same time.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, PYTHON, setUpNode, setUpPython } from './setup.js';
+import { NODE, NODE_ENVIRONMENT, NODE_FLAGS, PYTHON, setUpNode, setUpSimulator } from './setup.js';
 
-const [first, ...rest] = process.argv.slice(2);
+const argv = process.argv.slice(2);
+const takeFlag = (flag) => argv[0] === flag && argv.shift() === flag;
+const dev = takeFlag('--dev');
+const simulator = takeFlag('--simulator') && process.env.SIM !== 'false' && !argv.includes('--no-sim');
+const [first, ...rest] = argv;
 let program = NODE;
 let args = [...NODE_FLAGS, first, ...rest];
 try {
-  setUpNode();
-  if (first === '--python') {
-    setUpPython();
+  const isPython = first === '--python';
+  await Promise.all([setUpNode({ dev }), isPython || simulator ? setUpSimulator() : null]);
+  if (isPython) {
     program = PYTHON;
     args = ['-m', ...rest];
   }

@@ -1,7 +1,7 @@
 // Plain JavaScript for any node >= 20: it runs before anything is installed.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,6 +19,7 @@ export const NODE_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '1',
 };
 export const PYTHON = join(ROOT, '.venv', 'bin', 'python');
+const PROGRESS_MS = 5000;
 /** Folders of the Python packages and programs that are checked. */
 export const PYTHON_PACKAGES = [
   'sensors-sim',
@@ -27,53 +28,83 @@ export const PYTHON_PACKAGES = [
   'loadtests/analysis',
 ];
 
-/** Installs Node 24 and the packages, unless the lock file is the one last installed. */
-export function setUpNode() {
-  once(join(ROOT, 'node_modules', '.tidegauge'), ['package-lock.json'], 'packages', () =>
-    command('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']),
+/**
+ * Installs Node 24 and the packages, unless the lock file is the one last installed. Without `dev`, the packages that
+ * only tests and checks need are left out: they are four fifths of all, and nobody who runs Tidegauge needs them.
+ */
+export function setUpNode({ dev = false } = {}) {
+  const options = ['--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])];
+  const parts = dev ? ['all'] : ['runtime', 'all'];
+  return once(join(ROOT, 'node_modules', '.tidegauge'), ['package-lock.json'], 'packages', parts, () =>
+    command('npm', ['ci', ...options]),
   );
 }
 
-/** Makes `.venv` with sensors-sim, the Python client and their tools, unless what it is made from has not changed. */
-export function setUpPython() {
-  const sources = [
-    'sensors-sim/pyproject.toml',
-    'sensors-sim/requirements-dev.txt',
-    'sensors-sim/requirements.txt',
-    'clients/python/pyproject.toml',
-  ];
-  once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator and the Python client', () => {
-    command('python3', ['-m', 'venv', '.venv']);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-    command(PYTHON, [...pip, '--require-hashes', '-r', 'sensors-sim/requirements.txt']);
-    command(PYTHON, [...pip, '-r', 'sensors-sim/requirements-dev.txt']);
-    command(PYTHON, [...pip, '--no-deps', '-e', 'sensors-sim', '-e', 'clients/python']);
+/** Makes `.venv` with the packages of the simulator and the Python client, unless their lists have not changed. */
+export function setUpSimulator() {
+  const sources = ['sensors-sim/requirements.txt'];
+  return once(join(ROOT, '.venv', '.tidegauge'), sources, 'the sensor simulator', [''], async () => {
+    await command('python3', ['-m', 'venv', '.venv']);
+    await pip(['--require-hashes', '-r', 'sensors-sim/requirements.txt']);
+    const [site] = readdirSync(join(ROOT, '.venv', 'lib')).map((version) =>
+      join(ROOT, '.venv', 'lib', version, 'site-packages'),
+    );
+    const folders = ['sensors-sim/src', 'clients/python/src', 'loadtests/analysis/src'];
+    writeFileSync(join(site, 'tidegauge.pth'), folders.map((folder) => `${join(ROOT, folder)}\n`).join(''));
   });
 }
 
-/** Adds the statistics of experiments to `.venv`, unless what they are made from has not changed. */
-export function setUpAnalysis() {
-  setUpPython();
-  const sources = ['loadtests/analysis/pyproject.toml', 'loadtests/analysis/requirements.txt'];
-  once(join(ROOT, '.venv', '.tidegauge-analysis'), sources, 'the statistics of experiments', () => {
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-    command(PYTHON, [...pip, '--require-hashes', '-r', 'loadtests/analysis/requirements.txt']);
-    command(PYTHON, [...pip, '--no-deps', '-e', 'loadtests/analysis']);
-  });
+/** Adds the tools with which the Python programs are tested and checked. */
+export async function setUpPython() {
+  await setUpSimulator();
+  const sources = ['sensors-sim/requirements-dev.txt'];
+  await once(join(ROOT, '.venv', '.tidegauge-tools'), sources, 'the tools for Python', [''], () =>
+    pip(['-r', 'sensors-sim/requirements-dev.txt']),
+  );
 }
 
-function once(stamp, sources, what, install) {
+/** Adds the statistics of experiments to `.venv`. */
+export async function setUpAnalysis() {
+  await setUpSimulator();
+  const sources = ['loadtests/analysis/requirements.txt'];
+  await once(join(ROOT, '.venv', '.tidegauge-analysis'), sources, 'the statistics of experiments', [''], () =>
+    pip(['--require-hashes', '-r', 'loadtests/analysis/requirements.txt']),
+  );
+}
+
+/**
+ * Installs something, unless the stamp states that one of `parts`, of the same sources, is installed. The first part
+ * is the one that `install` installs.
+ */
+async function once(stamp, sources, what, parts, install) {
   const hash = createHash('sha256');
   for (const source of sources) hash.update(readFileSync(join(ROOT, source)));
   const digest = hash.digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return;
+  const done = existsSync(stamp) ? readFileSync(stamp, 'utf8') : '';
+  if (parts.some((part) => done === digest + part)) return;
+  const began = performance.now();
+  const seconds = () => `${Math.round((performance.now() - began) / 1000)} s`;
   process.stderr.write(`Installing ${what} (once)...\n`);
-  install();
-  writeFileSync(stamp, digest);
+  const progress = setInterval(() => process.stderr.write(`  ${what}: ${seconds()}\n`), PROGRESS_MS);
+  try {
+    await install();
+  } finally {
+    clearInterval(progress);
+  }
+  process.stderr.write(`  ${what}: installed in ${seconds()}\n`);
+  writeFileSync(stamp, digest + parts[0]);
 }
 
-function command(program, args) {
-  const { status, error } = spawnSync(program, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+function pip(args) {
+  return command(PYTHON, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...args]);
+}
+
+async function command(program, args) {
+  const child = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [status, error] = await new Promise((resolve) => {
+    child.on('error', (problem) => resolve([null, problem]));
+    child.on('exit', (code) => resolve([code, null]));
+  });
   if (status === 0) return;
   throw new Error(`${program} ${args.join(' ')} failed${error ? `: ${error.message}` : ', see above'}`);
 }

@@ -86,8 +86,8 @@ if (!(limit > 0)) refuse('--minutes takes a positive number');
 process.env.TIDEGAUGE_INSTALL = values.install ? 'yes' : 'no';
 // See `compilerOptions` in the lab.
 process.env.TIDEGAUGE_BRIEF = 'yes';
-if (suites.includes('analysis')) setUpAnalysis();
-else setUpPython();
+await setUpPython();
+if (suites.includes('analysis')) await setUpAnalysis();
 if (values.install && suites.includes('python')) {
   // The simulator's tests use it; without it they fail under CI=true and are skipped elsewhere.
   await findProgram('mosquitto', 'mosquitto').catch(() => null);

@@ -4,7 +4,7 @@ import { productionComponents } from './components.ts';
 import { ALLOWED, isAllowed } from './licenses.ts';
 
 // Python packages state their licence in their installed metadata only.
-setUpAnalysis();
+await setUpAnalysis();
 const components = productionComponents();
 const byLicense = Map.groupBy(components, ({ license }) => license ?? 'not stated');
 for (const [license, group] of [...byLicense].sort(([, a], [, b]) => b.length - a.length)) {

@@ -11,7 +11,7 @@ if (file === undefined || file.startsWith('-') || rest.length > 0) {
   process.exit(2);
 }
 // Python packages state their licence in their installed metadata only.
-setUpAnalysis();
+await setUpAnalysis();
 const sbom = await createSbom();
 writeFileSync(file, `${JSON.stringify(sbom, null, 2)}\n`);
 process.stdout.write(`${file}: ${sbom.components.length} components\n`);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isLoopback, lockDirectory, type Running } from '@tidegauge/service';
 import { createStore } from '@tidegauge/storage';
-import { NODE, NODE_FLAGS, PYTHON, setUpPython } from '../../../scripts/setup.js';
+import { NODE, NODE_FLAGS, PYTHON, setUpSimulator } from '../../../scripts/setup.js';
 import { announcement } from './announcement.ts';
 import {
   apiEnvironment,
@@ -46,7 +46,7 @@ export async function startPipeline(config: Settings, signal: AbortSignal): Prom
     return ready(name, started, failed.promise, signal);
   };
   try {
-    if (config.sim) setUpPython();
+    if (config.sim) await setUpSimulator();
     const shared: Shared = {
       store,
       // The simulator is on this machine, wherever ingest listens.

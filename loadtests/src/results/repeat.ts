@@ -42,7 +42,7 @@ export async function runRepeatedly(
   refuseContradictions(options);
   const { repeat, report, json } = options;
   if (repeat === 1) return once(json);
-  if (report !== null) setUpAnalysis();
+  if (report !== null) await setUpAnalysis();
   const directory = temporaryDirectory('repeat');
   const files: string[] = [];
   let code: number = EXIT.OK;

@@ -53,8 +53,8 @@ describe('the report of an experiment in Chromium', () => {
   const directory = temporaryDirectory('report-page');
   const html = join(directory.path, 'report', 'report.html');
 
-  before(() => {
-    setUpAnalysis();
+  before(async () => {
+    await setUpAnalysis();
     runProgramSync(PYTHON, ['-c', MAKE, join(directory.path, 'report')], {
       cwd: join(ANALYSIS, 'tests'),
       timeoutMs: TIMEOUT_MS,

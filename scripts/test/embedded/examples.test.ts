@@ -78,7 +78,7 @@ test('the examples of sensors store their readings', async (context) => {
   });
 
   await context.test('real_sensor.py publishes the temperature of a Raspberry Pi', async () => {
-    setUpPython();
+    await setUpPython();
     const folder = temporaryDirectory('examples');
     try {
       const thermometer = join(folder.path, 'temp');

@@ -60,7 +60,7 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 test('readings survive an outage of the broker, and a full buffer drops the oldest', {
   skip,
 }, async (context) => {
-  setUpPython();
+  await setUpPython();
   const broker = await startMosquitto({ persistence: true, directory: join(folder.path, 'mosquitto') });
   context.after(() => broker.stop());
   const { api } = await startPipeline(context, '--no-sim', '--broker', broker.url);

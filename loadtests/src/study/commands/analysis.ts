@@ -12,7 +12,7 @@ const LIMIT_MS = 3_600_000;
  * @returns the exit code
  */
 export async function runAnalysis(module: string, args: readonly string[]): Promise<number> {
-  setUpAnalysis();
+  await setUpAnalysis();
   const { code } = await runProgram(PYTHON, ['-m', `tidegauge_analysis.${module}`, ...args], {
     what: `tidegauge_analysis.${module}`,
     stdout: 'inherit',

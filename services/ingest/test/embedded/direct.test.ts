@@ -10,7 +10,7 @@ import { freePort, freePorts, runProgram } from '@tidegauge/process';
 import type { LedgerDocument } from '@tidegauge/readings';
 import { type IngestProcess, startIngestProcess } from '@tidegauge/test-support/ingest-process';
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
-import { PYTHON, setUpPython } from '../../../../scripts/setup.js';
+import { PYTHON, setUpSimulator } from '../../../../scripts/setup.js';
 import { passwordLine } from '../../src/direct/passwords.ts';
 import { settled, storedReadings } from '../integration/helpers.ts';
 
@@ -109,7 +109,7 @@ client.loop_stop()
 `;
 
 test('MQTT.js and paho send again what a killed ingest did not acknowledge: nothing acknowledged is lost', async (context) => {
-  setUpPython();
+  await setUpSimulator();
   const count = 3000;
   const bench = await setUp(context);
   let ingest = await bench.start();

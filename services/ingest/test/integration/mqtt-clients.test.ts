@@ -4,7 +4,7 @@ import { findProgram } from '@tidegauge/lab';
 import { startOrSkip } from '@tidegauge/lab/unavailable';
 import { runProgram } from '@tidegauge/process';
 import mqtt from 'mqtt';
-import { PYTHON, setUpPython } from '../../../../scripts/setup.js';
+import { PYTHON, setUpSimulator } from '../../../../scripts/setup.js';
 import { settled, setUp, storedReadings } from './helpers.ts';
 
 // The usual MQTT clients, each with each version of MQTT that it has, publish the same messages with QoS 1 to mosquitto.
@@ -62,7 +62,7 @@ const SENDERS: Readonly<Record<string, Send>> = {
 };
 
 test('MQTT clients write unchanged, with each version of MQTT', { skip }, async (context) => {
-  setUpPython();
+  await setUpSimulator();
   const { broker, start, store } = await setUp(context);
   const ingest = await start();
   const devices = Object.keys(SENDERS).map((_, index) => `site-1/sender-${index}`);
