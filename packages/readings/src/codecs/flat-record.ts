@@ -1,5 +1,6 @@
 import { type DecodeContext, DecodeError, type Texts } from '../codec.ts';
 import { MAX_BOOT_LENGTH, makeReading, readTime } from '../make-reading.ts';
+import { FIRST_DATE } from '../mapping/short-time.ts';
 import type { Reading } from '../reading.ts';
 
 // Most messages of sensors are one small object such as {"t":1795262400,"v":21.5,"boot":"a1","seq":17}. Reading it from the
@@ -41,6 +42,8 @@ export function readFlatRecord(payload: Uint8Array, context: DecodeContext): rea
   if (!scanner.isRecord()) return null;
   const { time: rawTime, value, boot, seq } = scanner;
   if (value === null || (seq !== null && !(Number.isSafeInteger(seq) && seq >= 0))) return null;
+  // Such a `t` can be a measurement.
+  if (scanner.isShort && rawTime! < FIRST_DATE && (boot === null || seq === null)) return null;
   const time = rawTime === null ? received : readTime(rawTime, '', received);
   return time instanceof DecodeError ? null : [makeReading(device, metric, time, value, received, boot, seq)];
 }
@@ -50,6 +53,8 @@ class Scanner {
   value: number | null = null;
   boot: string | null = null;
   seq: number | null = null;
+  /** Whether the time is `t`. */
+  isShort = false;
   readonly #bytes: Uint8Array;
   readonly #texts: Texts | undefined;
   #at = 0;
@@ -80,7 +85,10 @@ class Scanner {
     this.#space();
     switch (to - from) {
       case 1:
-        if (this.#is('t', from)) return this.#takesTime();
+        if (this.#is('t', from)) {
+          this.isShort = true;
+          return this.#takesTime();
+        }
         return this.#is('v', from) && this.#takesValue();
       case 2:
         return this.#is('ts', from) && this.#takesTime();

@@ -10,6 +10,7 @@ import {
   tooManyReadings,
 } from '../make-reading.ts';
 import { isLikelyTime } from '../mapping/record-time.ts';
+import { isShortTime, MAY_BE_TIME, mayBeUptime } from '../mapping/short-time.ts';
 import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { resolveDevice, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
@@ -18,7 +19,7 @@ import { readFlatRecord } from './flat-record.ts';
 import { parseJson } from './parse-json.ts';
 import { readScalar } from './scalar.ts';
 
-/** Fields that are never a metric. */
+/** Fields that are no metric, except a `t` that is no time. */
 const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.split(' '));
 /**
  * Fields that the API's documents have in addition to a value, and that ingest sets itself. They are ignored, so that
@@ -32,7 +33,7 @@ export const LIKELY_TIME = new DecodeError('invalid_time', 'the record has a fie
 /**
  * Decodes JSON: a bare number, boolean or text; an object with `v` (or `value`) and any of `t` (`time`, `ts`,
  * `timestamp`), `boot`, `seq`, `device`, `metric`; an object in which every other field is a metric; an array of such
- * objects, bare or as `{"readings": [...]}`. A field with the unit of another field is no metric, see `siblingUnits`.
+ * objects, bare or as `{"readings": [...]}`. A `t` that cannot be a date is a metric, see `isShortTime`. A field with the unit of another field is no metric, see `siblingUnits`.
  */
 export const decodeJson: Decode = (payload, context) => {
   const flat = readFlatRecord(payload, context);
@@ -110,7 +111,7 @@ function overwrites(
     if (untimed.has(series)) {
       return new DecodeError(
         'invalid_time',
-        `a second ${series} without a time would overwrite the first; give each its "t"`,
+        `a second ${series} without a time would overwrite the first; give each its "time"`,
       );
     }
     untimed.add(series);
@@ -133,12 +134,15 @@ function readRecord(
   let rawSeq: unknown = null;
   let rawDevice: unknown = null;
   let rawMetric: unknown = null;
+  let hasShortTime = false;
   let metrics = 0;
   let mayHaveUnits = false;
   let mayHaveTime = false;
   for (const field in record) {
     switch (field) {
       case 't':
+        hasShortTime = true;
+        break;
       case 'time':
       case 'ts':
       case 'timestamp':
@@ -168,6 +172,18 @@ function readRecord(
         metrics++;
         if (mayStateUnit(field)) mayHaveUnits = true;
         else if (findsTimes && isLikelyTime(field)) mayHaveTime = true;
+    }
+  }
+  let isMeasurement = false;
+  if (hasShortTime) {
+    if (!isShortTime(record.t, valueField !== '', rawBoot, rawSeq)) {
+      isMeasurement = true;
+      metrics++;
+      if (mayBeUptime(record.t, valueField !== '')) context.notes?.ignored('t', MAY_BE_TIME);
+    } else if (timeField !== '') return twice('t', timeField);
+    else {
+      timeField = 't';
+      rawTime = record.t;
     }
   }
   if (mayHaveTime && timeField === '') return LIKELY_TIME;
@@ -204,7 +220,8 @@ function readRecord(
   if (units !== null && valueMetric !== null)
     noteUnit(context, device, valueMetric, units.of.get(valueField));
   for (const field in record) {
-    if (RESERVED.has(field) || (valueMetric !== null && OURS.has(field))) continue;
+    if (RESERVED.has(field) && !(isMeasurement && field === 't')) continue;
+    if (valueMetric !== null && OURS.has(field)) continue;
     if (units?.stated.has(field)) continue;
     if (field === valueMetric) return twice(valueField, field);
     const metric = resolveMetric(null, field);

@@ -3,6 +3,7 @@ import { timeProblem } from '../make-reading.ts';
 import { quote } from '../quote.ts';
 import { type MappingOptions, timeOptions } from './options.ts';
 import { valueAt } from './paths.ts';
+import { canBeDate, isShortTime, MAY_BE_TIME, mayBeUptime } from './short-time.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 import { isNoValue } from './texts.ts';
 import { compileTime, type ReadTime, UNKNOWN_ZONE } from './times.ts';
@@ -15,7 +16,7 @@ export interface RecordTime {
 
 export type ReadRecordTime = (values: TemplateValues, context: DecodeContext) => RecordTime | DecodeError;
 
-/** Names that always are the time. A time that cannot be read there is an error. */
+/** Names that are the time. A time that cannot be read there is an error. `t` is the time only if it can be one. */
 const CERTAIN = ['t', 'time', 'ts', 'timestamp'];
 /**
  * Names that are the time when their value is one without doubt: a text with an offset, or a number of this century.
@@ -60,8 +61,6 @@ const LIKELY = [
   ],
 ];
 const LIKELY_NAMES = new Set(LIKELY);
-/** 2001-09-09, seconds: smaller numbers are more often counters. */
-const FIRST_LIKELY = 1e9;
 
 /** Whether a field can be the time of its record, by its name. */
 export function isLikelyTime(field: string): boolean {
@@ -163,7 +162,10 @@ function certain(
   read: ReadTime,
   context: DecodeContext,
 ): RecordTime | DecodeError | null {
-  const found = CERTAIN.filter((name) => Object.hasOwn(record, name) && isScalar(record[name]));
+  const found = CERTAIN.filter(
+    (name) =>
+      Object.hasOwn(record, name) && isScalar(record[name]) && (name !== 't' || isTime(record, context)),
+  );
   const [field, other] = found;
   if (field === undefined) return null;
   if (other !== undefined) {
@@ -175,6 +177,14 @@ function certain(
   return timeOf(record[field], field, read, context);
 }
 
+/** Whether `t` of a record is its time. */
+function isTime(record: Readonly<Record<string, unknown>>, { notes }: DecodeContext): boolean {
+  const hasValue = Object.hasOwn(record, 'v') || Object.hasOwn(record, 'value');
+  if (isShortTime(record.t, hasValue, record.boot, record.seq)) return true;
+  if (mayBeUptime(record.t, hasValue)) notes?.ignored('t', MAY_BE_TIME);
+  return false;
+}
+
 function likely(
   record: Readonly<Record<string, unknown>>,
   read: ReadTime,
@@ -183,7 +193,7 @@ function likely(
   for (const field of LIKELY) {
     if (!Object.hasOwn(record, field)) continue;
     const raw = record[field];
-    if (typeof raw === 'number' ? raw < FIRST_LIKELY : typeof raw !== 'string') continue;
+    if (!canBeDate(raw) || (typeof raw !== 'number' && typeof raw !== 'string')) continue;
     const time = read(raw);
     if (time === 'unreadable') continue;
     if (time === 'local') {

@@ -31,7 +31,7 @@ export const owntracks: readonly SenderMessage[] = [
       ['jane/phone', 'lon', 2.29513],
       ['jane/phone', 'lat', 48.85833],
     ],
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'owntracks/booklet, docs/features/waypoints.md',

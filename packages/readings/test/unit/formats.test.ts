@@ -14,8 +14,8 @@ describe('the auto format', () => {
       [
         'json',
         [
-          { t: 1, v: 1 },
-          { t: 2, v: 2, metric: 'x' },
+          { time: 1, v: 1 },
+          { time: 2, v: 2, metric: 'x' },
         ],
       ],
       ['json', [{ t: 1, bv: 3.7, n: 5 }]],
@@ -106,9 +106,9 @@ describe('a bad payload', () => {
   }
 
   it('is refused completely, including its valid readings', () => {
-    const good = { t: 1, v: 1 };
-    assert.equal(decode('auto', [good, { ...good, t: 2 }]).length, 2);
-    assert.equal(refuse('auto', [good, { ...good, t: -2 }]).position, 'record 2 of 2');
+    const good = { ts: 1, v: 1 };
+    assert.equal(decode('auto', [good, { ...good, ts: 2 }]).length, 2);
+    assert.equal(refuse('auto', [good, { ...good, ts: -2 }]).position, 'record 2 of 2');
   });
 
   it('reports what is missing when neither the topic nor the payload contains it', () => {

@@ -51,7 +51,7 @@ describe('a JSON payload', () => {
         assert.deepEqual(brief(decode('json', payload)), [[DEVICE, 'temperature', 3, 1_000_000]]);
       }
     }
-    assert.match(refuse('json', { t: 1, ts: 2, v: 3 }).message, /"t" and "ts" say the same thing/);
+    assert.match(refuse('json', { t: SECONDS, ts: 2, v: 3 }).message, /"t" and "ts" say the same thing/);
     assert.match(refuse('json', { v: 1, value: 2 }).message, /"v" and "value" say the same thing/);
   });
 
@@ -130,7 +130,7 @@ describe('a JSON payload', () => {
   });
 
   it('is refused when it has no value', () => {
-    for (const payload of [{}, { t: 1 }, { metric: 'x' }, { metric: 'x', humidity: 4 }]) {
+    for (const payload of [{}, { time: 1 }, { metric: 'x' }, { metric: 'x', humidity: 4 }]) {
       assert.equal(refuse('json', payload).reason, 'malformed', JSON.stringify(payload));
     }
     assert.equal(refuse('json', []).reason, 'empty_payload');
@@ -175,21 +175,24 @@ describe('a JSON payload', () => {
   });
 
   it('is refused when its time is invalid or more than 24 hours ahead', () => {
-    for (const t of ['yesterday', -1, true, {}, '9999-12-31T23:59:59Z', 253402300799e9]) {
+    for (const time of ['yesterday', -1, true, {}, '9999-12-31T23:59:59Z', 253402300799e9]) {
+      assert.equal(refuse('json', { time, v: 1 }).reason, 'invalid_time', String(time));
+    }
+    for (const t of ['12:30', '21/11/2026', '9999-12-31T23:59:59Z', 253402300799e9]) {
       assert.equal(refuse('json', { t, v: 1 }).reason, 'invalid_time', String(t));
     }
     assert.equal(decode('json', { t: SECONDS + 86_400, v: 1 })[0]?.quality, 'skewed');
     const ahead = refuse('json', { t: SECONDS + 86_401, v: 1 });
     assert.equal(ahead.reason, 'invalid_time');
     assert.match(ahead.message, /^"t" is 2026-11-22T12:00:01\.000000Z, more than 24 hours ahead/);
-    assert.equal(decode('json', { t: 17, v: 1 })[0]?.quality, 'unsynced');
+    assert.equal(decode('json', { ts: 17, v: 1 })[0]?.quality, 'unsynced');
   });
 
   it('is refused with the number of the invalid record, and without the other records', () => {
     const error = refuse('json', [
-      { t: 1, v: 1 },
-      { t: 2, v: null },
-      { t: 3, v: 3 },
+      { ts: 1, v: 1 },
+      { ts: 2, v: null },
+      { ts: 3, v: 3 },
     ]);
     assert.equal(error.position, 'record 2 of 3');
     assert.equal(refuse('json', [1, 2]).position, 'record 1 of 2');
@@ -204,12 +207,12 @@ describe('a JSON payload', () => {
   });
 
   it('holds at most 10,000 readings', () => {
-    const readings = Array.from({ length: MAX_READINGS_PER_PAYLOAD + 1 }, (_, i) => ({ t: i, v: i }));
+    const readings = Array.from({ length: MAX_READINGS_PER_PAYLOAD + 1 }, (_, i) => ({ ts: i, v: i }));
     assert.equal(refuse('json', readings).reason, 'too_many_readings');
     assert.equal(decode('json', readings.slice(1)).length, MAX_READINGS_PER_PAYLOAD);
     const metrics = Object.fromEntries(readings.map((_, i) => [`m${i}`, i]));
     assert.equal(refuse('json', metrics).reason, 'too_many_readings');
-    const pairs = readings.slice(5000).map(({ t }) => ({ t, a: 1, b: 2 }));
+    const pairs = readings.slice(5000).map(({ ts }) => ({ ts, a: 1, b: 2 }));
     assert.equal(refuse('json', pairs).reason, 'too_many_readings');
   });
 
