@@ -3,7 +3,8 @@
  *
  * - `ok`: plausible.
  * - `skewed`: ahead of the receiver's clock by more than its tolerance.
- * - `unsynced`: before the year 2000, from a board that started without a clock.
+ * - `unsynced`: from a board that started without a clock. A decoder gives it to times before the year 2000. Ingest
+ *   replaces those that count from a start by an estimate.
  */
 export type Quality = 'ok' | 'skewed' | 'unsynced';
 

@@ -8,6 +8,7 @@ import {
 } from '@tidegauge/readings';
 import { fixOf, proposalsFor } from './fixes.ts';
 import type { Route, Router } from './routes.ts';
+import { timedAtReceipt } from './sensor-clocks.ts';
 
 /** Readings and ignored fields of an explanation at most. */
 const MOST_LISTED = 1000;
@@ -31,7 +32,7 @@ export function explain(
   const context = { device, metric, received, captured, topic, notes };
   const decoded = error ?? decode(route!, payload, context, isLive);
   const failed = decoded instanceof DecodeError ? decoded : null;
-  const readings = decoded instanceof DecodeError ? [] : decoded;
+  const readings = decoded instanceof DecodeError ? [] : timedAtReceipt(decoded);
   return {
     topic,
     ...(route === null

@@ -30,6 +30,7 @@ import type { Quarantine, QuarantineEntry } from './quarantine.ts';
 import { type Decoded, decodeMessage, type RawMessage } from './raw-message.ts';
 import { RecentHistograms } from './recent-histograms.ts';
 import type { Router } from './routes.ts';
+import { SensorClocks } from './sensor-clocks.ts';
 import { SeriesFilter } from './series-filter.ts';
 import { NO_UNITS, nameOf } from './series-units.ts';
 import type { Spool } from './spool.ts';
@@ -44,6 +45,8 @@ export interface PipelineOptions {
   readonly logger: Logger;
   /** The ledger of sequence numbers. Default: an empty one. */
   readonly sequences?: SequenceLedger;
+  /** The clocks of sensors that were never set. Default: none is known. */
+  readonly clocks?: SensorClocks;
   /**
    * Called when numbers were recorded, before their messages are acknowledged, with the least time of their readings.
    */
@@ -78,6 +81,8 @@ export interface Inbound {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+  /** Whether it may have been sent before. */
+  readonly dup?: boolean;
   /** Bytes of the whole packet. */
   readonly size: number;
 }
@@ -142,6 +147,7 @@ export class Pipeline {
   readonly #lanes: readonly Lane<Delivery>[];
   readonly #quarantineLane: Lane<QuarantineTask>;
   readonly #spooler: Spooler | null;
+  readonly #clocks: SensorClocks;
   readonly #broken = Promise.withResolvers<void>();
   readonly #filter = new SeriesFilter();
   /** The boots of sensors. */
@@ -160,6 +166,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.sequences = options.sequences ?? new SequenceLedger();
+    this.#clocks = options.clocks ?? new SensorClocks();
     this.feed = new LiveFeed(options.router.units.unitOf);
     this.#collector = new BufferCollector(options.maxInFlightBytes);
     const { store, logger } = options;
@@ -241,7 +248,10 @@ export class Pipeline {
     const stateful = skipped || error !== null ? null : route!.stateful;
     const result = stateful === null ? null : stateful.decode(payload, context);
     if (result !== null && result.reply !== null) this.#reply(result.reply);
-    const decoded = skipped ? NONE : (error ?? result?.decoded ?? route!.decode(payload, context));
+    const found = skipped ? NONE : (error ?? result?.decoded ?? route!.decode(payload, context));
+    // A retained message is sent again for each subscription.
+    const isAgain = message.dup === true || message.retain;
+    const decoded = found instanceof DecodeError ? found : this.#clocks.timed(found, payload, isAgain);
     const readings = decoded instanceof DecodeError ? NONE : decoded;
     const fresh = units.take();
     const places = route === null || route.filter === null ? null : this.#filter.keep(route.filter, readings);
@@ -299,7 +309,9 @@ export class Pipeline {
   /** Stores the payload of an HTTP request. Resolves with the counts when it is settled. */
   deliver(message: RawMessage): Promise<DeliveryDocument> {
     const received = this.#receiveTime();
-    const decoded = decodeMessage(this.#options.router, message, received, true);
+    const decoded = decodeMessage(this.#options.router, message, received, true, (readings) =>
+      this.#clocks.timed(readings, message.payload, false),
+    );
     return this.#deliver(message, decoded, received, false);
   }
 
@@ -364,6 +376,7 @@ export class Pipeline {
     return new Spooler({
       spool,
       router: this.#options.router,
+      clocks: this.#clocks,
       accounts: this.accounts,
       maxBatch,
       paceMs: this.#options.paceMs,

@@ -16,6 +16,7 @@ import { Problem } from '@tidegauge/service';
 import type { SeriesUnit } from '@tidegauge/storage';
 import { type Part, type Selected, select } from './part.ts';
 import type { Router } from './routes.ts';
+import { timedAtReceipt } from './sensor-clocks.ts';
 import { nameOf } from './series-units.ts';
 
 const PATH = 'POST /readings';
@@ -85,17 +86,19 @@ export interface Decoded extends Selected {
  * Decodes a message with the current routes.
  *
  * @param takesNotes whether its units and ignored fields are recorded: once for each message, not at each decoding
+ * @param timed gives readings of sensors without a clock their times
  */
 export function decodeMessage(
   router: Router,
   message: RawMessage,
   received: number,
   takesNotes = false,
+  timed: (readings: readonly Reading[]) => readonly Reading[] = timedAtReceipt,
 ): Decoded | DecodeError {
   router.units.take();
   const decoded = decodeWhole(router, message, received, takesNotes);
   const units = router.units.take();
-  return decoded instanceof DecodeError ? decoded : { ...select(decoded, message.part), units };
+  return decoded instanceof DecodeError ? decoded : { ...select(timed(decoded), message.part), units };
 }
 
 /** Notes of a message that was noted before: its units can still be missing in the store. */

@@ -45,6 +45,7 @@ import { RollupWorker } from './rollup-worker.ts';
 import { RouteReloader } from './route-reloader.ts';
 import { type Route, Router } from './routes.ts';
 import { defaultRoutes, loadRoutes } from './routes-file.ts';
+import { SensorClocksFile } from './sensor-clocks-file.ts';
 import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
 
@@ -106,6 +107,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => spool?.close());
     const ledgerFile = await openLedger(config, store, router, logger);
     undo.push(() => ledgerFile?.close());
+    const clocksFile = new SensorClocksFile(join(config.dataDir, `${instance}.clocks`), logger);
+    undo.push(() => clocksFile.close());
     const mqttLogger = logger.child({ component: 'mqtt' });
     const brokerUrl = brokerOf(config);
     const broker = brokerUrl === null ? null : new BrokerSource(config, brokerUrl, router.routes, mqttLogger);
@@ -120,6 +123,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       spool,
       logger,
       ...(ledgerFile === null ? {} : { sequences: ledgerFile.ledger }),
+      clocks: clocksFile.clocks,
       onSequences: (oldest) => ledgerFile?.flush(oldest),
       maxBatch: config.maxBatch,
       paceMs: config.pace * 1000,

@@ -4,8 +4,9 @@ import type { Accounts } from './accounts.ts';
 import { StoreUnavailable } from './committer.ts';
 import { compacted, type Delivery, type Origin } from './delivery.ts';
 import { Lane } from './lane.ts';
-import { decodeMessage } from './raw-message.ts';
+import { type Decoded, decodeMessage } from './raw-message.ts';
 import type { Router } from './routes.ts';
+import type { SensorClocks } from './sensor-clocks.ts';
 import { NO_UNITS } from './series-units.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolEntry } from './spool-entry.ts';
@@ -27,6 +28,7 @@ const NONE: readonly Reading[] = [];
 export interface SpoolerOptions {
   readonly spool: Spool;
   readonly router: Router;
+  readonly clocks: SensorClocks;
   readonly accounts: Accounts;
   /** Readings in one write at most. */
   readonly maxBatch: number;
@@ -93,7 +95,7 @@ export class Spooler {
   /** Recovers the entries that an earlier process left in the spool. */
   constructor(options: SpoolerOptions) {
     this.#options = options;
-    const { spool, router, accounts, maxBatch, paceMs, signal, onRecovered, onBroken } = options;
+    const { spool, accounts, maxBatch, paceMs, signal, onRecovered, onBroken } = options;
     this.#patient = new Lane({
       weigh: ({ delivery }) => delivery.readings.length,
       maxBatch,
@@ -104,7 +106,7 @@ export class Spooler {
     });
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     for (const entry of spool.recover()) {
-      const decoded = decodeMessage(router, entry, entry.received);
+      const decoded = this.#decode(entry);
       const readings = decoded instanceof DecodeError ? NONE : decoded.readings;
       accounts.recover(decoded instanceof DecodeError ? 1 : readings.length);
       this.#remember(readings);
@@ -297,14 +299,20 @@ export class Spooler {
     if (accounts.inFlight > 0) await sleep(Math.min(performance.now() - begun, 1000), undefined, { signal });
   }
 
+  /** Decodes an entry. Readings of sensors without a clock have the times that they had when they were received. */
+  #decode(entry: SpoolEntry): Decoded | DecodeError {
+    const { router, clocks } = this.#options;
+    return decodeMessage(router, entry, entry.received, false, (readings) => clocks.again(readings));
+  }
+
   /**
    * Creates a delivery from an entry. Returns null when there is nothing to store, because routes can have changed
    * since it was spooled.
    */
   #toDelivery(entry: SpoolEntry): Delivery | null {
-    const { router, accounts, quarantine } = this.#options;
+    const { accounts, quarantine } = this.#options;
     const { received } = entry;
-    const decoded = decodeMessage(router, entry, received);
+    const decoded = this.#decode(entry);
     const failed = decoded instanceof DecodeError;
     const { source, topic, payload, format } = entry;
     const delivery: Delivery = {
