@@ -273,15 +273,13 @@ export function readingsGroupRollups(target: StoreTarget): void {
       const device = `${freshDevice('many')}/one`;
       const at = T0 + 60 * DAY;
       const step = 10;
-      for (let part = 0; part < 2; part += 1) {
-        const rows = Array.from({ length: 50_001 }, (_, index) =>
-          reading({ device, time: at + (part * 50_001 + index) * step, value: 1 }),
-        );
-        await store.readings.write(rows);
-      }
+      const rows = Array.from({ length: 20_001 }, (_, index) =>
+        reading({ device, time: at + index * step, value: 1 }),
+      );
+      await store.readings.write(rows);
       const query = { by: 'all', prefix: device, from: at, to: at + HOUR, bucket: step, limit: 1 } as const;
       const refused = await rejection(store.readings.groups(query), 'REJECTED');
-      assert.match(refused.message, /more than 100000 groups and buckets/);
+      assert.match(refused.message, /more than 20000 groups and buckets/);
       for (const wrong of [{ bucket: 0 }, { bucket: 0.5 }, { prefix: 'a//b' }, { by: 'year' }])
         await assert.rejects(store.readings.groups({ ...query, ...wrong } as never), TypeError);
     });

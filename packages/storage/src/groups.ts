@@ -18,8 +18,8 @@ import { DAY_US } from './rollups/periods.ts';
 
 // Reads over groups of devices, for engines that do not compute them in the database.
 
-/** The most groups that this process computes at once, about 200 bytes each. */
-const MAX_FOLDS = 1_000_000;
+/** The most groups of one query that this process computes, about 250 bytes each. The API has a heap of 56 MiB. */
+export const MAX_FOLDS = 50_000;
 const DEVICES_AT_ONCE = 4;
 const LIST_DEVICES = 500;
 
@@ -64,8 +64,11 @@ export class GroupFolds {
 
   /** The first `limit` groups, as computed from rows. */
   groups({ order = 'key', limit }: Pick<RowGroupQuery, 'order' | 'limit'>): RowGroups {
-    const groups = [...this.#folds].map(([key, fold]) => ({ key, ...figuresOf(fold) }));
-    return fromRows(groups.sort(compareGroups(order)).slice(0, limit));
+    return fromRows(firstOf(this.#all(), compareGroups(order), limit));
+  }
+
+  *#all(): Generator<Group> {
+    for (const [key, fold] of this.#folds) yield { key, ...figuresOf(fold) };
   }
 
   #start(key: string, fold: Fold): void {
@@ -76,6 +79,16 @@ export class GroupFolds {
     }
     this.#folds.set(key, fold);
   }
+}
+
+/** The first items of an order, sorted. At most twice as many and 1,000 are in memory at once. */
+export function firstOf<T>(items: Iterable<T>, compare: (a: T, b: T) => number, limit: number): T[] {
+  const kept: T[] = [];
+  for (const item of items) {
+    kept.push(item);
+    if (kept.length >= 2 * limit + 1000) kept.sort(compare).length = limit;
+  }
+  return kept.sort(compare).slice(0, limit);
 }
 
 export function fromRows(groups: readonly Group[]): RowGroups {

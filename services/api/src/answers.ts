@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Reading } from '@tidegauge/readings';
-import { clientOf, Problem } from '@tidegauge/service';
+import { Problem, senderOf } from '@tidegauge/service';
 import type { YcsbRecord } from '@tidegauge/storage';
 import { endOfTurn } from './end-of-turn.ts';
 import { beginJson, sendJson } from './send-json.ts';
@@ -15,8 +15,19 @@ const LIST_BYTES = 4 * 1024 * 1024;
 /** Longest time for sending a list, milliseconds. Then the connection is closed. */
 const LIST_MS = 120_000;
 
+/** Queries over all readings of many series that are computed at once. One of them can have 100,000 figures in memory. */
+const QUERIES = 2;
+
+/**
+ * What a read can cost, so that short reads never wait for long ones:
+ * `page`: a page of one series or of names, some milliseconds.
+ * `scan`: a part of a list or an export over many series, of which none may have readings, or one series as a whole.
+ * `query`: figures of all readings of many series, up to half a minute. The first part of a list computes all of it.
+ */
+export type ReadCost = 'page' | 'scan' | 'query';
+
 export interface AnswerLimits {
-  /** Largest number of concurrent reads for lists. */
+  /** Largest number of concurrent reads of the cost `page`, and of the cost `scan`. */
   readonly reads: number;
   /** Memory for answers that are larger than one part and not yet sent, bytes: in total, and of one client. */
   readonly bytes: number;
@@ -41,11 +52,15 @@ export interface List<T> {
   /** In order, read only as far as the answer needs. An item beyond `limit` means that there is a next page. */
   readonly items: AsyncIterable<T> | Pages<T>;
   readonly limit: number;
+  /** What reading a part of it costs. Default: `page`. */
+  readonly cost?: ReadCost;
   /** Approximate memory of an item, bytes. */
   sizeOf(item: T): number;
   toDocument(item: T): unknown;
   /** Called for each part before the documents of its items are made. */
   readonly prepare?: (part: readonly T[]) => Promise<void>;
+  /** Memory of all items, if they stay in memory until the last one is sent, bytes. Called after the first part. */
+  readonly held?: () => number;
   /** The cursor of the position after an item. Without it the list has no pages: it is sent completely or refused. */
   readonly next?: (last: T) => string;
   /** Further fields of the answer, known when all items were read. */
@@ -58,13 +73,15 @@ export interface List<T> {
  */
 export class Answers {
   readonly #limits: AnswerLimits;
-  readonly #turns: Turns;
+  /** Each cost has its own places, and each client a share of them. */
+  readonly #turns: Readonly<Record<ReadCost, Turns>>;
   readonly #clients = new Map<string, number>();
   #bytes = 0;
 
   constructor(limits: Partial<AnswerLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits };
-    this.#turns = new Turns(this.#limits.reads);
+    const { reads } = this.#limits;
+    this.#turns = { page: new Turns(reads), scan: new Turns(reads), query: new Turns(QUERIES) };
   }
 
   /** Answers with `{ [name]: [...], next }` and the rest. */
@@ -80,8 +97,8 @@ export class Answers {
   /**
    * Reads a part of an answer in turn with the other answers. Resolves to null when the client leaves before its turn.
    */
-  read<T>(response: ServerResponse, part: () => Promise<T>): Promise<T | null> {
-    return this.#turns.run(response, part);
+  read<T>(response: ServerResponse, cost: ReadCost, part: () => Promise<T>): Promise<T | null> {
+    return this.#turns[cost].run(response, part);
   }
 
   /**
@@ -118,23 +135,26 @@ export class Answers {
 
   async #send<T>(
     response: ServerResponse,
-    { name, toDocument, prepare, next, rest }: List<T>,
+    { name, cost = 'page', held, toDocument, prepare, next, rest }: List<T>,
     parts: Parts<T>,
   ): Promise<void> {
-    const read = () =>
-      this.#turns.run(response, async () => {
+    const read = (cost: ReadCost) =>
+      this.read(response, cost, async () => {
         const part = await parts.read();
         await prepare?.(part);
         return part;
       });
-    let part = await read();
+    let part = await read(cost);
     if (part === null || response.destroyed) return;
     const cursor = () => (parts.last === null || !parts.more ? null : next!(parts.last));
     const paged = next !== undefined;
     const end = () => ({ ...(paged ? { next: cursor() } : {}), ...rest?.() });
-    const goesOn = parts.goesOn && this.#take(response, STREAM_BYTES);
+    const size = held?.() ?? parts.size;
+    const goesOn = parts.goesOn && this.#take(response, Math.max(STREAM_BYTES, size));
     if (!goesOn) {
       if (parts.goesOn && !paged) throw busy();
+      // A part has one item more than fits, which can be large.
+      if (size > 2 * PART_BYTES && !this.#take(response, size)) throw busy();
       const text = JSON.stringify({ [name]: part.map(toDocument), ...end() });
       await endOfTurn();
       sendJson(response, text);
@@ -151,13 +171,14 @@ export class Answers {
         return;
       }
       if (!response.write(text)) await drained(response);
-      part = await read();
+      // The rest of a query is in memory, and must not wait for the queries of others.
+      part = await read(cost === 'query' ? 'page' : cost);
       if (part === null || response.destroyed) return;
     }
   }
 
   #take(response: ServerResponse, bytes: number): boolean {
-    const client = clientOf(response.req.socket.remoteAddress);
+    const client = senderOf(response);
     const own = this.#clients.get(client) ?? 0;
     // An answer that is larger than the limit is sent when it is the only one.
     if (own > 0 && own + bytes > this.#limits.clientBytes) return false;
@@ -183,6 +204,8 @@ class Parts<T> {
   #next = 0;
   #left: number;
   #bytes = 0;
+  /** Approximate memory of the last part, bytes. */
+  size = 0;
   /** The last item read. */
   last: T | null = null;
   /** Whether there is an item after the last one. */
@@ -202,7 +225,8 @@ class Parts<T> {
 
   async read(): Promise<readonly T[]> {
     const part: T[] = [];
-    for (let bytes = 0; bytes < PART_BYTES && this.#left > 0; ) {
+    this.size = 0;
+    while (this.size < PART_BYTES && this.#left > 0) {
       if (this.#next === this.#page.length && !(await this.#turn())) return part;
       const value = this.#page[this.#next]!;
       this.#next += 1;
@@ -210,7 +234,7 @@ class Parts<T> {
       this.last = value;
       this.#left -= 1;
       const size = this.#list.sizeOf(value);
-      bytes += size;
+      this.size += size;
       this.#bytes += size;
     }
     if (this.#next === this.#page.length) await this.#turn();

@@ -1,4 +1,4 @@
-import { clientOf, Problem, sendProblem } from '@tidegauge/service';
+import { Problem, senderOf, sendProblem } from '@tidegauge/service';
 import type { Request, RequestHandler, Response } from 'express';
 
 /** An upload without new bytes for this long can be ended to free its memory for others, milliseconds. */
@@ -57,7 +57,7 @@ export function byteBudget(totalBytes: number, clientBytes: number, bodyBytes: n
       const detail = `The body of ${length} bytes is too large: at most ${bodyBytes} bytes are accepted.`;
       throw new Problem(413, 'Body too large', detail);
     }
-    const client = clientOf(request.socket.remoteAddress);
+    const client = senderOf(response);
     if (!makeRoom(client, 1))
       throw new Problem(503, 'Too many deliveries at once', busy(held), { retryAfter: 1 });
     const upload: Upload = { client, request, response, bytes: 0, at: performance.now() };

@@ -98,7 +98,7 @@ export const API_SCHEMA = defineConfig({
   listReads: {
     kind: integer(2, 1024),
     default: '4',
-    help: 'How many lists may be read from the store at once; each takes about 256 KiB of memory while it is sent.',
+    help: 'How many pages may be read from the store at once, and as many parts of lists over many series; one client gets half. Each list takes about 256 KiB of memory while it is sent.',
   },
   liveClients: {
     kind: integer(1, 10_000),

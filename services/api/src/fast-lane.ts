@@ -4,6 +4,7 @@ import {
   type Histogram,
   type HistogramMetric,
   type Hosts,
+  keepPrincipal,
   namesOneHost,
   type Principal,
   SECURITY_HEADERS,
@@ -91,14 +92,17 @@ export function fastLane(options: FastLaneOptions): FastLane {
     app(request, response);
     return false;
   };
-  const read: Way = (request, response, { params, query }) => {
+  const read: Way = (request, response, { params, query, principal }) => {
     const { table, key } = params as { table: string; key: string };
     const outcome = records.read(table, key, (query.fields as readonly string[] | undefined) ?? null);
     const pass = () => handOn(request, response, { body: null, outcome });
     return outcome.then(async (fields) => {
       if (fields === null) return pass();
       const body = JSON.stringify({ key, fields });
-      if (body.length > SMALL_ANSWER && !answers.fits(response, 2 * body.length)) return pass();
+      if (body.length > SMALL_ANSWER) {
+        keepPrincipal(response, principal);
+        if (!answers.fits(response, 2 * body.length)) return pass();
+      }
       await endOfTurn();
       sendJson(response, body);
       return true;
@@ -122,6 +126,7 @@ export function fastLane(options: FastLaneOptions): FastLane {
   const list =
     (answer: PlainHandler): Way =>
     async (request, response, target) => {
+      keepPrincipal(response, target.principal);
       try {
         await answer(target, response);
       } catch (error) {

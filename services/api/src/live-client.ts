@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { clientOf } from '@tidegauge/service';
+import { senderOf } from '@tidegauge/service';
 import type { LiveFilter } from './live-event.ts';
 import type { LiveEntry, LivePosition, LiveRing } from './live-ring.ts';
 
@@ -38,7 +38,7 @@ export class LiveClient {
     position: LivePosition,
     onReady: (client: LiveClient) => void,
   ) {
-    this.owner = clientOf(response.req.socket.remoteAddress);
+    this.owner = senderOf(response);
     this.#response = response;
     this.#ring = ring;
     this.#filter = filter;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { clientOf, type Logger, Problem, RoundRobin } from '@tidegauge/service';
+import { type Logger, Problem, RoundRobin, senderOf } from '@tidegauge/service';
 import type { IngestClient } from './ingest-client.ts';
 import { ANY_VIEWER, LiveClient, type LiveViewer } from './live-client.ts';
 import type { SharedLive } from './live-desk.ts';
@@ -94,7 +94,7 @@ export class LiveHub {
     viewer: LiveViewer = ANY_VIEWER,
   ): Promise<void> {
     const { shared } = this.#options;
-    const owner = clientOf(response.req.socket.remoteAddress);
+    const owner = senderOf(response);
     if (!(shared === null ? this.#makeRoom(owner) : await shared.join(owner))) {
       const detail = `${this.#options.maxClients} clients follow the live feed, which is the maximum (LIVE_CLIENTS).`;
       throw new Problem(503, 'Too many live clients', detail, { retryAfter: 10 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { clientOf, RoundRobin } from '@tidegauge/service';
+import { RoundRobin, senderOf } from '@tidegauge/service';
 
 /**
  * Turns of the event loop between reads that follow each other. Node accepts one connection per turn. Without the
@@ -15,9 +15,9 @@ interface Waiting {
 }
 
 /**
- * Limits the number of concurrent reads, because each holds part of its result in memory. One client cannot use all of
- * them when more than one is allowed, and clients that wait take turns. The limit of connections bounds the number of
- * waiting reads: each connection has one request in progress.
+ * Limits the number of concurrent reads, because each holds part of its result in memory. One client has at most half of
+ * the places, and clients that wait take turns. The limit of connections bounds the number of waiting reads: each
+ * connection has one request in progress.
  */
 export class Turns {
   readonly #most: number;
@@ -30,12 +30,12 @@ export class Turns {
 
   constructor(most: number) {
     this.#most = most;
-    this.#clientMost = Math.max(1, most - 1);
+    this.#clientMost = Math.max(1, Math.floor(most / 2));
   }
 
   /** Resolves to the result of `read`, or to null when the client leaves before its turn. */
   async run<T>(response: ServerResponse, read: () => Promise<T>): Promise<T | null> {
-    const client = clientOf(response.req.socket.remoteAddress);
+    const client = senderOf(response);
     if (this.#all < this.#most && this.#mayRun(client)) this.#begin(client);
     else await new Promise<void>((start) => this.#waiting.push(client, { client, start }));
     try {

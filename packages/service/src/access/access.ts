@@ -18,6 +18,7 @@ import { type Attempt, Guesses } from './guesses.ts';
 import type { KeyFile, LoadedKey } from './key-file.ts';
 import type { Oidc } from './oidc.ts';
 import {
+  clientName,
   EVERYONE,
   hasScope,
   type Principal,
@@ -299,10 +300,10 @@ export class Access {
   /** Whose limit a request counts for; null when it has none. */
   #ownerOf(request: IncomingMessage): string | null {
     const found = this.#identify(request, 'admin');
-    if (isPrincipal(found) && found.kind !== 'open') {
-      return found.kind === 'token' ? null : `${found.kind} ${found.id}`;
-    }
-    const client = clientOf(request.socket.remoteAddress);
+    const { remoteAddress } = request.socket;
+    if (isPrincipal(found) && found.kind !== 'open')
+      return found.kind === 'token' ? null : clientName(found, remoteAddress);
+    const client = clientOf(remoteAddress);
     return isLoopback(client) || client === '0:0:0:0::/64' ? null : client;
   }
 
@@ -450,8 +451,18 @@ export class Access {
 }
 
 /** The sender of a request that `guard` has accepted. */
-export function principalOf(response: Response): Principal {
-  return (response.locals.principal as Principal | undefined) ?? READER;
+export function principalOf(response: ServerResponse): Principal {
+  return (response as Partial<Response>).locals?.principal ?? READER;
+}
+
+/** Keeps the sender of a request that was accepted without `guard`, for `principalOf` and `senderOf`. */
+export function keepPrincipal(response: ServerResponse, principal: Principal): void {
+  (response as Partial<Response>).locals = { principal };
+}
+
+/** The client of a request that was accepted, for its shares: its login, or without one its address. */
+export function senderOf(response: ServerResponse): string {
+  return clientName(principalOf(response), response.req.socket.remoteAddress);
 }
 
 function neededScope({ scope }: Rule): Scope {

@@ -1,4 +1,4 @@
-export { Access, type AccessOptions, principalOf } from './access.ts';
+export { Access, type AccessOptions, keepPrincipal, principalOf, senderOf } from './access.ts';
 export * from './api-key.ts';
 export { Audit, type AuditEntry, type AuditLog } from './audit.ts';
 export { boundedFetch } from './bounded-fetch.ts';

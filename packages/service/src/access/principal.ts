@@ -1,3 +1,5 @@
+import { clientOf } from '../clients.ts';
+
 /** What a client may do. `admin` includes the others; `write` does not include `read`, so a sensor's key reads nothing. */
 export const SCOPES = ['read', 'write', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -50,6 +52,11 @@ export function tokenPrincipal(id: string, scopes: readonly Scope[] = SCOPES): P
 
 export function hasScope({ scopes }: Principal, scope: Scope): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
+}
+
+/** The name of a client, for its shares: its login, or without one its address. */
+export function clientName({ kind, id }: Principal, address: string | undefined): string {
+  return kind === 'open' ? clientOf(address) : `${kind} ${id}`;
 }
 
 /** Whether a device is the one of a limit or below it. A limit of null includes every device. */

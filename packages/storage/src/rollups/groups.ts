@@ -16,6 +16,8 @@ import {
   boundsOf,
   compareGroups,
   dayKey,
+  firstOf,
+  MAX_FOLDS,
   namesOf,
   type RowGroupQuery,
   registeredDevices,
@@ -27,10 +29,11 @@ import { isBelow, RollupState } from './limits.ts';
 import { DAY_US, HOUR_US, MINUTE_US, ROLLUP_PERIODS } from './periods.ts';
 import { BucketFolds, type Part, type RollupReader, TooManyMarks } from './reader.ts';
 
-/** Devices that are read at the same time. */
+/** Devices that are read at the same time. With buckets fewer, because each has up to 10,000 in memory. */
 const DEVICES_AT_ONCE = 16;
-/** The most groups and buckets of one query that this process computes, about 400 bytes each. */
-const MAX_FIGURES = 100_000;
+const WITH_BUCKETS = 4;
+/** The most groups and buckets of one query with buckets. All of its document can be in memory, 1 KB for a bucket. */
+const MAX_FIGURES = 20_000;
 /** The most devices or series that one query keeps in memory, about 200 bytes each. */
 const MAX_KNOWN = 200_000;
 /** The longest time of one query, milliseconds. */
@@ -114,6 +117,9 @@ export class RollupGroups {
 
   #ofSeries(query: GroupQuery, mostMarked?: number): Promise<Groups> {
     const deadline = performance.now() + MOST_MS;
+    const checkTime = () => {
+      if (performance.now() > deadline) throw tooLong();
+    };
     return this.#reader.settled(async (state) => {
       const folds = new Folds(query);
       const { from, to } = boundsOf(query);
@@ -121,13 +127,14 @@ export class RollupGroups {
       const bucket = partBucket(query);
       const fields = by === 'site' || by === 'city' || by === 'kind' ? await this.#fields(query, by) : null;
       const deleted = state.isDeletedSince(from) ? await this.#deletedSeries(query) : new Map();
-      await forEach(from < to ? this.#names(query, deleted) : [], DEVICES_AT_ONCE, async (device) => {
+      const atOnce = query.bucket === undefined ? DEVICES_AT_ONCE : WITH_BUCKETS;
+      await forEach(from < to ? this.#names(query, deleted) : [], atOnce, async (device) => {
         for (const each of await this.#metricsOf(device, metric, deleted)) {
-          if (performance.now() > deadline) throw tooLong();
+          checkTime();
           const key = keyOf(by, device, each, fields);
           const one = { device, metric: each, from, to, bucket };
           const add = (part: Part) => folds.add(key ?? dayKey(Math.floor(part.time / DAY_US)), part);
-          folds.addOrigin(await this.#reader.parts(one, state, add, { mostMarked }));
+          folds.addOrigin(await this.#reader.parts(one, state, add, { mostMarked, checkTime }));
         }
       });
       return folds.groups();
@@ -213,8 +220,9 @@ class Folds {
     const before = group.buckets?.size ?? 0;
     group.buckets?.add(part);
     this.#size += (known === undefined ? 1 : 0) + (group.buckets?.size ?? 0) - before;
-    if (this.#size > MAX_FIGURES) {
-      throw new StoreError('REJECTED', `there are more than ${MAX_FIGURES} groups and buckets`, {
+    const most = bucket === undefined ? MAX_FOLDS : MAX_FIGURES;
+    if (this.#size > most) {
+      throw new StoreError('REJECTED', `there are more than ${most} groups and buckets`, {
         hint: 'select devices, name a metric, or take longer buckets',
       });
     }
@@ -226,10 +234,13 @@ class Folds {
       this.#incompleteBefore = Math.max(incompleteBefore, this.#incompleteBefore ?? 0);
   }
 
+  *#all() {
+    for (const [key, { total, buckets }] of this.#groups) yield { key, ...figuresOf(total), buckets };
+  }
+
   groups(): Groups {
     const { order = 'key', limit } = this.#query;
-    const all = [...this.#groups].map(([key, { total, buckets }]) => ({ key, ...figuresOf(total), buckets }));
-    const first = all.sort(compareGroups(order)).slice(0, limit);
+    const first = firstOf(this.#all(), compareGroups(order), limit);
     return {
       groups: first.map(({ buckets, ...figures }) =>
         buckets === null ? figures : { ...figures, buckets: buckets.buckets() },

@@ -25,6 +25,9 @@ const END = ceilTo(MAX_TIME + 1, DAY_US);
 /** A query is planned again if data was deleted meanwhile. Deletions are rare, so this is enough. */
 const ATTEMPTS = 3;
 
+/** The most buckets that one read of readings returns, about 250 bytes each. */
+const READ_BUCKETS = 10_000;
+
 /** A series has more changed hours than the caller accepts. */
 export class TooManyMarks extends Error {}
 
@@ -111,22 +114,43 @@ export class RollupReader {
 
   /**
    * Passes the figures of all parts of a query to `add`, in any order. Each part is in one bucket.
-   * @param limits `mostMarked`: rejects with `TooManyMarks` if the series has more changed hours
+   * @param limits `mostMarked`: rejects with `TooManyMarks` if the series has more changed hours; `checkTime`: called
+   * before each read of readings, can throw
    */
   async parts(
     query: AggregateQuery,
     state: RollupState,
     add: (part: Part) => void,
-    { mostMarked = Number.POSITIVE_INFINITY } = {},
+    { mostMarked = Number.POSITIVE_INFINITY, checkTime = () => {} } = {},
   ): Promise<AggregateOrigin> {
     const { device, metric, bucket } = query;
     const limits = state.of(query);
     const plan = await this.#plan(query, state, limits, mostMarked);
     for (const span of plan.tables) await this.#each(query, span, add);
-    for (const { from, to } of plan.raw) {
-      for (const part of await this.#raw.aggregate({ device, metric, from, to, bucket })) add(part);
-    }
+    for (const { from, to } of plan.raw)
+      await this.#eachRaw({ device, metric, from, to, bucket }, add, checkTime);
     return originOf(plan, limits);
+  }
+
+  /** Passes the figures of readings to `add`, at most `READ_BUCKETS` buckets at a time. */
+  async #eachRaw(
+    { from, to, bucket, ...series }: AggregateQuery,
+    add: (part: Part) => void,
+    checkTime: () => void,
+  ): Promise<void> {
+    for (let start = from; start < to; ) {
+      checkTime();
+      const end = Math.min(to, floorTo(start, bucket) + READ_BUCKETS * bucket);
+      const parts = await this.#raw.aggregate({ ...series, from: start, to: end, bucket });
+      for (const part of parts) add(part);
+      start = end;
+      if (parts.length > 0 || start >= to) continue;
+      // There can be years without readings.
+      let next = to;
+      const rest = { ...series, from: start, to, order: 'asc', limit: 1 } as const;
+      for await (const { time } of this.#raw.range(rest)) next = time;
+      start = next;
+    }
   }
 
   async #figures(query: AggregateQuery, state: RollupState, folds: PeriodFolds): Promise<AggregateOrigin> {

@@ -40,7 +40,7 @@ export async function sendExport(
   { format, writer, gzip, units, isCurrent, patienceMs = PATIENCE_MS, explain }: SendOptions,
 ): Promise<void> {
   const read = () =>
-    answers.read(response, async () => {
+    answers.read(response, 'scan', async () => {
       const part = await partOf(readings);
       await units.prepare(part);
       return part;

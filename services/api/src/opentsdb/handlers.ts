@@ -4,7 +4,6 @@ import type { Response } from 'express';
 import type { Answers } from '../answers.ts';
 import type { Call, Handlers } from '../dispatch.ts';
 import { queryOf } from '../parameters.ts';
-import { Turns } from '../turns.ts';
 import { AGGREGATOR_NAMES } from './aggregators.ts';
 import { documentOf } from './document.ts';
 import { bad } from './errors.ts';
@@ -18,8 +17,6 @@ import { parseTime } from './time.ts';
 
 /** The version whose requests these are. Clients read it to select their functions. */
 const VERSION = '2.4.1';
-/** Queries that are computed at once. One client has one at a time. */
-const QUERIES = 2;
 /** Memory for the points of one query, bytes. */
 const QUERY_BYTES = 8 * 2 ** 20;
 const QUERY_SECONDS = 30;
@@ -51,7 +48,6 @@ interface UrlQuery {
  * http://opentsdb.net/docs/build/html/api_http/index.html
  */
 export function openTsdbHandlers(store: Store, answers: Answers): Handlers {
-  const turns = new Turns(QUERIES);
   const names = new SeriesNames(store);
 
   const query = async (call: Call, response: Response, given: QueryDocument) => {
@@ -70,7 +66,7 @@ export function openTsdbHandlers(store: Store, answers: Answers): Handlers {
     const queries = given.queries.map(subQueryOf);
     const inSeconds = given.msResolution !== true;
     const results: Result[] = [];
-    const done = await turns.run(response, async () => {
+    const done = await answers.read(response, 'query', async () => {
       const budget = new Budget(QUERY_BYTES, QUERY_SECONDS, () => response.destroyed);
       const options = { span, inSeconds, within: limitOf(call), budget };
       for (const each of queries) results.push(...(await runSubQuery(store, each, options)));
@@ -122,14 +118,17 @@ export function openTsdbHandlers(store: Store, answers: Answers): Handlers {
         q: string;
         max: number;
       }>(call);
-      response.json(await names.suggest(type!, q, max, limitOf(call)));
+      const found = await answers.read(response, 'query', () => names.suggest(type!, q, max, limitOf(call)));
+      if (found !== null) response.json(found);
     },
 
     tsdbLookUp: async (call, response) => {
       const { m, limit = DEFAULT_COUNT } = queryOf<{ m: string; limit: number }>(call);
       const selection = parseSelection(m!);
       const started = performance.now();
-      const results = await turns.run(response, () => names.lookUp(selection, limit, limitOf(call)));
+      const results = await answers.read(response, 'query', () =>
+        names.lookUp(selection, limit, limitOf(call)),
+      );
       if (results === null) return;
       response.json({
         type: 'LOOKUP',

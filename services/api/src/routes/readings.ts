@@ -112,6 +112,7 @@ export function readingHandlers(
       const after = query.cursor === undefined ? undefined : cursors.read(key, query.cursor, isPlace);
       await answers.list(response, {
         ...list,
+        cost: 'scan',
         items: store.readings.rangeOfDevices(
           filter,
           defined({ ...page, after: after && { device: after[0], ...positionOf(after[1]) } }),
@@ -137,7 +138,7 @@ export function readingHandlers(
           limit,
         }),
       );
-      await answers.list(response, { ...groups, limit: limit + 1 });
+      await answers.list(response, { ...groups, cost: 'query', limit: limit + 1 });
     },
 
     latestReadings: async (call, response) => {
@@ -171,6 +172,7 @@ export function readingHandlers(
       );
       const ends = ENDS.filter((end) => query.fn?.includes(end) === true);
       let unit: string | null = null;
+      let held = 0;
       let origin: AggregateOrigin = { sources: [], incompleteBefore: null };
       const buckets = async function* () {
         const [found, units] = await Promise.all([
@@ -179,13 +181,16 @@ export function readingHandlers(
         ]);
         unit = units[0] ?? null;
         origin = found;
+        held = found.buckets.length;
         yield* found.buckets;
       };
       await answers.list(response, {
         name: 'buckets',
+        cost: 'scan',
         items: buckets(),
         limit: MAX_BUCKETS + 1,
         sizeOf: () => BUCKET_BYTES,
+        held: () => BUCKET_BYTES * held,
         toDocument: (each) => toBucketDocument(each, figures, ends),
         rest: () => ({ ...toOriginDocument(origin), ...(unit === null ? {} : { unit }) }),
       });
@@ -264,10 +269,13 @@ function groupsOf(store: Store, query: GroupQuery): Omit<List<Group>, 'limit'> {
     found = await store.readings.groups(query);
     yield* found.groups;
   }
+  const sizeOf = ({ key, buckets = [] }: Group) =>
+    GROUP_BYTES + 2 * key.length + BUCKET_BYTES * buckets.length;
   return {
     name: 'groups',
     items: items(),
-    sizeOf: ({ key, buckets = [] }) => GROUP_BYTES + 2 * key.length + BUCKET_BYTES * buckets.length,
+    sizeOf,
+    held: () => (found?.groups ?? []).reduce((sum, group) => sum + sizeOf(group), 0),
     prepare: (part) => units.prepare(part.flatMap(seriesOf)),
     // JSON has no infinity: it becomes null.
     toDocument: (group) => {

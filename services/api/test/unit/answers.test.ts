@@ -140,6 +140,48 @@ test('clients take turns, and a client that left has no turn', async () => {
   assert.equal(await ask('c', 'c1'), 'c1');
 });
 
+test('a client has half of the places, by its login from any address', async () => {
+  const answers = new Answers({ reads: 4 });
+  const running: string[] = [];
+  const ends: (() => void)[] = [];
+  const begin = (login: string | null, address: string, cost: 'page' | 'scan' | 'query', name: string) => {
+    const principal = { kind: login === null ? 'open' : 'key', id: login };
+    const response = { destroyed: false, locals: { principal }, req: { socket: { remoteAddress: address } } };
+    void answers.read(response as never, cost, async () => {
+      running.push(name);
+      await new Promise<void>((end) => ends.push(end));
+    });
+  };
+  for (const [cost, share] of [
+    ['query', 1],
+    ['scan', 2],
+    ['page', 2],
+  ] as const) {
+    // Each request has another address.
+    for (let n = 0; n < 8; n += 1) begin('one', `192.0.2.${n}`, cost, `${cost} of one`);
+    for (let n = 0; n < 8; n += 1) begin('two', `192.0.2.${10 + n}`, cost, `${cost} of two`);
+    begin(null, '192.0.2.99', cost, `${cost} of three`);
+    assert.equal(running.filter((name) => name === `${cost} of one`).length, share);
+    assert.equal(running.filter((name) => name === `${cost} of two`).length, share);
+  }
+  // All places of each cost are taken. A client that waits comes before the next reads of those that have some.
+  assert.equal(running.length, 10);
+  while (!running.includes('page of three')) {
+    ends.shift()!();
+    await sleep(0);
+  }
+  assert.ok(running.filter((name) => name === 'page of one').length <= 4, running.join());
+});
+
+test('all that stays in memory while it is sent is reserved', async (t) => {
+  const held = await serve(t, 1000, { bytes: 2 ** 20, clientBytes: 2 ** 20 }, { held: () => 2 ** 20 });
+  const socket = held.stuck('127.0.0.2');
+  await until('a reader that does not read', () => held.seen.read > 0);
+  assert.equal((await held.get()).status, 503);
+  socket.destroy();
+  await until('room', async () => (await held.get()).status === 200);
+});
+
 test('pages of large texts, latest readings, devices and records are complete', async (t) => {
   const api = await startApi(t, { config: { bodyLimit: 2 ** 20 } });
   const text = '\u{4e00}'.repeat(4096);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { formatTime, unknownDevice } from '@tidegauge/readings';
 import { StoreError } from '@tidegauge/storage';
@@ -529,4 +530,56 @@ test('a request to delete readings that misses a bound or has a wrong one delete
     assertProblem(await api.call('DELETE', `/v1/readings?${query}`), 400, detail);
   const { body } = await api.call('GET', `/v1/readings?${DEVICE}`);
   assert.equal(body.readings.length, 1);
+});
+
+test('short reads do not wait for figures of many devices', { timeout: 60_000 }, async (t) => {
+  const api = await startApi(t);
+  const names = Array.from({ length: 500 }, (_, n) => `many/${n}`);
+  await api.store.devices.register(names);
+  await api.store.readings.write(names.map((device) => reading(1, { device })));
+  const { port } = new URL(api.url);
+  const done: string[] = [];
+  const get = (path: string, localAddress: string, name: string) =>
+    new Promise<void>((resolve, reject) => {
+      const sent = request({ host: '127.0.0.1', port, path, agent: false, localAddress }, (response) => {
+        response.resume().on('end', () => {
+          assert.equal(response.statusCode, 200);
+          done.push(name);
+          resolve();
+        });
+      });
+      sent.on('error', reject).end();
+    });
+  const heavy: Promise<void>[] = [];
+  for (const from of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) {
+    for (let n = 0; n < 3; n += 1) heavy.push(get('/v1/readings/groups?by=site', from, 'groups'));
+  }
+  for (let n = 0; n < 5; n += 1) {
+    for (const path of [
+      '/v1/devices?limit=1',
+      '/v1/readings?device=many/1',
+      '/v1/readings/latest?device=many/2',
+    ])
+      await get(path, '127.0.0.9', 'short');
+  }
+  // All of them end while most of the others wait or run.
+  const groups = done.filter((name) => name === 'groups').length;
+  assert.ok(groups < heavy.length / 2, done.join());
+  await Promise.all(heavy);
+});
+
+test('a query with more groups and buckets than fit the memory is refused', {
+  timeout: 60_000,
+}, async (t) => {
+  const api = await startApi(t);
+  for (const device of ['a', 'b', 'c'])
+    await api.store.readings.write(Array.from({ length: 7000 }, (_, n) => reading(n, { device })));
+  const ask = (query: string) => api.call('GET', `/v1/readings/groups?${query}`);
+  const refused = await ask('by=device&bucket=1s&from=2026-11-20T00:00:00Z');
+  assert.equal(refused.status, 422);
+  assert.match(refused.body.detail, /more than 20000 groups and buckets/);
+  // More buckets than one read of the store returns.
+  const whole = await ask('by=all&bucket=2s&from=2026-11-20T00:00:00Z');
+  assert.deepEqual([whole.status, whole.body.groups[0].buckets.length], [200, 3500]);
+  assert.equal(whole.body.groups[0].buckets[0].count, 6);
 });
