@@ -9,10 +9,13 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** Connections of one client. */
   readonly perClient: number;
-  /** Requests that wait for an earlier one on their connection (pipelining): in total, and of one client. */
-  readonly pipelined: number;
+  /** Memory of requests that wait for an earlier one on their connection (pipelining), bytes: in total, and of one client. */
+  readonly pipelinedBytes: number;
   readonly pipelinedPerClient: number;
 }
+
+/** Approximate memory of a request that waits, without its headers, bytes. */
+const REQUEST_BYTES = 2048;
 
 /** Counts the connections of all worker processes of a service. */
 export interface SharedConnections {
@@ -26,6 +29,7 @@ export interface SharedConnections {
 interface Client {
   /** By remote address and port, oldest first. */
   readonly sockets: Map<string, Socket>;
+  /** Bytes. */
   pipelined: number;
 }
 
@@ -102,19 +106,24 @@ export class Connections {
   #wait(request: IncomingMessage, response: ServerResponse, app: RequestListener): void {
     const { socket } = request;
     const client = this.#clients.get(clientOf(socket.remoteAddress));
-    const { pipelined, pipelinedPerClient } = this.#limits;
-    if (client === undefined || client.pipelined >= pipelinedPerClient || this.#pipelined >= pipelined) {
+    const { pipelinedBytes, pipelinedPerClient } = this.#limits;
+    const bytes = REQUEST_BYTES + sizeOf(request);
+    if (
+      client === undefined ||
+      client.pipelined + bytes > pipelinedPerClient ||
+      this.#pipelined + bytes > pipelinedBytes
+    ) {
       socket.destroy();
       return;
     }
-    client.pipelined += 1;
-    this.#pipelined += 1;
+    client.pipelined += bytes;
+    this.#pipelined += bytes;
     let waits = true;
     const leave = () => {
       if (!waits) return;
       waits = false;
-      client.pipelined -= 1;
-      this.#pipelined -= 1;
+      client.pipelined -= bytes;
+      this.#pipelined -= bytes;
     };
     request.once('close', leave);
     response.once('socket', () => {
@@ -166,6 +175,12 @@ function dropOldest(client: Client): boolean {
 function drop(client: Client, key: string, socket: Socket): void {
   client.sockets.delete(key);
   socket.destroy();
+}
+
+function sizeOf({ url = '', rawHeaders }: IncomingMessage): number {
+  let size = url.length;
+  for (const text of rawHeaders) size += text.length;
+  return size;
 }
 
 function keyOf({ remoteAddress, remotePort }: Socket): string {

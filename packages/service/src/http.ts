@@ -33,10 +33,10 @@ export interface HttpLimits extends ConnectionLimits {
 
 /** For a board with 1 GB of memory. */
 export const HTTP_LIMITS: HttpLimits = {
-  connections: 1024,
-  perClient: 256,
-  pipelined: 2048,
-  pipelinedPerClient: 1024,
+  connections: 512,
+  perClient: 128,
+  pipelinedBytes: 4 * 2 ** 20,
+  pipelinedPerClient: 2.5 * 2 ** 20,
   headersMs: 10_000,
   requestMs: 60_000,
   stallMs: 20_000,

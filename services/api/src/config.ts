@@ -87,12 +87,12 @@ export const API_SCHEMA = defineConfig({
   },
   maxConnections: {
     kind: integer(16, 65_536),
-    default: '1024',
+    default: '512',
     help: 'How many connections there may be at once.',
   },
   maxClientConnections: {
     kind: integer(1, 65_536),
-    default: '256',
+    default: '128',
     help: 'How many connections one client (an address) may have at once. Raise both for a load test with more threads.',
   },
   listReads: {

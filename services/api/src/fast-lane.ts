@@ -21,7 +21,7 @@ import { sendJson } from './send-json.ts';
 const RECORDS = '/v1/records/';
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 const INSERT_HEADERS = { ...SECURITY_HEADERS, 'Content-Length': 0 } as const;
-/** Larger bodies go to the app, where a budget bounds them: 1024 connections hold 16 MiB of these. */
+/** Larger bodies go to the app, where a budget bounds them: 512 connections hold 8 MiB of these. */
 const MAX_BODY = 16 * 1024;
 const SMALL_ANSWER = 16 * 1024;
 

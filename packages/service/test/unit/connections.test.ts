@@ -71,8 +71,8 @@ describe('a server', { concurrency: true }, () => {
       t,
       (_request, response) => void setTimeout(() => response.end('hello'), 50),
       {
-        pipelinedPerClient: 10,
-        pipelined: 15,
+        pipelinedPerClient: 10 * 2200,
+        pipelinedBytes: 15 * 2200,
       },
     );
     const honest = await open('127.0.0.2');
@@ -85,6 +85,20 @@ describe('a server', { concurrency: true }, () => {
     const again = await open();
     get(again.socket, 11);
     await until('eleven answers', () => again.text.match(/hello/g)?.length === 11);
+  });
+
+  test('requests that wait count with their headers', async (t) => {
+    const { open } = await serve(
+      t,
+      (_request, response) => void setTimeout(() => response.end('hello'), 50),
+      { pipelinedPerClient: 20_000, pipelinedBytes: 40_000 },
+    );
+    const greedy = await open();
+    const large = `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(12_000)}\r\n\r\n`;
+    greedy.socket.write(large.repeat(2));
+    await until('two answers', () => greedy.text.match(/hello/g)?.length === 2);
+    greedy.socket.write(large.repeat(3));
+    await until('the end of the greedy connection', () => greedy.ended);
   });
 
   test('half-open connections are closed in favour of new ones, of the same client and of others', async (t) => {

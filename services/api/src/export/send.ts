@@ -45,9 +45,10 @@ export async function sendExport(
       await units.prepare(part);
       return part;
     });
+  // Before the first part is read: a refusal costs nothing then.
+  answers.reserve(response, format.bytes);
   let part = await read();
   if (part === null) return;
-  answers.reserve(response, format.bytes);
   const body = new Body(response, gzip, patienceMs);
   let count = 0;
   try {

@@ -159,6 +159,33 @@ describe('one client cannot block the API for others', () => {
     4,
   );
 
+  attack(
+    '1000 connections of four addresses with three exports each, of which nothing is read',
+    async () => {
+      for (let n = 0; n < 1000; n += 1) {
+        const socket = open(`127.0.0.${10 + (n % 4)}`);
+        socket.pause();
+        const format = ['csv', 'ndjson', 'parquet'][n % 3];
+        socket.write(
+          `GET /v1/export?device=${TEXT}&format=${format} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n`.repeat(
+            3,
+          ),
+        );
+        if (n % 100 === 99) await sleep(20);
+      }
+    },
+    6,
+  );
+
+  attack('figures of groups with many buckets, from two addresses', async () => {
+    const path = '/v1/readings/groups?by=device&bucket=30s&limit=10000';
+    for (let n = 0; n < 3; n += 1) {
+      open('127.0.0.3').write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    }
+    const answers = await Promise.all(Array.from({ length: 3 }, () => ask(path, 'attacker')));
+    for (const { status, text } of answers) assert.ok(status === 200 || status === 422, text);
+  });
+
   attack('1000 pipelined requests on one connection', async () => {
     const socket = open();
     let text = '';
