@@ -2,8 +2,11 @@ import type { RequestListener } from 'node:http';
 import { clientOf } from './clients.ts';
 import { RoundRobin } from './round-robin.ts';
 
-/** Time for requests in one turn of the event loop, milliseconds; further requests wait for the next turn. */
-const TURN_MS = 10;
+/**
+ * Time for requests in one turn of the event loop, milliseconds; further requests wait for the next turn. Node accepts one
+ * connection in each turn, so a new client waits this long for each connection that others have opened before it.
+ */
+const TURN_MS = 2;
 
 /**
  * Spreads simultaneous requests of many connections over several turns of the event loop, so that timers and other

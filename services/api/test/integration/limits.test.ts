@@ -174,7 +174,7 @@ describe('one client cannot block the API for others', () => {
         if (n % 100 === 99) await sleep(20);
       }
     },
-    6,
+    10,
   );
 
   attack('figures of groups with many buckets, from two addresses', async () => {
