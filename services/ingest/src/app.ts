@@ -142,11 +142,11 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
     response.status(204).end();
   };
   const deliverReadings: RequestHandler = async (request, response) => {
-    response.status(202).json(await take(options, request, queryWithin(request, response)));
+    response.status(202).json(await take(options, request, response, queryWithin(request, response)));
   };
   const deliverLines: RequestHandler = async (request, response) => {
     const lines = linesRequest(queryWithin(request, response));
-    response.status(202).json(await takeLines(pipeline, router, lines, bytesOf(request)));
+    response.status(202).json(await takeLines(pipeline, router, lines, bytesOf(request), senderOf(response)));
   };
   const listAlerts: RequestHandler = (request, response) => {
     response.json(alertsPage(options, request, response));
@@ -289,11 +289,12 @@ async function replay(options: AppOptions, request: Request): Promise<DeliveryDo
 async function take(
   { pipeline }: AppOptions,
   request: Request,
+  response: Response,
   query: URLSearchParams,
 ): Promise<DeliveryDocument> {
   const message = httpMessage(request.get('content-type') ?? '', query, bytesOf(request));
   checkTaking(pipeline);
-  return pipeline.deliver(message);
+  return pipeline.deliver(message, senderOf(response));
 }
 
 /** Reads the routes file again. */

@@ -11,6 +11,8 @@ export interface Origin {
    * delivery shared its batch with others, so that its own counts are not known.
    */
   settled(delivery: Delivery, outcome: DeliveryDocument | null): void;
+  /** The login or address of the sender. Absent: it is not known. */
+  readonly client?: string | undefined;
   /** Returns an equivalent token that does not hold the bytes of the message. */
   compact?(token: unknown): unknown;
 }
@@ -152,11 +154,14 @@ const NOTHING: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quaran
 
 /** The origin of the parts of a message. It settles the message when the last part is settled. */
 export class PartsOrigin implements Origin {
+  readonly client: string | undefined;
   readonly #settled: (outcome: DeliveryDocument) => void;
   #open: number;
   #total = NOTHING;
 
-  constructor(parts: number, settled: (outcome: DeliveryDocument) => void) {
+  /** @param client of the message */
+  constructor(parts: number, client: string | undefined, settled: (outcome: DeliveryDocument) => void) {
+    this.client = client;
     this.#open = parts;
     this.#settled = settled;
   }

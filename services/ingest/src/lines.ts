@@ -49,6 +49,7 @@ export function linesRequest(query: URLSearchParams): LinesRequest {
  * Stores the lines of an HTTP request. Lines that cannot be decoded are quarantined as one message, and reported.
  * Resolves when all lines are settled.
  *
+ * @param client the login or address of the sender
  * @throws {Problem} 503 when readings cannot be stored now. A part of the lines may be stored then; they can be sent
  *   again, because a reading with the same time and value is a duplicate.
  */
@@ -57,6 +58,7 @@ export async function takeLines(
   router: Router,
   { database, precision, device, whole }: LinesRequest,
   payload: Uint8Array,
+  client?: string,
 ): Promise<LinesDocument> {
   checkTaking(pipeline);
   const message = influxMessage({ database, precision, device }, payload);
@@ -75,7 +77,7 @@ export async function takeLines(
   let sum: DeliveryDocument = { received: 0, stored: 0, duplicate: 0, quarantined: 0 };
   for (const part of parts) {
     checkTaking(pipeline);
-    sum = add(sum, await pipeline.deliver({ ...message, payload: part } satisfies RawMessage));
+    sum = add(sum, await pipeline.deliver({ ...message, payload: part } satisfies RawMessage, client));
   }
   return {
     ...sum,

@@ -306,13 +306,17 @@ export class Pipeline {
     this.#enter(delivery, error, this.#receiveTime());
   }
 
-  /** Stores the payload of an HTTP request. Resolves with the counts when it is settled. */
-  deliver(message: RawMessage): Promise<DeliveryDocument> {
+  /**
+   * Stores the payload of an HTTP request. Resolves with the counts when it is settled.
+   *
+   * @param client the login or address of the sender
+   */
+  deliver(message: RawMessage, client?: string): Promise<DeliveryDocument> {
     const received = this.#receiveTime();
     const decoded = decodeMessage(this.#options.router, message, received, true, (readings) =>
       this.#clocks.timed(readings, message.payload, false),
     );
-    return this.#deliver(message, decoded, received, false);
+    return this.#deliver(message, decoded, received, false, client);
   }
 
   /**
@@ -320,11 +324,11 @@ export class Pipeline {
    * that was received later is kept; the replayed reading then counts as a duplicate.
    */
   replay(
-    { received, source, topic, payload, format }: QuarantineEntry,
+    { received, source, topic, payload, format, client }: QuarantineEntry,
     selected: Decoded,
   ): Promise<DeliveryDocument> {
     const message = { source, topic, payload, format, part: selected.part };
-    return this.#deliver(message, selected, received, true);
+    return this.#deliver(message, selected, received, true, client);
   }
 
   #deliver(
@@ -332,6 +336,7 @@ export class Pipeline {
     selected: Decoded | DecodeError,
     received: number,
     replayed: boolean,
+    client?: string,
   ): Promise<DeliveryDocument> {
     const decoded = selected instanceof DecodeError ? selected : selected.readings;
     const readings = decoded instanceof DecodeError ? NONE : decoded;
@@ -342,7 +347,7 @@ export class Pipeline {
         units: selected instanceof DecodeError ? NO_UNITS : selected.units,
         bytes: bytesInMemory(message.payload.length, message.topic, readings.length),
         arrived: performance.now(),
-        origin: { settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
+        origin: { client, settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
         token: null,
         ownBatch: true,
         spoolable: false,
@@ -444,7 +449,8 @@ export class Pipeline {
     const compact = compacted(delivery);
     const { source, topic, payload, format, part } = compact;
     const message = { source, topic, payload, format, part };
-    const entry = { ...message, received, reason, detail, position, readings: 1 };
+    const { client } = delivery.origin;
+    const entry = { ...message, received, reason, detail, position, readings: 1, client };
     this.#quarantineLane.push({ entry, delivery: compact, outcome: UNREADABLE });
   }
 
@@ -484,7 +490,8 @@ export class Pipeline {
       if (known === undefined) byLane.set(lane, [index]);
       else known.push(index);
     }
-    const origin = new PartsOrigin(byLane.size, (outcome) => this.#settle(whole, outcome));
+    const { client } = whole.origin;
+    const origin = new PartsOrigin(byLane.size, client, (outcome) => this.#settle(whole, outcome));
     // A message from quarantine can be a part already.
     const of = whole.part?.of ?? whole.readings.length;
     for (const [lane, indexes] of byLane) {
@@ -626,7 +633,11 @@ export class Pipeline {
     for (;;) {
       try {
         const dropped = quarantine.add(batch.map(({ entry }) => entry));
-        if (dropped > 0) logger.warn({ dropped }, 'quarantine is full: the oldest items were dropped');
+        if (dropped > 0)
+          logger.warn(
+            { dropped },
+            'quarantine is full: the oldest items of its largest senders were dropped',
+          );
         this.#quarantineTrouble = null;
         break;
       } catch (error) {
@@ -676,7 +687,7 @@ function placeOf({ part }: Delivery, index: number): number {
 
 /** The readings of a delivery that the store rejected, as one quarantine entry; null when it rejected none. */
 function refusal(delivery: Delivery, first: number, rejected: Rejections): QuarantineEntry | null {
-  const { source, topic, payload, format, readings } = delivery;
+  const { source, topic, payload, format, readings, origin } = delivery;
   const indexes = [...readings.keys()].filter((index) => rejected.has(first + index));
   const index = indexes[0];
   if (index === undefined) return null;
@@ -696,5 +707,6 @@ function refusal(delivery: Delivery, first: number, rejected: Rejections): Quara
     detail: `the store ${isRejected ? 'rejected' : 'failed on'} ${device} ${metric}: ${error.message}`,
     position: of === 1 ? null : `reading ${places[0]! + 1} of ${of}`,
     readings: indexes.length,
+    client: origin.client,
   };
 }

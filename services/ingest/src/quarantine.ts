@@ -5,6 +5,7 @@ import { formatTime, type QuarantineDocument } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
 import { diskBytes, PAGE_BYTES } from './disk-bytes.ts';
 import { decodePart, encodePart } from './part.ts';
+import { type Share, Shares, senderOfTopic } from './quarantine-shares.ts';
 import type { RawMessage, Source } from './raw-message.ts';
 
 /**
@@ -18,6 +19,8 @@ export interface QuarantineEntry extends RawMessage {
   readonly position: string | null;
   /** The number of readings that it counts as in the ledger. */
   readonly readings: number;
+  /** The login or address of its sender. Absent: the source and the topic show it. */
+  readonly client?: string | undefined;
 }
 
 export interface QuarantinePage {
@@ -57,6 +60,8 @@ const SCHEMA = `
     readings INTEGER NOT NULL,
     source TEXT NOT NULL DEFAULT 'mqtt',
     part BLOB,
+    client TEXT NOT NULL DEFAULT '',
+    share INTEGER NOT NULL DEFAULT 0,
     payload BLOB NOT NULL
   ) STRICT;
 `;
@@ -71,6 +76,11 @@ const UPGRADE = `
    WHERE (topic = 'POST /readings' OR topic GLOB 'POST /readings[?]*')
      AND format IN ('json', 'senml-json', 'plain') AND reason <> 'unknown_topic';
 `;
+/** Files of version 0.2.0 do not have the senders of their items, which are in no share then. */
+const UPGRADE_SHARES = `
+  ALTER TABLE quarantine ADD COLUMN client TEXT NOT NULL DEFAULT '';
+  ALTER TABLE quarantine ADD COLUMN share INTEGER NOT NULL DEFAULT 0;
+`;
 const COLUMNS = 'id, received, source, format, reason, position, readings, octet_length(payload) AS size';
 const WHOLE = `${COLUMNS}, topic, detail`;
 /** Length of a topic and of a detail in a list, characters. */
@@ -78,7 +88,7 @@ const LISTED_LENGTH = 500;
 const SHORTENED = `${COLUMNS}, substr(topic, 1, ${LISTED_LENGTH + 1}) AS topic, substr(detail, 1, ${LISTED_LENGTH + 1}) AS detail`;
 /** Bytes of a row's variable columns. */
 const CONTENT = `octet_length(topic) + octet_length(format) + octet_length(reason) + octet_length(detail)
-  + octet_length(source) + ifnull(octet_length(position), 0) + ifnull(octet_length(part), 0) + octet_length(payload) AS content`;
+  + octet_length(source) + octet_length(client) + ifnull(octet_length(position), 0) + ifnull(octet_length(part), 0) + octet_length(payload) AS content`;
 /** Rows that one step of a pass reads at most. */
 const WALK_ROWS = 10_000;
 /** A page ends with the item that brings it to this size. */
@@ -88,6 +98,8 @@ const MAX_DETAIL_LENGTH = 2000;
 
 /** The smallest bound on the file: empty tables take some pages too. */
 const LEAST_FILE_BYTES = 16 * PAGE_BYTES;
+/** Bytes of old items that a share loses before the largest one is searched again. */
+const ROOM_BYTES = 64 * 1024;
 /** The largest size of the write-ahead log between two batches. */
 const MAX_LOG_BYTES = 2 * 1024 * 1024;
 
@@ -95,7 +107,7 @@ const MAX_LOG_BYTES = 2 * 1024 * 1024;
  * Stores messages that cannot be decoded or stored, in ingest's own SQLite file. It is separate from the store,
  * because the store rejected these messages, and because ingest must be able to acknowledge undecodable messages
  * while the store is unavailable. The file is bounded in bytes on disk, including its write-ahead log. When it is
- * full, the oldest items are dropped, counted and logged.
+ * full, the oldest items of the sender with the most bytes are dropped, counted and logged.
  */
 export class Quarantine {
   readonly #db: DatabaseSync;
@@ -107,13 +119,15 @@ export class Quarantine {
   #bytes = 0;
   #total = 0;
   #dropped = 0;
+  readonly #shares = new Shares();
   readonly #reasons = new Map<string, number>();
 
   /** @throws {ConfigError} when the file cannot be opened or written. */
   constructor(file: string, instance: string, maxBytes: number) {
     this.#instance = instance;
     this.#logBytes = Math.min(MAX_LOG_BYTES, Math.floor(maxBytes / 32));
-    this.#maxBytes = maxBytes - this.#logBytes;
+    // Deleted items of one sender leave pages that are not full.
+    this.#maxBytes = maxBytes - 2 * this.#logBytes;
     try {
       mkdirSync(dirname(file), { recursive: true });
       this.#db = new DatabaseSync(file);
@@ -127,8 +141,9 @@ export class Quarantine {
       `);
       createTable(this.#db);
       this.#insert = this.#db.prepare(
-        `INSERT INTO quarantine (received, source, topic, format, reason, detail, position, readings, part, payload)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO quarantine
+           (received, source, topic, format, reason, detail, position, readings, part, client, share, payload)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       );
       this.#takeStock();
     } catch (error) {
@@ -148,31 +163,44 @@ export class Quarantine {
   }
 
   /**
-   * Stores a batch durably and atomically, except for items that exceed the bound.
+   * Stores a batch durably and atomically, except for items that exceed the share of their sender.
    *
-   * @returns the number of dropped items: old ones, or the first items of a batch that is larger than the bound
+   * @returns the number of dropped items: old ones, or items of the batch whose sender has no older ones
    */
   add(batch: readonly QuarantineEntry[]): number {
-    const items = batch.map(cutDetail);
-    const sizes = items.map((item) => diskBytes(contentBytes(item)));
-    let first = items.length - 1;
-    let bytes = sizes[first] ?? 0;
-    // The newest item is always kept, whatever its size, because it is about to be acknowledged.
-    while (first > 0 && bytes + sizes[first - 1]! <= this.#maxBytes) bytes += sizes[--first]!;
-    const kept = items.slice(Math.max(first, 0));
-    // The write-ahead log contains all written pages, a rollback journal only the changed ones.
-    this.#setJournal(bytes > this.#logBytes / 2 ? 'TRUNCATE' : 'WAL');
-    const room = this.#transaction(() => {
-      const made = this.#makeRoom(bytes);
-      for (const item of kept) this.#insertItem(item);
-      return made;
-    });
-    const dropped = room.items + items.length - kept.length;
-    this.#bytes += bytes - room.bytes;
-    this.#total += kept.length - room.items;
+    const incoming: Incoming[] = [];
+    let bytes = 0;
+    for (const entry of batch) {
+      const item = sentItem(entry);
+      const size = diskBytes(contentBytes(item));
+      const share = this.#shares.of(item.client, item.topic);
+      this.#shares.add(share, size);
+      incoming.push({ item, bytes: size, share });
+      bytes += size;
+    }
+    const room = new Room();
+    try {
+      // The write-ahead log contains all written pages, a rollback journal only the changed ones.
+      this.#setJournal(bytes > this.#logBytes / 2 ? 'TRUNCATE' : 'WAL');
+      this.#transaction(() => {
+        this.#makeRoom(room, incoming, bytes);
+        for (const each of incoming) if (!room.left.has(each)) this.#insertItem(each);
+      });
+    } catch (error) {
+      for (const [share, size] of room.shares) this.#shares.add(share, size);
+      for (const each of incoming) if (!room.left.has(each)) this.#shares.remove(each.share, each.bytes);
+      throw error;
+    }
+    const dropped = room.items + room.left.size;
     this.#dropped += dropped;
-    this.#forget(room.reasons);
-    for (const { reason } of kept) count(this.#reasons, reason);
+    for (const each of incoming) {
+      if (room.left.has(each)) continue;
+      const { item, bytes: size } = each;
+      this.#bytes += size;
+      this.#total++;
+      count(this.#reasons, item.reason);
+    }
+    this.#leave(room);
     return dropped;
   }
 
@@ -237,7 +265,9 @@ export class Quarantine {
 
   /** Finds the entry to replay an item; null when it does not exist. */
   entry(id: number): QuarantineEntry | null {
-    const row = this.#db.prepare(`SELECT ${WHOLE}, payload, part FROM quarantine WHERE id = ?`).get(id);
+    const row = this.#db
+      .prepare(`SELECT ${WHOLE}, payload, part, client FROM quarantine WHERE id = ?`)
+      .get(id);
     if (row === undefined) return null;
     const { source, topic, reason, detail, position, readings } = this.#document(row);
     return {
@@ -251,6 +281,7 @@ export class Quarantine {
       payload: row.payload as Uint8Array,
       received: Number(row.received),
       readings,
+      client: row.client === '' ? undefined : String(row.client),
     };
   }
 
@@ -298,23 +329,19 @@ export class Quarantine {
    * @returns the number of items that existed
    */
   discardAll(ids: readonly number[]): number {
-    const statement = this.#db.prepare(`DELETE FROM quarantine WHERE id = ? RETURNING reason, ${CONTENT}`);
-    const gone = new Map<string, number>();
-    let items = 0;
-    let bytes = 0;
+    const statement = this.#db.prepare(
+      `DELETE FROM quarantine WHERE id = ? RETURNING reason, share, ${CONTENT}`,
+    );
+    const room = new Room();
     this.#transaction(() => {
       for (const id of ids) {
         const row = statement.get(id);
-        if (row === undefined) continue;
-        count(gone, String(row.reason));
-        bytes += diskBytes(Number(row.content));
-        items++;
+        if (row !== undefined) room.add(row, this.#shares.get(Number(row.share)));
       }
     });
-    this.#bytes -= bytes;
-    this.#total -= items;
-    this.#forget(gone);
-    return items;
+    for (const [share, bytes] of room.shares) this.#shares.remove(share, bytes);
+    this.#leave(room);
+    return room.items;
   }
 
   close(): void {
@@ -326,18 +353,22 @@ export class Quarantine {
     return reason === null ? this.#total : (this.#reasons.get(reason) ?? 0);
   }
 
-  #forget(gone: ReadonlyMap<string, number>): void {
-    for (const [reason, items] of gone) {
+  /** Counts items that were deleted. */
+  #leave({ items, bytes, reasons }: Room): void {
+    this.#bytes -= bytes;
+    this.#total -= items;
+    for (const [reason, items] of reasons) {
       const left = this.#matching(reason) - items;
       if (left > 0) this.#reasons.set(reason, left);
       else this.#reasons.delete(reason);
     }
   }
 
-  #insertItem(item: QuarantineEntry): void {
-    const { received, source, topic, format, reason, detail, position, readings, payload } = item;
+  #insertItem({ item, share }: Incoming): void {
+    const { received, source, topic, format, reason, detail, position, readings, client, payload } = item;
     const part = item.part === null ? null : encodePart(item.part);
-    this.#insert.run(received, source, topic, format, reason, detail, position, readings, part, payload);
+    const values = [received, source, topic, format, reason, detail, position, readings, part, client];
+    this.#insert.run(...values, share.id, payload);
   }
 
   #setJournal(mode: Journal): void {
@@ -360,17 +391,19 @@ export class Quarantine {
 
   /** Counts the items of an earlier process, and reduces them to the bound, which may be lower now. */
   #takeStock(): void {
-    for (const row of this.#db.prepare(`SELECT reason, ${CONTENT} FROM quarantine`).iterate()) {
+    const all = `SELECT reason, client, topic, share, ${CONTENT} FROM quarantine`;
+    for (const row of this.#db.prepare(all).iterate()) {
+      const bytes = diskBytes(Number(row.content));
       count(this.#reasons, String(row.reason));
-      this.#bytes += diskBytes(Number(row.content));
+      this.#bytes += bytes;
       this.#total++;
+      this.#shares.add(this.#shares.of(String(row.client), String(row.topic), Number(row.share)), bytes);
     }
     if (this.#bytes <= this.#maxBytes && this.#fileBytes('page_count') <= this.#maxFileBytes) return;
-    const room = this.#transaction(() => this.#makeRoom(0));
-    this.#bytes -= room.bytes;
-    this.#total -= room.items;
+    const room = new Room();
+    this.#transaction(() => this.#makeRoom(room, [], 0));
     this.#dropped += room.items;
-    this.#forget(room.reasons);
+    this.#leave(room);
     try {
       this.#db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
@@ -378,28 +411,45 @@ export class Quarantine {
     }
   }
 
-  /** Deletes the oldest items until `bytes` are free. Call it within a transaction. */
-  #makeRoom(bytes: number): {
-    readonly items: number;
-    readonly bytes: number;
-    readonly reasons: ReadonlyMap<string, number>;
-  } {
+  /**
+   * Deletes the oldest items of the largest shares until there is room for new ones. New items of a share without older
+   * ones are left out. Call it within a transaction.
+   *
+   * @param room gets what is deleted or left out
+   * @param incoming new items, counted in their shares
+   * @param bytes of the new items
+   */
+  #makeRoom(room: Room, incoming: readonly Incoming[], bytes: number): void {
     const inUse = this.#fileBytes('page_count') - this.#fileBytes('freelist_count');
-    const excess = bytes + Math.max(this.#bytes - this.#maxBytes, inUse - this.#maxFileBytes);
-    const room = { items: 0, bytes: 0, reasons: new Map<string, number>() };
-    if (excess <= 0) return room;
-    let upTo = 0;
-    for (const row of this.#db
-      .prepare(`SELECT id, reason, ${CONTENT} FROM quarantine ORDER BY id`)
-      .iterate()) {
-      if (room.bytes >= excess || (bytes === 0 && room.items === this.#total - 1)) break;
-      upTo = Number(row.id);
-      room.bytes += diskBytes(Number(row.content));
-      room.items++;
-      count(room.reasons, String(row.reason));
+    let excess = bytes + Math.max(this.#bytes - this.#maxBytes, inUse - this.#maxFileBytes);
+    while (excess > 0) {
+      const share = this.#shares.largest();
+      const most = this.#total - (incoming.length === 0 ? 1 : 0) - room.items;
+      const deleted = this.#deleteOldest(share, Math.min(excess, ROOM_BYTES), most, room);
+      excess -= deleted;
+      if (deleted > 0) continue;
+      const next = incoming.find((each) => each.share === share && !room.left.has(each));
+      if (next === undefined) return;
+      room.left.add(next);
+      this.#shares.remove(share, next.bytes);
+      excess -= next.bytes;
     }
-    this.#db.prepare('DELETE FROM quarantine WHERE id <= ?').run(upTo);
-    return room;
+  }
+
+  /** Deletes items of a share with this number of bytes or a little more. Returns how many bytes it has deleted. */
+  #deleteOldest(share: Share, bytes: number, most: number, room: Room): number {
+    const sql = `SELECT id, reason, ${CONTENT} FROM quarantine WHERE share = ? ORDER BY id LIMIT ?`;
+    let deleted = 0;
+    let upTo = 0;
+    for (const row of this.#db.prepare(sql).iterate(share.id, most)) {
+      upTo = Number(row.id);
+      const size = room.add(row, share);
+      this.#shares.remove(share, size);
+      deleted += size;
+      if (deleted >= bytes) break;
+    }
+    if (upTo > 0) this.#db.prepare('DELETE FROM quarantine WHERE share = ? AND id <= ?').run(share.id, upTo);
+    return deleted;
   }
 
   get #maxFileBytes(): number {
@@ -431,12 +481,47 @@ function count(items: Map<string, number>, reason: string): void {
 
 function createTable(db: DatabaseSync): void {
   const columns = db.prepare("SELECT name FROM pragma_table_info('quarantine')").all();
+  const has = (column: string) => columns.some(({ name }) => name === column);
   if (columns.length === 0) db.exec(SCHEMA);
-  else if (!columns.some(({ name }) => name === 'source')) db.exec(`BEGIN; ${UPGRADE} COMMIT;`);
+  else {
+    if (!has('source')) db.exec(`BEGIN; ${UPGRADE} COMMIT;`);
+    if (!has('share')) db.exec(`BEGIN; ${UPGRADE_SHARES} COMMIT;`);
+  }
+  db.exec('CREATE INDEX IF NOT EXISTS quarantine_share ON quarantine (share)');
 }
 
-function cutDetail(item: QuarantineEntry): QuarantineEntry {
-  return { ...item, detail: cut(item.detail, MAX_DETAIL_LENGTH) };
+/** An item with its sender. */
+type SentItem = QuarantineEntry & { readonly client: string };
+
+/** An item that is not in the table yet. */
+interface Incoming {
+  readonly item: SentItem;
+  readonly bytes: number;
+  readonly share: Share;
+}
+
+/** What is deleted, or not stored. */
+class Room {
+  items = 0;
+  bytes = 0;
+  readonly reasons = new Map<string, number>();
+  readonly left = new Set<Incoming>();
+  /** Bytes of each deleted item. */
+  readonly shares: (readonly [Share, number])[] = [];
+
+  add({ reason, content }: Record<string, SQLOutputValue>, share: Share): number {
+    const bytes = diskBytes(Number(content));
+    count(this.reasons, String(reason));
+    this.items++;
+    this.bytes += bytes;
+    this.shares.push([share, bytes]);
+    return bytes;
+  }
+}
+
+function sentItem(item: QuarantineEntry): SentItem {
+  const { source, topic, client = source === 'http' ? 'http' : senderOfTopic(topic) } = item;
+  return { ...item, detail: cut(item.detail, MAX_DETAIL_LENGTH), client };
 }
 
 function shorten(item: QuarantineDocument): QuarantineDocument {
@@ -459,9 +544,10 @@ function contentBytes({
   detail,
   position,
   part,
+  client,
   payload,
-}: QuarantineEntry): number {
-  const texts = [source, topic, format, reason, detail, position ?? ''];
+}: SentItem): number {
+  const texts = [source, topic, format, reason, detail, position ?? '', client];
   const bytes = payload.length + (part === null ? 0 : encodePart(part).length);
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), bytes);
 }

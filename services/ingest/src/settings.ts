@@ -190,7 +190,7 @@ export const settings = defineConfig({
   quarantineMaxBytes: {
     kind: bytes(65_536, 2 ** 40),
     default: '64MiB',
-    help: 'Largest size of the quarantine on disk. When it is full, the oldest items are dropped.',
+    help: 'Largest size of the quarantine on disk. When it is full, the oldest items of the sender with the most bytes are dropped.',
   },
   ...RETENTION_SETTINGS,
   keepAlive: { kind: duration(1, 3600), default: '30s', help: 'MQTT keep-alive.' },

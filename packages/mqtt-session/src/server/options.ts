@@ -100,6 +100,8 @@ export type Receipt = Pick<InboundMessage, 'ticket' | 'packetId' | 'qos' | 'size
 
 /** The connection of a client, as the application uses it. */
 export interface ClientConnection {
+  /** The login of the client, or the client of its address. */
+  readonly client: string;
   /**
    * Acknowledges a message: it is stored. Call it once for each message, also with QoS 0, and also after the end of the
    * connection. PUBACKs are sent in the order of receipt.

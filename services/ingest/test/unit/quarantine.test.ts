@@ -129,11 +129,84 @@ test('the oldest items are dropped at the bound, and their number is returned', 
   for (let number = 0; number < 20; number++) dropped += quarantine.add([entry(`t${number}`, 1000)]);
   assert.equal(quarantine.total + dropped, 20);
   assert.equal(quarantine.dropped, dropped);
-  assert.equal(quarantine.total, 7);
+  assert.equal(quarantine.total, 6);
   assert.equal(quarantine.list(1, null, null).items[0]!.topic, 't19');
-  quarantine.add([entry('huge', 50_000)]);
-  assert.equal(quarantine.list(10, null, null).items[0]!.topic, 'huge');
-  assert.equal(quarantine.total, 1);
+  // What is larger than the bound is left out.
+  assert.equal(quarantine.add([entry('huge', 50_000)]), 1);
+  assert.equal(quarantine.total, 6);
+  quarantine.close();
+});
+
+const BROKER = ['home/a/t', 'home/b/t', 'zigbee2mqtt/c', 'deep/x/y/quiet/t', 'deep/x/y/other/t'];
+
+for (const [how, { client, topicOf }] of Object.entries<{
+  client?: string;
+  topicOf: (number: number) => string;
+}>({
+  'that varies its topics': { topicOf: (number) => `home/evil/${number % 50}/${number}` },
+  'at the fourth level': { topicOf: (number) => `deep/x/y/loud/${number}` },
+  'with a login': { client: 'user evil', topicOf: (number) => `home/${number}/t` },
+  'that sends everything at once': { topicOf: () => 'home/evil/t' },
+})) {
+  test(`a sender ${how} loses its own items at the bound, and nobody else does, also after a restart`, () => {
+    const file = join(directory, `shares ${how}.db`);
+    let quarantine = new Quarantine(file, 'i', 1 << 19);
+    // Each has 20 KB.
+    for (const topic of BROKER) quarantine.add(Array.from({ length: 20 }, () => entry(topic, 1000)));
+    quarantine.add(
+      Array.from({ length: 20 }, () => ({ ...entry('home/1/t', 1000), client: 'user innocent' })),
+    );
+    let dropped = 0;
+    for (let number = 0; number < 60; number++) {
+      if (number === 30) {
+        quarantine.close();
+        quarantine = new Quarantine(file, 'i', 1 << 19);
+      }
+      const item = { ...entry(topicOf(number), 20_000), client };
+      const batch = how.endsWith('at once') ? Array.from({ length: 5 }, () => item) : [item];
+      dropped += quarantine.add(batch);
+    }
+    assert.ok(dropped > 30, `${dropped}`);
+    const topics = quarantine.list(1000, null, null).items.map(({ topic, size }) => `${topic} ${size}`);
+    for (const topic of [...BROKER, 'home/1/t'])
+      assert.equal(topics.filter((each) => each === `${topic} 1000`).length, 20, topic);
+    // Discarded items leave their shares.
+    for (let id = 1; id < 200; id++) quarantine.discard(id);
+    quarantine.close();
+  });
+}
+
+test('one batch of a loud and a quiet sender keeps the item of the quiet one', () => {
+  const quarantine = new Quarantine(join(directory, 'mixed.db'), 'i', 1 << 20);
+  const loud = Array.from({ length: 100 }, (_, number) => entry(`home/evil/${number}`, 30_000));
+  quarantine.add([entry('home/quiet/t'), ...loud]);
+  assert.equal(quarantine.list(1000, null, null).items.at(-1)!.topic, 'home/quiet/t');
+  quarantine.close();
+});
+
+test('a quarantine of version 0.2.0 opens, and at the bound its items give way to those of others', () => {
+  const file = join(directory, 'v0.2.db');
+  const old = new DatabaseSync(file);
+  old.exec(`CREATE TABLE quarantine (id INTEGER PRIMARY KEY AUTOINCREMENT, received INTEGER NOT NULL,
+    topic TEXT NOT NULL, format TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, position TEXT,
+    readings INTEGER NOT NULL, source TEXT NOT NULL DEFAULT 'mqtt', part BLOB, payload BLOB NOT NULL) STRICT`);
+  const insert = old.prepare(
+    "INSERT INTO quarantine VALUES (NULL, 1, ?, 'auto', 'malformed', 'no', NULL, 1, 'mqtt', NULL, ?)",
+  );
+  for (let number = 0; number < 50; number++) insert.run(`home/old/${number}`, Buffer.alloc(10_000));
+  old.close();
+  for (let opening = 0; opening < 2; opening++) {
+    const quarantine = new Quarantine(file, 'i', 1 << 20);
+    assert.equal(quarantine.total, 50);
+    assert.equal(quarantine.get(50)!.entry.topic, 'home/old/49');
+    quarantine.close();
+  }
+  const quarantine = new Quarantine(file, 'i', 1 << 20);
+  for (let number = 0; number < 60; number++) quarantine.add([entry('home/new/t', 10_000)]);
+  assert.equal(quarantine.find(1), null);
+  assert.equal(quarantine.list(1000, null, 'malformed').total, quarantine.total);
+  const items = quarantine.list(1000, null, null).items;
+  assert.equal(items.filter(({ topic }) => topic === 'home/new/t').length > 40, true);
   quarantine.close();
 });
 
