@@ -116,6 +116,7 @@ export class FrameReader {
       const byte = buffer[position + i]!;
       remaining += (byte & 0x7f) * 2 ** (7 * (i - 1));
       if (byte < 0x80) {
+        if (byte === 0 && i > 1) break;
         const size = 1 + i + remaining;
         const most = Math.min(this.maximumPacketSize, this.maximumControlSize);
         if (size <= most) return size;
@@ -128,7 +129,7 @@ export class FrameReader {
         );
       }
     }
-    throw new ProtocolError(Reason.MALFORMED_PACKET, 'a remaining length of more than four bytes');
+    throw new ProtocolError(Reason.MALFORMED_PACKET, 'a remaining length that is too long');
   }
 
   // Starts to collect a packet that is not complete in `chunk`; `size` is the result of #frameSize.

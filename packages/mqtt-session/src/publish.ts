@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { TextCache } from '@tidegauge/text';
+import { isTopicName } from './control-shape.ts';
 import { ProtocolError } from './errors.ts';
 import { Reason } from './reasons.ts';
 
@@ -179,6 +180,8 @@ export function decodePublish(
   const header = aliases === null ? buffer[start]! : buffer[start]! & ~RETAIN_BIT;
   const qos = (header >> 1) & 3;
   if (qos === 3) throw malformed('a PUBLISH with QoS 3');
+  if (qos === 0 && (header & DUP_BIT) !== 0 && aliases !== null)
+    throw malformed('a PUBLISH with QoS 0 and the flag DUP');
   if (body + 2 > end) throw malformed('a PUBLISH without a topic');
   let position = body + 2 + ((buffer[body]! << 8) | buffer[body + 1]!);
   if (position > end) throw malformed('a PUBLISH whose topic is longer than the packet');
@@ -344,15 +347,28 @@ class PropertyReader {
 
   /**
    * Validates like `read`, without creating the values: one packet can contain a million properties. Properties depend
-   * on the sender: only a client may send a topic alias here, and only a server a subscription identifier.
+   * on the sender: only a client may send a topic alias here, and only a server a subscription identifier. A broker can
+   * pass on what it did not check, so values and repetitions are checked for clients only.
    */
   check(isFromClient: boolean): void {
+    // Each has an identifier below 32, except for those that may be repeated and the alias.
+    let seen = 0;
     while (this.#position < this.end) {
       const id = this.#byte();
-      if (id === 0x01) this.#take(1);
-      else if (id === 0x02) this.#take(4);
-      else if (id === 0x03 || id === 0x08) this.#checkString();
-      else if (id === 0x09) this.#take(this.#uint(2));
+      if (isFromClient && id < 0x20) {
+        if ((seen & (1 << id)) !== 0) throw problem('a repeated property');
+        seen |= 1 << id;
+      }
+      if (id === 0x01) {
+        if (this.#byte() > 1 && isFromClient) throw problem('a payload format other than 0 and 1');
+      } else if (id === 0x02) this.#take(4);
+      else if (id === 0x03) this.#checkString();
+      else if (id === 0x08) {
+        const from = this.#position + 2;
+        this.#checkString();
+        if (isFromClient && !isTopicName(this.#buffer.subarray(from, this.#position)))
+          throw problem('a Response Topic that is no topic');
+      } else if (id === 0x09) this.#take(this.#uint(2));
       else if (id === 0x0b && !isFromClient) this.#varint();
       else if (id === 0x23 && isFromClient) this.#takeAlias();
       else if (id === 0x26) {
@@ -399,9 +415,10 @@ class PropertyReader {
     for (let shift = 0; shift < 28; shift += 7) {
       const byte = this.#byte();
       value |= (byte & 0x7f) << shift;
+      if (byte === 0 && shift > 0) break;
       if (byte < 0x80) return value;
     }
-    throw malformed('a property with a variable byte integer of more than four bytes');
+    throw malformed('a property with a variable byte integer that is too long');
   }
 
   #binary(): Buffer {
@@ -434,6 +451,10 @@ function unexpected(property: number): ProtocolError {
 
 function illFormed(): ProtocolError {
   return malformed('a property that is not well-formed UTF-8');
+}
+
+function problem(what: string): ProtocolError {
+  return new ProtocolError(Reason.PROTOCOL_ERROR, `a PUBLISH with ${what}`);
 }
 
 function malformed(what: string): ProtocolError {

@@ -46,7 +46,8 @@ export class Refusal extends Error {
 
 /** Bytes of a client id. Identifiers are kept as long as their sessions. */
 const MAX_CLIENT_ID = 256;
-const VERSIONS = [3, 4, 5];
+/** Names of the protocol: MQTT 5 and 3.1.1, section 3.1.2.1; MQTT 3.1, section 3.1. A bridge sets a bit before MQTT 5. */
+const NAMES: Readonly<Record<number, string>> = { 3: 'MQIsdp', 4: 'MQTT', 5: 'MQTT' };
 const BRIDGE_BIT = 0x80;
 const FOREVER = 0xffffffff;
 /** A client that takes smaller packets gets no reason strings (MQTT 5, section 3.1.2.11.4). */
@@ -55,19 +56,24 @@ const ROOM_FOR_REASON = 256;
 /**
  * Decodes CONNECT (MQTT 3.1.1 and 5, section 3.1).
  *
- * @throws {ProtocolError} when it is malformed
- * @throws {Refusal} when it is well-formed and this server cannot accept it
+ * @throws {ProtocolError} when it is malformed, and not MQTT 5
+ * @throws {Refusal} when it is answered with a reason
  */
 export function decodeConnect(frame: Buffer, body: number): ConnectRequest {
   if (frame[0] !== 0x10) throw new ProtocolError(Reason.MALFORMED_PACKET, 'a CONNECT with reserved bits');
-  checkVersion(frame, body);
-  const packet = decodeControl(frame, 5) as IConnectPacket;
-  const version = packet.protocolVersion === 5 ? 5 : 4;
+  const version = checkVersion(frame, body);
+  try {
+    return requestOf(decodeControl(frame, 5) as IConnectPacket, version);
+  } catch (error) {
+    // MQTT 5, section 4.13.1: CONNACK can have the reason.
+    if (!(error instanceof ProtocolError) || version === 4) throw error;
+    throw new Refusal(error.reasonCode, version, error.message);
+  }
+}
+
+function requestOf(packet: IConnectPacket, version: 4 | 5): ConnectRequest {
   const { clientId, clean = false, keepalive = 0, username = null, properties = {} } = packet;
   const password = packet.password === undefined ? null : Buffer.from(packet.password);
-  for (const text of [clientId, username ?? '', packet.will?.topic ?? '']) checkText(text);
-  if (version === 4 && password !== null && username === null)
-    throw new ProtocolError(Reason.MALFORMED_PACKET, 'a CONNECT with a password and no user name');
   if (properties.authenticationMethod !== undefined) {
     const method =
       'enhanced authentication is not supported: use a user name and a password, or a certificate';
@@ -98,26 +104,20 @@ export function expiry(interval: number): number {
   return interval === FOREVER ? Number.POSITIVE_INFINITY : interval;
 }
 
-function checkVersion(frame: Buffer, body: number): void {
+function checkVersion(frame: Buffer, body: number): 4 | 5 {
   const at = body + 2 + (body + 2 <= frame.length ? frame.readUInt16BE(body) : 0);
   const name = frame.toString('latin1', body + 2, at);
   const byte = frame[at];
   if (byte === undefined || (name !== 'MQTT' && name !== 'MQIsdp'))
     throw new ProtocolError(Reason.MALFORMED_PACKET, 'a CONNECT without the name of the protocol');
   const version = byte & ~BRIDGE_BIT;
-  if (VERSIONS.includes(version)) return;
-  throw new Refusal(Reason.UNSUPPORTED_VERSION, version, `MQTT version ${version}: use 3.1.1 or 5`);
-}
-
-function checkText(text: string): void {
-  if (/[\0\ufffd]/.test(text))
-    throw new ProtocolError(Reason.MALFORMED_PACKET, 'a CONNECT whose text is not well-formed UTF-8');
+  if (NAMES[version] === name && byte !== (BRIDGE_BIT | 5)) return version === 5 ? 5 : 4;
+  throw new Refusal(Reason.UNSUPPORTED_VERSION, version, `${name} version ${byte}: use 3.1.1 or 5`);
 }
 
 function willOf({ will }: IConnectPacket): Will | null {
   if (will === undefined) return null;
   const { topic, payload, qos = 0 } = will;
-  if (qos > 2) throw new ProtocolError(Reason.MALFORMED_PACKET, 'a will with QoS 3');
   if (topic === '' || /[+#]/.test(topic))
     throw new ProtocolError(Reason.TOPIC_NAME_INVALID, 'a will with a topic that is empty or has wildcards');
   const delaySeconds = will.properties?.willDelayInterval ?? 0;

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { IDisconnectPacket, ISubscribePacket, IUnsubscribePacket } from 'mqtt-packet';
 import { AckQueue, PUBACK, PUBREC } from '../ack-queue.ts';
 import { decodeControl, encodeDisconnect, generate, Type } from '../control.ts';
+import { checkShape } from '../control-shape.ts';
 import { ProtocolError } from '../errors.ts';
 import { FrameReader } from '../frame-reader.ts';
 import {
@@ -70,6 +71,12 @@ const COMPLETION_BYTES = 5;
 const DISCONNECT_WITH_WILL = 4;
 const NO_SUBSCRIPTION = 0x11;
 const REFUSED_FILTER = 0x80;
+/** Of a CONNECT, which the client has to change. */
+const MISTAKES: readonly number[] = [
+  Reason.MALFORMED_PACKET,
+  Reason.PROTOCOL_ERROR,
+  Reason.TOPIC_NAME_INVALID,
+];
 const TOO_MUCH = 'its client has more unfinished packets and messages than there is room for';
 const NO_SUBSCRIBERS = 'this server only receives messages: read them over HTTP, or use a broker';
 
@@ -415,7 +422,9 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   #onPubrel(buffer: Buffer, start: number, body: number, end: number): void {
     if (buffer[start] !== 0x62 || body + 2 > end)
       throw new ProtocolError(Reason.MALFORMED_PACKET, 'a malformed PUBREL');
+    if (end - body > 2) checkShape(buffer.subarray(start, end), this.#version);
     const id = buffer.readUInt16BE(body);
+    if (id === 0) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'a PUBREL with packet identifier 0');
     const session = this.#session!;
     if (session.storing.has(id)) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'PUBREL before PUBREC');
     this.#completions.push(this.#host.sessions.release(session, id) ? id : -id);
@@ -447,8 +456,6 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   }
 
   #onSubscribe({ messageId = 0, subscriptions }: ISubscribePacket): void {
-    if (messageId === 0 || subscriptions.length === 0)
-      throw new ProtocolError(Reason.PROTOCOL_ERROR, 'a SUBSCRIBE without identifier or filter');
     this.#host.stats.subscriptionsRefused += subscriptions.length;
     this.#report('subscribe', `a subscription to ${subscriptions[0]!.topic}`);
     const code = this.#version === 5 ? Reason.IMPLEMENTATION_ERROR : REFUSED_FILTER;
@@ -458,8 +465,6 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   }
 
   #onUnsubscribe({ messageId = 0, unsubscriptions }: IUnsubscribePacket): void {
-    if (messageId === 0 || unsubscriptions.length === 0)
-      throw new ProtocolError(Reason.PROTOCOL_ERROR, 'an UNSUBSCRIBE without identifier or filter');
     const granted = unsubscriptions.map(() => NO_SUBSCRIPTION);
     this.#write(generate({ cmd: 'unsuback', messageId, granted } as never, this.#version));
   }
@@ -520,7 +525,9 @@ export class SensorConnection implements ClientConnection, SessionConnection {
         ? 'version'
         : refusal.code === Reason.BAD_CLIENT_ID
           ? 'client_id'
-          : 'not_authorized');
+          : MISTAKES.includes(refusal.code)
+            ? 'protocol'
+            : 'not_authorized');
     const answer = encodeRefusal(refusal, this.#request?.takesReasonStrings ?? false);
     this.#finish(reason, answer, false, refusal.message);
   }

@@ -358,7 +358,7 @@ const broken: readonly (readonly [string, Buffer, number, RegExp])[] = [
     'an UNSUBACK without properties',
     Buffer.from([0xb0, 2, 0, 9]),
     0x81,
-    /type 11, with a property that ends early/,
+    /type 11, with a field that ends early/,
   ],
   [
     'a PUBACK with more than its properties',
@@ -377,7 +377,7 @@ const broken: readonly (readonly [string, Buffer, number, RegExp])[] = [
     'a DISCONNECT that repeats a property',
     Buffer.from([0xe0, 10, 0, 8, 0x1f, 0, 1, 0x61, 0x1f, 0, 1, 0x62]),
     0x82,
-    /repeats a property/,
+    /a repeated property/,
   ],
   ['a PUBREL with wrong flags', Buffer.from([0x60, 2, 0, 1]), 0x81, /PUBREL/],
   ['a SUBACK above the maximum', Buffer.from([0x90, 0xff, 0xff, 0x7f]), 0x95, /maximumPacketSize is 1000/],
