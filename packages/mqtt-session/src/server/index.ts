@@ -1,3 +1,4 @@
+export type { ClientHandle } from './client.ts';
 export type { ConnectRequest } from './connect.ts';
 export {
   type ClientConnection,

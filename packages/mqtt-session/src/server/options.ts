@@ -1,11 +1,16 @@
 import type { InboundMessage, UndecodableMessage } from '../publish.ts';
+import type { ClientHandle } from './client.ts';
 import type { ConnectRequest } from './connect.ts';
 
 /** Bounds of a server. `DEFAULT_LIMITS` has reasonable values. */
 export interface ServerLimits {
-  /** Connections at the same time. Then the oldest one without a login ends for a new one. */
+  /**
+   * Connections at the same time that have logged in. Then the client with the most loses the one from which nothing has
+   * arrived for the longest time. As many that have not logged in can wait for their turn.
+   */
   readonly maxConnections: number;
-  readonly maxConnectionsPerAddress: number;
+  /** Connections of a client that have logged in: of one user, or without a login of the client of an address. */
+  readonly maxConnectionsPerClient: number;
   /** From the connection to a complete CONNECT, with TLS, milliseconds. */
   readonly connectTimeoutMs: number;
   /** Bytes of a packet. Of a larger PUBLISH of MQTT 3.1.1 only the topic is kept. */
@@ -25,8 +30,8 @@ export interface ServerLimits {
 const MIB = 1024 * 1024;
 
 export const DEFAULT_LIMITS: ServerLimits = {
-  maxConnections: 1000,
-  maxConnectionsPerAddress: 500,
+  maxConnections: 500,
+  maxConnectionsPerClient: 250,
   connectTimeoutMs: 10_000,
   maximumPacketSize: 8 * MIB,
   maximumTopicBytes: 1024,
@@ -61,7 +66,7 @@ export type LoginProblem = 'credentials' | 'not_authorized' | 'busy';
 /** Why the server ended or refused a connection. These are values of a label. */
 export const END_REASONS = [
   'connections',
-  'connections_of_address',
+  'connections_of_client',
   'connect_timeout',
   'tls',
   'version',
@@ -100,8 +105,7 @@ export type Receipt = Pick<InboundMessage, 'ticket' | 'packetId' | 'qos' | 'size
 
 /** The connection of a client, as the application uses it. */
 export interface ClientConnection {
-  /** The login of the client, or the client of its address. */
-  readonly client: string;
+  readonly client: ClientHandle;
   /**
    * Acknowledges a message: it is stored. Call it once for each message, also with QoS 0, and also after the end of the
    * connection. PUBACKs are sent in the order of receipt.

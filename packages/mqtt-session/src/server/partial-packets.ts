@@ -1,7 +1,7 @@
 /** The part of a connection that the bound on its packets uses. */
 export interface Collector {
   /** Several connections can be of one client. */
-  readonly client: string;
+  readonly client: { readonly name: string };
   /** Ends, because its client collects the most. It calls `collect` with 0. */
   exceed(): void;
 }
@@ -43,14 +43,14 @@ export class PartialPackets<C extends Collector> {
     const byClient = new Map<string, number>();
     let most = 0;
     for (const [{ client }, bytes] of this.#byConnection) {
-      const ofClient = (byClient.get(client) ?? 0) + bytes;
-      byClient.set(client, ofClient);
+      const ofClient = (byClient.get(client.name) ?? 0) + bytes;
+      byClient.set(client.name, ofClient);
       most = Math.max(most, ofClient);
     }
     let largest: C | null = null;
     let largestBytes = 0;
     for (const [connection, bytes] of this.#byConnection) {
-      if (byClient.get(connection.client) !== most || bytes <= largestBytes) continue;
+      if (byClient.get(connection.client.name) !== most || bytes <= largestBytes) continue;
       largest = connection;
       largestBytes = bytes;
     }

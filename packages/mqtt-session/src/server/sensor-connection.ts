@@ -14,6 +14,7 @@ import {
   type UndecodableMessage,
 } from '../publish.ts';
 import { Reason } from '../reasons.ts';
+import type { Client, ClientMember } from './client.ts';
 import {
   type ConnectRequest,
   decodeConnect,
@@ -47,8 +48,10 @@ export interface ConnectionHost {
   flushSoon(connection: SensorConnection): void;
   /** The bytes that the connection collects for a packet. Returns false when it has to end. */
   collects(connection: SensorConnection, bytes: number): boolean;
-  /** The connection was read after a hold: others come first after the next one. */
-  served(connection: SensorConnection): void;
+  /**
+   * A connection that logged in becomes one of this client. Returns why it may not; null when it may.
+   */
+  join(connection: SensorConnection, client: string): EndReason | null;
   /** The connection ended. Called once. */
   ended(connection: SensorConnection): void;
 }
@@ -57,13 +60,8 @@ export interface ConnectionHost {
 const MAX_CONNECT_BYTES = 16 * 1024;
 /** Bytes of a packet that is not a PUBLISH. Decoded, a list of filters or properties takes many times its bytes. */
 const MAX_CONTROL_BYTES = 16 * 1024;
-/**
- * Packets other than PUBLISH and PUBREL in about a second. Each costs as much time as a message, and no client needs
- * many of them.
- */
-const MAX_CONTROL_PACKETS = 1000;
-/** Unsent bytes from which a client counts as not reading. */
-const MAX_UNSENT_BYTES = 64 * 1024;
+/** Unsent bytes from which a client counts as not reading, when there is more to send. */
+const MAX_UNSENT_BYTES = 16 * 1024;
 /** How long a client may take to read the last packet. */
 const LAST_WORDS_MS = 1000;
 const PINGRESP = Buffer.from([0xd0, 0]);
@@ -78,6 +76,7 @@ const MISTAKES: readonly number[] = [
   Reason.TOPIC_NAME_INVALID,
 ];
 const TOO_MUCH = 'its client has more unfinished packets and messages than there is room for';
+const TOO_MANY = 'its client has as many connections as it may';
 const NO_SUBSCRIBERS = 'this server only receives messages: read them over HTTP, or use a broker';
 
 const PROBLEMS: Readonly<Record<LoginProblem, { code: number; text: string }>> = {
@@ -94,10 +93,12 @@ const PROBLEMS: Readonly<Record<LoginProblem, { code: number; text: string }>> =
  * Nothing is read while the login is checked, while the application is paused, and while the messages of the
  * connection reach a bound. After `ended` acknowledgements are not sent; the client sends these messages again.
  */
-export class SensorConnection implements ClientConnection, SessionConnection {
+export class SensorConnection implements ClientConnection, ClientMember, SessionConnection {
   readonly peer: Peer;
-  /** The client in the sense of a bound on several connections: its user name, or the client of its address. */
-  client: string;
+  /** Before the login: the client of its address. */
+  client: Client<SensorConnection>;
+  /** `performance.now()` when something arrived last, or reading continued. */
+  receivedAt = performance.now();
   readonly since = performance.now();
   /** Whether the host will call `flush`. Used by the host. */
   isFlushDue = false;
@@ -118,15 +119,12 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   // Bytes of messages that are not acknowledged.
   #bytes = 0;
   #silenceMs = 0;
-  #receivedAt = performance.now();
   #isSuspect = false;
-  // Since the last look at the time.
-  #controls = 0;
   /** Ends the check of the login. */
   #check: AbortController | null = null;
 
   /** @param client the client of its address */
-  constructor(stream: Duplex, peer: Peer, client: string, host: ConnectionHost) {
+  constructor(stream: Duplex, peer: Peer, client: Client<SensorConnection>, host: ConnectionHost) {
     this.peer = peer;
     this.client = client;
     this.#stream = stream;
@@ -143,13 +141,14 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     this.#updateHold();
   }
 
-  /** Whether the client has not logged in yet. */
-  get isNew(): boolean {
-    return this.#state === 'first' || this.#state === 'checking';
+  /** Whether its login is checked. */
+  get isChecked(): boolean {
+    return this.#state === 'checking';
   }
 
   acknowledge({ ticket, packetId, qos, size }: Receipt, reason = 0): void {
     this.#bytes -= size;
+    this.client.unacknowledged -= 1;
     if (qos === 2 && reason === 0) {
       const { connection, tickets } = this.#host.sessions.stored(this.#session!, packetId) ?? NOTHING;
       connection?.release(tickets);
@@ -181,7 +180,6 @@ export class SensorConnection implements ClientConnection, SessionConnection {
    * MQTT-3.1.2-22).
    */
   checkTime(now: number): void {
-    this.#controls = 0;
     // A login that is checked is answered in any case.
     if (this.#state === 'checking') return;
     if (this.#state === 'first') {
@@ -193,15 +191,20 @@ export class SensorConnection implements ClientConnection, SessionConnection {
       this.#end('not_authorized', Reason.NOT_AUTHORIZED, true, 'the login has ended');
       return;
     }
-    const isSilent = this.#silenceMs > 0 && !this.#held && now - this.#receivedAt > this.#silenceMs;
+    const isSilent = this.#silenceMs > 0 && !this.#held && now - this.receivedAt > this.#silenceMs;
     // The data may wait in the socket because this process was busy, so the second look decides.
     if (isSilent && this.#isSuspect) this.#end('keep_alive', Reason.KEEP_ALIVE_TIMEOUT);
     this.#isSuspect = isSilent;
   }
 
-  /** Ends a connection without a login to make room. */
+  /** Ends the connection, because others need its place. */
   dropNew(): void {
     this.#end('connections', null);
+  }
+
+  /** Ends the connection for one of another client: this client has the most. */
+  makePlace(): void {
+    this.#end('connections', Reason.QUOTA_EXCEEDED, false, 'its client has the most connections');
   }
 
   /** Sends the acknowledgements that are ready, then ends the connection: the server stops. */
@@ -225,7 +228,7 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.#receivedAt = performance.now();
+    this.receivedAt = performance.now();
     this.#isSuspect = false;
     this.#host.stats.receivedBytes += chunk.length;
     if (this.#state !== 'ended') this.#read(() => this.#reader.push(chunk));
@@ -256,13 +259,16 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     } else if (type === Type.PUBLISH) this.#onPublish(buffer, start, body, end);
     else if (type === Type.PUBREL) this.#onPubrel(buffer, start, body, end);
     else {
-      this.#controls += 1;
-      if (this.#controls > MAX_CONTROL_PACKETS)
-        throw new ProtocolError(Reason.QUOTA_EXCEEDED, 'more control packets than any client needs');
+      this.#countControl(end - start);
       if (type === Type.PINGREQ) this.#onPing(buffer, start, end);
       else this.#onControl(type, buffer.subarray(start, end));
     }
   };
+
+  #countControl(bytes: number): void {
+    if (!this.client.control(bytes))
+      throw new ProtocolError(Reason.QUOTA_EXCEEDED, 'more control packets than any client needs');
+  }
 
   readonly #onOversized = (head: Buffer, body: number, size: number): void => {
     if (this.#state === 'ended') return;
@@ -300,7 +306,6 @@ export class SensorConnection implements ClientConnection, SessionConnection {
       return;
     }
     this.#user = user;
-    if (user.name !== null) this.client = `user ${user.name}`;
     if (will !== null && !user.mayPublish(will.topic)) {
       this.#refuse(
         new Refusal(Reason.NOT_AUTHORIZED, version, `the will may not be published on ${will.topic}`),
@@ -313,18 +318,26 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   #accept(request: ConnectRequest, user: User): void {
     const { limits, sessions, stats } = this.#host;
     const { version } = request;
+    const client = user.name === null ? this.client.name : `user ${user.name}`;
     const assigned =
       request.clientId === '' ? { assignedClientIdentifier: `auto-${crypto.randomUUID()}` } : {};
     this.#clientId = assigned.assignedClientIdentifier ?? request.clientId;
     const { cleanStart, sessionExpirySeconds } = request;
     const key = `${user.name ?? ''}\0${this.#clientId}`;
-    const { session, isPresent } = sessions.open(key, this, cleanStart, sessionExpirySeconds);
+    // It makes room for the connection that takes it over.
+    sessions.takeOver(key);
+    const full = this.#host.join(this, client);
+    if (full !== null) {
+      this.#refuse(new Refusal(Reason.QUOTA_EXCEEDED, version, TOO_MANY), full);
+      return;
+    }
+    const { session, isPresent } = sessions.open(key, client, this, cleanStart, sessionExpirySeconds);
     this.#session = session;
     this.#acks = new AckQueue(limits.receiveMaximum);
     this.#aliases = new TopicAliases(version === 5 ? limits.topicAliasMaximum : 0);
     this.#reader.maximumPacketSize = limits.maximumPacketSize;
     this.#silenceMs = request.keepAliveSeconds * 1500;
-    this.#receivedAt = performance.now();
+    this.receivedAt = performance.now();
     this.#state = 'open';
     stats.accepted += 1;
     const { receiveMaximum, maximumPacketSize, topicAliasMaximum } = limits;
@@ -365,6 +378,7 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     if (qos === 2 && !this.#enterOnce(message)) return false;
     if (qos === 1) message.ticket = this.#push(PUBACK, packetId);
     this.#bytes += message.size;
+    this.client.unacknowledged += 1;
     if (this.#acks.size >= this.#acks.limit || this.#bytes >= this.#host.limits.maxInFlightBytes)
       this.#updateHold();
     return true;
@@ -377,8 +391,8 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     const { packetId } = message;
     const storing = session.storing.get(packetId);
     if (storing === undefined && !session.unreleased.has(packetId)) {
-      if (sessions.isFull) sessions.endLargest();
-      // It was the session of this connection.
+      sessions.makeRoom(session);
+      // It was a session that ended for it.
       if (this.#state === ('ended' as string)) return false;
       message.ticket = this.#push(PUBREC, packetId);
       session.storing.set(packetId, { connection: this, tickets: [message.ticket] });
@@ -427,7 +441,9 @@ export class SensorConnection implements ClientConnection, SessionConnection {
     if (id === 0) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'a PUBREL with packet identifier 0');
     const session = this.#session!;
     if (session.storing.has(id)) throw new ProtocolError(Reason.PROTOCOL_ERROR, 'PUBREL before PUBREC');
-    this.#completions.push(this.#host.sessions.release(session, id) ? id : -id);
+    const isKnown = this.#host.sessions.release(session, id);
+    if (!isKnown) this.#countControl(end - start);
+    this.#completions.push(isKnown ? id : -id);
     this.#host.flushSoon(this);
   }
 
@@ -486,9 +502,12 @@ export class SensorConnection implements ClientConnection, SessionConnection {
   }
 
   #write(bytes: Buffer): void {
+    if (this.#stream.writableLength > MAX_UNSENT_BYTES) {
+      this.#end('not_reading', null);
+      return;
+    }
     this.#host.stats.sentBytes += bytes.length;
     this.#stream.write(bytes);
-    if (this.#stream.writableLength > MAX_UNSENT_BYTES) this.#end('not_reading', null);
   }
 
   #updateHold(): void {
@@ -496,6 +515,7 @@ export class SensorConnection implements ClientConnection, SessionConnection {
       this.#state === 'checking' ||
       (this.#state === 'open' &&
         (this.#host.isPaused ||
+          this.client.isPaused ||
           this.#acks.size >= this.#acks.limit ||
           this.#bytes >= this.#host.limits.maxInFlightBytes));
     if (held === this.#held || this.#state === 'ended') return;
@@ -512,13 +532,14 @@ export class SensorConnection implements ClientConnection, SessionConnection {
 
   readonly #continue = (): void => {
     if (this.#held || this.#state === 'ended') return;
-    this.#host.served(this);
-    this.#receivedAt = performance.now();
+    // Others come first after the next hold.
+    if (this.client.connections.delete(this)) this.client.connections.add(this);
+    this.receivedAt = performance.now();
     this.#read(() => this.#reader.resume());
     if (!this.#held && this.#state !== ('ended' as string)) this.#stream.resume();
   };
 
-  #refuse(refusal: Refusal, problem?: LoginProblem): void {
+  #refuse(refusal: Refusal, problem?: EndReason): void {
     const reason: EndReason =
       problem ??
       (refusal.code === Reason.UNSUPPORTED_VERSION

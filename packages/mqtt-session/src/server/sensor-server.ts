@@ -1,12 +1,15 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import {
-  createServer as createTlsServer,
+  createSecureContext,
   type TlsOptions as NodeTlsOptions,
+  type SecureContext,
   type SecureContextOptions,
-  type TLSSocket,
+  TLSSocket,
 } from 'node:tls';
 import { InboundMessage } from '../publish.ts';
+import { Client } from './client.ts';
 import type { Will } from './connect.ts';
+import { Entrance, type Newcomer } from './entrance.ts';
 import {
   DEFAULT_LIMITS,
   type EndReason,
@@ -35,14 +38,81 @@ const SESSIONS_PER_CONNECTION = 10;
 const MAX_WAITING_WILL_BYTES = 4 * 1024 * 1024;
 const WILL_BYTES = 400;
 
+/**
+ * TLS handshakes and logins at the same time. Each can take 100 KiB, and as many can come before the message of another
+ * client, at a millisecond or more each.
+ */
+const MAX_ENTERING = 32;
+/** Connections that have ended, and wait until their client has read the last packet. */
+const MAX_LEAVING = 64;
+/** Servers of an address. Each accepts one connection in a turn of the event loop. */
+const ACCEPTORS = 32;
+/**
+ * Connections of a server that the kernel accepts before this process does. Beyond it the kernel drops them, and the next
+ * attempt of an innocent client follows seconds later.
+ */
+const BACKLOG = 256;
+/** Bytes that a connection buffers when it is not read, besides one chunk of the socket. */
+const HIGH_WATER_MARK = 16 * 1024;
+/** Sessions are resumed only with a name of their server (SSL_CTX_set_session_id_context). */
+const SESSION_ID_CONTEXT = 'tidegauge';
+
+/** What TLS needs for new connections. */
+interface Secure {
+  context: SecureContext;
+  readonly requestCert: boolean;
+}
+
 /** A connection from the first byte on, before TLS has a user. */
-interface Place {
+class Place implements Newcomer {
   readonly address: string;
-  /** The client of the address. */
-  readonly client: string;
-  readonly socket: Socket;
-  readonly since: number;
-  connection: SensorConnection | null;
+  readonly peerAddress: string;
+  readonly raw: Socket;
+  /** Null: without TLS. */
+  readonly secure: Secure | null;
+  /** Since when the handshake or the login could go on. */
+  since = performance.now();
+  /** The socket, with TLS if there is any. To destroy a raw socket would leave the state of TLS to the garbage collector. */
+  socket: Socket;
+  connection: SensorConnection | null = null;
+  readonly #host: PlaceHost;
+
+  /** @param client the client of the address */
+  constructor(raw: Socket, client: string, secure: Secure | null, host: PlaceHost) {
+    this.raw = raw;
+    this.socket = raw;
+    this.peerAddress = raw.remoteAddress ?? '';
+    this.address = client;
+    this.secure = secure;
+    this.#host = host;
+  }
+
+  get progress(): number {
+    return this.raw.bytesRead;
+  }
+
+  get isChecked(): boolean {
+    return this.connection?.isChecked ?? false;
+  }
+
+  enter(): void {
+    this.since = performance.now();
+    this.#host.enter(this);
+  }
+
+  drop(): void {
+    if (this.connection === null) this.#host.dropped(this);
+    else this.connection.dropNew();
+    this.socket.destroy();
+  }
+}
+
+/** The part of a server that a place uses. */
+interface PlaceHost {
+  /** Begins the handshake. */
+  enter(place: Place): void;
+  /** It had to give way before its handshake was complete. */
+  dropped(place: Place): void;
 }
 
 /**
@@ -57,17 +127,22 @@ export class SensorServer implements ConnectionHost {
   readonly stats = new ServerStats();
   readonly sessions: Sessions;
   readonly #servers: Server[] = [];
-  readonly #places = new Map<Socket, Place>();
-  /** Connections by the client of their address. */
-  readonly #byAddress = new Map<string, number>();
-  // Open connections; those that were read after a hold come last.
-  readonly #connections = new Set<SensorConnection>();
+  readonly #places = new Set<Place>();
+  readonly #entrance: Entrance<Place>;
+  /** Clients that logged in, by name. The one that was read last after a pause comes last. */
+  readonly #clients = new Map<string, Client<SensorConnection>>();
+  readonly #placeOf = new WeakMap<SensorConnection, Place>();
+  /** Sockets of connections that ended, until they are closed. */
+  readonly #leaving = new Set<Socket>();
+  /** Connections that logged in. */
+  #joined = 0;
   readonly #partial: PartialPackets<SensorConnection>;
   #dirty: SensorConnection[] = [];
   readonly #clientOf: (address: string) => string;
   // Wills that became due during a pause.
-  #wills: Will[] = [];
+  #wills: { readonly will: Will; readonly client: string }[] = [];
   #willBytes = 0;
+  readonly #willBytesOf = new Map<string, number>();
   #paused = false;
   #isListening = false;
   #sweep: NodeJS.Timeout | undefined;
@@ -85,10 +160,11 @@ export class SensorServer implements ConnectionHost {
     this.#clientOf = clientOf;
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.#partial = new PartialPackets(this.limits.maxPartialBytes);
+    this.#entrance = new Entrance({ maxEntering: MAX_ENTERING, maxWaiting: this.limits.maxConnections });
     this.sessions = new Sessions({
       maximum: this.limits.maxConnections * SESSIONS_PER_CONNECTION,
       maximumExpirySeconds: this.limits.maximumSessionExpirySeconds,
-      onWill: (will) => this.#publishWill(will),
+      onWill: (will, client) => this.#publishWill(will, client),
     });
   }
 
@@ -115,47 +191,25 @@ export class SensorServer implements ConnectionHost {
     port,
     tls,
   }: Listener): Promise<{ port: number; renew(options: SecureContextOptions): void }> {
-    const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS };
-    const server =
-      tls === null
-        ? createServer(options, (socket) => this.#open(socket, socket, false))
-        : createTlsServer({
-            ...options,
-            ...tls,
-            handshakeTimeout: this.limits.connectTimeoutMs,
-            requestCert: tls.ca !== undefined,
-            // A wrong certificate is counted and refused in #secured.
-            rejectUnauthorized: false,
-          });
-    const raw = new Map<string, Socket>();
-    // Before Node's own listener, which begins the handshake.
-    server.prependListener('connection', (socket: Socket) => {
-      if (!this.#admit(socket) || tls === null) return;
-      const key = `${socket.remoteAddress} ${socket.remotePort}`;
-      raw.set(key, socket);
-      socket.once('close', () => raw.delete(key));
-    });
-    if (tls !== null) {
-      server.on('secureConnection', (socket: TLSSocket) =>
-        this.#secured(socket, raw.get(`${socket.remoteAddress} ${socket.remotePort}`)),
-      );
-      server.on('tlsClientError', (error: Error, socket: TLSSocket) =>
-        this.#refused('tls', socket.remoteAddress ?? '', error.message),
-      );
+    const secure = tls === null ? null : { context: contextOf(tls), requestCert: tls.ca !== undefined };
+    const arrive = (socket: Socket) => this.#arrive(socket, secure);
+    // It fails when the port is taken. The ones with a port in common would not.
+    const probe = await open({ port, host, exclusive: true }, arrive);
+    const { port: chosen } = probe.address() as AddressInfo;
+    this.#servers.push(...(await share(probe, { port: chosen, host }, arrive)));
+    for (const server of this.#servers) {
+      // For example too many open files. The next connection may succeed.
+      server
+        .removeAllListeners('error')
+        .on('error', (error) => this.#refused('connections', '', error.message));
     }
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(port, host, () => resolve());
-    });
-    // For example too many open files. The next connection may succeed.
-    server
-      .removeAllListeners('error')
-      .on('error', (error) => this.#refused('connections', '', error.message));
-    this.#servers.push(server);
     this.#isListening = true;
     this.#sweep ??= setInterval(() => this.#look(), SWEEP_MS);
     return {
-      port: (server.address() as AddressInfo).port,
-      renew: (changed) => (server as ReturnType<typeof createTlsServer>).setSecureContext(changed),
+      port: chosen,
+      renew: (changed) => {
+        if (secure !== null) secure.context = contextOf({ ...tls, ...changed });
+      },
     };
   }
 
@@ -163,7 +217,7 @@ export class SensorServer implements ConnectionHost {
   pause(): void {
     if (this.#paused) return;
     this.#paused = true;
-    for (const connection of this.#connections) connection.refreshHold();
+    for (const client of this.#clients.values()) client.refreshHold();
   }
 
   resume(): void {
@@ -172,9 +226,17 @@ export class SensorServer implements ConnectionHost {
     const wills = this.#wills;
     this.#wills = [];
     this.#willBytes = 0;
+    this.#willBytesOf.clear();
     // The application may pause again, and the rest waits.
-    for (const will of wills) this.#publishWill(will);
-    for (const connection of [...this.#connections]) connection.refreshHold();
+    for (const { will, client } of wills) this.#publishWill(will, client);
+    // Another client comes first after the next pause.
+    const clients = [...this.#clients];
+    const [first] = clients;
+    if (first !== undefined) {
+      this.#clients.delete(first[0]);
+      this.#clients.set(...first);
+    }
+    for (const [, client] of clients) client.refreshHold();
   }
 
   /** Accepts no more connections. Those that are open continue. */
@@ -190,11 +252,12 @@ export class SensorServer implements ConnectionHost {
   async close(): Promise<void> {
     this.stopListening();
     clearInterval(this.#sweep);
-    const closed = [...this.#places.keys()].map(
-      (socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve())),
+    const closed = [...this.#places].map(
+      ({ raw }) => new Promise<void>((resolve) => void raw.once('close', () => resolve())),
     );
-    for (const connection of [...this.#connections]) connection.close();
-    for (const { connection, socket } of this.#places.values()) if (connection === null) socket.destroy();
+    for (const { connection } of [...this.#places]) connection?.close();
+    for (const { connection, socket } of [...this.#places]) if (connection === null) socket.destroy();
+    this.#entrance.close();
     await Promise.all(closed);
     this.sessions.clear();
     this.#wills = [];
@@ -211,12 +274,36 @@ export class SensorServer implements ConnectionHost {
     return this.#partial.collect(connection, bytes);
   }
 
-  served(connection: SensorConnection): void {
-    if (this.#connections.delete(connection)) this.#connections.add(connection);
+  join(connection: SensorConnection, name: string): EndReason | null {
+    const client = this.#clients.get(name) ?? new Client(name);
+    const { maxConnections, maxConnectionsPerClient } = this.limits;
+    const own = client.connections.size;
+    if (own >= maxConnectionsPerClient) return 'connections_of_client';
+    if (this.#joined >= maxConnections) {
+      let most = client;
+      for (const each of this.#clients.values())
+        if (each.connections.size > most.connections.size) most = each;
+      // Two clients with as many do not take each other's place in turns.
+      if (most.connections.size < own + 2) return 'connections';
+      most.idlest!.makePlace();
+    }
+    this.#clients.set(name, client);
+    client.connections.add(connection);
+    connection.client = client;
+    this.#joined += 1;
+    this.#entrance.leave(this.#placeOf.get(connection)!);
+    return null;
   }
 
   ended(connection: SensorConnection): void {
-    this.#connections.delete(connection);
+    if (!connection.client.connections.delete(connection)) return;
+    this.#joined -= 1;
+    // It is open until its client has read the last packet, and has its memory.
+    const { socket } = this.#placeOf.get(connection)!;
+    this.#leaving.add(socket);
+    socket.once('close', () => this.#leaving.delete(socket));
+    const [oldest] = this.#leaving;
+    if (this.#leaving.size > MAX_LEAVING) oldest!.destroy();
   }
 
   readonly #flush = (): void => {
@@ -228,86 +315,95 @@ export class SensorServer implements ConnectionHost {
     }
   };
 
-  /** Takes a place for a connection, or refuses it. */
-  #admit(socket: Socket): boolean {
-    const address = socket.remoteAddress ?? '';
-    const client = this.#clientOf(address);
-    const ofAddress = this.#byAddress.get(client) ?? 0;
-    const { maxConnections, maxConnectionsPerAddress } = this.limits;
-    const isTooMany = ofAddress >= maxConnectionsPerAddress;
-    if (isTooMany || (this.#places.size >= maxConnections && !this.#makeRoom())) {
-      this.#refused(isTooMany ? 'connections_of_address' : 'connections', address, 'too many connections');
-      socket.on('error', () => {});
-      socket.destroy();
-      return false;
-    }
-    this.#byAddress.set(client, ofAddress + 1);
-    this.#places.set(socket, { address, client, socket, since: performance.now(), connection: null });
-    socket.on('error', () => {});
-    socket.once('close', () => this.#leave(socket));
-    return true;
-  }
-
-  #leave(socket: Socket): void {
-    const place = this.#places.get(socket);
-    if (place === undefined) return;
-    this.#places.delete(socket);
-    const left = this.#byAddress.get(place.client)! - 1;
-    if (left === 0) this.#byAddress.delete(place.client);
-    else this.#byAddress.set(place.client, left);
-  }
-
-  /** Ends the oldest connection without a login. Returns false when there is none. */
-  #makeRoom(): boolean {
-    for (const { connection, socket } of this.#places.values()) {
-      if (connection !== null && !connection.isNew) continue;
-      connection?.dropNew();
-      socket.destroy();
-      this.#leave(socket);
-      return true;
-    }
-    return false;
-  }
-
-  #secured(socket: TLSSocket, raw: Socket | undefined): void {
-    if (raw === undefined) {
-      socket.destroy();
+  #arrive(raw: Socket, secure: Secure | null): void {
+    raw.on('error', () => {});
+    // It is closed already.
+    if (raw.remoteAddress === undefined) {
+      raw.destroy();
       return;
     }
-    socket.once('close', () => this.#leave(raw));
+    const client = this.#clientOf(raw.remoteAddress);
+    const place = new Place(raw, client, secure, this.#host);
+    this.#places.add(place);
+    raw.once('close', () => {
+      this.#places.delete(place);
+      this.#entrance.leave(place);
+    });
+    this.#entrance.arrive(place);
+  }
+
+  readonly #host: PlaceHost = {
+    enter: (place) => this.#enter(place),
+    dropped: ({ peerAddress }) => this.#refused('connections', peerAddress, 'others wait to log in'),
+  };
+
+  #enter(place: Place): void {
+    const { raw, secure } = place;
+    if (secure === null) {
+      this.#open(place, null);
+      return;
+    }
+    const { context: secureContext, requestCert } = secure;
+    // A wrong certificate is counted and refused in #secured.
+    const socket = new TLSSocket(raw, {
+      isServer: true,
+      secureContext,
+      requestCert,
+      rejectUnauthorized: false,
+      highWaterMark: HIGH_WATER_MARK,
+    } as object);
+    place.socket = socket;
+    const fail = ({ message }: Error) => {
+      if (place.connection === null) this.#refused('tls', place.peerAddress, message);
+      socket.destroy();
+    };
+    // Node reports what is wrong with a handshake with the first of these events only.
+    socket.once('_tlsError', fail);
+    socket.on('error', fail);
+    socket.once('secure', () => this.#secured(place, socket));
+  }
+
+  #secured(place: Place, socket: TLSSocket): void {
     const certificate = socket.getPeerCertificate();
     const isPresent = certificate !== undefined && Object.keys(certificate).length > 0;
-    if (isPresent && !socket.authorized) {
-      this.#refused('tls', socket.remoteAddress ?? '', `client certificate: ${socket.authorizationError}`);
+    const problem = isPresent ? problemOf(socket) : null;
+    if (problem !== null) {
+      this.#refused('tls', place.peerAddress, `client certificate: ${problem}`);
       socket.destroy();
       return;
     }
     const name: unknown = isPresent ? certificate.subject.CN : null;
-    this.#open(socket, raw, true, typeof name === 'string' ? name : null);
+    this.#open(place, typeof name === 'string' ? name : null);
   }
 
-  #open(socket: Socket, raw: Socket, isTls: boolean, certificateName: string | null = null): void {
-    const place = this.#places.get(raw);
-    if (place === undefined) return;
-    const { address, client } = place;
+  #open(place: Place, certificateName: string | null): void {
+    const { socket, raw, address, peerAddress, secure } = place;
     const peer: Peer = {
-      address,
-      isTls,
+      address: peerAddress,
+      isTls: secure !== null,
       certificateName,
-      isLoopback: isLoopbackAddress(socket.localAddress),
+      isLoopback: isLoopbackAddress(raw.localAddress),
     };
+    const client = new Client<SensorConnection>(`address ${address}`);
     place.connection = new SensorConnection(socket, peer, client, this);
-    this.#connections.add(place.connection);
+    this.#placeOf.set(place.connection, place);
+    // It was paused when it arrived.
+    if (secure === null) raw.resume();
   }
 
   #look(): void {
     const now = performance.now();
-    for (const connection of [...this.#connections]) connection.checkTime(now);
-    // A TLS handshake that is not complete has no connection yet.
-    for (const { connection, socket, address, since } of [...this.#places.values()]) {
-      if (connection !== null || now - since < this.limits.connectTimeoutMs) continue;
-      this.#refused('connect_timeout', address, 'no TLS handshake in time');
-      socket.destroy();
+    for (const { connection, socket, peerAddress, since } of [...this.#places]) {
+      if (connection !== null) connection.checkTime(now);
+      else if (now - since >= this.limits.connectTimeoutMs) {
+        // A TLS handshake that is not complete, or one that did not begin, has no connection yet.
+        this.#refused('connect_timeout', peerAddress, 'no TLS handshake in time');
+        socket.destroy();
+      }
+    }
+    for (const client of [...this.#clients.values()]) {
+      client.nextSecond();
+      if (client.isGone) this.#clients.delete(client.name);
     }
     this.sessions.sweep(now);
   }
@@ -319,25 +415,87 @@ export class SensorServer implements ConnectionHost {
 
   /**
    * Passes a will on. Connections can end while nothing is read, so their wills wait then. They have no
-   * acknowledgement, so those without room are left out.
+   * acknowledgement, so those without room are left out. A client has as much room as is free.
    */
-  #publishWill(will: Will): void {
+  #publishWill(will: Will, client: string): void {
     const { topic, payload } = will;
     const size = topic.length + payload.length;
     if (this.#paused) {
       const bytes = WILL_BYTES + 2 * size;
-      if (this.#willBytes + bytes > MAX_WAITING_WILL_BYTES) {
+      const ofClient = (this.#willBytesOf.get(client) ?? 0) + bytes;
+      if (ofClient > MAX_WAITING_WILL_BYTES - this.#willBytes) {
         const detail = `no room for a will on ${topic}`;
         this.handlers.onRefused({ reason: 'will', address: '', user: null, clientId: null, detail });
         return;
       }
       this.#willBytes += bytes;
-      this.#wills.push(will);
+      this.#willBytesOf.set(client, ofClient);
+      this.#wills.push({ will, client });
       return;
     }
     this.stats.wills += 1;
     this.handlers.onWill(new InboundMessage(0, topic, 0, null, payload, 0, payload.length, size));
   }
+}
+
+/** Listens. Rejects with the system's error. */
+function open(options: ListenOptions, onConnection: (socket: Socket) => void): Promise<Server> {
+  const server = createServer(
+    {
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
+      pauseOnConnect: true,
+      highWaterMark: HIGH_WATER_MARK,
+    },
+    onConnection,
+  );
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen({ backlog: BACKLOG, ...options }, () => resolve(server));
+  });
+}
+
+/**
+ * Replaces a server by several with the same port, where the system can do that. Node takes one connection of a server in a
+ * turn of its event loop, and the kernel gives it the oldest. So an innocent client would wait behind all connections of
+ * a flood.
+ */
+async function share(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+  onConnection: (socket: Socket) => void,
+): Promise<readonly Server[]> {
+  const servers: Server[] = [];
+  await close(server);
+  try {
+    for (let number = 0; number < ACCEPTORS; number++)
+      servers.push(await open({ host, port, exclusive: true, reusePort: true }, onConnection));
+    return servers;
+  } catch (error) {
+    await Promise.all(servers.map(close));
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTSUP') throw error;
+    return [await open({ host, port, exclusive: true }, onConnection)];
+  }
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => void server.close(() => resolve()));
+}
+
+/**
+ * Why the certificate of a client is not valid; null when it is. Only Node's own server for TLS sets `authorized`, and it
+ * hides its sockets until the handshake is complete, so that they could not be destroyed before. Without the answer of
+ * OpenSSL no certificate is valid.
+ */
+function problemOf(socket: TLSSocket): string | null {
+  const { ssl } = socket as unknown as { ssl?: { verifyError?(): NodeJS.ErrnoException | null } | null };
+  const error = ssl?.verifyError?.();
+  if (error === null) return null;
+  return error?.code ?? 'it was not verified';
+}
+
+function contextOf(options: SecureContextOptions): SecureContext {
+  return createSecureContext({ ...options, sessionIdContext: SESSION_ID_CONTEXT });
 }
 
 function isLoopbackAddress(address: string | undefined): boolean {

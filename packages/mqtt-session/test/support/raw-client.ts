@@ -26,15 +26,20 @@ export class RawClient {
     });
   }
 
-  static async open(port: number, version: 4 | 5 = 4): Promise<RawClient> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  static async open(port: number, version: 4 | 5 = 4, localAddress = '127.0.0.1'): Promise<RawClient> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true });
     await once(socket, 'connect');
     return new RawClient(socket, version);
   }
 
   /** Opens a connection and logs in. The CONNACK is the first packet. */
-  static async login(port: number, version: 4 | 5 = 4, options: object = {}): Promise<RawClient> {
-    const client = await RawClient.open(port, version);
+  static async login(
+    port: number,
+    version: 4 | 5 = 4,
+    options: object = {},
+    localAddress = '127.0.0.1',
+  ): Promise<RawClient> {
+    const client = await RawClient.open(port, version, localAddress);
     client.send({
       cmd: 'connect',
       protocolId: 'MQTT',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Packet } from 'mqtt-packet';
 import { RawClient } from '../support/raw-client.ts';
 import { ANYONE, serve } from '../support/serve.ts';
+import { until } from '../support/wait.ts';
 
 /** A packet with a body of any size. */
 function packet(firstByte: number, body: Buffer): Buffer {
@@ -103,21 +103,24 @@ test('packets that arrive in part have a bound, at which the client with the mos
 
 test('the addresses of one client share its number of connections', async (context) => {
   const { port, server } = await serve(context, {
-    limits: { maxConnectionsPerAddress: 2 },
+    limits: { maxConnectionsPerClient: 2 },
     clientOf: () => '2001:db8:0:0::/64',
   });
-  const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
-  const sockets = addresses.map((localAddress) => connect({ port, host: '127.0.0.1', localAddress }));
-  for (const socket of sockets) socket.on('error', () => {});
-  for (let i = 0; server.stats.ended.connections_of_address === 0 && i < 100; i++) await sleep(10);
-  assert.equal(server.stats.ended.connections_of_address, 1);
-  for (const socket of sockets) socket.destroy();
-  for (let i = 0; server.connections > 0 && i < 100; i++) await sleep(10);
+  const clients: RawClient[] = [];
+  for (const [index, localAddress] of ['127.0.0.1', '127.0.0.2', '127.0.0.3'].entries())
+    clients.push(await RawClient.login(port, 4, { clientId: `${index}` }, localAddress));
+  await clients[2]!.untilClosed();
+  assert.equal((clients[2]!.packets[0] as { returnCode: number }).returnCode, 3);
+  assert.equal(server.stats.ended.connections_of_client, 1);
+  clients[0]!.socket.destroy();
+  await until('a place is free', () => server.connections === 1);
   assert.equal((await RawClient.login(port)).packets.length, 1);
 });
 
 test('wills that become due while nothing is read wait, with a bound in bytes', async (context) => {
-  const { port, server, wills, refused } = await serve(context);
+  const { port, server, wills, refused } = await serve(context, {
+    user: async ({ username }) => ({ ...ANYONE, name: username }),
+  });
   server.pause();
   const payload = Buffer.alloc(15_000, 'w');
   const will = { topic: 'sensors/w/t', payload, qos: 1, retain: false };
@@ -128,10 +131,15 @@ test('wills that become due while nothing is read wait, with a bound in bytes', 
   for (let i = 0; server.connections > 0 && i < 200; i++) await sleep(10);
   assert.equal(wills.length, 0);
   const left = refused.filter((reason) => reason === 'will').length;
-  assert.ok(left > 0 && left < 200, `${left}`);
+  assert.ok(left > 0 && left < 250, `${left}`);
+  // The one of another client has room.
+  const innocent = { clientId: 'innocent', username: 'innocent', password: Buffer.from('x'), will };
+  (await RawClient.login(port, 4, innocent)).socket.destroy();
+  await until('it has left', () => server.connections === 0);
+  assert.equal(refused.filter((reason) => reason === 'will').length, left);
   server.resume();
-  assert.equal(wills.length, 300 - left);
-  assert.equal(server.stats.wills, 300 - left);
+  assert.equal(wills.length, 301 - left);
+  assert.equal(server.stats.wills, 301 - left);
 });
 
 test('a connection ends within about a second when its login has ended, without its will', async (context) => {

@@ -138,7 +138,7 @@ export class DirectSource implements MessageSource {
     const known = this.#origins.get(connection);
     if (known !== undefined) return known;
     const origin: Origin = {
-      client: connection.client,
+      client: connection.client.name,
       settled: ({ token }: Delivery) => connection.acknowledge(token as Receipt),
       compact: (token) => {
         const { ticket, packetId, qos, size } = token as Receipt;
