@@ -91,7 +91,7 @@ async function measure(way: Way, directory: string, setup: Setup): Promise<Trial
     DATA_DIR: directory,
     CLIENT_ID: 'bench-direct',
     LISTEN_MAX_CONNECTIONS: '5000',
-    LISTEN_MAX_PER_ADDRESS: '5000',
+    LISTEN_MAX_PER_LOGIN: '5000',
     ...source,
   });
   try {

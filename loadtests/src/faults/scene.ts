@@ -40,7 +40,7 @@ const SETTINGS = {
   QUARANTINE_MAX_BYTES: '1GiB',
   KEEP_ALIVE: '5s',
   LISTEN_MAX_CONNECTIONS: '5000',
-  LISTEN_MAX_PER_ADDRESS: '5000',
+  LISTEN_MAX_PER_LOGIN: '5000',
 };
 
 /** Everything that runs during a profile, and what a fault needs to reach it. */

@@ -3,9 +3,12 @@ import type { SeriesUnit } from '@tidegauge/storage';
 import type { Part } from './part.ts';
 import type { RawMessage } from './raw-message.ts';
 import type { Route } from './routes.ts';
+import type { Share } from './share.ts';
 
 /** The origin of a delivery, which is notified of its outcome. */
 export interface Origin {
+  /** The share of its client. Absent: it counts for the bounds of all only. */
+  readonly share?: Share;
   /**
    * Called once, when every reading of the delivery is stored, spooled or quarantined. `outcome` is null when the
    * delivery shared its batch with others, so that its own counts are not known.

@@ -33,6 +33,7 @@ import type { Router } from './routes.ts';
 import { SensorClocks } from './sensor-clocks.ts';
 import { SeriesFilter } from './series-filter.ts';
 import { NO_UNITS, nameOf } from './series-units.ts';
+import type { Share } from './share.ts';
 import type { Spool } from './spool.ts';
 import { Spooler } from './spooler.ts';
 
@@ -114,7 +115,7 @@ const OVERLOAD_MS = 5000;
 /** The kinds of messages of no route, and of those that were not decoded. */
 const NO_ROUTE_KIND: DeliveryKind = { format: 'auto', ack: 'durable' };
 const REFUSED_KIND: DeliveryKind = { format: 'auto', ack: 'stored' };
-/** The origin of messages that were acknowledged on arrival. */
+/** The origin of messages that were acknowledged on arrival. They still count for the share of their client. */
 const NO_ORIGIN: Origin = { settled() {} };
 
 /**
@@ -265,7 +266,7 @@ export class Pipeline {
     const delivery = new MqttDelivery(
       message,
       route ?? NO_ROUTE_KIND,
-      early ? NO_ORIGIN : origin,
+      early ? withoutAnswer(origin) : origin,
       bytes,
       kept,
       fresh,
@@ -434,6 +435,7 @@ export class Pipeline {
     }
     this.#bytes += delivery.bytes;
     const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
+    if (delivery.origin.share !== undefined) this.#count(delivery, delivery.origin.share, 1);
     if (!this.#full && (this.accounts.inFlight >= maxInFlight || this.#bytes >= maxInFlightBytes)) {
       this.#full = true;
       this.#fullSince = performance.now();
@@ -653,15 +655,33 @@ export class Pipeline {
     }
   }
 
+  /** @param sign 1: it arrived; -1: it is settled */
+  #count({ readings, bytes }: Delivery, share: Share, sign: 1 | -1): void {
+    const { maxInFlight, maxInFlightBytes } = this.#options;
+    // What cannot be decoded counts as one reading.
+    const count = Math.max(1, readings.length);
+    share.count(
+      sign * count,
+      sign * bytes,
+      maxInFlight - this.accounts.inFlight,
+      maxInFlightBytes - this.#bytes,
+    );
+  }
+
   #settle(delivery: Delivery, outcome: DeliveryDocument | null): void {
     this.#bytes -= delivery.bytes;
     delivery.origin.settled(delivery, outcome);
+    if (delivery.origin.share !== undefined) this.#count(delivery, delivery.origin.share, -1);
     const { maxInFlight, maxInFlightBytes, onFull } = this.#options;
     if (this.#full && this.accounts.inFlight <= maxInFlight / 2 && this.#bytes <= maxInFlightBytes / 2) {
       this.#full = false;
       if (!this.#stopping) onFull(false);
     }
   }
+}
+
+function withoutAnswer({ share }: Origin): Origin {
+  return share === undefined ? NO_ORIGIN : { share, settled() {} };
 }
 
 /** All readings of a device use one lane, so that they keep their order. */

@@ -1,4 +1,4 @@
-import type { ClientConnection, Receipt } from '@tidegauge/mqtt-session/server';
+import type { ClientConnection, ClientHandle, Receipt } from '@tidegauge/mqtt-session/server';
 import { SensorServer } from '@tidegauge/mqtt-session/server';
 import {
   type Config,
@@ -16,6 +16,7 @@ import type { Delivery, Origin } from '../delivery.ts';
 import type { MessageSource } from '../message-source.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { settings } from '../settings.ts';
+import { Share } from '../share.ts';
 import { hasLogins, Logins } from './logins.ts';
 import { RefusalLog } from './refusal-log.ts';
 
@@ -38,6 +39,7 @@ export class DirectSource implements MessageSource {
   readonly #logger: Logger;
   readonly #logins: Logins;
   readonly #origins = new WeakMap<ClientConnection, Origin>();
+  readonly #shares = new WeakMap<ClientHandle, Share>();
   readonly #endWatches: (() => void)[] = [];
   #pipeline: Pipeline | null = null;
 
@@ -66,7 +68,7 @@ export class DirectSource implements MessageSource {
       },
       {
         maxConnections: config.listenMaxConnections,
-        maxConnectionsPerAddress: config.listenMaxPerAddress,
+        maxConnectionsPerClient: config.listenMaxPerLogin,
         connectTimeoutMs: config.listenConnectTimeout * 1000,
         maximumPacketSize: config.maxPayload,
         maximumTopicBytes: config.maxTopic,
@@ -139,6 +141,7 @@ export class DirectSource implements MessageSource {
     if (known !== undefined) return known;
     const origin: Origin = {
       client: connection.client.name,
+      share: this.#shareOf(connection.client),
       settled: ({ token }: Delivery) => connection.acknowledge(token as Receipt),
       compact: (token) => {
         const { ticket, packetId, qos, size } = token as Receipt;
@@ -147,6 +150,14 @@ export class DirectSource implements MessageSource {
     };
     this.#origins.set(connection, origin);
     return origin;
+  }
+
+  #shareOf(client: ClientHandle): Share {
+    const known = this.#shares.get(client);
+    if (known !== undefined) return known;
+    const share = new Share((full) => (full ? client.pause() : client.resume()));
+    this.#shares.set(client, share);
+    return share;
   }
 }
 

@@ -35,13 +35,14 @@ export const DIRECT_SETTINGS = defineConfig({
   },
   listenMaxConnections: {
     kind: integer(1, 100_000),
-    default: '1000',
-    help: 'Connections of sensors at most. Then the oldest one that has not logged in is closed for a new one.',
-  },
-  listenMaxPerAddress: {
-    kind: integer(1, 100_000),
+    // With TLS each takes 60 KiB, and up to 100 KiB more under load: 500 fit the 192 MiB of a board with 1 GB.
     default: '500',
-    help: 'Connections from one address at most; of IPv6, from its first 64 bits. Sensors behind a router or in a container network share an address.',
+    help: 'Connections of sensors with a login at most. Then the login with the most loses one for another login.',
+  },
+  listenMaxPerLogin: {
+    kind: integer(1, 100_000),
+    default: '250',
+    help: 'Connections of one login at most; without a login, of one address (of IPv6, its first 64 bits).',
   },
   listenConnectTimeout: {
     kind: duration(0.1, 600),
