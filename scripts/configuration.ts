@@ -44,7 +44,7 @@ const NOTES: Readonly<Record<string, string>> = {
   mapping: { drop: [debug], units: { temperature: Cel } }
 \`\`\`
 
-[How a payload becomes readings](payloads.md) describes presets and mappings.`,
+[How a payload becomes readings](payloads.md) describes presets and mappings. A YAML file of routes, alerts, retention or studies has at most 1 MiB and 50,000 words and marks.`,
   doctor: 'Its checks are in [its README](../services/doctor/README.md).',
 };
 

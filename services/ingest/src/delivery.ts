@@ -2,6 +2,7 @@ import type { DeliveryDocument, Reading } from '@tidegauge/readings';
 import type { SeriesUnit } from '@tidegauge/storage';
 import type { Part } from './part.ts';
 import type { RawMessage } from './raw-message.ts';
+import { readingBytes } from './reading-bytes.ts';
 import type { Route } from './routes.ts';
 import type { Share } from './share.ts';
 
@@ -131,13 +132,23 @@ export function deliveryWith(delivery: Delivery, changes: Partial<Delivery>): De
   return { ...message, ownBatch, spoolable, fromSpool, replayed, ...changes };
 }
 
-/** Approximate memory of a message besides its bytes, and of each of its readings. */
+/** Approximate memory of a message besides its bytes, and of each of its units. */
 const MESSAGE_BYTES = 400;
-const READING_BYTES = 200;
+const UNIT_BYTES = 200;
 
-/** Bytes that a message holds in memory until it is settled: its packet, its topic as a string, and its readings. */
-export function bytesInMemory(received: number, topic: string, readings: number): number {
-  return received + 2 * topic.length + MESSAGE_BYTES + READING_BYTES * readings;
+/**
+ * Bytes that a message holds in memory until it is settled: its packet, its topic as a string, and its readings with
+ * their names and texts. Names can be far longer than what names them in the payload, such as an alias.
+ */
+export function bytesInMemory(
+  received: number,
+  topic: string,
+  readings: readonly Reading[],
+  units = 0,
+): number {
+  let bytes = received + 2 * topic.length + MESSAGE_BYTES + UNIT_BYTES * units;
+  for (let index = 0; index < readings.length; index++) bytes += readingBytes(readings[index]!);
+  return bytes;
 }
 
 /**

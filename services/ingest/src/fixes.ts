@@ -43,6 +43,7 @@ export function fixOf({ reason, message }: Failure, topic: string, preset: strin
     case 'invalid_value':
       return `set how its values are read: format: text, or mapping: { values: { '*': text } } or a table of words and numbers${hint}`;
     case 'too_many_readings':
+      if (!/readings in one payload/.test(message)) return 'send less in one message';
       return `read only a part: mapping: { records: PATH } or mapping: { keep: [PATTERN] }${hint}`;
     case 'too_large':
       return 'raise MAX_PAYLOAD, or send less in one message';

@@ -190,7 +190,7 @@ export class Pipeline {
         }),
     );
     this.#quarantineLane = new Lane<QuarantineTask>({
-      weigh: ({ entry }) => bytesInMemory(entry.payload.length, entry.topic, 1),
+      weigh: ({ entry }) => bytesInMemory(entry.payload.length, entry.topic, NONE),
       maxBatch: QUARANTINE_BATCH_BYTES,
       paceMs: options.paceMs,
       write: (batch) => this.#keep(batch),
@@ -260,8 +260,9 @@ export class Pipeline {
     if (!skipped && route !== null && decoded === readings && readings.length === 0)
       route.notes.ignoredMessages++;
     const early = route?.ack === 'received';
+    const completed = result === null || result.payload === payload ? 0 : result.payload.length;
     const bytes =
-      bytesInMemory(message.size, topic, kept.length + fresh.length) +
+      bytesInMemory(message.size + completed, topic, kept, fresh.length) +
       (kept.length === 0 ? 0 : this.#surroundings(payload, message.size));
     const delivery = new MqttDelivery(
       message,
@@ -298,7 +299,7 @@ export class Pipeline {
     this.accounts.messages++;
     this.#collector.received(size);
     // Of a packet that is too large, only the topic is kept.
-    const bytes = bytesInMemory(payload.length === 0 ? 0 : size, topic, 0);
+    const bytes = bytesInMemory(payload.length === 0 ? 0 : size, topic, NONE);
     const delivery = new MqttDelivery(message, REFUSED_KIND, origin, bytes, NONE, NO_UNITS, null, null);
     const error =
       reason === 'topic_too_long'
@@ -346,7 +347,7 @@ export class Pipeline {
         ...message,
         readings,
         units: selected instanceof DecodeError ? NO_UNITS : selected.units,
-        bytes: bytesInMemory(message.payload.length, message.topic, readings.length),
+        bytes: bytesInMemory(message.payload.length, message.topic, readings),
         arrived: performance.now(),
         origin: { client, settled: (_delivery, outcome) => resolve(outcome ?? NOTHING) },
         token: null,

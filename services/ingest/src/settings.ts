@@ -184,8 +184,8 @@ export const settings = defineConfig({
   },
   maxPayload: {
     kind: bytes(1024, 2 ** 28),
-    default: '8MiB',
-    help: 'The largest MQTT packet and HTTP payload that is accepted. A larger MQTT message is quarantined without its payload.',
+    default: '1MiB',
+    help: 'The largest MQTT packet and HTTP payload that is accepted. A larger MQTT message is quarantined without its payload. The default fits 192 MiB of memory.',
   },
   quarantineMaxBytes: {
     kind: bytes(65_536, 2 ** 40),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DecodeError, type Reading } from '@tidegauge/readings';
 import type { Accounts } from './accounts.ts';
 import { StoreUnavailable } from './committer.ts';
-import { compacted, type Delivery, type Origin } from './delivery.ts';
+import { bytesInMemory, compacted, type Delivery, type Origin } from './delivery.ts';
 import { Lane } from './lane.ts';
 import { type Decoded, decodeMessage } from './raw-message.ts';
 import type { Router } from './routes.ts';
@@ -16,6 +16,8 @@ import type { SpoolEntry } from './spool-entry.ts';
  * no write.
  */
 const PATIENCE_MS = 1000;
+/** Messages of one batch of a replay. They are in memory in addition to those in flight. */
+const REPLAY_BYTES = 4 * 1024 * 1024;
 /** Memory for the newest spooled time of each device. Beyond it, messages of all devices wait for the spool. */
 const MOST_DEVICE_BYTES = 8 * 1024 * 1024;
 /** Bytes of a device there besides its name. */
@@ -274,15 +276,18 @@ export class Spooler {
     const { maxBatch } = this.#options;
     let batch: Delivery[] = [];
     let weight = 0;
+    let bytes = 0;
     for (const entry of entries) {
       const delivery = this.#toDelivery(entry);
       if (delivery === null) continue;
       batch.push(delivery);
       weight += delivery.readings.length;
-      if (weight < maxBatch) continue;
+      bytes += bytesInMemory(entry.payload.length, entry.topic, delivery.readings);
+      if (weight < maxBatch && bytes < REPLAY_BYTES) continue;
       await this.#replayBatch(batch);
       batch = [];
       weight = 0;
+      bytes = 0;
     }
     // Also when it is empty: the last entries can be in quarantine.
     await this.#replayBatch(batch);

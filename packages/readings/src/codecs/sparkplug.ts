@@ -207,7 +207,7 @@ function bdSeqOf({ metrics }: SparkplugPayload): number | null {
 
 function namesTooLong(): DecodeError {
   return new DecodeError(
-    'too_large',
+    'too_many_readings',
     `the names of its aliases have more than ${MAX_ADDED_NAMES} characters together: send fewer metrics in one message`,
   );
 }

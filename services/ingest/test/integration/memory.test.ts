@@ -127,11 +127,18 @@ const floods: Record<string, { readonly messages: () => Iterable<Message>; reado
   },
   'payloads of millions of values': {
     messages: () =>
-      repeat(6, (n) => ({
+      repeat(50, (n) => ({
         topic: `sensors/${n}/m`,
-        payload: `{"a":[${(n % 2 === 0 ? '{},' : '[],').repeat(2_600_000)}0]}`,
+        payload: `{"a":[${(n % 2 === 0 ? '{},' : '[],').repeat(340_000)}0]}`,
       })),
-    detail: /more than 250000 values in one payload/,
+    detail: /more than 120000 values in one payload/,
+  },
+  'lines of a hundred thousand fields': {
+    messages: () => {
+      const fields = Array.from({ length: 100_000 }, (_, index) => `f${index}=1`).join();
+      return repeat(50, (n) => ({ topic: `sensors/${n}/m`, payload: `m ${fields}` }));
+    },
+    detail: /10001 readings in one payload/,
   },
 };
 

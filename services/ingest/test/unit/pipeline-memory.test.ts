@@ -3,11 +3,67 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryDirectory } from '@tidegauge/process';
 import { openStore } from '@tidegauge/storage';
-import { defaultRoutes } from '../../src/routes-file.ts';
+import { bytesInMemory } from '../../src/delivery.ts';
+import { defaultRoutes, parseRoutes } from '../../src/routes-file.ts';
 import { testPipeline } from '../test-pipeline.ts';
 
 const MIB = 1024 * 1024;
 const CHUNK = 64 * 1024;
+
+test('the memory of a message counts the names and texts of its readings, and the units', () => {
+  const reading = (device: string, value: number | string) =>
+    ({ device, metric: 'm', time: 0, value, received: 0, boot: null, seq: null, quality: 'ok' }) as const;
+  const base = bytesInMemory(100, 'topic', []);
+  assert.ok(base >= 100);
+  const long = Array.from({ length: 1000 }, () => reading('d'.repeat(200), 'x'.repeat(4096)));
+  assert.ok(bytesInMemory(100, 'topic', long) - base >= 1000 * (200 + 2 * (200 + 4096)));
+  assert.ok(bytesInMemory(100, 'topic', [reading('d', 1)]) - base < 300, 'a short reading costs little');
+  assert.ok(bytesInMemory(100, 'topic', [], 10) > base);
+});
+
+test('names that a birth adds to a message count as bytes in flight', async (context) => {
+  const directory = temporaryDirectory('pipeline-names');
+  const store = await openStore(`sqlite:${join(directory.path, 's.db')}`);
+  let isFull = false;
+  const routes = parseRoutes('- { topic: "spBv1.0/#", format: sparkplug-b }', 'r.yml', 'stored').routes;
+  const { pipeline, quarantine, spool } = testPipeline(store, directory.path, 100, routes, {
+    maxInFlightBytes: MIB / 2,
+    onFull: (full) => {
+      isFull = full;
+    },
+  });
+  context.after(async () => {
+    await spool.close();
+    await store.close();
+    quarantine.close();
+    directory.remove();
+  });
+  // One metric of 1,000 characters with an alias, and a message of 500 aliases: Sparkplug 3.0.0, section 6.4.1.
+  const name = Buffer.from('n'.repeat(1000));
+  const alias = Buffer.from([0x10, 1, 0x50, 1]);
+  const metric = Buffer.concat([Buffer.from([0x0a, 0xe8, 0x07]), name, Buffer.from([0x20, 7]), alias]);
+  const birth = Buffer.concat([Buffer.from([0x12, 0xf1, 0x07]), metric, Buffer.from([0x18, 0])]);
+  const data = Buffer.concat([
+    ...Array.from({ length: 500 }, () => Buffer.from([0x12, 4, ...alias])),
+    Buffer.from([0x18, 1]),
+  ]);
+  const accept = (kind: string, payload: Buffer) => {
+    const message = {
+      topic: `spBv1.0/g/${kind}/n`,
+      payload,
+      qos: 0,
+      retain: false,
+      size: payload.length,
+    } as const;
+    pipeline.accept(message, { settled() {} });
+  };
+  accept('NBIRTH', birth);
+  assert.equal(isFull, false);
+  accept('NDATA', data);
+  assert.equal(isFull, true, 'the message that is kept has 500 names');
+  await pipeline.idle();
+  assert.equal(quarantine.list(10, null, null).items.length, 0);
+});
 
 test('the bound on bytes counts the buffers of the socket that messages in flight keep in memory', async (context) => {
   const directory = temporaryDirectory('pipeline-memory');
