@@ -12,20 +12,24 @@ export interface JsonBounds {
   readonly values: number;
   /** Arrays and objects inside each other. Default: any number. */
   readonly depth?: number;
+  /** Fields of one object. Default: any number. */
+  readonly fields?: number;
 }
 
 /**
- * Checks a JSON text before it is parsed, in linear time and without memory: counts the characters outside of strings
+ * Checks a JSON text before it is parsed, in linear time and with a number for each level: counts the characters outside of strings
  * that begin or separate values.
  *
  * @returns what is too much; null when the text may be parsed, valid or not
  */
 export function jsonTooLarge(
   json: Uint8Array,
-  { values: most, depth: deepest = Number.POSITIVE_INFINITY }: JsonBounds,
+  { values: most, depth: deepest = Number.POSITIVE_INFINITY, fields = Number.POSITIVE_INFINITY }: JsonBounds,
 ): string | null {
   let values = 0;
   let depth = 0;
+  /** For each level, the number of fields that it may still have. */
+  const left: number[] = [];
   let isText = false;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
@@ -42,13 +46,15 @@ export function jsonTooLarge(
       case OPEN_OBJECT:
         if (++depth > deepest) return `arrays and objects nested deeper than ${deepest} levels`;
         if (++values > most) return `more than ${most} values`;
+        left[depth] = byte === OPEN_OBJECT ? fields : Number.POSITIVE_INFINITY;
         break;
       case CLOSE_ARRAY:
       case CLOSE_OBJECT:
-        depth--;
+        if (depth > 0) depth--;
         break;
       case COMMA:
         if (++values > most) return `more than ${most} values`;
+        if (depth > 0 && --left[depth]! <= 0) return `more than ${fields} fields in an object`;
         break;
     }
   }

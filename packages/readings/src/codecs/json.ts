@@ -169,7 +169,7 @@ function readRecord(
         rawMetric = record[field];
         break;
       default:
-        metrics++;
+        if (++metrics > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(metrics);
         if (mayStateUnit(field)) mayHaveUnits = true;
         else if (findsTimes && isLikelyTime(field)) mayHaveTime = true;
     }

@@ -6,12 +6,18 @@ import { byteOffset, decodeUtf8 } from './utf8.ts';
 
 /** Largest number of values in a payload: 10,000 readings with ten fields each, and their objects, have fewer. */
 export const MAX_VALUES = 120_000;
+/**
+ * Largest number of fields of one object. An object with many different names takes more time than anything else of its
+ * length, and at most 10,000 of its fields can be readings.
+ */
+const MAX_FIELDS = 20_000;
 /** A payload of at most this many bytes has fewer values than that. */
 const NEVER_TOO_MANY = MAX_VALUES;
+const BOUNDS = { values: MAX_VALUES, fields: MAX_FIELDS };
 
 /** Parses the JSON value of a payload. Returns a DecodeError when it is invalid; no JSON value is a DecodeError. */
 export function parseJson(payload: Uint8Array): unknown {
-  const tooMany = payload.length <= NEVER_TOO_MANY ? null : jsonTooLarge(payload, { values: MAX_VALUES });
+  const tooMany = payload.length <= NEVER_TOO_MANY ? null : jsonTooLarge(payload, BOUNDS);
   if (tooMany !== null)
     return new DecodeError('too_many_readings', `${tooMany} in one payload; send them in several`);
   const text = decodeUtf8(payload);

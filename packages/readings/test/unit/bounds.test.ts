@@ -166,5 +166,10 @@ describe('the check of JSON before it is parsed', () => {
     assert.equal(check('[1,2,3,4,5]'), 'more than 4 values');
     assert.equal(check('[[[]]]'), 'arrays and objects nested deeper than 2 levels');
     assert.equal(check('["\\\\",[],{},[]]'), 'more than 4 values');
+    const fields = (text: string) => jsonTooLarge(Buffer.from(text), { values: 100, fields: 2 });
+    for (const text of ['{"a":1,"b":2}', '[1,2,3,4]', '{"a":[1,2,3],"b":{"c":1,"d":2}}', ',,,', ']]],,,'])
+      assert.equal(fields(text), null, text);
+    for (const text of ['{"a":1,"b":2,"c":3}', '[{"a":[],"b":{},"c":3}]', '{"a":{"b":1,"c":2},"d":3,"e":4}'])
+      assert.equal(fields(text), 'more than 2 fields in an object', text);
   });
 });
