@@ -1,4 +1,5 @@
 export * from './access/index.ts';
+export { byteBudget } from './byte-budget.ts';
 export { observeCertificate } from './certificate-metrics.ts';
 export { changeFile } from './change-file.ts';
 export * from './clients.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { jsonTooLarge } from '@tidegauge/readings';
 import {
+  byteBudget,
   guardBrowsers,
   Hosts,
   isSafe,
@@ -18,7 +19,6 @@ import {
 import type { Store } from '@tidegauge/storage';
 import express, { type Request, type Response } from 'express';
 import { Answers } from './answers.ts';
-import { byteBudget } from './byte-budget.ts';
 import type { ApiConfig } from './config.ts';
 import { Cursors } from './cursor.ts';
 import { dispatch } from './dispatch.ts';

@@ -17,8 +17,8 @@ import {
 } from '@tidegauge/readings';
 import {
   type Access,
+  byteBudget,
   ConfigError,
-  clientOf,
   createServiceApp,
   demandWithin,
   isWithin,
@@ -30,6 +30,7 @@ import {
   type ReadinessChecks,
   type Scope,
   type ServiceOperation,
+  senderOf,
 } from '@tidegauge/service';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { Alerts } from './alerts/alerts.ts';
@@ -56,6 +57,8 @@ const PAGE = { preset: 100, most: 1000 };
 const ROUTE_BODY_LIMIT = 128 * 1024;
 /** Largest body of an explanation, bytes. Larger messages are explained by npm run explain. */
 const EXPLAIN_BODY_LIMIT = 256 * 1024;
+/** Memory for the bodies of requests, bytes, at least two of the largest. One client gets half of it. */
+const BODY_BYTES = 8 * 1024 * 1024;
 /** What the JSON of such bodies may have: a mapping with all its tables fits. */
 const ROUTE_JSON = { values: 10_000, depth: 32 };
 
@@ -97,6 +100,8 @@ export function createApp(options: AppOptions): Express {
 function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
   const { pipeline, quarantine, router, instance } = options;
   const since = formatTime(Date.now() * 1000);
+  const bodyBytes = Math.max(BODY_BYTES, 2 * options.maxPayload);
+  const budget = byteBudget(bodyBytes, bodyBytes / 2, options.maxPayload, true);
   const payload = rawBody(options.maxPayload, true);
   const steps = stepHandlers(options);
 
@@ -179,8 +184,8 @@ function ingestOperations(options: AppOptions): readonly ServiceOperation[] {
       scope: 'admin',
       handlers: [discardItem],
     },
-    { ...post('/readings', 'deliverReadings', 'write', payload, deliverReadings), ...ofDevices },
-    { ...post('/lines', 'deliverLines', 'write', payload, deliverLines), ...ofDevices },
+    { ...post('/readings', 'deliverReadings', 'write', budget, payload, deliverReadings), ...ofDevices },
+    { ...post('/lines', 'deliverLines', 'write', budget, payload, deliverLines), ...ofDevices },
     { ...get('/alerts', 'listAlerts', 'read', listAlerts), limitsDevices: true },
     get('/live', 'live', 'read', live),
   ];
@@ -346,12 +351,6 @@ function rawBody(limit: number, inflate = false): RequestHandler {
 
 function bytesOf({ body }: Request): Uint8Array {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-}
-
-/** Whose request it is: the login, or without one the address. */
-function senderOf(response: Response): string {
-  const { kind, id } = principalOf(response);
-  return kind === 'open' ? clientOf(response.req.socket.remoteAddress) : `${kind} ${id}`;
 }
 
 /** @throws {Problem} 400, 413 */

@@ -1,5 +1,6 @@
-import { Problem, senderOf, sendProblem } from '@tidegauge/service';
 import type { Request, RequestHandler, Response } from 'express';
+import { senderOf } from './access/index.ts';
+import { Problem, sendProblem } from './problem.ts';
 
 /** An upload without new bytes for this long can be ended to free its memory for others, milliseconds. */
 const STALE_MS = 1000;
@@ -18,8 +19,15 @@ interface Upload {
  * counts with the bytes received so far, until its response closes. At a limit, the upload that has stalled for longest
  * is ended with 408. When none has stalled, the upload that needs more memory is ended with 503. A body that announces
  * more than `bodyBytes` is refused with 413 before it is read.
+ *
+ * @param inflates whether the next handler decompresses bodies: a compressed one then counts as `bodyBytes` from its start
  */
-export function byteBudget(totalBytes: number, clientBytes: number, bodyBytes: number): RequestHandler {
+export function byteBudget(
+  totalBytes: number,
+  clientBytes: number,
+  bodyBytes: number,
+  inflates = false,
+): RequestHandler {
   const uploads = new Set<Upload>();
   const clients = new Map<string, number>();
   let held = 0;
@@ -58,16 +66,20 @@ export function byteBudget(totalBytes: number, clientBytes: number, bodyBytes: n
       throw new Problem(413, 'Body too large', detail);
     }
     const client = senderOf(response);
-    if (!makeRoom(client, 1))
+    const isCompressed = inflates && (request.headers['content-encoding'] ?? 'identity') !== 'identity';
+    const first = isCompressed ? bodyBytes : 0;
+    if (!makeRoom(client, Math.max(1, first)))
       throw new Problem(503, 'Too many deliveries at once', busy(held), { retryAfter: 1 });
-    const upload: Upload = { client, request, response, bytes: 0, at: performance.now() };
+    const upload: Upload = { client, request, response, bytes: first, at: performance.now() };
     uploads.add(upload);
-    clients.set(client, clients.get(client) ?? 0);
+    held += first;
+    clients.set(client, (clients.get(client) ?? 0) + first);
     response.once('close', () => leave(upload));
     // Added before the body parser's own listener: data arrive from the next turn of the event loop on.
     request.on('data', (part: Buffer) => {
       if (!uploads.has(upload)) return;
       upload.at = performance.now();
+      if (isCompressed) return;
       if (!makeRoom(client, part.length)) {
         leave(upload);
         giveUp(upload, 503, 'Too many deliveries at once', busy(held));

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger, listen, problemHandler } from '@tidegauge/service';
+import { gzipSync } from 'node:zlib';
+import { byteBudget, createLogger, listen, problemHandler } from '@tidegauge/service';
 import express from 'express';
-import { byteBudget } from '../../src/byte-budget.ts';
-import { until } from '../harness.ts';
+
+async function until(what: string, isTrue: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 1000 && !isTrue(); turn++) await sleep(10);
+  assert.ok(isTrue(), `it took too long until ${what}`);
+}
 
 test('bodies beyond the budget are answered with 503 until an answer frees memory', async (t) => {
   const answers: (() => void)[] = [];
@@ -85,4 +89,27 @@ test('a body that announces more than one may have is refused with 413, also whe
   const answer = await fetch(server.url, { method: 'POST', body: 'x'.repeat(900) });
   assert.equal(answer.status, 413);
   assert.match(await answer.text(), /The body of 900 bytes is too large: at most 700 bytes are accepted/);
+});
+
+test('a compressed body that is decompressed counts as the largest one, until its answer', async (t) => {
+  const answers: (() => void)[] = [];
+  const app = express();
+  app.post(
+    '/',
+    byteBudget(2000, 1900, 1000, true),
+    express.raw({ type: () => true }),
+    ({ body }, response) => {
+      answers.push(() => response.send(`${body.length}`));
+    },
+  );
+  app.use(problemHandler(createLogger('test', 'silent')));
+  const server = await listen(app, '127.0.0.1', 0, 'the test');
+  t.after(() => server.close(0));
+  const body = gzipSync('x'.repeat(900));
+  const headers = { 'Content-Encoding': 'gzip' };
+  const first = fetch(server.url, { method: 'POST', body, headers });
+  await until('the first', () => answers.length === 1);
+  assert.equal((await fetch(server.url, { method: 'POST', body, headers })).status, 503);
+  answers[0]!();
+  assert.equal(await (await first).text(), '900');
 });
