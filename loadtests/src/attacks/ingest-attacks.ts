@@ -183,25 +183,31 @@ function fill(size: number, part: (n: number) => string, separator: string): str
   return parts.slice(0, -1).join(separator);
 }
 
-/** Explanations with routes of 100,000 entries, and of 40,000 keys, by a key with the scope `write`. */
+/**
+ * Explanations with routes of 100,000 entries, of 40,000 keys, and of as many patterns as a mapping may have, by a key
+ * with the scope `write`.
+ */
 const explanations: Attack = async (target) => {
   const drop = Array.from({ length: 100_000 }, (_, n) => `f${n}`);
   const fields = Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`field${n}`, `f${n}`]));
+  const patterns = Array.from({ length: 200 }, (_, n) => `*1*2*3*${n}x`);
+  const payload = `{${fill(190_000, (n) => `"f${n}":1`, ',')}}`;
   const topic = 'sensors/a/b';
   const bodies = [
+    { topic, payload, route: { topic: 'sensors/{device}/b', mapping: { drop: patterns } } },
     { topic, payload: '{"a":1}', route: { topic: 'sensors/{device}/b', mapping: { drop } } },
     { topic, payload: '{"a":1}', route: { topic: 'sensors/{device}/b', mapping: { rename: fields } } },
     { topic, payload: '{"a":1}', route: fields },
   ].map((body) => JSON.stringify(body));
   await Promise.all(
-    [0, 1, 2].map((index) =>
+    bodies.map((body, index) =>
       repeat(
         target,
         () => true,
         async () => {
           await target.request(target.ingest, '/explain', {
             ...{ from: addressOf(index), key: target.keys.write, method: 'POST' },
-            body: bodies[index]!,
+            body,
           });
         },
       ),
