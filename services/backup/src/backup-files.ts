@@ -5,7 +5,14 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { ConfigError } from '@tidegauge/service';
-import type { BackupFile } from './manifest.ts';
+
+/** A file of a backup, in its manifest. */
+export interface BackupFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** Of the file as it is, in hexadecimal. */
+  readonly sha256: string;
+}
 
 /** A file is ended at this size, compressed: file systems of USB sticks have files up to 4 GiB. */
 const FILE_BYTES = 2 ** 30;

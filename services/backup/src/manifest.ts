@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTable } from '@tidegauge/readings';
 import { ConfigError } from '@tidegauge/service';
-import { bytesOf, openPart, unreadable } from './backup-files.ts';
+import { type BackupFile, bytesOf, openPart, unreadable } from './backup-files.ts';
 
 export const MANIFEST = 'manifest.json';
 const FORMAT = 'tidegauge-backup';
@@ -16,13 +16,6 @@ const FILE_NAME = /^[a-z]+(-\d+\.ndjson\.gz|\.db)$/;
 
 /** `portable`: lines of JSON for any store. `sqlite`: a database file with everything of the store. */
 export type BackupMethod = 'portable' | 'sqlite';
-
-export interface BackupFile {
-  readonly name: string;
-  readonly bytes: number;
-  /** Of the file as it is, in hexadecimal. */
-  readonly sha256: string;
-}
 
 interface Part {
   readonly count: number;
