@@ -47,6 +47,12 @@ export interface DecodeContext {
   readonly device: string | null;
   /** From the topic; `null` when the payload must name it. */
   readonly metric: string | null;
+  /**
+   * The device of values that the payload names itself: every level that the topic template names is in it, also those of
+   * the metric. An error when that is no valid device. Undefined: such values have `device`, and the levels of the metric
+   * are dropped, as before version 0.3.
+   */
+  readonly full?: string | DecodeError | null | undefined;
   /** Microseconds since the Unix epoch when the payload arrived. */
   readonly received: number;
   /** The levels of the topic that a template names besides device and metric: `{node}`. */

@@ -201,6 +201,8 @@ export interface RoutesDocument {
   readonly instance: string;
   /** Why these are not the routes of the routes file; null when they are. */
   readonly trouble: string | null;
+  /** `drop`: the level {metric} of a topic is dropped when a payload names its values, as before version 0.3. */
+  readonly topicLevels: 'keep' | 'drop';
   readonly routes: readonly RouteDocument[];
   /** Payloads of HTTP requests, which use no route. */
   readonly http: NotesDocument;

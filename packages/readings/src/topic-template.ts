@@ -7,6 +7,8 @@ import { deviceNameProblem, metricNameProblem } from './reading.ts';
 export interface TopicNames {
   readonly device: string | null;
   readonly metric: string | null;
+  /** The device with the levels of the metric below it, for values that the payload names; an error when it is no device. */
+  readonly full: string | DecodeError | null;
   /** The levels with other names, as they are in the topic; `null` without such levels. */
   readonly captured: Readonly<Record<string, string>> | null;
 }
@@ -67,19 +69,25 @@ export function compileTopicTemplate(
     if (parts.length < fewest || (open === -1 && parts.length > fewest)) return null;
     let device: string | null = null;
     let metric: string | null = null;
+    let metricLevels: readonly string[] = [];
     const captured: Record<string, string> | null = hasCaptures ? {} : null;
     const shift = parts.length - levels.length;
     for (let i = 0; i < levels.length; i++) {
       if (i === open) {
         if (levels[i] === DEVICE_PATH) device = parts.slice(open, parts.length - after).join('/');
-        if (levels[i] === METRIC_PATH) metric = parts.slice(open, parts.length - after).join('.');
+        if (levels[i] === METRIC_PATH) {
+          metricLevels = parts.slice(open, parts.length - after);
+          metric = metricLevels.join('.');
+        }
         continue;
       }
       const level = levels[i]!;
       const part = parts[i < before ? i : i + shift]!;
       if (level === DEVICE) device = part;
-      else if (level === METRIC) metric = part;
-      else if (captureNames[i] !== null) captured![captureNames[i]!] = part;
+      else if (level === METRIC) {
+        metric = part;
+        metricLevels = [part];
+      } else if (captureNames[i] !== null) captured![captureNames[i]!] = part;
       else if (level !== '+' && level !== part) return null;
     }
     if (device !== null && deviceNameProblem(device) !== null) {
@@ -90,10 +98,28 @@ export function compileTopicTemplate(
       (device === null ? null : deviceNameProblem(device)) ??
       (metric === null ? null : metricNameProblem(metric));
     if (problem !== null) return new DecodeError('invalid_name', `topic ${quote(topic)}: ${problem}`);
-    return { device, metric, captured };
+    return { device, metric, full: fullDevice(topic, device, metricLevels), captured };
   }
 
   return { template, filter, match };
+}
+
+/** The device of values that the payload names. Of the topic, `device` is valid, and `levels` are those of the metric. */
+function fullDevice(
+  topic: string,
+  device: string | null,
+  levels: readonly string[],
+): string | DecodeError | null {
+  if (levels.length === 0) return device;
+  const own = levels.map((level) => (deviceNameProblem(level) === null ? level : cleanSegment(level)));
+  const full = [...(device === null ? [] : [device]), ...own].join('/');
+  const problem = deviceNameProblem(full);
+  if (problem === null) return full;
+  return new DecodeError(
+    'invalid_name',
+    `topic ${quote(topic)}: the payload names its values, so the device is ${quote(full)}: ${problem}; ` +
+      'write + for a level that is not needed in the topic of the route',
+  );
 }
 
 /** Cleans a level of a topic. Empty levels and levels of dots are mistakes, so they stay and are refused. */

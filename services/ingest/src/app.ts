@@ -375,7 +375,13 @@ function routesDocument({ router, instance, reloader }: AppOptions): RoutesDocum
     messages: messages[0] + messages[1] + messages[2],
     ...notesDocument(notes),
   }));
-  return { instance, trouble: reloader?.trouble ?? null, routes, http: notesDocument(router.httpNotes) };
+  return {
+    instance,
+    trouble: reloader?.trouble ?? null,
+    topicLevels: router.levels,
+    routes,
+    http: notesDocument(router.httpNotes),
+  };
 }
 
 function notesDocument(notes: RouteNotes): NotesDocument {

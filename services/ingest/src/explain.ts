@@ -27,9 +27,9 @@ export function explain(
   received: number,
   { isLive = false }: { readonly isLive?: boolean } = {},
 ): ExplainDocument {
-  const { route, device, metric, captured, error } = router.resolve(topic);
+  const { route, device, metric, full, captured, error } = router.resolve(topic);
   const notes = new Collected();
-  const context = { device, metric, received, captured, topic, notes };
+  const context = { device, metric, full, received, captured, topic, notes };
   const decoded = error ?? decode(route!, payload, context, isLive);
   const failed = decoded instanceof DecodeError ? decoded : null;
   const readings = decoded instanceof DecodeError ? [] : timedAtReceipt(decoded);

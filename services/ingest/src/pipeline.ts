@@ -239,13 +239,22 @@ export class Pipeline {
     const { topic, payload } = message;
     this.accounts.messages++;
     this.#collector.received(message.size);
-    const { route, device, metric, captured, error } = this.#options.router.resolve(topic);
+    const { route, device, metric, full, captured, error } = this.#options.router.resolve(topic);
     if (route !== null) route.messages[message.qos]++;
     const skipped = message.retain && route?.retained === 'skip';
     if (skipped) this.accounts.retainedSkipped++;
     const received = this.#receiveTime();
     const { units } = this.#options.router;
-    const context = { device, metric, received, captured, topic, notes: route?.notes, texts: this.#texts };
+    const context = {
+      device,
+      metric,
+      full,
+      received,
+      captured,
+      topic,
+      notes: route?.notes,
+      texts: this.#texts,
+    };
     const stateful = skipped || error !== null ? null : route!.stateful;
     const result = stateful === null ? null : stateful.decode(payload, context);
     if (result !== null && result.reply !== null) this.#reply(result.reply);

@@ -129,8 +129,8 @@ function decodeWhole(
     const decode = format === 'influx' ? influxDecoder(influxOptionsOf(router, message)) : formats[format]!;
     return decode(payload, context);
   }
-  const { route, device, metric, captured, error } = router.resolve(topic);
+  const { route, device, metric, full, captured, error } = router.resolve(topic);
   if (error !== null) return error;
   const notes = takesNotes ? route!.notes : unitsOnly(router);
-  return route!.decode(payload, { device, metric, received, captured, topic, notes });
+  return route!.decode(payload, { device, metric, full, received, captured, topic, notes });
 }

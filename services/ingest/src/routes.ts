@@ -5,6 +5,7 @@ import {
   type InfluxNames,
   quote,
   type StatefulDecoder,
+  type TopicNames,
   type TopicTemplate,
 } from '@tidegauge/readings';
 import { ByteCache } from './byte-cache.ts';
@@ -53,18 +54,20 @@ export interface ResolvedTopic {
   readonly route: Route | null;
   readonly device: string | null;
   readonly metric: string | null;
+  /** The device of values that the payload names; undefined with `TOPIC_LEVELS=drop`. */
+  readonly full: string | DecodeError | null | undefined;
   /** Further levels of the topic, for the mapping. */
   readonly captured: Readonly<Record<string, string>> | null;
   readonly error: DecodeError | null;
 }
 
-/** Memory of the topic cache: about 30,000 topics of 40 characters. */
+/** Memory of the topic cache: about 25,000 topics of 40 characters. */
 const CACHE_BYTES = 8 * 1024 * 1024;
 /** Approximate bytes of a cached topic besides its names. */
 const RESOLVED_BYTES = 120;
 /** Approximate memory of a captured level besides its text, in characters. */
 const CAPTURED_CHARACTERS = 30;
-const NO_ROUTE = { route: null, device: null, metric: null, captured: null };
+const NO_ROUTE = { route: null, device: null, metric: null, full: null, captured: null };
 /**
  * Longest topic that is cached, in UTF-16 units. V8 hashes a string of more than 16,383 units by its length alone. In
  * a map of such topics each lookup would compare all of them.
@@ -72,6 +75,22 @@ const NO_ROUTE = { route: null, device: null, metric: null, captured: null };
 const LONGEST_CACHED = 4096;
 /** Default of MAX_TOPIC, bytes. Device and metric names of any length fit. */
 export const MAX_TOPIC_BYTES = 1024;
+
+/**
+ * What becomes of the levels of `{metric}` in a topic when a payload names its values itself. `keep`: they are the last
+ * segments of the device. `drop`: they are dropped, as before version 0.3.
+ */
+export const TOPIC_LEVELS = ['keep', 'drop'] as const;
+export type TopicLevels = (typeof TOPIC_LEVELS)[number];
+
+export interface RouterOptions {
+  /** Longer topics match no route. */
+  readonly maxTopicBytes?: number;
+  /** For line protocol from HTTP. */
+  readonly influxNames?: InfluxNames;
+  readonly units?: SeriesUnits;
+  readonly levels?: TopicLevels;
+}
 
 /** Routes in order. The first route whose template matches a topic is used. */
 export class Router {
@@ -89,19 +108,20 @@ export class Router {
   readonly influxNames: InfluxNames;
   /** The units that payloads state. */
   readonly units: SeriesUnits;
+  readonly levels: TopicLevels;
 
-  /**
-   * @param maxTopicBytes longer topics match no route
-   * @param influxNames for line protocol from HTTP
-   */
   constructor(
     routes: readonly Route[],
-    maxTopicBytes = MAX_TOPIC_BYTES,
-    influxNames: InfluxNames = compileInfluxNames(),
-    units: SeriesUnits = new SeriesUnits(),
+    {
+      maxTopicBytes = MAX_TOPIC_BYTES,
+      influxNames = compileInfluxNames(),
+      units = new SeriesUnits(),
+      levels = 'keep',
+    }: RouterOptions = {},
   ) {
     this.#routes = routes;
     this.units = units;
+    this.levels = levels;
     this.httpNotes.onUnit = units.note;
     this.influxNames = influxNames;
     this.#maxTopicBytes = maxTopicBytes;
@@ -131,9 +151,10 @@ export class Router {
 
   /** A router that tries further routes before those in use, for an explanation. */
   before(routes: readonly Route[]): Router {
-    return routes.length === 0
-      ? this
-      : new Router([...routes, ...this.#routes], this.#maxTopicBytes, this.influxNames, this.units);
+    if (routes.length === 0) return this;
+    const { influxNames, units, levels } = this;
+    const options = { maxTopicBytes: this.#maxTopicBytes, influxNames, units, levels };
+    return new Router([...routes, ...this.#routes], options);
   }
 
   /** Ends the use of the previous routes. */
@@ -177,15 +198,22 @@ export class Router {
       const device = names.device === null ? null : copyString(names.device);
       const metric = names.metric === null ? null : copyString(names.metric);
       const captured = names.captured === null ? null : copied(names.captured);
-      return { route, device, metric, captured, error: null };
+      return { route, device, metric, full: this.#full(names, device), captured, error: null };
     }
     const message = `topic ${quote(topic)} matches no route (${this.#templates})`;
     return { ...NO_ROUTE, error: new DecodeError('unknown_topic', message) };
   }
+
+  #full({ full }: TopicNames, device: string | null): ResolvedTopic['full'] {
+    if (this.levels === 'drop') return undefined;
+    return typeof full !== 'string' ? full : full === device ? device : copyString(full);
+  }
 }
 
-function bytesOf({ device, metric, captured }: ResolvedTopic): number {
+function bytesOf({ device, metric, full, captured }: ResolvedTopic): number {
   let characters = (device?.length ?? 0) + (metric?.length ?? 0);
+  if (full instanceof DecodeError) characters += full.message.length;
+  else if (full !== device) characters += full?.length ?? 0;
   for (const name in captured) characters += CAPTURED_CHARACTERS + captured[name]!.length;
   return RESOLVED_BYTES + 2 * characters;
 }

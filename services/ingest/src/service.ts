@@ -48,6 +48,7 @@ import { defaultRoutes, loadRoutes } from './routes-file.ts';
 import { SensorClocksFile } from './sensor-clocks-file.ts';
 import type { settings } from './settings.ts';
 import { Spool } from './spool.ts';
+import { findTopicLevels, keepTopicLevels, reportTopicLevels } from './topic-levels.ts';
 
 /** How long to wait for another ingest process with this client id that is stopping. */
 const LOCK_MS = 15_000;
@@ -70,11 +71,12 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
       : loadRoutes(config.routes, config.ack);
   for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
   checkShared(routes, config.shareGroup);
-  const router = new Router(
-    routes,
-    config.maxTopic,
-    compileInfluxNames(config.influxDevice, config.influxMetric),
-  );
+  const levels = findTopicLevels(config.dataDir, config.topicLevels);
+  const router = new Router(routes, {
+    maxTopicBytes: config.maxTopic,
+    influxNames: compileInfluxNames(config.influxDevice, config.influxMetric),
+    levels: levels.used,
+  });
   const rules = config.alerts === null ? null : loadAlertRules(config.alerts);
   if (rules === null) checkNoReceivers(config);
   else checkAlertTopic(config, router);
@@ -92,6 +94,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   try {
     const lock = await lockDirectory(config.dataDir, instance, { waitMs: LOCK_MS, setting: 'DATA_DIR' });
     undo.push(() => lock.release());
+    keepTopicLevels(config.dataDir, levels);
     keepPrivate(config.dataDir, (name) => name.startsWith(`${instance}.`), logger);
     const quarantine = new Quarantine(
       join(config.dataDir, `${instance}.quarantine.db`),
@@ -101,6 +104,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     undo.push(() => quarantine.close());
     const store = await openStore(config.store, { logger, observe: observeStore(metrics, backend) });
     undo.push(() => store.close());
+    await reportTopicLevels(levels, config.dataDir, store, logger);
     const { keepRules, retention } = await openRetention(config, store, logger);
     undo.push(() => keepRules.close());
     const spool = openSpool(config, logger);

@@ -20,7 +20,7 @@ import {
 import { STORE_SCHEMES } from '@tidegauge/storage';
 import { DIRECT_SETTINGS } from './direct/settings.ts';
 import { RETENTION_SETTINGS } from './retention/settings.ts';
-import { ACK_POLICIES } from './routes.ts';
+import { ACK_POLICIES, TOPIC_LEVELS } from './routes.ts';
 
 /**
  * The client id is part of file names, quarantine ids and the broker's sessions, so only characters that all of these
@@ -63,6 +63,12 @@ export const BROKER_CERTIFICATE_SETTINGS = defineConfig({
   brokerKey: { kind: text('a file name'), help: "PEM file of the client certificate's private key." },
 });
 
+/** Read by ingest and by `npm run explain`. */
+export const TOPIC_LEVELS_SETTING = {
+  kind: oneOf(TOPIC_LEVELS),
+  help: 'What becomes of the level {metric} of a topic when the payload names its values itself. keep: it is the last segment of the device. drop: it is dropped, as before version 0.3. Default: the rule that DATA_DIR was used with; keep for a new one.',
+} as const;
+
 /** Every setting of ingest. The table in docs/configuration.md is generated from it. */
 export const settings = defineConfig({
   store: {
@@ -94,6 +100,7 @@ export const settings = defineConfig({
     kind: text('a file name'),
     help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}, in any format.',
   },
+  topicLevels: TOPIC_LEVELS_SETTING,
   alerts: {
     kind: text('a file name'),
     help: 'YAML or JSON file of alert rules. A change is used without a restart. Default: no alerts.',

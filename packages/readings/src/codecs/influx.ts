@@ -6,7 +6,7 @@ import {
   timeProblem,
   tooManyReadings,
 } from '../make-reading.ts';
-import { resolveDevice } from '../naming.ts';
+import { ANOTHER_NAME, deviceOfValue } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading } from '../reading.ts';
 import { MAX_TIME } from '../time.ts';
@@ -173,15 +173,22 @@ function readPoint(
   const { received } = context;
   const time = point.timestamp === null ? received : timeOf(point.timestamp, precision, received);
   if (time instanceof DecodeError) return time;
-  const device = resolveDevice(context.device, names.device(point, database, context.device));
-  if (device instanceof DecodeError) return device;
+  const { device: short, full = short } = context;
+  if (full instanceof DecodeError) return full;
   if (into.length + point.fields.length > MAX_READINGS_PER_PAYLOAD)
     return tooManyReadings(into.length + point.fields.length);
   const metricOf = names.metric(point);
+  const usual = deviceOfValue(context, names.device(point, database, full), ANOTHER_NAME);
+  let ofLevel: string | DecodeError | null = null;
   for (const [field, raw] of point.fields) {
+    const metric = metricOf(field);
+    if (metric === context.metric)
+      ofLevel ??= deviceOfValue(context, names.device(point, database, short), metric);
+    const device = metric === context.metric && ofLevel !== null ? ofLevel : usual;
+    if (device instanceof DecodeError) return device;
     const value = readValue(raw, field);
     if (value instanceof DecodeError) return value;
-    into.push(makeReading(device, metricOf(field), time, value, received, null, null));
+    into.push(makeReading(device, metric, time, value, received, null, null));
   }
   return null;
 }

@@ -12,7 +12,7 @@ import {
 import { isLikelyTime } from '../mapping/record-time.ts';
 import { isShortTime, MAY_BE_TIME, mayBeUptime } from '../mapping/short-time.ts';
 import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
-import { resolveDevice, resolveMetric } from '../naming.ts';
+import { ANOTHER_NAME, deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading } from '../reading.ts';
 import { readFlatRecord } from './flat-record.ts';
@@ -197,15 +197,17 @@ function readRecord(
   if (seq instanceof DecodeError) return seq;
   const deviceName = readName(rawDevice, 'device');
   if (deviceName instanceof DecodeError) return deviceName;
-  const device = resolveDevice(context.device, deviceName);
-  if (device instanceof DecodeError) return device;
   const metricName = readName(rawMetric, 'metric');
   if (metricName instanceof DecodeError) return metricName;
 
   let valueMetric: string | null = null;
+  let valueDevice = '';
   if (valueField !== '') {
+    const device = deviceOfValue(context, deviceName, metricName);
+    if (device instanceof DecodeError) return device;
     const metric = resolveMetric(context.metric, metricName);
     if (metric instanceof DecodeError) return metric;
+    valueDevice = device;
     const value = readValue(rawValue, valueField);
     if (value instanceof DecodeError) return value;
     into.push(makeReading(device, metric, time, value, received, boot, seq));
@@ -218,7 +220,8 @@ function readRecord(
 
   const units = mayHaveUnits ? siblingUnits(record) : null;
   if (units !== null && valueMetric !== null)
-    noteUnit(context, device, valueMetric, units.of.get(valueField));
+    noteUnit(context, valueDevice, valueMetric, units.of.get(valueField));
+  const fieldDevice = deviceOfValue(context, deviceName, ANOTHER_NAME);
   for (const field in record) {
     if (RESERVED.has(field) && !(isMeasurement && field === 't')) continue;
     if (valueMetric !== null && OURS.has(field)) continue;
@@ -226,6 +229,8 @@ function readRecord(
     if (field === valueMetric) return twice(valueField, field);
     const metric = resolveMetric(null, field);
     if (metric instanceof DecodeError) return metric;
+    const device = field === context.metric ? deviceOfValue(context, deviceName, field) : fieldDevice;
+    if (device instanceof DecodeError) return device;
     const value = readValue(record[field], field);
     if (value instanceof DecodeError) return value;
     into.push(makeReading(device, metric, time, value, received, boot, seq));

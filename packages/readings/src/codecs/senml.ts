@@ -7,7 +7,7 @@ import {
   timeProblem,
   tooManyReadings,
 } from '../make-reading.ts';
-import { resolveDevice, resolveMetric } from '../naming.ts';
+import { deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
 import { MAX_TIME } from '../time.ts';
@@ -187,9 +187,10 @@ function addReadings(
   context: DecodeContext,
 ): DecodeError | null {
   const cut = Math.max(name.lastIndexOf(':'), name.lastIndexOf('/'));
-  const device = resolveDevice(context.device, cut === -1 ? null : name.slice(0, cut));
+  const ownMetric = name.slice(cut + 1) || null;
+  const device = deviceOfValue(context, cut === -1 ? null : name.slice(0, cut), ownMetric);
   if (device instanceof DecodeError) return device;
-  const plain = resolveMetric(context.metric, name.slice(cut + 1) || null);
+  const plain = resolveMetric(context.metric, ownMetric);
   if (plain instanceof DecodeError) return plain;
   const metric = withUnit && unit !== '' ? resolveMetric(null, `${plain}_${unitWord(unit)}`) : plain;
   if (metric instanceof DecodeError) return metric;

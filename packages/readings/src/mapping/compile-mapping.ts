@@ -2,7 +2,7 @@ import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import { readBoot, readSeq } from '../codecs/json.ts';
 import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
 import { MAX_READINGS_PER_PAYLOAD, makeReading, recordPosition, tooManyReadings } from '../make-reading.ts';
-import { resolveDevice } from '../naming.ts';
+import { ANOTHER_NAME, deviceOfValue } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
 import { cleanName, restoreName } from './clean-name.ts';
@@ -56,7 +56,10 @@ interface Current {
   readonly payload: Payload;
   readonly index: number;
   readonly values: TemplateValues;
-  readonly device: string;
+  /** Of values with a name in the payload. */
+  readonly device: string | DecodeError;
+  /** Of values whose name begins with the metric of the topic. */
+  readonly levelDevice: string | DecodeError;
   readonly time: number;
   readonly boot: string | null;
   readonly seq: number | null;
@@ -91,6 +94,9 @@ export class Mapping {
   readonly #metric: Template | null;
   /** Whether `metric` names every metric, not only that of `value`. */
   readonly #namesAll: boolean;
+  /** Whether the templates of metrics and of the device have the metric of the topic. */
+  readonly #nameHasLevel: boolean;
+  readonly #deviceHasLevel: boolean;
   readonly #value: string | null;
   /** The path of the unit of a value; false when no field is a unit; null when units are found by their names. */
   readonly #unit: string | false | null;
@@ -102,6 +108,8 @@ export class Mapping {
     this.#device = options.device === undefined ? null : compileTemplate(options.device);
     this.#metric = options.metric === undefined ? null : compileTemplate(options.metric);
     this.#namesAll = this.#metric?.names.includes('field') ?? false;
+    this.#nameHasLevel = this.#metric?.names.includes('metric') ?? false;
+    this.#deviceHasLevel = this.#device?.names.includes('metric') ?? false;
     this.#value = options.value ?? null;
     this.#unit = options.unit ?? null;
     this.#readTime = compileRecordTime(options);
@@ -172,10 +180,10 @@ export class Mapping {
   ): readonly Reading[] | DecodeError {
     const payload: Payload = { context, root: value, readings: [], seen: new Map() };
     const values = this.#values(payload, { key: '', value: {} });
-    const device = this.#deviceOf(values, context);
-    if (device instanceof DecodeError) return device;
     const metric = this.#metricOf(values, context);
     if (metric instanceof DecodeError) return metric;
+    const device = this.#deviceOf(values, context, this.#hasLevel(values));
+    if (device instanceof DecodeError) return device;
     if (metric === null)
       return new DecodeError('invalid_name', 'neither the topic nor the mapping names a metric');
     const place = restoreName(metric);
@@ -190,7 +198,16 @@ export class Mapping {
       if (state !== null) value = state;
     }
     const current: Current = {
-      ...{ payload, index: 0, values, device, time: context.received, boot: null, seq: null },
+      ...{
+        payload,
+        index: 0,
+        values,
+        device,
+        levelDevice: device,
+        time: context.received,
+        boot: null,
+        seq: null,
+      },
       reserved: new Set(),
     };
     return this.#add(current, plan.name, value, place, null) ?? payload.readings;
@@ -218,15 +235,18 @@ export class Mapping {
     const values = this.#values(payload, record);
     const time = this.#readTime(values, context);
     if (time instanceof DecodeError) return time;
-    const device = this.#deviceOf(values, context);
-    if (device instanceof DecodeError) return device;
+    const levelDevice = this.#deviceOf(values, context, true);
+    const isOne = this.#namesAll && this.#nameHasLevel;
+    const device = isOne ? levelDevice : this.#deviceOf(values, context, false);
+    if (device instanceof DecodeError && levelDevice instanceof DecodeError) return device;
     const fields = isObject(record.value) && !Array.isArray(record.value) ? record.value : {};
     const reserved = new Set<string>();
     if (time.field !== null) reserved.add(time.field);
     if (this.#device === null && isName(fields.device)) reserved.add('device');
     const boot = sequenceField(fields, 'boot', readBoot, reserved, context);
     const seq = sequenceField(fields, 'seq', readSeq, reserved, context);
-    const current: Current = { payload, index, values, device, time: time.time, boot, seq, reserved };
+    const names = { device, levelDevice };
+    const current: Current = { payload, index, values, ...names, time: time.time, boot, seq, reserved };
     if (this.#value !== null) return this.#readValue(current, this.#value);
     if (record.named) return this.#walkNamed(current, '', fields, record.named, 0, reserved);
     return this.#readFields(current, fields);
@@ -244,7 +264,8 @@ export class Mapping {
     if (metric instanceof DecodeError) return metric;
     const unit = typeof this.#unit === 'string' ? valueAt(values.record, this.#unit) : null;
     const place = metric === null || this.#namesAll ? path : restoreName(metric);
-    return this.#walk(current, place, value, 0, typeof unit === 'string' ? unit : null);
+    const own = metric !== null && !this.#namesAll && this.#hasLevel(values) ? atLevel(current) : current;
+    return this.#walk(own, place, value, 0, typeof unit === 'string' ? unit : null);
   }
 
   #readFields(current: Current, fields: Readonly<Record<string, unknown>>): DecodeError | null {
@@ -253,12 +274,13 @@ export class Mapping {
       const metric = this.#metricOf(values, payload.context);
       if (metric instanceof DecodeError) return metric;
       const place = metric === null ? values.key || 'value' : restoreName(metric);
-      return this.#walk(current, place, values.record, 0, null);
+      const own = metric !== null && this.#hasLevel(values) ? atLevel(current) : current;
+      return this.#walk(own, place, values.record, 0, null);
     }
     if (Array.isArray(values.record)) {
       const isNamed = this.#namesAll || namedValues(values.record) !== null;
       const place = isNamed ? '' : restoreName(payload.context.metric ?? '');
-      return this.#walkArray(current, place, values.record, 0);
+      return this.#walkArray(isNamed ? current : atLevel(current), place, values.record, 0);
     }
     const valueField = ['v', 'value'].find(
       (name) => isScalarOrNull(fields[name]) && Object.hasOwn(fields, name),
@@ -279,7 +301,8 @@ export class Mapping {
       const stated = units?.of.get(key) ?? null;
       if (key === valueField && valueMetric !== null) {
         const unit = typeof ownUnit === 'string' ? ownUnit : stated;
-        const error = this.#walk(current, restoreName(valueMetric), fields[key], 0, unit);
+        const own = this.#hasLevel(values) ? atLevel(current) : current;
+        const error = this.#walk(own, restoreName(valueMetric), fields[key], 0, unit);
         if (error !== null) return error;
         continue;
       }
@@ -396,7 +419,7 @@ export class Mapping {
   }
 
   #add(
-    { payload, index, values, device, time, boot, seq }: Current,
+    { payload, index, values, device: named, levelDevice, time, boot, seq }: Current,
     metric: string,
     raw: Scalar,
     path: string,
@@ -409,6 +432,8 @@ export class Mapping {
       context.notes?.ignored(path, found.why);
       return null;
     }
+    const device = metric === context.metric ? levelDevice : named;
+    if (device instanceof DecodeError) return device;
     const identity = `${device} ${metric} ${time}`;
     const before = seen.get(identity);
     if (before !== undefined) {
@@ -430,15 +455,27 @@ export class Mapping {
     return { topic: { ...captured, device, metric }, record: value, root, key, field: null };
   }
 
-  #deviceOf(values: TemplateValues, context: DecodeContext): string | DecodeError {
+  /** @param hasLevel whether the metric of the topic is a part of the name of the value */
+  #deviceOf(values: TemplateValues, context: DecodeContext, hasLevel: boolean): string | DecodeError {
     if (this.#device === null) {
       const own = isObject(values.record) && !Array.isArray(values.record) ? values.record.device : undefined;
-      return resolveDevice(context.device, isName(own) ? cleanDevice(String(own)) : null);
+      const named = isName(own) ? cleanDevice(String(own)) : null;
+      return deviceOfValue(context, named, hasLevel ? null : ANOTHER_NAME);
     }
-    const device = this.#device.fill(values, cleanDevice);
+    const isShort = hasLevel || this.#deviceHasLevel || context.device === null;
+    const full = isShort ? undefined : context.full;
+    if (full instanceof DecodeError && this.#device.names.includes('device')) return full;
+    const topic = typeof full === 'string' ? { ...values.topic, device: full } : values.topic;
+    const device = this.#device.fill({ ...values, topic }, cleanDevice);
     if (typeof device !== 'string') return missing(device.missing, 'device');
     const problem = deviceNameProblem(device);
     return problem === null ? device : new DecodeError('invalid_name', `device ${quote(device)}: ${problem}`);
+  }
+
+  /** Whether the name of the value of a record has the metric of the topic, which is in the device otherwise. */
+  #hasLevel({ record }: TemplateValues): boolean {
+    if (this.#metric !== null) return this.#namesAll || this.#nameHasLevel;
+    return !isObject(record) || !isName(record.metric);
   }
 
   /** The metric of the value of a record; null when nothing names it. */
@@ -454,6 +491,11 @@ export class Mapping {
     const problem = metric === null ? null : metricNameProblem(metric);
     return problem === null ? metric : new DecodeError('invalid_name', problem);
   }
+}
+
+/** For the values whose name begins with the metric of the topic. */
+function atLevel(current: Current): Current {
+  return current.device === current.levelDevice ? current : { ...current, device: current.levelDevice };
 }
 
 /** The unit that the mapping gives a metric; null without one, or when the payload does not have its field. */

@@ -53,6 +53,7 @@ export function decodeMessage(message: SenderMessage): Decoded {
       auto = formats.auto!(payload, {
         ...context,
         device: names.device ?? device,
+        full: names.full ?? device,
         metric: names.metric ?? metric,
       });
     }

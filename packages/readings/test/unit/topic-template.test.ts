@@ -105,6 +105,7 @@ describe('a topic template', () => {
     assert.deepEqual(template.match('homie/kitchen/air sensor/t'), {
       device: 'kitchen',
       metric: 't',
+      full: 'kitchen/t',
       captured: { node: 'air sensor' },
     });
     assert.throws(

@@ -50,7 +50,7 @@ test('every reading that is stored has the unit of its message, although ingest 
   for (let start = 0; start < series.length; start += 2000) {
     const published = forEach(series.slice(start, start + 2000), 200, async ({ device }) => {
       const pack = [{ bn: `${device}/`, n: 'temperature', u: 'Cel', v: 21.5 }];
-      await client.publishAsync(`sensors/${device}/all`, JSON.stringify(pack), { qos: 1 });
+      await client.publishAsync(`sensors/${device}/temperature`, JSON.stringify(pack), { qos: 1 });
     });
     await ingest.until(({ readings }) => readings.stored >= 1, 60_000);
     await ingest.kill();

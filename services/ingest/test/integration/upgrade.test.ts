@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -128,6 +128,8 @@ test('the spool and the quarantine of version 0.1.0 are stored exactly once', as
     qos: 1,
   });
   await client.endAsync();
+  // Levels of topics stay as version 0.1.0 read them.
+  assert.equal(await readFile(join(directory, 'topic-levels'), 'utf8'), 'drop\n');
   const after = await first.until(({ readings }) => readings.stored + readings.duplicate > SPOOLED, 20_000);
   assert.ok(after.balanced);
   assert.equal(await first.stop(), 0);

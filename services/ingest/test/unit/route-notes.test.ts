@@ -62,7 +62,9 @@ test('the units of a message are recorded for its route, and those of HTTP separ
     'a message that is decoded again is not recorded again',
   );
   decodeMessage(router, message, 1_795_000_000_000_000, true);
-  assert.deepEqual(router.routes[0]?.notes.units(), [{ device: 'gw/pump', metric: 'rpm', unit: '1/min' }]);
+  assert.deepEqual(router.routes[0]?.notes.units(), [
+    { device: 'gw/all/pump', metric: 'rpm', unit: '1/min' },
+  ]);
   const http = httpMessage('application/senml+json', new URLSearchParams('device=x'), PACK);
   decodeMessage(router, http, 1_795_000_000_000_000, true);
   assert.deepEqual(router.httpNotes.units(), [{ device: 'x/pump', metric: 'rpm', unit: '1/min' }]);

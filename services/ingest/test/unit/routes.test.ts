@@ -27,7 +27,7 @@ test('the cache stays bounded when publishers invent topics', () => {
 });
 
 test('the length of a topic is measured in bytes', () => {
-  const short = new Router(defaultRoutes('durable'), 40);
+  const short = new Router(defaultRoutes('durable'), { maxTopicBytes: 40 });
   for (const letter of ['x', 'ж', '山', '😀']) {
     const bytes = Buffer.byteLength(letter);
     const fits = `sensors/${letter.repeat(Math.floor(30 / bytes))}/m`;
@@ -47,7 +47,7 @@ test('topics that cannot be stored do not evict topics that can', () => {
 });
 
 test('topics of one length above 16 KB are looked up as quickly as others', () => {
-  const wide = new Router(defaultRoutes('durable'), 65_535);
+  const wide = new Router(defaultRoutes('durable'), { maxTopicBytes: 65_535 });
   // As keys of one map, 3,000 of them take 3,000 x 3,000 / 2 comparisons of 60 KB: minutes.
   const topics = Array.from(
     { length: 3000 },

@@ -85,7 +85,7 @@ async function setUp(context: TestContext, directory: string) {
       }
     },
     async unitOf(metric: string) {
-      return (await real.readings.units([{ device: 'gw/d', metric }]))[0];
+      return (await real.readings.units([{ device: 'gw/all/d', metric }]))[0];
     },
   };
 }
@@ -130,7 +130,7 @@ test('a message is not acknowledged before its units are stored', async (context
   const ingest = await setUp(context, await folder(context));
   ingest.faults.units = new StoreError('UNAVAILABLE', 'away');
   // HTTP does not use the spool, so the request waits.
-  const body = Buffer.from(JSON.stringify([{ n: 'gw/d/a', u: 'Cel', v: 1 }]));
+  const body = Buffer.from(JSON.stringify([{ n: 'gw/all/d/a', u: 'Cel', v: 1 }]));
   let isSettled = false;
   const delivery = ingest.pipeline.deliver(
     httpMessage('application/senml+json', new URLSearchParams(), body),
@@ -181,7 +181,7 @@ test('a reading that is rejected leaves no unit, and its replay does not replace
   const { entry } = ingest.quarantine.get(1)!;
   const decoded = decodeMessage(ingest.router, entry, entry.received);
   assert.ok(!(decoded instanceof DecodeError));
-  assert.deepEqual(decoded.units, [{ device: 'gw/d', metric: 'a', unit: 'K' }]);
+  assert.deepEqual(decoded.units, [{ device: 'gw/all/d', metric: 'a', unit: 'K' }]);
   assert.equal((await ingest.pipeline.replay(entry, decoded)).stored, 1);
   assert.equal(await ingest.unitOf('a'), 'Cel');
   assert.equal(ingest.router.units.changes, 0);
