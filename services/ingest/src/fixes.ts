@@ -36,6 +36,7 @@ export function fixOf({ reason, message }: Failure, topic: string, preset: strin
     case 'invalid_time':
       return `set how its time is read: mapping: { time: { field: NAME, zone: Europe/Berlin } }, or mapping: { time: false } for the time of receipt${hint}`;
     case 'invalid_name':
+      if (message.includes(' set mapping: ')) return message.slice(message.indexOf('set mapping: '));
       return /names a device|device/.test(message)
         ? `name the device in the topic of the route ({device}), or mapping: { device: '{FIELD}' }${hint}`
         : `name the metric in the topic of the route ({metric}), or mapping: { metric: '{FIELD}' }, or rename it: mapping: { rename: { FIELD: NAME } }${hint}`;

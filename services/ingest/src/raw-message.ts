@@ -119,8 +119,10 @@ function decodeWhole(
   if (source === 'http') {
     const query = new URLSearchParams(topic.slice(PATH.length));
     const notes = takesNotes ? router.httpNotes : unitsOnly(router);
+    const device = query.get('device');
     const context: DecodeContext = {
-      device: query.get('device'),
+      device,
+      full: router.levels === 'drop' ? undefined : device,
       metric: query.get('metric'),
       received,
       captured: null,

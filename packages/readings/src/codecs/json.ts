@@ -14,7 +14,8 @@ import { isShortTime, MAY_BE_TIME, mayBeUptime } from '../mapping/short-time.ts'
 import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { ANOTHER_NAME, deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
-import type { Reading } from '../reading.ts';
+import type { Reading, ReadingValue } from '../reading.ts';
+import { senderField, severalSenders } from '../record-senders.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { parseJson } from './parse-json.ts';
 import { readScalar } from './scalar.ts';
@@ -69,13 +70,14 @@ function readArray(
 ): readonly Reading[] | DecodeError {
   if (records.length === 0) return new DecodeError('empty_payload', 'the array holds no readings');
   if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
+  const field = context.full === undefined ? null : senderField(records);
+  if (field !== null) return severalSenders(field, context);
   const readings: Reading[] = [];
-  const untimed = new Set<string>();
+  const seen: Seen = { untimed: new Set(), latest: Number.NEGATIVE_INFINITY, values: null };
   for (let i = 0; i < records.length; i++) {
     const first = readings.length;
     const error =
-      readElement(records[i], context, readings, findsTimes) ??
-      overwrites(readings, first, context.received, untimed);
+      readElement(records[i], context, readings, findsTimes) ?? overwrites(readings, first, context, seen);
     if (error === LIKELY_TIME) return error;
     if (error !== null) return error.at(recordPosition(i, records.length));
   }
@@ -94,19 +96,35 @@ function readElement(
   return new DecodeError('malformed', `${quote(record)} is not an object such as {"t": ..., "v": ...}`);
 }
 
+/** The readings of the records before. */
+interface Seen {
+  /** The series of those without a time. */
+  readonly untimed: Set<string>;
+  /** The largest time. */
+  latest: number;
+  /** The values by series and time. Null while times rise, because no reading can overwrite another one then. */
+  values: Map<string, ReadingValue> | null;
+}
+
 /**
  * Checks for several readings of one series without a time: all of them would have the time of receipt, and become
- * one reading.
+ * one reading. The same holds for several values at one time.
  */
 function overwrites(
   readings: readonly Reading[],
   from: number,
-  received: number,
-  untimed: Set<string>,
+  { received, full }: DecodeContext,
+  seen: Seen,
 ): DecodeError | null {
+  const { untimed, latest } = seen;
   for (let i = from; i < readings.length; i++) {
     const { device, metric, time } = readings[i]!;
-    if (time !== received) continue;
+    if (time !== received) {
+      if (full === undefined) continue;
+      const error = replaces(readings, i, latest, seen);
+      if (error !== null) return error;
+      continue;
+    }
     const series = `${device} ${metric}`;
     if (untimed.has(series)) {
       return new DecodeError(
@@ -117,6 +135,28 @@ function overwrites(
     untimed.add(series);
   }
   return null;
+}
+
+/** Whether a reading has another value than an earlier one of its series and time. */
+function replaces(readings: readonly Reading[], at: number, latest: number, seen: Seen): DecodeError | null {
+  const { device, metric, time, value } = readings[at]!;
+  if (time > seen.latest) seen.latest = time;
+  if (time <= latest)
+    seen.values ??= new Map(readings.slice(0, at).map((reading) => [identityOf(reading), reading.value]));
+  if (seen.values === null) return null;
+  const identity = identityOf(readings[at]!);
+  const before = seen.values.get(identity);
+  seen.values.set(identity, value);
+  if (before === undefined || before === value) return null;
+  return new DecodeError(
+    'invalid_time',
+    `a second ${device} ${metric} of the same time, with another value, would overwrite the first; give each its time, ` +
+      'or its device or metric',
+  );
+}
+
+function identityOf({ device, metric, time }: Reading): string {
+  return `${device} ${metric} ${time}`;
 }
 
 /** Decodes one object and adds its readings to `into`. It is on the hot path of ingest. */

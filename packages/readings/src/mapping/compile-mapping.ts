@@ -5,6 +5,7 @@ import { MAX_READINGS_PER_PAYLOAD, makeReading, recordPosition, tooManyReadings 
 import { ANOTHER_NAME, deviceOfValue } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
+import { senderField, severalSenders } from '../record-senders.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
@@ -139,6 +140,8 @@ export class Mapping {
     const payload: Payload = { context, root, readings: [], seen: new Map() };
     const records = this.#recordsOf(root, context);
     if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
+    const sender = this.#senderOf(records, context);
+    if (sender !== null) return severalSenders(sender, context);
     for (const [index, record] of records.entries()) {
       const error = this.#readRecord(payload, record, index);
       if (error !== null)
@@ -146,6 +149,25 @@ export class Mapping {
       if (payload.readings.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(payload.readings.length);
     }
     return payload.readings;
+  }
+
+  /** The field that names the senders of records when nothing of the mapping names them; null otherwise. */
+  #senderOf(records: readonly Found[], { full }: DecodeContext): string | null {
+    if (records.length < 2 || full === undefined || this.#device !== null) return null;
+    if (this.#metric?.names.includes('key')) return null;
+    const name = records[0]!.named?.name;
+    return senderField(
+      records.map(({ value }) => value),
+      (field) => field !== name && this.#plans.field(field).name !== null,
+    );
+  }
+
+  /** The field with the addresses of the senders of an array inside a record; null without one. */
+  #senderBelow(path: string, array: readonly unknown[]): string | null {
+    return senderField(
+      array,
+      (field, isAddress) => isAddress && this.#plans.field(join(path, `0.${field}`)).name !== null,
+    );
   }
 
   #recordsOf(root: Readonly<Record<string, unknown>>, { notes }: DecodeContext): readonly Found[] {
@@ -361,6 +383,11 @@ export class Mapping {
     if (named === null && array.length > MAX_ELEMENTS) {
       return this.#ignore(current, path, `it is an array of more than ${MAX_ELEMENTS} elements: set records`);
     }
+    // The place in an array is no name of a sender: the next message can have them in another order.
+    const { context, root } = current.payload;
+    const isOwn = named === null && context.full !== undefined && current.values.record === root;
+    const sender = isOwn && path !== '' ? this.#senderBelow(path, array) : null;
+    if (sender !== null) return severalSenders(sender, context, path);
     for (const [index, element] of array.entries()) {
       const error =
         named === null

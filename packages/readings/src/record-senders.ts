@@ -1,0 +1,77 @@
+import { type DecodeContext, DecodeError } from './codec.ts';
+import { isTable } from './mapping/paths.ts';
+import { quote } from './quote.ts';
+
+// A gateway sends the values of its sensors as an array of records, each with a name or an address: {"mac": "A4C138…",
+// "temperature": 21.5}. Without a device the records would be one series.
+
+/** Fields with the address or number of a device, also with a word before it (`ble_mac`), without case and separators. */
+const ADDRESS =
+  /(?:mac|macaddr|macaddress|bdaddr|eui|eui64|serial|serialno|serialnr|serialnumber|deviceid|devid|devaddr|sensorid|nodeid|imei|uuid)$/;
+/** Other fields that can say which sensor a record is of. */
+const NAME =
+  /^(?:id|uid|guid|sn|addr|address|name|device|devicename|deviceno|sensor|sensorname|node|nodename|probe|probeid|station|stationid|meterid|meterno|tagid|beacon|beaconid|unitid|slave|slaveid|channel|host|hostname|hwid|chipid)$/;
+const LONGEST_NAME = 40;
+/** Names of fields that were classified: most payloads have the same few. */
+const MOST_KNOWN = 1000;
+const known = new Map<string, 0 | 1 | 2>();
+
+/**
+ * The field that names the senders of records: records without `device` have different values in it. Null without one.
+ *
+ * @param accepts whether a field counts; `isAddress` is false for names that can also be numbers of messages
+ */
+export function senderField(
+  records: readonly unknown[],
+  accepts: (field: string, isAddress: boolean) => boolean = () => true,
+): string | null {
+  const first = new Map<string, unknown>();
+  for (const record of records) {
+    if (!isTable(record) || isFilled(record.device)) continue;
+    let found: string | null = null;
+    for (const field in record) {
+      const rank = rankOf(field);
+      if (rank === 0 || !isFilled(record[field]) || !accepts(field, rank === 2)) continue;
+      const other = first.get(field);
+      if (other === undefined) first.set(field, record[field]);
+      else if (other !== record[field] && (found === null || rank > rankOf(found))) found = field;
+    }
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/**
+ * The refusal of records of several senders, with the mapping that names their devices.
+ *
+ * @param list the path of the array of records; empty for the payload
+ */
+export function severalSenders(field: string, { device }: DecodeContext, list = ''): DecodeError {
+  const path = /^[\w-]+$/.test(field) ? field : 'FIELD';
+  const isPath = /^[\w.-]+$/.test(list);
+  const template = device === null ? `{${path}}` : `{device}/{${path}}`;
+  const records = list === '' ? '' : `records: ${isPath ? list : 'PATH'}, `;
+  const dropped = list === '' ? path : `'${isPath ? list : '*'}.*.${path}'`;
+  return new DecodeError(
+    'invalid_name',
+    `the records${list === '' ? '' : ` of ${quote(list)}`} have no device, and different values of ${quote(field)}, so ` +
+      `they would be mixed in one series; set mapping: { ${records}device: '${template}' }, or when it names no sender, ` +
+      `mapping: { drop: [${dropped}] }`,
+  );
+}
+
+/** 2 for an address, 1 for another name, 0 for a field with another meaning. */
+function rankOf(field: string): 0 | 1 | 2 {
+  const before = known.get(field);
+  if (before !== undefined) return before;
+  if (field.length > LONGEST_NAME) return 0;
+  const word = field.toLowerCase().replace(/[_ -]/g, '');
+  const rank = ADDRESS.test(word) ? 2 : NAME.test(word) ? 1 : 0;
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(field, rank);
+  return rank;
+}
+
+function isFilled(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number';
+}
