@@ -57,8 +57,8 @@ export function explain(
       ? {}
       : {
           error: { reason: failed.reason, message: failed.message, position: failed.position },
-          fix: fixOf(failed, topic, route?.preset ?? null),
-          ...(failed.reason === 'unknown_topic' ? { proposals: proposalsFor(topic) } : {}),
+          fix: fixOf(failed, topic, route?.preset ?? null, payload),
+          ...(failed.reason === 'unknown_topic' ? { proposals: proposalsFor(topic, payload) } : {}),
         }),
   };
 }

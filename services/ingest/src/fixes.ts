@@ -1,9 +1,12 @@
 import {
   compileTopicTemplate,
   DecodeError,
+  formats,
   type MappingOptions,
+  now,
   presets,
   presetTopic,
+  type Reading,
   type RouteProposal,
   type TopicTemplate,
   templateNames,
@@ -19,8 +22,17 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The setting that makes a message like this one readable; null when the sender must change. */
-export function fixOf({ reason, message }: Failure, topic: string, preset: string | null): string | null {
+/**
+ * The setting that makes a message like this one readable; null when the sender must change.
+ *
+ * @param payload that of the message, if it is known
+ */
+export function fixOf(
+  { reason, message }: Failure,
+  topic: string,
+  preset: string | null,
+  payload: Uint8Array | null = null,
+): string | null {
   const suited = preset === null ? presetsOf(topic) : [];
   const hint =
     suited.length === 0
@@ -28,7 +40,7 @@ export function fixOf({ reason, message }: Failure, topic: string, preset: strin
       : `, or the preset of its sender: - preset: ${suited.join(' (or ')}${')'.repeat(suited.length - 1)}`;
   switch (reason) {
     case 'unknown_topic': {
-      const routes = proposalsFor(topic).map((each) =>
+      const routes = proposalsFor(topic, payload).map((each) =>
         'preset' in each ? `- preset: ${each.preset}` : `- topic: ${each.topic}`,
       );
       return routes.length === 0 ? null : `add a route: ${routes.join(', or ')}`;
@@ -57,23 +69,36 @@ export function fixOf({ reason, message }: Failure, topic: string, preset: strin
  * Routes that take this topic: the presets of its sender, and a route for topics like it. Each is an entry of a routes
  * file.
  */
-export function proposalsFor(topic: string): readonly RouteProposal[] {
-  const own = suggestedTopic(topic);
+export function proposalsFor(topic: string, payload: Uint8Array | null = null): readonly RouteProposal[] {
+  const own = suggestedTopic(topic, payload);
   return [...presetsOf(topic).map((preset) => ({ preset })), ...(own === null ? [] : [{ topic: own }])];
 }
 
 /**
- * A topic template for topics like this one: the last level is the metric, and those before are the device. Null when
- * the names of the topic cannot be stored.
+ * A topic template for topics like this one: the last level is the metric, and those before are the device. When the
+ * payload names its values, all levels are the device. Null when the names of the topic cannot be stored.
  */
-export function suggestedTopic(topic: string): string | null {
+export function suggestedTopic(topic: string, payload: Uint8Array | null = null): string | null {
   const levels = topic.split('/');
   const [first] = levels;
   const isLiteral = !/[{}+#\0]/.test(first!) && first !== '$share' && first!.length <= LONGEST_LEVEL;
   const candidates = isLiteral
     ? [`${first}/{device+}/{metric}`, `${first}/{device}`, '{device}']
     : ['{device+}/{metric}', '{device}'];
-  return candidates.find((template) => namesOf(compileTopicTemplate(template), topic)) ?? null;
+  const usual = candidates.find((template) => namesOf(compileTopicTemplate(template), topic)) ?? null;
+  if (payload === null || usual === null) return usual;
+  return namesItsValues(usual, topic, payload) ? usual.replace(/\/\{metric\}$/, '') : usual;
+}
+
+/** Whether all values of a payload have names, so that the last level of its topic is a part of their device. */
+function namesItsValues(template: string, topic: string, payload: Uint8Array): boolean {
+  const names = compileTopicTemplate(template).match(topic);
+  if (names === null || names instanceof DecodeError) return false;
+  const { full } = names;
+  const decoded = formats.auto!(payload, { ...names, received: now() });
+  if (decoded instanceof DecodeError || typeof full !== 'string') return false;
+  const isBelow = ({ device }: Reading) => device === full || device.startsWith(`${full}/`);
+  return decoded.length > 0 && decoded.every(isBelow);
 }
 
 interface Suited {

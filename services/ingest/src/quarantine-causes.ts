@@ -11,8 +11,13 @@ const STEP = 250;
 /** Causes in the list: at most about 300 KiB, because topics and details are shortened. */
 const MOST_CAUSES = 200;
 
+/** A longer payload is not tried with a proposed route, bytes. */
+const MOST_TRIED = 4096;
+
 type Cause = Omit<CauseDocument, 'count' | 'last'>;
-interface Counted extends Cause {
+interface Counted extends Omit<Cause, 'proposals' | 'fix'> {
+  proposals: CauseDocument['proposals'];
+  fix: CauseDocument['fix'];
   count: number;
   readonly last: CauseDocument['last'];
 }
@@ -46,7 +51,21 @@ export async function causesOf(
     await pause();
   }
   const list = [...causes.values()].toSorted((a, b) => b.count - a.count);
+  if (router.levels === 'drop') for (const cause of list) proposeByPayload(quarantine, cause);
   return { instance, causes: list, messages, total: quarantine.total, unlisted };
+}
+
+/**
+ * Proposes a route that keeps all levels of the topic when the newest message names its values: other routes would drop
+ * the last one.
+ */
+function proposeByPayload(quarantine: Quarantine, cause: Counted): void {
+  if (cause.proposals.length === 0) return;
+  const { id, topic, detail } = cause.last;
+  const payload = quarantine.read(Number(id.slice(id.lastIndexOf('.') + 1)), 0, MOST_TRIED + 1);
+  if (payload.length > MOST_TRIED) return;
+  cause.proposals = proposalsFor(topic, payload);
+  cause.fix = fixOf({ reason: cause.reason, message: detail }, topic, null, payload);
 }
 
 function causeOf(router: Router, { source, topic, reason, detail }: QuarantineDocument): Cause {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { explain } from '../../src/explain.ts';
 import { fixOf, proposalsFor, suggestedTopic } from '../../src/fixes.ts';
 import { Quarantine, type QuarantineEntry } from '../../src/quarantine.ts';
 import { causesOf } from '../../src/quarantine-causes.ts';
@@ -92,6 +93,39 @@ test('the list of causes is bounded, and has the number of messages that are not
   assert.equal(found.unlisted, 9800);
   const bytes = Buffer.byteLength(JSON.stringify(found));
   assert.ok(bytes < 512 * 1024, `${bytes} bytes`);
+});
+
+test('a route that is proposed for values with names keeps all levels of the topic', async (context) => {
+  const { quarantine } = await setUp(context);
+  const airGradient = Buffer.from('{"serialno":"84fce6","rco2":447,"atmp":25.6}');
+  const senders: [string, Uint8Array][] = [
+    ['airgradient/readings/84fce6', airGradient],
+    ['airgradient/readings/99abcd', airGradient],
+  ];
+  for (const levels of ['keep', 'drop'] as const) {
+    const found = new Set<string>();
+    for (const [topic, payload] of senders) {
+      assert.deepEqual(proposalsFor(topic, payload), [{ topic: 'airgradient/{device+}' }]);
+      assert.match(
+        fixOf({ reason: 'unknown_topic', message: '' }, topic, null, payload) ?? '',
+        /{device\+}$/,
+      );
+      for (const template of ['airgradient/{device+}', suggestedTopic(topic)!]) {
+        const text = JSON.stringify([{ topic: template }]);
+        const router = new Router(parseRoutes(text, 'routes.yml', 'durable').routes, { levels });
+        const [reading] = explain(router, topic, payload, 1_795_262_400_000_000).readings;
+        if (levels === 'keep' || template.endsWith('{device+}')) found.add(reading!.device);
+      }
+    }
+    assert.deepEqual([...found], ['readings/84fce6', 'readings/99abcd']);
+    quarantine.add(senders.map(([topic, payload]) => entry(topic, { payload })));
+    const router = new Router(parseRoutes('- topic: plant/{device}', 'r.yml', 'durable').routes, { levels });
+    const { causes } = await causesOf(quarantine, router, 'i');
+    const end = levels === 'drop' ? '' : '/{metric}';
+    assert.deepEqual(causes[0]?.proposals, [{ topic: `airgradient/{device+}${end}` }]);
+  }
+  for (const payload of ['21.5', '{"v":21.5}', '{"v":1,"rssi":2}', 'unavailable', '{'])
+    assert.equal(suggestedTopic('a/b/c', Buffer.from(payload)), 'a/{device+}/{metric}', payload);
 });
 
 test('a proposed topic takes the topic that it is proposed for, whatever its characters', () => {
