@@ -7,7 +7,7 @@ set -eu
 . "$(dirname "$0")/connection.sh"
 
 now=$(date +%s)
-publish "$TOPICS/gateway/all" '{"readings": [
+publish "$TOPICS/gateway" '{"readings": [
   {"device": "pump", "metric": "rpm", "t": '"$now"', "v": 900},
   {"device": "pump", "metric": "running", "t": '"$now"', "v": true},
   {"device": "tank", "metric": "level", "t": '"$now"', "v": 0.73}

@@ -5,7 +5,7 @@ set -eu
 # shellcheck source=/dev/null
 . "$(dirname "$0")/connection.sh"
 
-publish "$TOPICS/meter/senml" '[
+publish "$TOPICS/meter" '[
   {"bn": "boiler/", "bt": '"$(date +%s)"', "n": "temperature", "u": "Cel", "v": 64.2},
   {"n": "flow", "u": "l/s", "v": 0.8},
   {"n": "open", "vb": true}
