@@ -15,6 +15,9 @@ import {
 /** A longer first level is not proposed, in UTF-16 units. */
 const LONGEST_LEVEL = 500;
 
+/** A longer payload is not tried with a proposed route, bytes. */
+const LONGEST_TRIED = 65_536;
+
 /** What of an error decides how it is fixed. */
 export interface Failure {
   /** A reason of `DecodeError`, or of a store. */
@@ -86,7 +89,7 @@ export function suggestedTopic(topic: string, payload: Uint8Array | null = null)
     ? [`${first}/{device+}/{metric}`, `${first}/{device}`, '{device}']
     : ['{device+}/{metric}', '{device}'];
   const usual = candidates.find((template) => namesOf(compileTopicTemplate(template), topic)) ?? null;
-  if (payload === null || usual === null) return usual;
+  if (payload === null || usual === null || payload.length > LONGEST_TRIED) return usual;
   return namesItsValues(usual, topic, payload) ? usual.replace(/\/\{metric\}$/, '') : usual;
 }
 

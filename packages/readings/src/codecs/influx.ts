@@ -182,9 +182,9 @@ function readPoint(
   let ofLevel: string | DecodeError | null = null;
   for (const [field, raw] of point.fields) {
     const metric = metricOf(field);
-    if (metric === context.metric)
-      ofLevel ??= deviceOfValue(context, names.device(point, database, short), metric);
-    const device = metric === context.metric && ofLevel !== null ? ofLevel : usual;
+    const isLevel = metric === context.metric;
+    if (isLevel) ofLevel ??= deviceOfValue(context, names.device(point, database, short), metric);
+    const device = isLevel ? ofLevel! : usual;
     if (device instanceof DecodeError) return device;
     const value = readValue(raw, field);
     if (value instanceof DecodeError) return value;
