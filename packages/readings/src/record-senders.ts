@@ -60,6 +60,11 @@ export function severalSenders(field: string, { device }: DecodeContext, list = 
   );
 }
 
+/** Whether a field can name the sender of a record. */
+export function mayNameSender(field: string): boolean {
+  return rankOf(field) > 0;
+}
+
 /** 2 for an address, 1 for another name, 0 for a field with another meaning. */
 function rankOf(field: string): 0 | 1 | 2 {
   const before = known.get(field);

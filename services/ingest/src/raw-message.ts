@@ -122,7 +122,7 @@ function decodeWhole(
     const device = query.get('device');
     const context: DecodeContext = {
       device,
-      full: router.levels === 'drop' ? undefined : device,
+      full: router.levels === 'drop' || device === null ? undefined : device,
       metric: query.get('metric'),
       received,
       captured: null,

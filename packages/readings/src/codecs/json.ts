@@ -15,7 +15,7 @@ import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
 import { ANOTHER_NAME, deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
-import { senderField, severalSenders } from '../record-senders.ts';
+import { mayNameSender, senderField, severalSenders } from '../record-senders.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { parseJson } from './parse-json.ts';
 import { readScalar } from './scalar.ts';
@@ -60,7 +60,7 @@ export function readJson(
     return readArray(record.readings, context, findsTimes);
   }
   const readings: Reading[] = [];
-  return readRecord(record, context, readings, findsTimes) ?? readings;
+  return readRecord(record, context, readings, findsTimes, null) ?? readings;
 }
 
 function readArray(
@@ -70,18 +70,34 @@ function readArray(
 ): readonly Reading[] | DecodeError {
   if (records.length === 0) return new DecodeError('empty_payload', 'the array holds no readings');
   if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
-  const field = context.full === undefined ? null : senderField(records);
-  if (field !== null) return severalSenders(field, context);
   const readings: Reading[] = [];
-  const seen: Seen = { untimed: new Set(), latest: Number.NEGATIVE_INFINITY, values: null };
+  const seen: Seen = {
+    ...{ untimed: new Set(), latest: Number.NEGATIVE_INFINITY, values: null },
+    hasSenders: context.full === undefined ? null : false,
+  };
   for (let i = 0; i < records.length; i++) {
     const first = readings.length;
     const error =
-      readElement(records[i], context, readings, findsTimes) ?? overwrites(readings, first, context, seen);
+      readElement(records[i], context, readings, findsTimes, seen) ??
+      overwrites(readings, first, context, seen);
     if (error === LIKELY_TIME) return error;
-    if (error !== null) return error.at(recordPosition(i, records.length));
+    if (error !== null)
+      return sendersOf(records, context, seen) ?? error.at(recordPosition(i, records.length));
   }
-  return readings.length <= MAX_READINGS_PER_PAYLOAD ? readings : tooManyReadings(readings.length);
+  return (
+    sendersOf(records, context, seen) ??
+    (readings.length <= MAX_READINGS_PER_PAYLOAD ? readings : tooManyReadings(readings.length))
+  );
+}
+
+/** The refusal of records of several senders; null when they are of one. */
+function sendersOf(
+  records: readonly unknown[],
+  context: DecodeContext,
+  { hasSenders }: Seen,
+): DecodeError | null {
+  const field = hasSenders === true ? senderField(records) : null;
+  return field === null ? null : severalSenders(field, context);
 }
 
 function readElement(
@@ -89,9 +105,10 @@ function readElement(
   context: DecodeContext,
   into: Reading[],
   findsTimes: boolean,
+  seen: Seen,
 ): DecodeError | null {
   if (typeof record === 'object' && record !== null && !Array.isArray(record)) {
-    return readRecord(record as Record<string, unknown>, context, into, findsTimes);
+    return readRecord(record as Record<string, unknown>, context, into, findsTimes, seen);
   }
   return new DecodeError('malformed', `${quote(record)} is not an object such as {"t": ..., "v": ...}`);
 }
@@ -104,6 +121,8 @@ interface Seen {
   latest: number;
   /** The values by series and time. Null while times rise, because no reading can overwrite another one then. */
   values: Map<string, ReadingValue> | null;
+  /** Whether a field can name the sender of its record; null when it does not matter. */
+  hasSenders: boolean | null;
 }
 
 /**
@@ -165,6 +184,7 @@ function readRecord(
   context: DecodeContext,
   into: Reading[],
   findsTimes: boolean,
+  seen: Seen | null,
 ): DecodeError | null {
   let timeField = '';
   let rawTime: unknown = null;
@@ -210,6 +230,7 @@ function readRecord(
         break;
       default:
         if (++metrics > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(metrics);
+        if (seen !== null && seen.hasSenders === false && mayNameSender(field)) seen.hasSenders = true;
         if (mayStateUnit(field)) mayHaveUnits = true;
         else if (findsTimes && isLikelyTime(field)) mayHaveTime = true;
     }
