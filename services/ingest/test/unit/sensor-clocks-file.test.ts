@@ -11,6 +11,8 @@ import { httpMessage } from '../../src/raw-message.ts';
 import { SensorClocksFile } from '../../src/sensor-clocks-file.ts';
 import { testPipeline } from '../test-pipeline.ts';
 
+const DEVICE = 'attic/station';
+
 const logger = createLogger('test', 'silent');
 
 /** An ingest over a SQLite file. `killed` starts it again with its files, without closing what the process wrote. */
@@ -48,7 +50,7 @@ async function setUp(context: TestContext) {
       await stop();
       ingest = start();
     },
-    async mqtt(payload: object, dup = false, topic = 'sensors/attic/all') {
+    async mqtt(payload: object, dup = false, topic = `sensors/${DEVICE}`) {
       const bytes = Buffer.from(JSON.stringify(payload));
       await new Promise<void>((settled) => {
         const message = { topic, payload: bytes, qos: 1, retain: false, dup, size: bytes.length } as const;
@@ -56,7 +58,7 @@ async function setUp(context: TestContext) {
       });
     },
     http(payload: object) {
-      const query = new URLSearchParams({ device: 'attic' });
+      const query = new URLSearchParams({ device: DEVICE });
       return ingest.pipeline.deliver(
         httpMessage('application/json', query, Buffer.from(JSON.stringify(payload))),
       );
@@ -68,8 +70,7 @@ async function setUp(context: TestContext) {
     },
     async stored() {
       const found: Reading[] = [];
-      for await (const reading of real.readings.range({ device: 'attic', limit: 10_000 }))
-        found.push(reading);
+      for await (const reading of real.readings.range({ device: DEVICE, limit: 10_000 })) found.push(reading);
       return found;
     },
   };
