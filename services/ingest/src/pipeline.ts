@@ -115,8 +115,6 @@ const OVERLOAD_MS = 5000;
 /** The kinds of messages of no route, and of those that were not decoded. */
 const NO_ROUTE_KIND: DeliveryKind = { format: 'auto', ack: 'durable' };
 const REFUSED_KIND: DeliveryKind = { format: 'auto', ack: 'stored' };
-/** The origin of messages that were acknowledged on arrival. They still count for the share of their client. */
-const NO_ORIGIN: Origin = { settled() {} };
 
 /**
  * Stores messages. Each message is resolved to a route, decoded and added to a lane. Lanes write batches. Messages
@@ -690,8 +688,9 @@ export class Pipeline {
   }
 }
 
-function withoutAnswer({ share }: Origin): Origin {
-  return share === undefined ? NO_ORIGIN : { share, settled() {} };
+/** The origin of messages that were acknowledged on arrival. They still count for their client. */
+function withoutAnswer({ client, share }: Origin): Origin {
+  return share === undefined ? { client, settled() {} } : { client, share, settled() {} };
 }
 
 /** All readings of a device use one lane, so that they keep their order. */
