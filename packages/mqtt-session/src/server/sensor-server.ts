@@ -129,7 +129,7 @@ export class SensorServer implements ConnectionHost {
   readonly #servers: Server[] = [];
   readonly #places = new Set<Place>();
   readonly #entrance: Entrance<Place>;
-  /** Clients that logged in, by name. The one that was read last after a pause comes last. */
+  /** Clients that logged in, by name. The one that was read first after a pause comes last. */
   readonly #clients = new Map<string, Client<SensorConnection>>();
   readonly #placeOf = new WeakMap<SensorConnection, Place>();
   /** Sockets of connections that ended, until they are closed. */

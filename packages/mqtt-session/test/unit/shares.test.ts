@@ -44,7 +44,7 @@ test('at the bound of all connections the login with the most loses its idlest o
     [...hostile, ...others, innocent].map(({ closed }) => closed),
     [false, true, ...Array.from({ length: 9 }, () => false)],
   );
-  // A client that reconnects takes the place of its own earlier connection.
+  // A client that reconnects replaces its earlier connection and needs no place.
   const again = await RawClient.login(port, 5, as('hostile', 'h0'));
   assert.equal((again.packets[0] as { reasonCode: number }).reasonCode, 0);
   // The one with the most gets no place of another client.
