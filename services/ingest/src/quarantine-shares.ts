@@ -5,7 +5,7 @@ export interface Share {
   /** Kept with each item. */
   readonly id: number;
   readonly parent: Share | null;
-  /** Bytes of its own items, which are in no part of it. */
+  /** Bytes of the items that are in no part of it. */
   own: number;
   /** With all its parts. */
   total: number;
