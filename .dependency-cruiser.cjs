@@ -43,14 +43,21 @@ const declared = ({ folder, name, dependencies = {}, devDependencies = {} }) => 
   ];
 };
 
-/** @param libraries names of npm packages that do no I/O */
-const pure = (folder, libraries = []) => ({
+/**
+ * @param libraries names of npm packages that do no I/O
+ * @param modules names of modules of Node that do none
+ */
+const pure = (folder, libraries = [], modules = []) => ({
   name: `${folder}-is-pure`,
   comment: `packages/${folder} imports no other package of this project and does no I/O`,
   severity: 'error',
   from: { path: `^packages/${folder}/src` },
   to: {
-    pathNot: [`^packages/${folder}/src`, ...libraries.map((name) => `^node_modules/${name}/`)],
+    pathNot: [
+      `^packages/${folder}/src`,
+      ...libraries.map((name) => `^node_modules/${name}/`),
+      ...modules.map((name) => `^(node:)?${name}$`),
+    ],
     dependencyTypesNot: ['type-only'],
   },
 });
@@ -63,7 +70,7 @@ module.exports = {
   forbidden: [
     ...[ROOT, ...WORKSPACES].flatMap(declared),
     pure('parallel'),
-    pure('readings', ['cborg', 'protobufjs']),
+    pure('readings', ['cborg', 'protobufjs'], ['buffer', 'zlib']),
     pure('workload'),
     {
       name: 'text-is-pure',

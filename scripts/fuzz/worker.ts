@@ -13,7 +13,7 @@ function report(output: WorkerOutput): void {
 }
 
 try {
-  const counts = fuzzLoop(target, limits, (input, number) => {
+  const counts = await fuzzLoop(target, limits, (input, number) => {
     bytes.set(input);
     progress[1] = input.length;
     Atomics.store(progress, 0, number + 1);

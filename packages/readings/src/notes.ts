@@ -1,6 +1,6 @@
 /**
  * Receives what a payload contains besides readings. A decoder calls it while it decodes, so it can also receive
- * notes of a payload that is refused in the end. Both functions must be cheap and must not throw. A caller without
+ * notes of a payload that is refused in the end. All functions must be cheap and must not throw. A caller without
  * interest leaves it out of the context, and decoders then do no work for it.
  */
 export interface Notes {
@@ -13,4 +13,11 @@ export interface Notes {
    * @param why a short reason for people, from a small set of texts: `it is null`
    */
   ignored(field: string, why: string): void;
+  /**
+   * A field that was used with an assumption, such as the zone of a local time.
+   *
+   * @param field its path in the payload
+   * @param why what was assumed and how to state it, from a small set of texts
+   */
+  doubt?(field: string, why: string): void;
 }

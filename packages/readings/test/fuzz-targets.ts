@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
 import {
   cleanName,
   compileMapping,
@@ -21,6 +22,9 @@ import {
   templateNames,
 } from '@tidegauge/readings';
 import { encode as encodeCbor } from 'cborg';
+import { Parsed } from '../src/codecs/forms/form.ts';
+import { MAX_INFLATED } from '../src/codecs/forms/gzip.ts';
+import { forms } from '../src/codecs/forms/index.ts';
 import { checkDecoded } from './check-decoded.ts';
 import { RECEIVED } from './senders/decode-message.ts';
 import { senderMessages } from './senders/index.ts';
@@ -144,8 +148,31 @@ const cborSeeds = [
 const moreCbor = ['82a4211a6afd2f00200a006161020183', '81a102c48221196ab3', '9fbf006161 02f93e00ffff'].map(
   (text) => Buffer.from(text.replaceAll(' ', ''), 'hex'),
 );
+const packed = [
+  '82a474656d70cb4035800000000000a368756d2d',
+  '9281a174ce6b019b3e82a176d1ff00a165d6ff5f5e1000',
+  'df0000000181',
+].map((text) => Buffer.from(text, 'hex'));
+const formSeeds = [
+  ...bytes([
+    '21.5\0\0',
+    '{"t":1795262400,"v":1}\n{"t":1795262401,"v":2}\n',
+    `{'temp': 21.5, 'ok': True, "x": None, n: 'it\\'s',}`,
+    'time,temp,hum\n2026-11-21T11:00:00Z,21.5,45\n2026-11-21T11:01:00Z,,46\n',
+    'temp=21.5&hum=45',
+    'T:21.5;H:45',
+    '0x1F',
+    '21.5;45;1013',
+    '[{"n":"temp","value":21.5},{"n":"hum","value":45}]',
+  ]),
+  ...packed,
+  gzipSync('{"temp":21.5}'),
+  Buffer.from('\ufeff{"temp":21.5}', 'utf16le'),
+  Buffer.from('{"Küche":21.5,"unit":"°C"}', 'latin1'),
+  encodeCbor({ temp: 21.5, air: { co2: 412 } }),
+];
 const seedsOf: Readonly<Record<string, readonly Uint8Array[]>> = {
-  auto: [...payloads, ...jsonSeeds, ...senmlSeeds, ...lineSeeds, ...cborSeeds, ...moreCbor],
+  auto: [...payloads, ...jsonSeeds, ...senmlSeeds, ...lineSeeds, ...cborSeeds, ...moreCbor, ...formSeeds],
   plain: bytes(['21.5', '-1e3', 'on', 'false', ' 7 \n']),
   text: bytes(['open', 'größe', '21.5']),
   json: [...payloads, ...jsonSeeds],
@@ -176,6 +203,26 @@ const ofFormats = formatNames.map((name) => ({
     return kinds.join('; ');
   },
 }));
+
+// Forms. Every form reads the payload, as if no other had its sign.
+
+const ofForms = {
+  name: 'forms',
+  corpus: [...formSeeds, ...jsonSeeds, ...lineSeeds],
+  tokens,
+  run: (input: Buffer): string => {
+    const kinds = forms.map(({ read }) => {
+      const content = read(input);
+      if (content === null || content instanceof DecodeError) return content === null ? '' : kindOf(content);
+      if (!(content instanceof Parsed)) {
+        assert.ok(content.length <= Math.max(MAX_INFLATED, 3 * input.length), `${content.length} bytes`);
+        return `${32 - Math.clz32(content.length)} bytes`;
+      }
+      return Array.isArray(content.root) ? 'records' : typeof content.root;
+    });
+    return kinds.join('; ');
+  },
+};
 
 // Mappings. Input: two bytes that select a route, then the payload.
 
@@ -323,4 +370,4 @@ const ofNames = {
   },
 };
 
-export const fuzzTargets = [...ofFormats, ofMappings, ofSparkplug, ofLines, ofNames];
+export const fuzzTargets = [...ofFormats, ofForms, ofMappings, ofSparkplug, ofLines, ofNames];

@@ -4,6 +4,8 @@ import { isCertainName, namedRecords, namedValues, recordList } from '../mapping
 import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
 import type { Reading } from '../reading.ts';
 import { readFlatRecord } from './flat-record.ts';
+import { decodeForm } from './forms/index.ts';
+import { pairs } from './forms/pairs.ts';
 import { decodeInflux } from './influx.ts';
 import { LIKELY_TIME, readJson } from './json.ts';
 import { parseJson } from './parse-json.ts';
@@ -19,11 +21,21 @@ import { decodeUtf8 } from './utf8.ts';
 const BYTE_ORDER_MARK = 0xef;
 /** Every line of line protocol has a field, and no plain value has this character. */
 const EQUALS = 0x3d;
+const SPACE = 0x20;
+const COMMA = 0x2c;
 const JSON_MAPPING = new Mapping({ values: { '*': 'as-is' } });
 const PLAIN_MAPPING = new Mapping({});
 
-/** Selects the format by the first byte that is not white space. Each format needs one line here. */
+/** Decodes a payload by one of the formats, or else by its form (`forms/`). */
 export const decodeAuto: Decode = (payload, context) => {
+  const decoded = decodeFormat(payload, context);
+  return decoded instanceof DecodeError
+    ? decodeForm(payload, context, decoded, decodeFormat, readTree)
+    : decoded;
+};
+
+/** Selects the format by the first byte that is not white space. Each format needs one line here. */
+function decodeFormat(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
   switch (firstByte(payload)) {
     case 0x7b: // {
     case 0x5b: // [
@@ -32,7 +44,7 @@ export const decodeAuto: Decode = (payload, context) => {
     default:
       return decodeAnyPlain(payload, context);
   }
-};
+}
 
 function decodeAnyJson(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
   const flat = readFlatRecord(payload, context);
@@ -40,6 +52,11 @@ function decodeAnyJson(payload: Uint8Array, context: DecodeContext): readonly Re
   const root = parseJson(payload);
   if (root instanceof DecodeError)
     return root.reason === 'too_many_readings' ? root : (readNonNumbers(payload, context) ?? root);
+  return readTree(root, context);
+}
+
+/** Reads parsed JSON, or what another form has in place of it. */
+function readTree(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
   const list = recordList(root);
   const named = namedRecords(list) ?? namedValues(list);
@@ -74,13 +91,21 @@ function decodeAnyPlain(payload: Uint8Array, context: DecodeContext): readonly R
   const strict = decodePlain(payload, context);
   if (!(strict instanceof DecodeError) || strict.reason === 'empty_payload') return strict;
   if (looksLikeSenmlCbor(payload)) return decodeSenmlCbor(payload, context);
-  if (strict.reason === 'malformed' && payload.includes(EQUALS)) {
+  if (strict.reason === 'malformed' && payload.includes(EQUALS) && !beginsWithPair(payload)) {
     const lines = decodeInflux(payload, context);
     if (!(lines instanceof DecodeError) || lines.reason !== 'malformed') return lines;
   }
   const text = decodeUtf8(payload);
   if (text instanceof DecodeError) return strict;
   return preferred(strict, PLAIN_MAPPING.read(new BareText(text.trim()), context));
+}
+
+/** Whether `=` comes before a space and a comma: `T=21.5 H=45` is names and numbers, and no line with that measurement. */
+function beginsWithPair(payload: Uint8Array): boolean {
+  const equals = payload.indexOf(EQUALS);
+  const space = payload.indexOf(SPACE);
+  const comma = payload.indexOf(COMMA);
+  return (space === -1 || equals < space) && (comma === -1 || equals < comma) && pairs.read(payload) !== null;
 }
 
 /** The readings, or the more helpful error: that of the strict format when both refuse for the same reason. */

@@ -66,7 +66,7 @@ class CheckedTokenizer extends Tokenizer {
 class TooManyValues extends Error {}
 
 /** Decodes one CBOR value. Maps are Map objects, so that labels keep their type. */
-function parseCbor(payload: Uint8Array): unknown {
+export function parseCbor(payload: Uint8Array): unknown {
   const options = {
     useMaps: true,
     rejectDuplicateMapKeys: true,

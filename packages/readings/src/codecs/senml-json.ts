@@ -12,6 +12,8 @@ const TYPES: ReadonlyMap<string, 'string' | 'number' | 'boolean'> = new Map([
   ['vb', 'boolean'] as const,
 ]);
 
+const VALUE_LABELS = ['v', 'vs', 'vb', 'vd', 's'];
+
 /** SenML in JSON (RFC 8428, `application/senml+json`): an array of records. */
 export const decodeSenmlJson: Decode = (payload, context) => {
   const root = parseJson(payload);
@@ -39,7 +41,13 @@ export function looksLikeSenml(root: unknown): boolean {
   if (!Array.isArray(root)) return false;
   const first: unknown = root[0];
   if (typeof first !== 'object' || first === null) return false;
-  return ('bn' in first && typeof first.bn === 'string') || ('n' in first && typeof first.n === 'string');
+  if ('bn' in first && typeof first.bn === 'string') return true;
+  return 'n' in first && typeof first.n === 'string' && !hasOtherValue(first);
+}
+
+/** Whether a record with a name has its value in a field that SenML does not have: {"n": "temp", "value": 21.5}. */
+function hasOtherValue(record: object): boolean {
+  return ['value', 'val'].some((field) => field in record) && !VALUE_LABELS.some((label) => label in record);
 }
 
 function recordProblem(record: unknown): DecodeError | null {

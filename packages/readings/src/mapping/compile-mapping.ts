@@ -1,4 +1,5 @@
 import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
+import { decodeForm } from '../codecs/forms/index.ts';
 import { readBoot, readSeq } from '../codecs/json.ts';
 import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
 import { MAX_READINGS_PER_PAYLOAD, makeReading, recordPosition, tooManyReadings } from '../make-reading.ts';
@@ -75,14 +76,19 @@ interface Current {
  */
 export function compileMapping(options: MappingOptions): Decode {
   const mapping = new Mapping(options);
+  const read = (root: unknown, context: DecodeContext) => mapping.read(root, context);
+  const decode: Decode = (payload, context) => {
+    const root = parsePayload(payload);
+    return root instanceof DecodeError ? root : mapping.read(root, context);
+  };
   return (payload, context) => {
     // MQTT deletes a retained message with an empty one.
     if (payload.length === 0) {
       context.notes?.ignored('(payload)', 'it is empty');
       return [];
     }
-    const root = parsePayload(payload);
-    return root instanceof DecodeError ? root : mapping.read(root, context);
+    const decoded = decode(payload, context);
+    return decoded instanceof DecodeError ? decodeForm(payload, context, decoded, decode, read) : decoded;
   };
 }
 

@@ -4,7 +4,7 @@ import { mayBeTime } from './record-time.ts';
 // Arrays of objects that have a name and a value each: [{"name": "temperature", "value": 21.5, "unit": "°C"}]
 
 const NAMES = ['name', 'key', 'value_type', 'metric', 'sensor', 'id', 'type', 'label', 'n'];
-const CERTAIN_NAMES = ['name', 'key', 'value_type'];
+const CERTAIN_NAMES = ['name', 'key', 'value_type', 'n'];
 const VALUES = ['value', 'val', 'v', 'state', 'measurementValue'];
 const UNITS = ['unit', 'units', 'unit_of_measurement', 'uom'];
 

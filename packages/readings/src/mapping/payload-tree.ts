@@ -13,13 +13,14 @@ export class BareText {
 }
 
 // A JSON text, or one of the words that Python, C and JavaScript print for numbers that JSON does not have.
-const TEXT_OR_NON_NUMBER = /"(?:[^"\\]|\\.)*"|[+-]?\b(?:NaN|nan|Infinity|infinity|inf|Inf)\b/gs;
+const TEXT_OR_NON_NUMBER = /"(?:[^"\\]|\\.)*(?:"|$)|[+-]?\b(?:NaN|nan|Infinity|infinity|inf|Inf)\b/gs;
 
 /** Parses a payload: the value of its JSON, or a `BareText`. Numbers that JSON does not have, such as NaN, are null. */
 export function parsePayload(payload: Uint8Array): unknown {
   if (!startsJson(payload)) {
     const text = decodeUtf8(payload);
-    return text instanceof DecodeError ? text : new BareText(text.trim());
+    // A text of C ends in NULs.
+    return text instanceof DecodeError ? text : new BareText(text.replace(/\0+$/, '').trim());
   }
   const root = parseJson(payload);
   if (!(root instanceof DecodeError) || root.reason === 'too_many_readings') return root;

@@ -1,0 +1,66 @@
+import { type DecodeContext, DecodeError } from '../../codec.ts';
+import type { Reading } from '../../reading.ts';
+import { cborMap } from './cbor-map.ts';
+import { csv } from './csv.ts';
+import { type Form, Parsed } from './form.ts';
+import { gzip } from './gzip.ts';
+import { jsonLines } from './json-lines.ts';
+import { messagePack } from './message-pack.ts';
+import { pairs } from './pairs.ts';
+import { relaxedJson } from './relaxed-json.ts';
+import { endsInNul, latin1, utf16 } from './text-encodings.ts';
+import { unreadForm } from './unread.ts';
+
+/** The forms in the order in which they are tried. Each is recognised by its own sign. */
+export const forms: readonly Form[] = [
+  ...[gzip, utf16, endsInNul, jsonLines, relaxedJson, csv, pairs, messagePack, cborMap, latin1],
+];
+
+/** Forms inside each other: JSON lines in UTF-16 in gzip. */
+const MAX_LAYERS = 3;
+/** What a payload in another form is for the formats. */
+const UNREADABLE = new Set(['malformed', 'invalid_value', 'unsupported']);
+
+type Result = readonly Reading[] | DecodeError;
+
+/**
+ * Decodes a payload that the formats refuse, if it has one of the `forms`. It costs nothing for payloads that they read.
+ *
+ * @param error why the formats refuse it, and the result when it has no known form
+ * @param decode decodes the content of a form when that is bytes
+ * @param read reads it when it is parsed
+ */
+export function decodeForm(
+  payload: Uint8Array,
+  context: DecodeContext,
+  error: DecodeError,
+  decode: (payload: Uint8Array, context: DecodeContext) => Result,
+  read: (root: unknown, context: DecodeContext) => Result,
+  layer = 1,
+): Result {
+  if (!UNREADABLE.has(error.reason) || payload.length === 0) return error;
+  for (const form of forms) {
+    const content = form.read(payload);
+    if (content === null) continue;
+    if (content instanceof DecodeError) return named(form, content);
+    const result = content instanceof Parsed ? read(content.root, context) : decodeLayer(content);
+    if (result instanceof DecodeError) {
+      // Of a guess, a content without a form of its own shows that the payload is something else.
+      if (form.isGuess === true && UNREADABLE.has(result.reason)) continue;
+      return named(form, result);
+    }
+    if (form.doubt !== undefined) context.notes?.doubt?.('(payload)', form.doubt);
+    return result;
+  }
+  return unreadForm(payload) ?? error;
+
+  function decodeLayer(content: Uint8Array): Result {
+    const result = decode(content, context);
+    if (!(result instanceof DecodeError) || layer === MAX_LAYERS) return result;
+    return decodeForm(content, context, result, decode, read, layer + 1);
+  }
+}
+
+function named({ name }: Form, { reason, message, position }: DecodeError): DecodeError {
+  return new DecodeError(reason, message.startsWith(name) ? message : `${name}: ${message}`, position);
+}

@@ -1,0 +1,27 @@
+import { DecodeError } from '../../codec.ts';
+import { decodeUtf8 } from '../utf8.ts';
+import { type Form, Parsed } from './form.ts';
+
+/** A longer text is a document. */
+const MAX_LENGTH = 8192;
+const PAIR = /^([\p{L}_][\w\p{L}.-]{0,63})\s*[=:]\s*([+-]?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/u;
+
+/** Names and numbers in a text: `temp=21.5&hum=45`, `T:21.5;H:45`, or one pair in each line. Every part is such a pair. */
+export const pairs: Form = {
+  name: 'names and numbers',
+  read(payload) {
+    if (payload.length > MAX_LENGTH) return null;
+    const text = decodeUtf8(payload);
+    if (text instanceof DecodeError) return null;
+    const record: Record<string, number> = Object.create(null);
+    for (const part of text
+      .trim()
+      .replace(/[;,&]$/, '')
+      .split(/[;,&\n]| +(?=[\p{L}_])/u)) {
+      const match = PAIR.exec(part.trim());
+      if (match === null || match[1]! in record) return null;
+      record[match[1]!] = Number(match[2]);
+    }
+    return new Parsed(record);
+  },
+};

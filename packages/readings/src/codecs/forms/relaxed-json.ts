@@ -1,0 +1,42 @@
+import { DecodeError } from '../../codec.ts';
+import { decodeUtf8 } from '../utf8.ts';
+import type { Form } from './form.ts';
+
+// A text in double or single quotes (or to the end of the payload, so that each character is read once), a name that is no part of a number, or a comma before a closing bracket.
+const TOKENS = /"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|(?<![\w.+-])[A-Za-z_$][\w$]*|,(?=\s*[}\]])/gs;
+const WORDS = new Map([
+  ...(['true', 'false', 'null'] as const).map((word) => [word, word] as const),
+  ['True', 'true'],
+  ['False', 'false'],
+  ['None', 'null'],
+  ['undefined', 'null'],
+  ['NaN', 'NaN'],
+  ['nan', 'nan'],
+  ['Infinity', 'Infinity'],
+  ['inf', 'inf'],
+]);
+
+/**
+ * JSON as Python, JavaScript and hands write it: texts in single quotes, names without quotes, `True`, `None`, and a comma
+ * after the last element. Each of them is an error of JSON (RFC 8259), and has one meaning.
+ */
+export const relaxedJson: Form = {
+  name: 'JSON with single quotes, names without quotes or a last comma',
+  isGuess: true,
+  read(payload) {
+    const text = decodeUtf8(payload);
+    if (text instanceof DecodeError || !/^\s*[[{']/.test(text)) return null;
+    const written = text.replace(TOKENS, (token, offset: number) => {
+      if (token[0] === '"') return token;
+      if (token === ',') return '';
+      if (token[0] === "'") return token.endsWith("'") ? doubleQuoted(token.slice(1, -1)) : token;
+      if (/^\s*:/.test(text.slice(offset + token.length, offset + token.length + 8))) return `"${token}"`;
+      return WORDS.get(token) ?? token;
+    });
+    return written === text ? null : Buffer.from(written);
+  },
+};
+
+function doubleQuoted(content: string): string {
+  return `"${content.replace(/\\.|"/gs, (part) => (part === "\\'" ? "'" : part === '"' ? '\\"' : part))}"`;
+}
