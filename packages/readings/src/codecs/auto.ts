@@ -2,6 +2,7 @@ import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import { Mapping } from '../mapping/compile-mapping.ts';
 import { isCertainName, namedRecords, namedValues, recordList } from '../mapping/named-values.ts';
 import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
+import { NO_TIME } from '../mapping/record-time.ts';
 import type { Reading } from '../reading.ts';
 import { readFlatRecord } from './flat-record.ts';
 import { decodeForm } from './forms/index.ts';
@@ -23,52 +24,62 @@ const BYTE_ORDER_MARK = 0xef;
 const EQUALS = 0x3d;
 const SPACE = 0x20;
 const COMMA = 0x2c;
-const JSON_MAPPING = new Mapping({ values: { '*': 'as-is' } });
 const PLAIN_MAPPING = new Mapping({});
 
-/** Decodes a payload by one of the formats, or else by its form (`forms/`). */
-export const decodeAuto: Decode = (payload, context) => {
-  const decoded = decodeFormat(payload, context);
-  return decoded instanceof DecodeError
-    ? decodeForm(payload, context, decoded, decodeFormat, readTree)
-    : decoded;
-};
+/**
+ * A decoder that reads a payload by one of the formats, or else by its form (`forms/`).
+ *
+ * @param zone of local times: a name of the IANA database; null: UTC, with a note
+ */
+export function autoDecoder(zone: string | null): Decode {
+  const mapping = new Mapping({ values: { '*': 'as-is' }, ...(zone === null ? {} : { time: { zone } }) });
+  const decode: Decode = (payload, context) => decodeFormat(payload, context, mapping);
+  const read = (root: unknown, context: DecodeContext) => readTree(root, context, mapping);
+  return (payload, context) => {
+    const decoded = decodeFormat(payload, context, mapping);
+    return decoded instanceof DecodeError ? decodeForm(payload, context, decoded, decode, read) : decoded;
+  };
+}
+
+export const decodeAuto = autoDecoder(null);
+
+type Result = readonly Reading[] | DecodeError;
 
 /** Selects the format by the first byte that is not white space. Each format needs one line here. */
-function decodeFormat(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
+function decodeFormat(payload: Uint8Array, context: DecodeContext, mapping: Mapping): Result {
   switch (firstByte(payload)) {
     case 0x7b: // {
     case 0x5b: // [
     case 0x22: // "
-      return decodeAnyJson(payload, context);
+      return decodeAnyJson(payload, context, mapping);
     default:
       return decodeAnyPlain(payload, context);
   }
 }
 
-function decodeAnyJson(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
+function decodeAnyJson(payload: Uint8Array, context: DecodeContext, mapping: Mapping): Result {
   const flat = readFlatRecord(payload, context);
   if (flat !== null) return flat;
   const root = parseJson(payload);
   if (root instanceof DecodeError)
-    return root.reason === 'too_many_readings' ? root : (readNonNumbers(payload, context) ?? root);
-  return readTree(root, context);
+    return root.reason === 'too_many_readings' ? root : (readNonNumbers(payload, context, mapping) ?? root);
+  return readTree(root, context, mapping);
 }
 
 /** Reads parsed JSON, or what another form has in place of it. */
-function readTree(root: unknown, context: DecodeContext): readonly Reading[] | DecodeError {
+function readTree(root: unknown, context: DecodeContext, mapping: Mapping): Result {
   if (looksLikeSenml(root)) return readSenmlJson(root, context);
   const list = recordList(root);
   const named = namedRecords(list) ?? namedValues(list);
-  if (named !== null && isCertainName(named.name)) return JSON_MAPPING.read(root, context);
+  if (named !== null && isCertainName(named.name)) return mapping.read(root, context);
   const strict = readJson(root, context, true);
-  if (strict === LIKELY_TIME) return JSON_MAPPING.read(root, context);
+  if (strict === LIKELY_TIME) return mapping.read(root, context);
   if (!(strict instanceof DecodeError)) {
     const collides = named !== null && named.name !== 'metric' && haveTwins(strict);
-    return collides ? JSON_MAPPING.read(root, context) : strict;
+    return collides ? mapping.read(root, context) : strict;
   }
   if (strict.reason === 'too_many_readings') return strict;
-  return preferred(strict, JSON_MAPPING.read(root, context));
+  return preferred(strict, mapping.read(root, context));
 }
 
 /** Whether two readings are the same series at the same time, so that one would replace the other. */
@@ -78,16 +89,13 @@ function haveTwins(readings: readonly Reading[]): boolean {
 }
 
 /** Reads JSON that has NaN or infinite numbers; null when the payload is something else. */
-function readNonNumbers(
-  payload: Uint8Array,
-  context: DecodeContext,
-): readonly Reading[] | DecodeError | null {
+function readNonNumbers(payload: Uint8Array, context: DecodeContext, mapping: Mapping): Result | null {
   const root = parseWithNonNumbers(payload);
-  return root === undefined ? null : JSON_MAPPING.read(root, context);
+  return root === undefined ? null : mapping.read(root, context);
 }
 
 /** Reads a number, also with a unit, a word for a state, a word for no value, line protocol, or SenML in CBOR. */
-function decodeAnyPlain(payload: Uint8Array, context: DecodeContext): readonly Reading[] | DecodeError {
+function decodeAnyPlain(payload: Uint8Array, context: DecodeContext): Result {
   const strict = decodePlain(payload, context);
   if (!(strict instanceof DecodeError) || strict.reason === 'empty_payload') return strict;
   if (looksLikeSenmlCbor(payload)) return decodeSenmlCbor(payload, context);
@@ -108,12 +116,13 @@ function beginsWithPair(payload: Uint8Array): boolean {
   return (space === -1 || equals < space) && (comma === -1 || equals < comma) && pairs.read(payload) !== null;
 }
 
-/** The readings, or the more helpful error: that of the strict format when both refuse for the same reason. */
-function preferred(
-  strict: DecodeError,
-  mapped: readonly Reading[] | DecodeError,
-): readonly Reading[] | DecodeError {
-  return mapped instanceof DecodeError && mapped.reason === strict.reason ? strict : mapped;
+/**
+ * The readings, or the more helpful error: that of the strict format when both refuse for the same reason, except that a
+ * mapping names the form of a time.
+ */
+function preferred(strict: DecodeError, mapped: Result): Result {
+  if (!(mapped instanceof DecodeError) || mapped.reason !== strict.reason) return mapped;
+  return strict.reason === 'invalid_time' && !mapped.message.includes(NO_TIME) ? mapped : strict;
 }
 
 function firstByte(payload: Uint8Array): number | undefined {

@@ -12,6 +12,7 @@ import {
 import { isLikelyTime } from '../mapping/record-time.ts';
 import { isShortTime, MAY_BE_TIME, mayBeUptime } from '../mapping/short-time.ts';
 import { mayStateUnit, siblingUnits } from '../mapping/sibling-units.ts';
+import { ASSUMED_UTC, hasZone } from '../mapping/times.ts';
 import { ANOTHER_NAME, deviceOfValue, resolveMetric } from '../naming.ts';
 import { quote } from '../quote.ts';
 import type { Reading, ReadingValue } from '../reading.ts';
@@ -28,7 +29,10 @@ const RESERVED = new Set('t time ts timestamp v value boot seq device metric'.sp
  */
 const OURS = new Set(['received', 'quality']);
 
-/** What `readJson` returns for a record with a field that a mapping can read as its time, such as `last_seen`. */
+/**
+ * What `readJson` returns for a record with a field that a mapping can read as its time, such as `last_seen`, or whose time
+ * is local, so that the mapping reads it in the zone of the route.
+ */
 export const LIKELY_TIME = new DecodeError('invalid_time', 'the record has a field that is likely its time');
 
 /**
@@ -132,14 +136,13 @@ interface Seen {
 function overwrites(
   readings: readonly Reading[],
   from: number,
-  { received, full }: DecodeContext,
+  { received }: DecodeContext,
   seen: Seen,
 ): DecodeError | null {
   const { untimed, latest } = seen;
   for (let i = from; i < readings.length; i++) {
     const { device, metric, time } = readings[i]!;
     if (time !== received) {
-      if (full === undefined) continue;
       const error = replaces(readings, i, latest, seen);
       if (error !== null) return error;
       continue;
@@ -248,6 +251,10 @@ function readRecord(
     }
   }
   if (mayHaveTime && timeField === '') return LIKELY_TIME;
+  if (typeof rawTime === 'string' && !hasZone(rawTime)) {
+    if (findsTimes) return LIKELY_TIME;
+    context.notes?.doubt?.(timeField, ASSUMED_UTC);
+  }
 
   const { received } = context;
   const time = rawTime === null ? received : readTime(rawTime, timeField, received);

@@ -2,7 +2,13 @@ import { type Decode, type DecodeContext, DecodeError } from '../codec.ts';
 import { decodeForm } from '../codecs/forms/index.ts';
 import { readBoot, readSeq } from '../codecs/json.ts';
 import { looksLikeSenml, readSenmlJson } from '../codecs/senml-json.ts';
-import { MAX_READINGS_PER_PAYLOAD, makeReading, recordPosition, tooManyReadings } from '../make-reading.ts';
+import {
+  MAX_READINGS_PER_PAYLOAD,
+  makeReading,
+  recordPosition,
+  timeProblem,
+  tooManyReadings,
+} from '../make-reading.ts';
 import { ANOTHER_NAME, deviceOfValue } from '../naming.ts';
 import { quote } from '../quote.ts';
 import { deviceNameProblem, metricNameProblem, type Reading, unitProblem } from '../reading.ts';
@@ -10,6 +16,7 @@ import { senderField, severalSenders } from '../record-senders.ts';
 import { cleanName, restoreName } from './clean-name.ts';
 import { type FieldPlan, FieldPlans } from './field-plans.ts';
 import { readField, Skipped } from './field-values.ts';
+import { seriesOf, type TimedRecords, timedRecords } from './history.ts';
 import {
   type NamedValues,
   namedRecords,
@@ -18,7 +25,7 @@ import {
   recordList,
   unitOfElement,
 } from './named-values.ts';
-import type { MappingOptions } from './options.ts';
+import { type MappingOptions, timeOptions } from './options.ts';
 import { type ParsedAs, parseFields } from './parsed-fields.ts';
 import { isObject, isTable, type RecordAt, recordsAt, valueAt } from './paths.ts';
 import { BareText, parsePayload } from './payload-tree.ts';
@@ -51,6 +58,10 @@ interface Payload {
   readonly readings: Reading[];
   /** The series and times of the readings, by record. */
   readonly seen: Map<string, number>;
+  /** The time of the last record that had one; null without. */
+  after: number | null;
+  /** Counts down for each record inside a record, which has a number of its own in `seen`. */
+  inner: number;
 }
 
 /** The record whose fields are read. */
@@ -108,6 +119,8 @@ export class Mapping {
   /** The path of the unit of a value; false when no field is a unit; null when units are found by their names. */
   readonly #unit: string | false | null;
   readonly #readTime: ReadRecordTime;
+  /** Whether times are found by the names of their fields, also in arrays inside a record. */
+  readonly #findsTimes: boolean;
 
   constructor(options: MappingOptions) {
     this.#parse = Object.entries(options.parse ?? {});
@@ -120,6 +133,8 @@ export class Mapping {
     this.#value = options.value ?? null;
     this.#unit = options.unit ?? null;
     this.#readTime = compileRecordTime(options);
+    this.#findsTimes =
+      options.time === undefined || (options.time !== false && timeOptions(options.time).field === undefined);
     const consumed = new Set([
       ...(this.#device?.names ?? []),
       ...(this.#metric?.names ?? []),
@@ -143,7 +158,7 @@ export class Mapping {
     if (this.#parse.length > 0) parseFields(root, this.#parse, context.notes);
     if (this.#records === null && this.#metric === null && looksLikeSenml(root))
       return readSenmlJson(root, context);
-    const payload: Payload = { context, root, readings: [], seen: new Map() };
+    const payload: Payload = { context, root, readings: [], seen: new Map(), after: null, inner: 0 };
     const records = this.#recordsOf(root, context);
     if (records.length > MAX_READINGS_PER_PAYLOAD) return tooManyReadings(records.length);
     const sender = this.#senderOf(records, context);
@@ -206,7 +221,7 @@ export class Mapping {
     context: DecodeContext,
     isBare = false,
   ): readonly Reading[] | DecodeError {
-    const payload: Payload = { context, root: value, readings: [], seen: new Map() };
+    const payload: Payload = { context, root: value, readings: [], seen: new Map(), after: null, inner: 0 };
     const values = this.#values(payload, { key: '', value: {} });
     const metric = this.#metricOf(values, context);
     if (metric instanceof DecodeError) return metric;
@@ -261,8 +276,9 @@ export class Mapping {
   #readRecord(payload: Payload, record: Found, index: number): DecodeError | null {
     const { context } = payload;
     const values = this.#values(payload, record);
-    const time = this.#readTime(values, context);
+    const time = this.#readTime(values, context, payload.after);
     if (time instanceof DecodeError) return time;
+    if (time.field !== null) payload.after = time.time;
     const levelDevice = this.#deviceOf(values, context, true);
     const isOne = this.#namesAll && this.#nameHasLevel;
     const device = isOne ? levelDevice : this.#deviceOf(values, context, false);
@@ -270,6 +286,7 @@ export class Mapping {
     const fields = isObject(record.value) && !Array.isArray(record.value) ? record.value : {};
     const reserved = new Set<string>();
     if (time.field !== null) reserved.add(time.field);
+    if (time.dateField !== undefined) reserved.add(time.dateField);
     if (this.#device === null && isName(fields.device)) reserved.add('device');
     const boot = sequenceField(fields, 'boot', readBoot, reserved, context);
     const seq = sequenceField(fields, 'seq', readSeq, reserved, context);
@@ -277,7 +294,51 @@ export class Mapping {
     const current: Current = { payload, index, values, ...names, time: time.time, boot, seq, reserved };
     if (this.#value !== null) return this.#readValue(current, this.#value);
     if (record.named) return this.#walkNamed(current, '', fields, record.named, 0, reserved);
+    const count = payload.readings.length;
+    const error = this.#readSeries(current, '', fields, reserved);
+    if (error !== null) return error;
+    const isDone =
+      payload.readings.length > count && Object.keys(fields).every((field) => reserved.has(field));
+    if (isDone) return null;
     return this.#readFields(current, fields);
+  }
+
+  /** Reads the columns of values of an object, each value at its time, and adds the fields that it used to `reserved`. */
+  #readSeries(
+    current: Current,
+    path: string,
+    fields: Readonly<Record<string, unknown>>,
+    reserved: Set<string>,
+  ): DecodeError | null {
+    const { payload, values } = current;
+    const { context } = payload;
+    const series = this.#findsTimes ? seriesOf(fields, context.received) : null;
+    if (series === null || series instanceof DecodeError) return series;
+    const { columns, times, step } = series;
+    for (const field of series.used) reserved.add(field);
+    for (const { field } of columns) reserved.add(field);
+    const nameless = path === '' && context.metric !== null ? restoreName(context.metric) : path;
+    let after: number | null = null;
+    let first = 0;
+    for (let i = 0; i < columns[0]!.values.length; i++) {
+      if (step === null || i === 0) {
+        const record = { time: times[i] };
+        const found = this.#readTime({ ...values, record, root: record }, context, after);
+        if (found instanceof DecodeError) return found;
+        first = found.time;
+        after = first;
+      }
+      const time = step === null ? first : Math.round(first + i * step);
+      const problem = timeProblem(time, 'time', context.received);
+      if (problem !== null) return problem;
+      const own: Current = { ...current, time, index: --payload.inner };
+      for (const { field, isNameless, values } of columns) {
+        const place = isNameless && nameless !== '' ? nameless : join(path, field);
+        const error = this.#walk(own, place, values[i], 1, null);
+        if (error !== null) return error;
+      }
+    }
+    return null;
   }
 
   /** Reads the field that `value` of the mapping names, and no other. */
@@ -371,13 +432,28 @@ export class Mapping {
     const measured = onlyValueOf(fields);
     if (measured !== null && (measured.unit === null || this.#unit !== false))
       return this.#walk(current, path, measured.value, depth + 1, measured.unit);
+    const reserved = new Set<string>();
+    const error = this.#readSeries(current, path, fields, reserved);
+    return error ?? this.#walkFields(current, path, fields, depth, reserved);
+  }
+
+  /** @param only a field whose value has the path of the object itself */
+  #walkFields(
+    current: Current,
+    path: string,
+    fields: Readonly<Record<string, unknown>>,
+    depth: number,
+    reserved: ReadonlySet<string>,
+    only: string | null = null,
+  ): DecodeError | null {
     const units = this.#siblingUnits(fields);
     let isEmpty = true;
     for (const key in fields) {
       isEmpty = false;
+      if (reserved.has(key)) continue;
       if (units?.stated.has(key)) continue;
       const unit = units?.of.get(key) ?? null;
-      const error = this.#walk(current, join(path, key), fields[key], depth + 1, unit);
+      const error = this.#walk(current, key === only ? path : join(path, key), fields[key], depth + 1, unit);
       if (error !== null) return error;
     }
     return isEmpty ? this.#ignore(current, path, 'it is an empty object') : null;
@@ -385,6 +461,8 @@ export class Mapping {
 
   #walkArray(current: Current, path: string, array: readonly unknown[], depth: number): DecodeError | null {
     if (array.length === 0) return this.#ignore(current, path, 'it is an empty array');
+    const timed = this.#findsTimes ? timedRecords(array) : null;
+    if (timed !== null) return this.#walkTimed(current, path, timed, depth);
     const named = namedValues(array);
     if (named === null && array.length > MAX_ELEMENTS) {
       return this.#ignore(current, path, `it is an array of more than ${MAX_ELEMENTS} elements: set records`);
@@ -400,6 +478,37 @@ export class Mapping {
           ? this.#walk(current, join(path, String(index)), element, depth + 1, null)
           : this.#walkNamed(current, path, element as Readonly<Record<string, unknown>>, named, depth);
       if (error !== null) return error;
+    }
+    return null;
+  }
+
+  /** Reads the elements of an array as records of the same device, each at its own time. */
+  #walkTimed(
+    current: Current,
+    path: string,
+    { records, only }: TimedRecords,
+    depth: number,
+  ): DecodeError | null {
+    const { payload, values } = current;
+    const named = namedRecords(records);
+    let after: number | null = null;
+    for (const [index, record] of records.entries()) {
+      const place = recordPosition(index, records.length);
+      const time = this.#readTime({ ...values, record }, payload.context, after);
+      if (time instanceof DecodeError) return time.at(place);
+      after = time.time;
+      const reserved = new Set([time.field ?? '', time.dateField ?? time.field ?? '']);
+      const own: Current = {
+        ...current,
+        values: { ...values, record },
+        time: time.time,
+        index: --payload.inner,
+      };
+      const error =
+        named === null
+          ? this.#walkFields(own, path, record, depth, reserved, path === '' ? null : only)
+          : this.#walkNamed(own, path, record, named, depth, reserved);
+      if (error !== null) return error.at(place);
     }
     return null;
   }

@@ -6,15 +6,30 @@ import { valueAt } from './paths.ts';
 import { canBeDate, isShortTime, MAY_BE_TIME, mayBeUptime } from './short-time.ts';
 import { compileTemplate, type Template, type TemplateValues } from './template.ts';
 import { isNoValue } from './texts.ts';
-import { compileTime, type ReadTime, UNKNOWN_ZONE } from './times.ts';
+import {
+  compileTime,
+  isDate,
+  isTimeOfDay,
+  type ReadTime,
+  timeDoubt,
+  UNKNOWN_ZONE,
+  type When,
+} from './times.ts';
 
 /** The time of a record, and the field of the record that has it, which is no metric. */
 export interface RecordTime {
   readonly time: number;
   readonly field: string | null;
+  /** The field with the date, when the time of day has its own. */
+  readonly dateField?: string;
 }
 
-export type ReadRecordTime = (values: TemplateValues, context: DecodeContext) => RecordTime | DecodeError;
+/** @param after the time of the record before it in the payload; null without one */
+export type ReadRecordTime = (
+  values: TemplateValues,
+  context: DecodeContext,
+  after: number | null,
+) => RecordTime | DecodeError;
 
 /** Names that are the time. A time that cannot be read there is an error. `t` is the time only if it can be one. */
 const CERTAIN = ['t', 'time', 'ts', 'timestamp'];
@@ -75,14 +90,13 @@ export function mayBeTime(field: string): boolean {
 /** Compiles how the time of a record is found and read. */
 export function compileRecordTime({ time }: MappingOptions): ReadRecordTime {
   if (time === false) return (_values, { received }) => ({ time: received, field: null });
-  if (time === undefined) return automatic('UTC', UNKNOWN_ZONE, { unit: 'auto', format: 'auto' });
-  const { field, zone, unit = 'auto', format = 'auto' } = timeOptions(time);
+  const { field, zone, unit = 'auto', format = 'auto' } = timeOptions(time ?? {});
   if (field === undefined) {
-    return automatic(zone ?? 'UTC', zone ?? UNKNOWN_ZONE, { unit, format });
+    return automatic(zone ?? null, zone ?? UNKNOWN_ZONE, { unit, format });
   }
   const fields = typeof field === 'string' ? [field] : field;
   const templates = fields.map((name) => (name.includes('{') ? compileTemplate(name) : name));
-  return explicit(templates, compileTime({ unit, format, zone: zone ?? 'UTC' }));
+  return explicit(templates, compileTime({ unit, format, zone: zone ?? null }));
 }
 
 /** The paths that an explicit `time` uses. */
@@ -93,11 +107,11 @@ export function timePaths({ time }: MappingOptions): readonly string[] {
 }
 
 function explicit(fields: readonly (string | Template)[], read: ReadTime): ReadRecordTime {
-  return (values, context) => {
+  return (values, context, after) => {
     for (const field of fields) {
       const name = typeof field === 'string' ? field : field.text;
       const raw = typeof field === 'string' ? fieldAt(field, values) : filled(field, values);
-      if (raw !== null) return timeOf(raw, name, read, context);
+      if (raw !== null) return timeOf(raw, name, read, context, after);
     }
     return { time: context.received, field: null };
   };
@@ -116,18 +130,23 @@ function timeOf(
   raw: unknown,
   field: string,
   read: ReadTime,
-  { received, notes }: DecodeContext,
+  context: DecodeContext,
+  after: number | null,
 ): RecordTime | DecodeError {
+  const { received, notes } = context;
   // A sensor without a clock sends 0.
   if (raw === 0 || raw === '0' || (typeof raw === 'string' && isNoValue(raw))) {
     notes?.ignored(field, 'it is no time, so the time of receipt is used');
     return { time: received, field };
   }
-  const time = read(raw);
+  const time = read(raw, whenOf(field, context, after));
   if (time === 'local') {
     notes?.ignored(field, LOCAL);
     return { time: received, field };
   }
+  if (time === 'twice') return new DecodeError('invalid_time', `${quote(field)} is ${quote(raw)}: ${TWICE}`);
+  const doubt = time === 'unreadable' ? timeDoubt(raw) : null;
+  if (doubt !== null) return new DecodeError('invalid_time', `${quote(field)} is ${quote(raw)}: ${doubt}`);
   if (time === 'unreadable') {
     return new DecodeError(
       'invalid_time',
@@ -138,29 +157,72 @@ function timeOf(
   return timeProblem(time, field, received) ?? { time, field };
 }
 
+/** What the error for a text says that is no time in any form. */
+export const NO_TIME = 'which cannot be read as a time';
 const LOCAL = 'it is a local time without a zone, so the time of receipt is used: set the zone of time';
 
+const TWICE =
+  'this local time occurs twice, because clocks are set back, and was received too late to decide which: send it with its offset';
+const TWICE_IGNORED =
+  'this local time occurs twice, and was received too late to decide which, so the time of receipt is used';
+
+function whenOf(field: string, { received, notes }: DecodeContext, after: number | null): When {
+  return { received, after, doubt: (why) => notes?.doubt?.(field, why) };
+}
+
 function automatic(
-  certainZone: string,
+  certainZone: string | null,
   likelyZone: string,
   how: Pick<Parameters<typeof compileTime>[0], 'unit' | 'format'>,
 ): ReadRecordTime {
   const readCertain = compileTime({ ...how, zone: certainZone });
   const readLikely = compileTime({ ...how, zone: likelyZone });
-  const find = (record: unknown, context: DecodeContext): RecordTime | DecodeError | null => {
+  const find = (
+    record: unknown,
+    context: DecodeContext,
+    after: number | null,
+  ): RecordTime | DecodeError | null => {
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return null;
     const fields = record as Readonly<Record<string, unknown>>;
-    return certain(fields, readCertain, context) ?? likely(fields, readLikely, context);
+    return (
+      dateAndTime(fields, readCertain, context, after) ??
+      certain(fields, readCertain, context, after) ??
+      likely(fields, readLikely, context, after)
+    );
   };
-  return ({ record, root }, context) =>
-    find(record, context) ??
-    (root === record ? null : find(root, context)) ?? { time: context.received, field: null };
+  return ({ record, root }, context, after) =>
+    find(record, context, after) ??
+    (root === record ? null : find(root, context, after)) ?? { time: context.received, field: null };
+}
+
+/** Names of a date and of the time of day beside it. */
+const DATES = ['date', 'Date', 'DATE'];
+const CLOCKS = ['time', 'Time', 'TIME', 'clock', 'time_of_day', 'timeOfDay'];
+
+/** The time in two fields: {"date": "2026-11-26", "time": "22:00:00"}. Null without both. */
+function dateAndTime(
+  record: Readonly<Record<string, unknown>>,
+  read: ReadTime,
+  context: DecodeContext,
+  after: number | null,
+): RecordTime | DecodeError | null {
+  const dateField = DATES.find((name) => Object.hasOwn(record, name));
+  const date = dateField === undefined ? null : record[dateField];
+  if (dateField === undefined || typeof date !== 'string' || !isDate(date)) return null;
+  for (const field of CLOCKS) {
+    const clock = Object.hasOwn(record, field) ? record[field] : null;
+    if (typeof clock !== 'string' || !isTimeOfDay(clock)) continue;
+    const found = timeOf(`${date.trim()} ${clock.trim()}`, field, read, context, after);
+    return found instanceof DecodeError ? found : { ...found, dateField };
+  }
+  return null;
 }
 
 function certain(
   record: Readonly<Record<string, unknown>>,
   read: ReadTime,
   context: DecodeContext,
+  after: number | null,
 ): RecordTime | DecodeError | null {
   const found = CERTAIN.filter(
     (name) =>
@@ -174,7 +236,7 @@ function certain(
       `"${field}" and "${other}" say the same thing: send one of them, or name the field in the time of the mapping`,
     );
   }
-  return timeOf(record[field], field, read, context);
+  return timeOf(record[field], field, read, context, after);
 }
 
 /** Whether `t` of a record is its time. */
@@ -188,16 +250,22 @@ function isTime(record: Readonly<Record<string, unknown>>, { notes }: DecodeCont
 function likely(
   record: Readonly<Record<string, unknown>>,
   read: ReadTime,
-  { received, notes }: DecodeContext,
+  context: DecodeContext,
+  after: number | null,
 ): RecordTime | null {
+  const { received, notes } = context;
   for (const field of LIKELY) {
     if (!Object.hasOwn(record, field)) continue;
     const raw = record[field];
     if (!canBeDate(raw) || (typeof raw !== 'number' && typeof raw !== 'string')) continue;
-    const time = read(raw);
-    if (time === 'unreadable') continue;
-    if (time === 'local') {
-      notes?.ignored(field, LOCAL);
+    const time = read(raw, whenOf(field, context, after));
+    if (time === 'unreadable') {
+      const doubt = timeDoubt(raw);
+      if (doubt !== null) notes?.doubt?.(field, `${doubt}. The time of receipt is used`);
+      continue;
+    }
+    if (time === 'local' || time === 'twice') {
+      notes?.ignored(field, time === 'local' ? LOCAL : TWICE_IGNORED);
       return { time: received, field };
     }
     if (timeProblem(time, field, received) === null) return { time, field };

@@ -1,6 +1,12 @@
 /** The offset of a zone from UTC at an instant, milliseconds; positive east of Greenwich. */
 type Offset = (instant: number) => number;
 
+/** The instants of a local time, milliseconds since the epoch. */
+export interface Instants {
+  readonly first: number;
+  readonly again: number;
+}
+
 /** Offsets change at full quarters of an hour only, so one is computed for each quarter. */
 const QUARTER_MS = 900_000;
 /** The quarters that are kept: a week. */
@@ -19,21 +25,23 @@ export function zoneProblem(zone: string): string | null {
 /**
  * Compiles a zone of the IANA time zone database, such as `Europe/Berlin`, or an offset such as `+02:00`. The result
  * converts a local time, as milliseconds since the epoch if it were UTC, to milliseconds since the epoch. A local time
- * that occurs twice, when clocks are set back, is the first of both. One that does not occur, when clocks are set
- * forward, is read with the offset before the change.
+ * that occurs twice, when clocks are set back, has a second result, `again`; otherwise that is the same. One that does not
+ * occur, when clocks are set forward, is read with the offset before the change.
  *
  * @throws {RangeError} when the zone does not exist
  */
-export function compileZone(zone: string): (local: number) => number {
+export function compileZone(zone: string): (local: number) => Instants {
   const offset = cached(offsetOf(zone));
   return (local) => {
     // The offsets a day before and a day after are those on both sides of a change. Changes are further apart.
     const before = offset(local - 86_400_000);
     const after = offset(local + 86_400_000);
     const early = local - before;
-    if (before === after || offset(early) === before) return early;
+    if (before === after) return { first: early, again: early };
     const late = local - after;
-    return offset(late) === after ? late : early;
+    const isLate = offset(late) === after;
+    const first = offset(early) === before || !isLate ? early : late;
+    return { first, again: isLate ? late : first };
   };
 }
 

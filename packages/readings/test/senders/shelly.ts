@@ -231,7 +231,7 @@ export const shelly: readonly SenderMessage[] = [
     preset: 'shelly',
     time: '2022-01-30T10:54:42.660000Z',
     readings: [['shellyplus1pm-b22864', 'input:0.event', 'single_push']],
-    auto: 'no',
+    auto: 'values',
   },
   {
     source: 'koestler/go-mqtt-to-influx, converter/shelly.go (a log of a Shelly Plus 1PM)',
