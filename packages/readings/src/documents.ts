@@ -181,6 +181,11 @@ export interface NotesDocument {
   readonly ignoredFields: readonly IgnoredFieldDocument[];
   /** Ignored fields that are not in the list, because it is full. */
   readonly ignoredUnlisted: number;
+  /**
+   * Fields that were used with an assumption, such as the zone of a local time; as long as the list of ignored fields has
+   * room. An ingest process of an earlier version has none.
+   */
+  readonly doubts?: readonly IgnoredFieldDocument[];
   /** Units of recently used series. */
   readonly units: readonly UnitDocument[];
 }
@@ -225,6 +230,8 @@ export interface ExplainDocument {
   readonly total: number;
   readonly readings: readonly ReadingDocument[];
   readonly ignored: readonly { readonly field: string; readonly reason: string }[];
+  /** Fields that are used with an assumption, such as the zone of a local time. Absent without any. */
+  readonly doubts?: readonly { readonly field: string; readonly reason: string }[];
   /** Why the message would go to quarantine. */
   readonly error?: { readonly reason: string; readonly message: string; readonly position: string | null };
   /** The setting that makes such a message readable; null when its sender must change. */

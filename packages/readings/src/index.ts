@@ -1,4 +1,6 @@
 export * from './codec.ts';
+export { autoDecoder } from './codecs/auto.ts';
+export { unreadForm } from './codecs/forms/unread.ts';
 export {
   type InfluxOptions,
   type InfluxPrecision,
@@ -18,8 +20,9 @@ export { MAX_READINGS_PER_PAYLOAD } from './make-reading.ts';
 export { checkMapping, type MappingProblem, templateNames } from './mapping/check-mapping.ts';
 export { cleanName, restoreName } from './mapping/clean-name.ts';
 export { compileMapping } from './mapping/compile-mapping.ts';
-export { type MappingOptions, mergeMappings } from './mapping/options.ts';
+export { type MappingOptions, mergeMappings, withZone } from './mapping/options.ts';
 export { isTable } from './mapping/paths.ts';
+export { zoneProblem } from './mapping/zones.ts';
 export * from './notes.ts';
 export { presetNames, presets } from './presets/index.ts';
 export { type Preset, type PresetRoute, presetMapping, presetTopic } from './presets/preset.ts';

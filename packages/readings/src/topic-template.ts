@@ -38,6 +38,8 @@ export interface TemplateOptions {
  * wildcard, `+` or a last `#`. The levels of `{metric+}` are joined by `.`. As in MQTT, topics that begin with `$`
  * match literals only.
  *
+ * A topic that ends in `/` is read as the same topic without it, when it does not match otherwise.
+ *
  * Characters that names cannot have, such as spaces, are escaped as `cleanName` does. A valid name is never changed.
  *
  * @throws {TypeError} when the template is invalid
@@ -101,7 +103,15 @@ export function compileTopicTemplate(
     return { device, metric, full: fullDevice(topic, device, metricLevels), captured };
   }
 
-  return { template, filter, match };
+  // A topic that ends in "/" has an empty last level, which is no name.
+  function matchTrimmed(topic: string): TopicNames | DecodeError | null {
+    const names = match(topic);
+    if (!topic.endsWith('/') || (names !== null && !(names instanceof DecodeError))) return names;
+    const trimmed = match(topic.slice(0, -1));
+    return trimmed === null || trimmed instanceof DecodeError ? names : trimmed;
+  }
+
+  return { template, filter, match: matchTrimmed };
 }
 
 /** The device of values that the payload names. Of the topic, `device` is valid, and `levels` are those of the metric. */

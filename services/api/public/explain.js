@@ -163,7 +163,18 @@ async function explain(route) {
   $('explained').replaceChildren(...explanation(found));
 }
 
-function explanation({ route, device, metric, readings, total, ignored, error, fix, proposals = [] }) {
+function explanation({
+  route,
+  device,
+  metric,
+  readings,
+  total,
+  ignored,
+  doubts = [],
+  error,
+  fix,
+  proposals = [],
+}) {
   const facts = [];
   const fact = (name, value) => facts.push(element('dt', {}, name), element('dd', {}, value));
   fact('Route', route === null ? 'none' : `${route.name} (${route.topic}), ${wayOf(route)}`);
@@ -175,6 +186,7 @@ function explanation({ route, device, metric, readings, total, ignored, error, f
   } else if (total === 0)
     fact('Result', 'Nothing to store. The message is acknowledged and counted as ignored.');
   for (const { field, reason } of ignored.slice(0, MOST_SHOWN)) fact('Ignored', `${field}: ${reason}`);
+  for (const { field, reason } of doubts.slice(0, MOST_SHOWN)) fact('Note', `${field}: ${reason}`);
   const parts = [element('dl', { class: 'facts' }, ...facts)];
   if (readings.length > 0) parts.push(readingTable(readings, total));
   if (proposals.length > 0) parts.push(element('div', { class: 'tools' }, ...proposals.flatMap(tryButtons)));

@@ -321,13 +321,16 @@ async function reload({ reloader }: AppOptions): Promise<void> {
  * @param body JSON with `route`, an entry of a routes file
  * @throws {Problem} 400 or 422 for another body, 409 when the file cannot be written; nothing is changed then
  */
-async function addRoute({ reloader, instance }: AppOptions, body: unknown): Promise<RouteAddedDocument> {
+async function addRoute(
+  { reloader, instance, router }: AppOptions,
+  body: unknown,
+): Promise<RouteAddedDocument> {
   const { route, ...others } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (!isTable(route) || Object.keys(others).length > 0) {
     const detail = 'The body must have route, an entry of a routes file: {"route": {"preset": "tasmota"}}.';
     throw new Problem(400, 'Invalid request', detail);
   }
-  const routes = routesOfRequest(route);
+  const routes = routesOfRequest(route, router.zone);
   if (reloader === null) {
     const detail = `${instance} has no routes file: start it with ROUTES (--routes), and add the route again.`;
     throw new Problem(409, 'No routes file', detail);
@@ -390,6 +393,7 @@ function notesDocument(notes: RouteNotes): NotesDocument {
     ignored: notes.ignoredTotal,
     ignoredFields: notes.ignoredFields(),
     ignoredUnlisted: notes.ignoredUnlisted,
+    doubts: notes.doubts(),
     units: notes.units(),
   };
 }

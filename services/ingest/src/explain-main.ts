@@ -15,7 +15,7 @@ import { printExplanation } from './explain-text.ts';
 import { follow } from './follow.ts';
 import { Router } from './routes.ts';
 import { defaultRoutes, loadRoutes } from './routes-file.ts';
-import { BROKER_CERTIFICATE_SETTINGS, TOPIC_LEVELS_SETTING } from './settings.ts';
+import { BROKER_CERTIFICATE_SETTINGS, TIME_SETTINGS, TOPIC_LEVELS_SETTING } from './settings.ts';
 
 const settings = defineConfig({
   topic: { kind: text('a topic'), help: 'The MQTT topic of the message.' },
@@ -25,6 +25,7 @@ const settings = defineConfig({
     help: 'The routes file. Default: one route, sensors/{device+}/{metric}.',
   },
   topicLevels: { ...TOPIC_LEVELS_SETTING, default: 'keep', help: 'TOPIC_LEVELS of ingest: keep or drop.' },
+  ...TIME_SETTINGS,
   follow: {
     kind: text('a topic filter'),
     help: 'Instead of one message: subscribe at the broker, and explain each message as it arrives, until Ctrl+C.',
@@ -45,10 +46,11 @@ export const program = defineCommand({
   ],
   settings,
   async run(config, signal) {
-    const { topic, payload, routes, topicLevels, follow: filter, count } = config;
+    const { topic, payload, routes, topicLevels, timeZone, follow: filter, count } = config;
     checkUse(topic, payload, filter, count);
-    const list = routes === null ? defaultRoutes('durable') : loadRoutes(routes, 'durable').routes;
-    const router = new Router(list, { levels: topicLevels });
+    const list =
+      routes === null ? defaultRoutes('durable', timeZone) : loadRoutes(routes, 'durable', timeZone).routes;
+    const router = new Router(list, { levels: topicLevels, zone: timeZone });
     if (filter !== null) {
       const say = (line: string) => void process.stderr.write(`${line}\n`);
       await follow({ ...config, filter, count, router, output: process.stdout, say }, signal);

@@ -34,11 +34,12 @@ export function explainRequest(router: Router, body: unknown): ExplainDocument {
 /**
  * The routes of an entry of a routes file, given as data.
  *
+ * @param zone that of the site
  * @throws {Problem} 422 with all its mistakes
  */
-export function routesOfRequest(entry: object): readonly Route[] {
+export function routesOfRequest(entry: object, zone: string | null): readonly Route[] {
   try {
-    return routesOfEntry(entry, 'durable');
+    return routesOfEntry(entry, 'durable', zone);
   } catch (error) {
     if (error instanceof ConfigError) throw notValid(error, 'The route has mistakes');
     throw error;
@@ -57,13 +58,16 @@ function routesToTry(
   format: string | null,
   route: object | null,
 ): readonly Route[] {
-  if (route !== null) return routesOfRequest(format === null ? route : { ...route, format });
+  if (route !== null) return routesOfRequest(format === null ? route : { ...route, format }, router.zone);
   if (format === null) return [];
   const taken = router.resolve(topic).route;
   const template = suggestedTopic(topic);
   if (taken === null && template === null) return [];
   // The decoder of the format, with the topic of the route that takes the message now.
-  const [tried] = routesOfRequest({ name: taken?.name ?? 'tried', topic: template ?? '{device}', format });
+  const [tried] = routesOfRequest(
+    { name: taken?.name ?? 'tried', topic: template ?? '{device}', format },
+    router.zone,
+  );
   return taken === null
     ? [tried!]
     : [{ ...taken, format, decode: tried!.decode, stateful: tried!.stateful, preset: null }];

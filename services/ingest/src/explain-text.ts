@@ -6,7 +6,7 @@ import type { ExplainDocument } from '@tidegauge/readings';
  * @param most readings, and ignored fields, that are printed
  */
 export function printExplanation(found: ExplainDocument, most = 1000): string {
-  const { topic, route, device, metric, readings, total, ignored, error, fix } = found;
+  const { topic, route, device, metric, readings, total, ignored, doubts = [], error, fix } = found;
   const lines = [`topic    ${topic}`];
   if (route !== null) {
     const preset = route.preset === undefined ? `format ${route.format}` : `preset ${route.preset}`;
@@ -26,6 +26,7 @@ export function printExplanation(found: ExplainDocument, most = 1000): string {
   if (more > 0) lines.push(`         and ${more} more readings`);
   for (const { field, reason } of ignored.slice(0, most)) lines.push(`ignored  ${field}: ${reason}`);
   if (ignored.length > most) lines.push(`         and ${ignored.length - most} more fields`);
+  for (const { field, reason } of doubts.slice(0, most)) lines.push(`note     ${field}: ${reason}`);
   if (error !== undefined) {
     const place = error.position === null ? '' : ` (at ${error.position})`;
     lines.push(`quarantine  ${error.reason}: ${error.message}${place}`);

@@ -6,12 +6,14 @@ import {
   toReadingDocumentWithUnit,
   unitProblem,
 } from '@tidegauge/readings';
-import { fixOf, proposalsFor } from './fixes.ts';
+import { proposalsFor, triedFix } from './fixes.ts';
 import type { Route, Router } from './routes.ts';
 import { timedAtReceipt } from './sensor-clocks.ts';
 
 /** Readings and ignored fields of an explanation at most. */
 const MOST_LISTED = 1000;
+/** Different doubts of an explanation at most. A payload has few fields with times. */
+const MOST_DOUBTS = 20;
 
 /**
  * What the routes make of a message: its route and names, the readings with their units and the ignored fields, or the
@@ -53,12 +55,15 @@ export function explain(
       return toReadingDocumentWithUnit(reading, unit ?? null);
     }),
     ignored: notes.ignoredFields,
+    ...(notes.doubts.length === 0 ? {} : { doubts: notes.doubts }),
     ...(failed === null
       ? {}
       : {
           error: { reason: failed.reason, message: failed.message, position: failed.position },
-          fix: fixOf(failed, topic, route?.preset ?? null, payload),
-          ...(failed.reason === 'unknown_topic' ? { proposals: proposalsFor(topic, payload) } : {}),
+          fix: triedFix(failed, { topic, payload, received }, router),
+          ...(failed.reason === 'unknown_topic'
+            ? { proposals: proposalsFor({ topic, payload, received }, router) }
+            : {}),
         }),
   };
 }
@@ -69,7 +74,13 @@ function decode({ stateful, decode }: Route, payload: Uint8Array, context: Decod
 
 class Collected implements Notes {
   readonly units = new Map<string, string>();
+  readonly doubts: { field: string; reason: string }[] = [];
   readonly ignoredFields: { field: string; reason: string }[] = [];
+
+  doubt(field: string, why: string): void {
+    const isKnown = this.doubts.some((each) => each.field === field && each.reason === why);
+    if (!isKnown && this.doubts.length < MOST_DOUBTS) this.doubts.push({ field, reason: why });
+  }
 
   unit(device: string, metric: string, unit: string): void {
     // As the store keeps it. A unit is a text of the payload, of any length, and is in the answer for each reading.

@@ -1,22 +1,41 @@
 import {
+  compileMapping,
   compileTopicTemplate,
+  type DecodeContext,
   DecodeError,
   formats,
+  formatTime,
+  isTable,
   type MappingOptions,
+  mergeMappings,
   now,
   presets,
   presetTopic,
+  quote,
   type Reading,
   type RouteProposal,
   type TopicTemplate,
   templateNames,
+  unreadForm,
+  withZone,
 } from '@tidegauge/readings';
+import { Router } from './routes.ts';
+import { routesOfEntry } from './routes-file.ts';
 
 /** A longer first level is not proposed, in UTF-16 units. */
 const LONGEST_LEVEL = 500;
-
-/** A longer payload is not tried with a proposed route, bytes. */
-const LONGEST_TRIED = 65_536;
+/** Settings that are shown, of those that read the message. */
+const MOST_SHOWN = 3;
+/** Fields of a payload that are tried as its time or its name. */
+const MOST_FIELDS = 20;
+/** A longer text is no word of a sensor. */
+const LONGEST_WORD = 64;
+/** Settings are not tried on a larger payload, bytes: the event loop receives messages too. */
+export const LARGEST_TRIED = 64 * 1024;
+/** Fields that name the sender, and fields that name the metric. */
+const DEVICE_FIELDS =
+  /^(?:.*(?:device|sensor|node|station).*|id|.*_id|mac|address|serial.*|sn|name|host|hostname|eui|deveui)$/i;
+const METRIC_FIELDS = /^(?:name|metric|type|kind|sensor|measurement|key|label|n)$/i;
 
 /** What of an error decides how it is fixed. */
 export interface Failure {
@@ -25,56 +44,200 @@ export interface Failure {
   readonly message: string;
 }
 
-/**
- * The setting that makes a message like this one readable; null when the sender must change.
- *
- * @param payload that of the message, if it is known
- */
-export function fixOf(
-  { reason, message }: Failure,
-  topic: string,
-  preset: string | null,
-  payload: Uint8Array | null = null,
-): string | null {
-  const suited = preset === null ? presetsOf(topic) : [];
-  const hint =
-    suited.length === 0
-      ? ''
-      : `, or the preset of its sender: - preset: ${suited.join(' (or ')}${')'.repeat(suited.length - 1)}`;
-  switch (reason) {
-    case 'unknown_topic': {
-      const routes = proposalsFor(topic, payload).map((each) =>
-        'preset' in each ? `- preset: ${each.preset}` : `- topic: ${each.topic}`,
-      );
-      return routes.length === 0 ? null : `add a route: ${routes.join(', or ')}`;
-    }
-    case 'invalid_time':
-      return `set how its time is read: mapping: { time: { field: NAME, zone: Europe/Berlin } }, or mapping: { time: false } for the time of receipt${hint}`;
-    case 'invalid_name':
-      if (message.includes(' set mapping: ')) return message.slice(message.indexOf('set mapping: '));
-      return /names a device|device/.test(message)
-        ? `name the device in the topic of the route ({device}), or mapping: { device: '{FIELD}' }${hint}`
-        : `name the metric in the topic of the route ({metric}), or mapping: { metric: '{FIELD}' }, or rename it: mapping: { rename: { FIELD: NAME } }${hint}`;
-    case 'malformed':
-    case 'invalid_value':
-      return `set how its values are read: format: text, or mapping: { values: { '*': text } } or a table of words and numbers${hint}`;
-    case 'too_many_readings':
-      if (!/readings in one payload/.test(message)) return 'send less in one message';
-      return `read only a part: mapping: { records: PATH } or mapping: { keep: [PATTERN] }${hint}`;
-    case 'too_large':
-      return 'raise MAX_PAYLOAD, or send less in one message';
-    default:
-      return null;
-  }
+/** A message that is not read, on which settings are tried. */
+export interface Message {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  /** The time of receipt to assume, microseconds since the epoch. */
+  readonly received: number;
+}
+
+/** A setting of a route: a format, or keys that are added to its mapping. */
+type Setting = { readonly format: string } | { readonly mapping: MappingOptions };
+
+/** The setting outside of routes that makes a message like this one readable; null when there is none. */
+export function fixOf({ reason, message }: Failure): string | null {
+  // Decompressed content has its own bound.
+  return reason === 'too_large' && !/decompression/.test(message)
+    ? 'raise MAX_PAYLOAD, or send less in one message'
+    : null;
 }
 
 /**
- * Routes that take this topic: the presets of its sender, and a route for topics like it. Each is an entry of a routes
- * file.
+ * The settings that make this message readable, with what they make of it. Each was tried on the message. Null when none
+ * helps, so that the sender must change.
  */
-export function proposalsFor(topic: string, payload: Uint8Array | null = null): readonly RouteProposal[] {
-  const own = suggestedTopic(topic, payload);
-  return [...presetsOf(topic).map((preset) => ({ preset })), ...(own === null ? [] : [{ topic: own }])];
+export function triedFix(failure: Failure, message: Message, router: Router): string | null {
+  const { route, error, ...names } = router.resolve(message.topic);
+  if (failure.reason === 'unknown_topic' || route === null) return routeFor(message, router);
+  const known = fixOf(failure);
+  const stated = failure.message.indexOf('set mapping: ');
+  if (failure.reason === 'invalid_name' && stated !== -1) return failure.message.slice(stated);
+  if (known !== null || error !== null || route.isIgnored || route.stateful !== null) return known;
+  if (message.payload.length > LARGEST_TRIED) return null;
+  const context: DecodeContext = { ...names, received: message.received, topic: message.topic };
+  const found = settingsFor(failure, message.payload).flatMap((setting) => {
+    const readings = tried(setting, route.mapping, router.zone, message.payload, context);
+    return readings === null ? [] : [`${textOf(setting)} (${outcome(readings)})`];
+  });
+  const suited = route.preset === null ? presetsFor(message, router) : [];
+  const all = [...suited.map((preset) => `the preset of its sender: - preset: ${preset}`), ...found];
+  return all.length === 0 ? null : `set ${all.slice(0, MOST_SHOWN).join('; or ')}`;
+}
+
+/** The entry of a routes file for a message that no route takes. */
+function routeFor(message: Message, router: Router): string | null {
+  const entries = proposalsFor(message, router).map((each) =>
+    'preset' in each ? `- preset: ${each.preset}` : `- topic: ${each.topic}`,
+  );
+  const own = suggestedTopic(message.topic, message.payload);
+  if (entries.length === 0 && own !== null) {
+    const alone = routerOf({ topic: own }, router);
+    const failed = alone === null ? null : decodedBy(alone, message);
+    const fix = failed instanceof DecodeError ? triedFix(failed, message, alone!) : null;
+    return fix === null ? null : `add a route: - topic: ${own}, and ${fix}`;
+  }
+  return entries.length === 0 ? null : `add a route: ${entries.join(', or ')}`;
+}
+
+/** The settings that may read a payload that was refused, the most specific first. */
+function settingsFor({ reason, message }: Failure, payload: Uint8Array): readonly Setting[] {
+  const fields = fieldsOf(payload);
+  // The message begins with the field that is no time.
+  const timeField = fields.find((field) => message.startsWith(`${quote(field)} `));
+  const drop = timeField === undefined ? {} : { drop: [timeField] };
+  const mappings = (list: readonly MappingOptions[]): Setting[] => list.map((mapping) => ({ mapping }));
+  switch (reason) {
+    case 'invalid_time':
+      return mappings([
+        { time: { format: 'day-first' } },
+        { time: { format: 'month-first' } },
+        ...fields
+          .filter((field) => !/^(?:t|ts|time|timestamp)$/.test(field))
+          .map((field) => ({ time: { field }, ...drop })),
+        { time: false, ...drop },
+      ]);
+    case 'invalid_name':
+      return mappings(
+        /metric/.test(message)
+          ? [...named(fields, METRIC_FIELDS).map((metric) => ({ metric })), { metric: 'value' }]
+          : named(fields, DEVICE_FIELDS).map((device) => ({ device })),
+      );
+    case 'malformed':
+    case 'invalid_value':
+    case 'unsupported':
+      return [
+        ...['auto', 'influx', 'senml-json', 'senml-cbor'].map((format) => ({ format })),
+        ...(isWord(payload) ? mappings([{ values: { '*': 'text' } }]) : []),
+      ];
+    default:
+      return [];
+  }
+}
+
+/** Templates of fields with such a name. */
+function named(fields: readonly string[], names: RegExp): readonly string[] {
+  return fields.filter((field) => names.test(field)).map((field) => `{${field}}`);
+}
+
+/** The first fields of a payload that is an object, or an array of objects, with a scalar value. */
+function fieldsOf(payload: Uint8Array): readonly string[] {
+  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
+  try {
+    const root: unknown = JSON.parse(text);
+    const record: unknown = Array.isArray(root) ? root[0] : root;
+    if (!isTable(record)) return [];
+    const isName = (field: string) => /^[\w -]{1,64}$/.test(field) && typeof record[field] !== 'object';
+    return Object.keys(record).filter(isName).slice(0, MOST_FIELDS);
+  } catch {
+    return [];
+  }
+}
+
+/** Whether a payload is a word or a few of them, and not a form of values that was recognised. */
+function isWord(payload: Uint8Array): boolean {
+  if (payload.length === 0 || payload.length > LONGEST_WORD || unreadForm(payload) !== null) return false;
+  return /^\p{L}[\p{L}\p{N} _.,:+/-]*\0*$/u.test(Buffer.from(payload).toString().trim());
+}
+
+/** The readings of a payload with a setting; null when it is refused, or has none. */
+function tried(
+  setting: Setting,
+  mapping: MappingOptions | null,
+  zone: string | null,
+  payload: Uint8Array,
+  context: DecodeContext,
+): readonly Reading[] | null {
+  if ('format' in setting && mapping !== null) return null;
+  const decode =
+    'format' in setting
+      ? formats[setting.format]!
+      : compileMapping(withZone(mergeMappings(mapping ?? {}, setting.mapping), zone));
+  const decoded = decode(payload, context);
+  if (decoded instanceof DecodeError || decoded.length === 0) return null;
+  // A counter is no time, although it can be read as one.
+  const isTime = !('mapping' in setting) || setting.mapping.time === undefined || decoded.every(isPlausible);
+  return isTime ? decoded : null;
+}
+
+function isPlausible({ quality }: Reading): boolean {
+  return quality === 'ok';
+}
+
+function textOf(setting: Setting): string {
+  return 'format' in setting ? `format: ${setting.format}` : `mapping: ${flow(setting.mapping)}`;
+}
+
+/** The first reading, for people. */
+function outcome(readings: readonly Reading[]): string {
+  const { metric, value, time, received } = readings[0]!;
+  const at = time === received ? 'the time of receipt' : formatTime(time).replace(/\.0+Z$/, 'Z');
+  const more = readings.length > 1 ? `, and ${readings.length - 1} more` : '';
+  return `it gives ${metric} = ${quote(value)} at ${at}${more}`;
+}
+
+/** YAML in one line. */
+function flow(value: unknown): string {
+  if (isTable(value))
+    return `{ ${Object.entries(value)
+      .map(([key, each]) => `${flow(key)}: ${flow(each)}`)
+      .join(', ')} }`;
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
+  if (typeof value !== 'string') return String(value);
+  return /^[A-Za-z][\w.-]*$/.test(value) ? value : `'${value.replaceAll("'", "''")}'`;
+}
+
+/**
+ * Routes that read this message: the presets of its sender, and a route for topics like its own. Each is an entry of a
+ * routes file, and was tried on the message.
+ */
+export function proposalsFor(message: Message, router: Router): readonly RouteProposal[] {
+  const own = suggestedTopic(message.topic, message.payload);
+  return [
+    ...presetsFor(message, router).map((preset) => ({ preset })),
+    ...(own !== null && isRead({ topic: own }, message, router) ? [{ topic: own }] : []),
+  ];
+}
+
+function isRead(entry: RouteProposal, message: Message, like: Router): boolean {
+  const router = routerOf(entry, like);
+  const decoded = router === null ? null : decodedBy(router, message);
+  return decoded !== null && !(decoded instanceof DecodeError);
+}
+
+/** A router with this entry only, and the settings of another one; null when it is no valid entry. */
+function routerOf(entry: RouteProposal, { zone, levels }: Router): Router | null {
+  try {
+    const routes = routesOfEntry(entry, 'durable', zone);
+    return new Router(routes, { zone, levels });
+  } catch {
+    return null;
+  }
+}
+
+function decodedBy(router: Router, { topic, payload, received }: Message): readonly Reading[] | DecodeError {
+  const { route, error, ...names } = router.resolve(topic);
+  return error ?? route!.decode(payload, { ...names, received, topic });
 }
 
 /**
@@ -88,9 +251,13 @@ export function suggestedTopic(topic: string, payload: Uint8Array | null = null)
   const candidates = isLiteral
     ? [`${first}/{device+}/{metric}`, `${first}/{device}`, '{device}']
     : ['{device+}/{metric}', '{device}'];
-  const usual = candidates.find((template) => namesOf(compileTopicTemplate(template), topic)) ?? null;
-  if (payload === null || usual === null || payload.length > LONGEST_TRIED) return usual;
-  return namesItsValues(usual, topic, payload) ? usual.replace(/\/\{metric\}$/, '') : usual;
+  // The last level of a topic that ends in "/" is empty.
+  const end = topic.endsWith('/') ? '/' : '';
+  const usual =
+    candidates.map((each) => each + end).find((template) => namesOf(compileTopicTemplate(template), topic)) ??
+    null;
+  if (payload === null || usual === null || payload.length > LARGEST_TRIED) return usual;
+  return namesItsValues(usual, topic, payload) ? usual.replace(/\/\{metric\}(?=\/?$)/, '') : usual;
 }
 
 /** Whether all values of a payload have names, so that the last level of its topic is a part of their device. */
@@ -107,24 +274,34 @@ function namesItsValues(template: string, topic: string, payload: Uint8Array): b
 interface Suited {
   readonly name: string;
   readonly template: TopicTemplate;
+  /** Whether its topics begin with a certain word. */
+  readonly isCertain: boolean;
 }
 
 let known: readonly Suited[] | undefined;
 
-/** The presets with a topic that this topic matches, except those whose topics begin with any word. */
-function presetsOf(topic: string): readonly string[] {
+/**
+ * The presets that read this message, by their topics. Topics that begin with any word, such as that of a device, suit only
+ * an object as payload.
+ */
+function presetsFor(message: Message, router: Router): readonly string[] {
   known ??= presetTopics();
-  return [...new Set(known.filter(({ template }) => namesOf(template, topic)).map(({ name }) => name))];
+  const isObject = message.payload[0] === 0x7b;
+  const suited = known.filter(
+    ({ template, isCertain }) => (isCertain || isObject) && namesOf(template, message.topic),
+  );
+  return [...new Set(suited.map(({ name }) => name))].filter((preset) => isRead({ preset }, message, router));
 }
 
-/** The topics of all presets that begin with a certain word and are not ignored. */
+/** The topics of all presets that have a certain word and are not ignored. */
 function presetTopics(): readonly Suited[] {
   return Object.values(presets).flatMap(({ name, base, routes }) =>
     routes.flatMap(({ topic, mapping }) => {
       const template = presetTopic(base, topic);
-      if (mapping === 'ignore' || /^[{+#]/.test(template)) return [];
+      if (mapping === 'ignore' || template.split('/').every((level) => /^[{+#]/.test(level))) return [];
       const captures = templateNames(mapping as MappingOptions);
-      return [{ name, template: compileTopicTemplate(template, { captures }) }];
+      const isCertain = !/^[{+#]/.test(template);
+      return [{ name, template: compileTopicTemplate(template, { captures }), isCertain }];
     }),
   );
 }

@@ -113,6 +113,6 @@ function explainUndecodable({
     readings: [],
     ignored: [],
     error: { reason, message, position: null },
-    fix: reason === 'too_large' ? fixOf(failed, topic, null) : null,
+    fix: fixOf(failed),
   };
 }

@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import type { CauseDocument, CausesDocument, QuarantineDocument } from '@tidegauge/readings';
-import { fixOf, proposalsFor, suggestedTopic } from './fixes.ts';
+import { fixOf, LARGEST_TRIED, type Message, proposalsFor, suggestedTopic, triedFix } from './fixes.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Router } from './routes.ts';
 
@@ -11,20 +11,17 @@ const STEP = 250;
 /** Causes in the list: at most about 300 KiB, because topics and details are shortened. */
 const MOST_CAUSES = 200;
 
-/** A longer payload is not tried with a proposed route, bytes. */
-const MOST_TRIED = 4096;
-
 type Cause = Omit<CauseDocument, 'count' | 'last'>;
-interface Counted extends Omit<Cause, 'proposals' | 'fix'> {
-  proposals: CauseDocument['proposals'];
-  fix: CauseDocument['fix'];
+interface Counted extends Cause {
   count: number;
   readonly last: CauseDocument['last'];
+  /** The newest message of the cause: its number, and the bytes of its payload. */
+  readonly newest: { readonly id: number; readonly size: number };
 }
 
 /**
  * The quarantine by cause: reason, route or pattern of topics, and the setting that would change it. It reads the newest
- * 10,000 messages, without their payloads, in steps of bounded time.
+ * 10,000 messages, without their payloads, in steps of bounded time. The fix of a cause was tried on its newest message.
  */
 export async function causesOf(
   quarantine: Quarantine,
@@ -37,35 +34,27 @@ export async function causesOf(
   let before: number | null = null;
   while (messages < MOST_MESSAGES) {
     const found = quarantine.newest(STEP, before);
-    for (const { document } of found) {
+    for (const { id, document } of found) {
       const cause = causeOf(router, document);
-      const key = [cause.reason, cause.route, cause.topic, cause.fix].join('\n');
+      const key = [cause.reason, cause.route, cause.topic].join('\n');
       const known = causes.get(key);
       if (known !== undefined) known.count++;
-      else if (causes.size < MOST_CAUSES) causes.set(key, { ...cause, count: 1, last: lastOf(document) });
-      else unlisted++;
+      else if (causes.size < MOST_CAUSES) {
+        const newest = { id, size: document.size };
+        causes.set(key, { ...cause, count: 1, last: lastOf(document), newest });
+      } else unlisted++;
     }
     messages += found.length;
     if (found.length < STEP) break;
     before = found.at(-1)!.id;
     await pause();
   }
-  const list = [...causes.values()].toSorted((a, b) => b.count - a.count);
-  if (router.levels === 'drop') for (const cause of list) proposeByPayload(quarantine, cause);
+  const list: CauseDocument[] = [];
+  for (const counted of [...causes.values()].toSorted((a, b) => b.count - a.count)) {
+    list.push(withFix(counted, quarantine, router));
+    await pause();
+  }
   return { instance, causes: list, messages, total: quarantine.total, unlisted };
-}
-
-/**
- * Proposes a route that keeps all levels of the topic when the newest message names its values: other routes would drop
- * the last one.
- */
-function proposeByPayload(quarantine: Quarantine, cause: Counted): void {
-  if (cause.proposals.length === 0) return;
-  const { id, topic, detail } = cause.last;
-  const payload = quarantine.read(Number(id.slice(id.lastIndexOf('.') + 1)), 0, MOST_TRIED + 1);
-  if (payload.length > MOST_TRIED) return;
-  cause.proposals = proposalsFor(topic, payload);
-  cause.fix = fixOf({ reason: cause.reason, message: detail }, topic, null, payload);
 }
 
 function causeOf(router: Router, { source, topic, reason, detail }: QuarantineDocument): Cause {
@@ -76,23 +65,28 @@ function causeOf(router: Router, { source, topic, reason, detail }: QuarantineDo
   }
   const { route } = router.resolve(topic);
   if (route === null) {
-    return {
-      reason,
-      route: null,
-      topic: suggestedTopic(topic) ?? topic,
-      fix: fixOf({ reason, message: detail }, topic, null),
-      proposals: reason === 'unknown_topic' ? proposalsFor(topic) : [],
-    };
+    return { reason, route: null, topic: suggestedTopic(topic, null) ?? topic, fix: null, proposals: [] };
   }
   const fix =
     reason === 'unknown_topic'
       ? 'a route takes these topics now: replay the messages'
-      : fixOf({ reason, message: detail }, topic, route.preset);
+      : fixOf({ reason, message: detail });
   return { reason, route: route.name, topic: route.template.template, fix, proposals: [] };
 }
 
+/** The cause with what was tried on its newest message. */
+function withFix({ newest, ...cause }: Counted, quarantine: Quarantine, router: Router): CauseDocument {
+  if (cause.fix !== null || newest.size > LARGEST_TRIED) return cause;
+  const entry = quarantine.get(newest.id)?.entry;
+  if (entry === undefined || entry.source === 'http') return cause;
+  const message: Message = { topic: entry.topic, payload: entry.payload, received: entry.received };
+  const fix = triedFix({ reason: entry.reason, message: entry.detail }, message, router);
+  const isUnknown = entry.reason === 'unknown_topic';
+  return { ...cause, fix, proposals: isUnknown ? proposalsFor(message, router) : [] };
+}
+
 function fixOfHttp(reason: string): string | null {
-  return reason === 'too_large' ? fixOf({ reason, message: '' }, '', null) : null;
+  return fixOf({ reason, message: '' });
 }
 
 function lastOf({ id, topic, detail, received }: QuarantineDocument): CauseDocument['last'] {

@@ -7,7 +7,7 @@ import {
 import { ByteCache } from './byte-cache.ts';
 import { copyString } from './copy-string.ts';
 
-/** Memory of the list of ignored fields of one route. */
+/** Memory of the lists of ignored and doubtful fields of one route. */
 const IGNORED_BYTES = 64 * 1024;
 /** Approximate bytes of a listed field besides its texts. */
 const FIELD_BYTES = 200;
@@ -20,7 +20,7 @@ interface IgnoredField {
 }
 
 /**
- * The notes of one route: which fields of its payloads are ignored and why, and the units of its series. Both are
+ * The notes of one route: which fields of its payloads are ignored or doubtful and why, and the units of its series. All are
  * bounded in bytes. Fields that do not fit are counted without their name, and units that are not used any more are
  * dropped.
  */
@@ -35,24 +35,31 @@ export class RouteNotes implements Notes {
   onUnit: ((name: string, device: string, metric: string, unit: string) => void) | null = null;
 
   readonly #ignored = new Map<string, IgnoredField>();
+  readonly #doubts = new Map<string, IgnoredField>();
   #ignoredBytes = 0;
   readonly #units = new ByteCache<UnitDocument>(UNITS_BYTES, bytesOf);
 
   ignored(field: string, why: string): void {
     this.ignoredTotal++;
-    const known = this.#ignored.get(field);
-    if (known !== undefined) known.count++;
-    else this.#list(field, why);
+    if (!this.#count(this.#ignored, field, why)) this.ignoredUnlisted++;
   }
 
-  #list(field: string, why: string): void {
-    const bytes = FIELD_BYTES + 2 * (field.length + why.length);
-    if (this.#ignoredBytes + bytes > IGNORED_BYTES) {
-      this.ignoredUnlisted++;
-      return;
+  doubt(field: string, why: string): void {
+    this.#count(this.#doubts, field, why);
+  }
+
+  /** Counts a field in a list; false if the list has no room for it. */
+  #count(list: Map<string, IgnoredField>, field: string, why: string): boolean {
+    const known = list.get(field);
+    if (known !== undefined) {
+      known.count++;
+      return true;
     }
+    const bytes = FIELD_BYTES + 2 * (field.length + why.length);
+    if (this.#ignoredBytes + bytes > IGNORED_BYTES) return false;
     this.#ignoredBytes += bytes;
-    this.#ignored.set(copyString(field), { reason: copyString(why), count: 1 });
+    list.set(copyString(field), { reason: copyString(why), count: 1 });
+    return true;
   }
 
   unit(device: string, metric: string, unit: string): void {
@@ -65,6 +72,11 @@ export class RouteNotes implements Notes {
   /** The ignored fields in the order of their first message, each with the reason of that message. */
   ignoredFields(): readonly IgnoredFieldDocument[] {
     return [...this.#ignored].map(([field, { reason, count }]) => ({ field, reason, count }));
+  }
+
+  /** The fields that were used with an assumption, as `ignoredFields` lists them. */
+  doubts(): readonly IgnoredFieldDocument[] {
+    return [...this.#doubts].map(([field, { reason, count }]) => ({ field, reason, count }));
   }
 
   /** The units of recently used series. */

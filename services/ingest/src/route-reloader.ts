@@ -97,7 +97,7 @@ export class RouteReloader {
     const version = fileVersion(file);
     const changed = appendEntry(readBounded(file), file, entry);
     if (changed !== null) {
-      const { routes } = parseRoutes(changed, file, ack);
+      const { routes } = parseRoutes(changed, file, ack, this.#options.router.zone);
       check?.(routes);
       if (fileVersion(file) !== version)
         throw new FileNotReplaced(`${file} was changed at the same time: send the request again`);
@@ -117,7 +117,7 @@ export class RouteReloader {
     const { file, ack, router, logger } = this.#options;
     this.#version = fileVersion(file);
     try {
-      const { routes, warnings } = loadRoutes(file, ack);
+      const { routes, warnings } = loadRoutes(file, ack, router.zone);
       this.#options.check?.(routes);
       for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
       const leaving = router.routes;

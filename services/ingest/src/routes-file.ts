@@ -1,4 +1,5 @@
 import {
+  autoDecoder,
   checkMapping,
   compileInfluxNames,
   compileMapping,
@@ -19,6 +20,8 @@ import {
   presetTopic,
   statefulFormats,
   templateNames,
+  withZone,
+  zoneProblem,
 } from '@tidegauge/readings';
 import { didYouMean } from '@tidegauge/text';
 import { dataError, type Mistake, YamlFile } from '@tidegauge/yaml-file';
@@ -45,6 +48,7 @@ const KEYS = [
   'retained',
   'ack',
   'filter',
+  'zone',
 ];
 const INFLUX_KEYS = ['device', 'metric', 'precision'];
 const QOS = [0, 1, 2] as const;
@@ -62,17 +66,18 @@ export interface RoutesFile {
 }
 
 /** The routes when ROUTES is not set. */
-export function defaultRoutes(ack: AckPolicy): readonly Route[] {
-  return new RoutesReader([{ topic: 'sensors/{device+}/{metric}' }], ack).routes;
+export function defaultRoutes(ack: AckPolicy, zone: string | null = null): readonly Route[] {
+  return new RoutesReader([{ topic: 'sensors/{device+}/{metric}' }], ack, zone).routes;
 }
 
 /**
  * Reads a routes file, YAML or JSON: a list of routes, each with a topic or a preset.
  *
+ * @param zone of local times of routes that state none; null: UTC, with a note
  * @throws {ConfigError} with one line per mistake: file, line, column, key and reason
  */
-export function loadRoutes(file: string, ack: AckPolicy): RoutesFile {
-  return routesOf(YamlFile.read(file), ack);
+export function loadRoutes(file: string, ack: AckPolicy, zone: string | null = null): RoutesFile {
+  return routesOf(YamlFile.read(file), ack, zone);
 }
 
 /**
@@ -80,8 +85,13 @@ export function loadRoutes(file: string, ack: AckPolicy): RoutesFile {
  *
  * @param name the name of the file in errors
  */
-export function parseRoutes(text: string, name: string, ack: AckPolicy): RoutesFile {
-  return routesOf(YamlFile.parse(text, name), ack);
+export function parseRoutes(
+  text: string,
+  name: string,
+  ack: AckPolicy,
+  zone: string | null = null,
+): RoutesFile {
+  return routesOf(YamlFile.parse(text, name), ack, zone);
 }
 
 /**
@@ -89,8 +99,8 @@ export function parseRoutes(text: string, name: string, ack: AckPolicy): RoutesF
  *
  * @throws {ConfigError} with its mistakes, each with its key
  */
-export function routesOfEntry(entry: object, ack: AckPolicy): readonly Route[] {
-  const { routes, mistakes } = new RoutesReader([entry], ack);
+export function routesOfEntry(entry: object, ack: AckPolicy, zone: string | null = null): readonly Route[] {
+  const { routes, mistakes } = new RoutesReader([entry], ack, zone);
   if (mistakes.length === 0) return routes;
   throw dataError(
     'route',
@@ -98,8 +108,8 @@ export function routesOfEntry(entry: object, ack: AckPolicy): readonly Route[] {
   );
 }
 
-function routesOf(file: YamlFile, ack: AckPolicy): RoutesFile {
-  const { routes, mistakes, warnings } = new RoutesReader(file.data, ack);
+function routesOf(file: YamlFile, ack: AckPolicy, zone: string | null): RoutesFile {
+  const { routes, mistakes, warnings } = new RoutesReader(file.data, ack, zone);
   if (mistakes.length > 0) throw file.error(mistakes);
   return { routes, warnings: warnings.length === 0 ? [] : file.error(warnings).problems };
 }
@@ -117,10 +127,12 @@ class RoutesReader {
   readonly mistakes: Mistake[] = [];
   readonly warnings: Mistake[] = [];
   readonly #ack: AckPolicy;
+  readonly #siteZone: string | null;
   readonly #names = new Set<string>();
 
-  constructor(data: unknown, ack: AckPolicy) {
+  constructor(data: unknown, ack: AckPolicy, zone: string | null) {
     this.#ack = ack;
+    this.#siteZone = zone;
     if (!Array.isArray(data) || data.length === 0) {
       this.mistakes.push({ path: [], message: 'it must be a list of routes, each with a topic or a preset' });
       return;
@@ -163,9 +175,10 @@ class RoutesReader {
     const mapping = this.#mapping(entry, index);
     const influx = this.#influx(entry, index);
     const filter = this.#filter(entry, index);
+    const zone = this.#zone(entry, index);
     this.#combination(entry, index);
     if (this.mistakes.length > before) return;
-    for (const parts of partsOf(entry, index, preset, mapping)) {
+    for (const parts of partsOf(entry, index, preset, mapping, zone)) {
       const template = this.#template(parts, entry, index);
       if (template === null) return;
       this.#checkName(parts.name, index);
@@ -174,9 +187,10 @@ class RoutesReader {
         name: parts.name,
         template,
         format,
-        decode: influx ?? stateful?.replay ?? decoderOf(parts.mapping, format),
+        decode: influx ?? stateful?.replay ?? decoderOf(parts.mapping, format, zone),
         stateful,
         preset,
+        mapping: parts.mapping === 'ignore' ? null : parts.mapping,
         isIgnored: parts.mapping === 'ignore',
         qos,
         retained,
@@ -260,6 +274,15 @@ class RoutesReader {
     }
   }
 
+  /** The zone of local times: that of the route, or of the site. */
+  #zone({ zone }: Entry, index: number): string | null {
+    if (zone === undefined) return this.#siteZone;
+    const problem = typeof zone === 'string' ? zoneProblem(zone) : `${JSON.stringify(zone)} is not a text`;
+    if (problem === null) return zone as string;
+    this.mistakes.push({ path: [index, 'zone'], message: problem });
+    return null;
+  }
+
   #filter({ filter }: Entry, index: number): FilterOptions | null {
     if (filter === undefined) return null;
     const { options, problems } = readFilter(filter);
@@ -269,7 +292,7 @@ class RoutesReader {
   }
 
   /** Keys that exclude each other, or need each other. */
-  #combination({ topic, preset, base, mapping, format }: Entry, index: number): void {
+  #combination({ topic, preset, base, mapping, format, zone }: Entry, index: number): void {
     const add = (key: string, message: string) => void this.mistakes.push({ path: [index, key], message });
     if (topic === undefined && preset === undefined) {
       this.mistakes.push({
@@ -280,6 +303,8 @@ class RoutesReader {
     if (base !== undefined && preset === undefined) add('base', 'only a preset has a base topic');
     if (base !== undefined && topic !== undefined)
       add('base', 'topic replaces all topics of the preset: leave base out');
+    if (zone !== undefined && format !== undefined && format !== 'auto')
+      add('zone', `only auto, mappings and presets read local times: leave zone or format out`);
     const isMapped = preset !== undefined || mapping !== undefined;
     if (isMapped && format !== undefined && format !== 'auto') {
       add(
@@ -309,28 +334,36 @@ function partsOf(
   index: number,
   presetName: string | null,
   own: MappingOptions | null,
+  zone: string | null,
 ): readonly Parts[] {
   const preset = presetName === null ? null : presets[presetName]!;
   const fallback = index === 0 && preset === null ? 'default' : `route-${index + 1}`;
   const name = typeof entry.name === 'string' ? entry.name : (preset?.name ?? fallback);
-  if (preset === null) return [{ name, topic: entry.topic as string, mapping: own }];
+  if (preset === null)
+    return [{ name, topic: entry.topic as string, mapping: own === null ? null : withZone(own, zone) }];
   if (typeof entry.topic === 'string') {
-    return [{ name, topic: entry.topic, mapping: merged(presetMapping(preset, entry.topic), own) }];
+    return [{ name, topic: entry.topic, mapping: merged(presetMapping(preset, entry.topic), own, zone) }];
   }
   const base = typeof entry.base === 'string' ? entry.base : preset.base;
   return preset.routes.map(({ topic, mapping }, place) => ({
     name: place === 0 ? name : `${name}-${place + 1}`,
     topic: presetTopic(base, topic),
-    mapping: mapping === 'ignore' ? mapping : merged(mapping, own),
+    mapping: mapping === 'ignore' ? mapping : merged(mapping, own, zone),
   }));
 }
 
-function merged(mapping: PresetRoute['mapping'] & object, own: MappingOptions | null): MappingOptions {
-  return own === null ? mapping : mergeMappings(mapping, own);
+function merged(
+  mapping: PresetRoute['mapping'] & object,
+  own: MappingOptions | null,
+  zone: string | null,
+): MappingOptions {
+  // A preset has the zone `unknown` for times that are local. The mapping of the route can state that too.
+  const preset = withZone(mapping, zone, true);
+  return own === null ? preset : withZone(mergeMappings(preset, own), zone);
 }
 
-function decoderOf(mapping: Parts['mapping'], format: string): Decode {
-  if (mapping === null) return formats[format]!;
+function decoderOf(mapping: Parts['mapping'], format: string, zone: string | null): Decode {
+  if (mapping === null) return format === 'auto' && zone !== null ? autoDecoder(zone) : formats[format]!;
   return mapping === 'ignore' ? IGNORE : compileMapping(mapping);
 }
 

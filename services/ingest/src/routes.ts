@@ -3,6 +3,7 @@ import {
   type Decode,
   DecodeError,
   type InfluxNames,
+  type MappingOptions,
   quote,
   type StatefulDecoder,
   type TopicNames,
@@ -35,6 +36,8 @@ export interface Route {
   readonly stateful: StatefulDecoder | null;
   /** The preset that it belongs to; null without one. */
   readonly preset: string | null;
+  /** Its mapping, with that of its preset; null without one. */
+  readonly mapping: MappingOptions | null;
   /** Whether its messages are acknowledged and not decoded. Its topics are not subscribed to. */
   readonly isIgnored: boolean;
   readonly qos: 0 | 1 | 2;
@@ -90,6 +93,8 @@ export interface RouterOptions {
   readonly influxNames?: InfluxNames;
   readonly units?: SeriesUnits;
   readonly levels?: TopicLevels;
+  /** Of local times of routes that state none: a name of the IANA database. Default: UTC, with a note. */
+  readonly zone?: string | null;
 }
 
 /** Routes in order. The first route whose template matches a topic is used. */
@@ -104,6 +109,8 @@ export class Router {
   #templates = '';
   #cache = new ByteCache<ResolvedTopic>(CACHE_BYTES, bytesOf);
 
+  /** The zone of the site. */
+  readonly zone: string | null;
   /** The names of line protocol from HTTP. */
   readonly influxNames: InfluxNames;
   /** The units that payloads state. */
@@ -117,8 +124,10 @@ export class Router {
       influxNames = compileInfluxNames(),
       units = new SeriesUnits(),
       levels = 'keep',
+      zone = null,
     }: RouterOptions = {},
   ) {
+    this.zone = zone;
     this.#routes = routes;
     this.units = units;
     this.levels = levels;
@@ -152,8 +161,8 @@ export class Router {
   /** A router that tries further routes before those in use, for an explanation. */
   before(routes: readonly Route[]): Router {
     if (routes.length === 0) return this;
-    const { influxNames, units, levels } = this;
-    const options = { maxTopicBytes: this.#maxTopicBytes, influxNames, units, levels };
+    const { influxNames, units, levels, zone } = this;
+    const options = { maxTopicBytes: this.#maxTopicBytes, influxNames, units, levels, zone };
     return new Router([...routes, ...this.#routes], options);
   }
 

@@ -67,8 +67,8 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
   const metrics = new Metrics(config.boardName);
   const { routes, warnings } =
     config.routes === null
-      ? { routes: defaultRoutes(config.ack), warnings: [] }
-      : loadRoutes(config.routes, config.ack);
+      ? { routes: defaultRoutes(config.ack, config.timeZone), warnings: [] }
+      : loadRoutes(config.routes, config.ack, config.timeZone);
   for (const warning of warnings) logger.warn({ warning }, 'a route may be wrong');
   checkShared(routes, config.shareGroup);
   const levels = findTopicLevels(config.dataDir, config.topicLevels);
@@ -76,6 +76,7 @@ export async function startIngest(config: Config<typeof settings>, signal: Abort
     maxTopicBytes: config.maxTopic,
     influxNames: compileInfluxNames(config.influxDevice, config.influxMetric),
     levels: levels.used,
+    zone: config.timeZone,
   });
   const rules = config.alerts === null ? null : loadAlertRules(config.alerts);
   if (rules === null) checkNoReceivers(config);

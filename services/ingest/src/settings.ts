@@ -1,4 +1,4 @@
-import { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC } from '@tidegauge/readings';
+import { compileInfluxNames, INFLUX_DEVICE, INFLUX_METRIC, zoneProblem } from '@tidegauge/readings';
 import {
   ACCESS_SETTINGS,
   BROKER_SETTINGS,
@@ -44,6 +44,25 @@ const alertTopic: Kind<string> = {
     return value;
   },
 };
+
+/** A time zone of the IANA database. */
+const timeZone: Kind<string> = {
+  takes: 'a time zone such as Europe/Berlin',
+  placeholder: 'ZONE',
+  parse(value) {
+    const problem = zoneProblem(value);
+    if (problem !== null) throw new Error(problem);
+    return value;
+  },
+};
+
+/** How local times of payloads are read. */
+export const TIME_SETTINGS = defineConfig({
+  timeZone: {
+    kind: timeZone,
+    help: 'Zone of local times in payloads, such as Europe/Berlin, unless their route states one. Default: UTC, with a note in GET /routes.',
+  },
+});
 
 /** A template of names for line protocol. */
 function influxTemplate(part: 'device' | 'metric'): Kind<string> {
@@ -101,6 +120,7 @@ export const settings = defineConfig({
     help: 'YAML or JSON file of routes. Default: one route, sensors/{device+}/{metric}, in any format.',
   },
   topicLevels: TOPIC_LEVELS_SETTING,
+  ...TIME_SETTINGS,
   alerts: {
     kind: text('a file name'),
     help: 'YAML or JSON file of alert rules. A change is used without a restart. Default: no alerts.',

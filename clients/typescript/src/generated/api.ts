@@ -1322,7 +1322,7 @@ export interface components {
         };
         /**
          * @description An entry of a routes file, as in docs/configuration.md: `topic` or `preset`, and optionally `name`, `format`, `base`,
-         *     `mapping`, `influx`, `qos`, `retained`, `ack` and `filter`.
+         *     `mapping`, `influx`, `qos`, `retained`, `ack`, `filter` and `zone`.
          */
         RouteEntry: Record<string, never>;
         Cause: {
@@ -1388,6 +1388,11 @@ export interface components {
             }[];
             /** @description Fields without a value, at most 1,000. */
             ignored: {
+                field: string;
+                reason: string;
+            }[];
+            /** @description Fields that are used with an assumption, such as the zone of a local time. Absent without any. */
+            doubts?: {
                 field: string;
                 reason: string;
             }[];

@@ -1,5 +1,5 @@
 import type { ParsedAs } from './parsed-fields.ts';
-import type { TimeFormat, TimeUnit } from './times.ts';
+import { type TimeFormat, type TimeUnit, UNKNOWN_ZONE } from './times.ts';
 
 /**
  * How the texts of a metric are read. Numbers stay numbers except with `text`; true and false are 1 and 0 except with
@@ -22,7 +22,10 @@ export type Words = Readonly<Record<string, number>>;
 export interface TimeOptions {
   /** Paths, of which the first that exists counts, or a template such as `{date} {time}`. */
   readonly field?: string | readonly string[];
-  /** Zone of texts without an offset: a name of the IANA database, or `unknown` to use the time of receipt. */
+  /**
+   * Zone of texts without an offset: a name of the IANA database, or `unknown` to use the time of receipt. Default: that of
+   * the route or the site, else UTC with a note.
+   */
   readonly zone?: string;
   /** Unit of numbers. With `auto` the size selects it. */
   readonly unit?: TimeUnit;
@@ -83,6 +86,23 @@ export function mergeMappings(preset: MappingOptions, own: MappingOptions): Mapp
     merged.time = { ...timeOptions(preset.time), ...timeOptions(own.time) };
   }
   return merged as MappingOptions;
+}
+
+/**
+ * The mapping with a zone for local times, unless it states one.
+ *
+ * @param zone a name of the IANA database; null: as it is
+ * @param replacesUnknown whether `zone: unknown` of a preset is none
+ */
+export function withZone(
+  mapping: MappingOptions,
+  zone: string | null,
+  replacesUnknown = false,
+): MappingOptions {
+  if (zone === null || mapping.time === false) return mapping;
+  const time = timeOptions(mapping.time ?? {});
+  const isStated = time.zone !== undefined && !(replacesUnknown && time.zone === UNKNOWN_ZONE);
+  return isStated ? mapping : { ...mapping, time: { ...time, zone } };
 }
 
 /** The long form of `time`. */

@@ -30,7 +30,7 @@ export interface When {
 
 /** What is noted of a local time when nobody stated its zone. */
 export const ASSUMED_UTC =
-  'it is a local time without a zone, and is read as UTC: set the zone of its route, or zone: UTC';
+  'it is a local time without a zone, and is read as UTC: set zone of its route, such as Europe/Berlin or UTC, or TIME_ZONE';
 const OCCURS_TWICE =
   'this local time occurs twice, because clocks are set back: the one nearest to its receipt is used';
 /** How far a clock of a sensor may be ahead, so that the second of two instants is possible. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { explain } from '../../src/explain.ts';
 import { printExplanation } from '../../src/explain-text.ts';
 import { Router } from '../../src/routes.ts';
@@ -60,8 +60,14 @@ test('an explanation of a message that would be quarantined has the reason and a
   assert.equal(unknown.error?.reason, 'unknown_topic');
   assert.match(unknown.fix ?? '', /- preset: zigbee2mqtt, or - topic: zigbee2mqtt\/\{device\}/);
   assert.match(of('a/b/c/d', '1').fix ?? '', /^add a route: - topic: a\/\{device\+\}\/\{metric\}$/);
-  assert.match(of('plant/pump/state', '{"time":"12:30","v":1}').fix ?? '', /time: \{ field: NAME, zone/);
-  assert.match(of('plant/pump/mode', 'heating').fix ?? '', /format: text, or mapping: \{ values/);
+  assert.match(
+    of('plant/pump/state', '{"time":"12:30","v":1}').fix ?? '',
+    /^set mapping: \{ time: false, drop: \[time\] \} \(it gives state = 1 at the time of receipt\)$/,
+  );
+  assert.match(
+    of('plant/pump/mode', 'heating').fix ?? '',
+    /^set mapping: \{ values: \{ '\*': text \} \} \(it gives mode = "heating"/,
+  );
 });
 
 test('an explanation is printed as lines for people', () => {
@@ -78,7 +84,122 @@ ignored  error: it is null
   );
   assert.match(
     printExplanation(of('plant/pump/mode', 'heating')),
-    /^quarantine {2}malformed: .*\nfix {6}set how/m,
+    /^quarantine {2}malformed: .*\nfix {6}set mapping/m,
   );
   assert.match(printExplanation(of('plant/pump/mode', 'unavailable')), /nothing to store/);
+});
+
+describe('the advice for a message', () => {
+  const own = new Router(
+    parseRoutes(
+      `
+- topic: plant/{device}/{metric}
+- topic: strict/{device}/{metric}
+  format: json
+- topic: objects/{device}
+- topic: any/{metric}
+`,
+      'routes.yml',
+      'durable',
+    ).routes,
+  );
+  const explained = (topic: string, payload: string | Uint8Array) =>
+    explain(own, topic, typeof payload === 'string' ? Buffer.from(payload) : payload, RECEIVED);
+
+  it('is what reads this message, with the reading', () => {
+    const advice: Record<string, [topic: string, payload: string, fix: RegExp]> = {
+      'a date with slashes': [
+        'plant/a/b',
+        '{"time":"03/04/2026 22:00","v":1}',
+        /^set mapping: \{ time: \{ format: day-first \} \} \(it gives b = 1 at 2026-04-03T22:00:00Z\); or mapping: \{ time: \{ format: month-first \} \} \(it gives b = 1 at 2026-03-04T22:00:00Z\); or .*time: false, drop: \[time\]/,
+      ],
+      'a date with slashes that has one order': [
+        'plant/a/b',
+        '{"time":"20/11/2026 22:00","v":1}',
+        /^set mapping: \{ time: \{ format: day-first \} \} [^;]*; or mapping: \{ time: false, drop: \[time\] \} [^;]*$/,
+      ],
+      'another field': [
+        'plant/a/b',
+        '{"time":"nonsense","clock2":"2026-11-21T11:00:00Z","v":1}',
+        /^set mapping: \{ time: \{ field: clock2 \}, drop: \[time\] \} \(it gives b = 1 at 2026-11-21T11:00:00Z/,
+      ],
+      'a format': [
+        'strict/a/b',
+        'temp,hum\n21.5,45',
+        /^set format: auto \(it gives temp = 21.5 .*, and 1 more\)$/,
+      ],
+      'a metric': ['objects/a', '21.5', /^set mapping: \{ metric: value \} \(it gives value = 21.5/],
+      'a device': ['any/m', '{"v":1,"mac":"aa11"}', /^set mapping: \{ device: '\{mac\}' \} \(it gives m = 1/],
+      'a word': ['plant/a/b', 'heating', /values: \{ '\*': text \}/],
+    };
+    for (const [name, [topic, payload, fix]] of Object.entries(advice))
+      assert.match(explained(topic, payload).fix ?? '', fix, name);
+  });
+
+  it('is none when no setting reads it', () => {
+    for (const payload of [
+      '0x1F',
+      '21.5;45;1013',
+      '<a>1</a>',
+      '{"a":1',
+      '1,2\n3,4',
+      Buffer.from([0xff, 1, 2]),
+    ]) {
+      const { error, fix } = explained('plant/a/b', payload);
+      assert.equal(error?.reason, 'malformed');
+      assert.equal(fix, null, `${payload}`);
+    }
+  });
+
+  it('is a preset when that reads the message, also on topics that begin with the device', () => {
+    const shelly =
+      '{"src":"shellyplus1pm-a8","dst":"x","method":"NotifyStatus","params":{"ts":1795262000,"switch:0":{"id":0,"apower":8.9}}}';
+    const found = explained('shellyplus1pm-a8/events/rpc', shelly);
+    assert.deepEqual(found.proposals?.[0], { preset: 'shelly' });
+    assert.match(found.fix ?? '', /^add a route: - preset: shelly/);
+    assert.deepEqual(explained('boiler/events/rpc', '21.5').proposals, [
+      { topic: 'boiler/{device+}/{metric}' },
+    ]);
+    assert.deepEqual(explained('zigbee2mqtt/lamp', 'no JSON').proposals, []);
+    assert.match(
+      explained('zigbee2mqtt/lamp/mode', 'heating').fix ?? '',
+      /add a route: .*, and set mapping: \{ values/,
+    );
+  });
+
+  it('is a template with a last / for such a topic, and routes without it read the topic', () => {
+    assert.deepEqual(explained('hub/kitchen/temp/', '21.5').proposals, [
+      { topic: 'hub/{device+}/{metric}/' },
+    ]);
+    const { device, metric, readings } = explained('plant/kitchen/temp/', '21.5');
+    assert.deepEqual([device, metric, readings.length], ['kitchen', 'temp', 1]);
+    assert.equal(explained('objects/kitchen/', '{"temp":21.5}').device, 'kitchen');
+  });
+
+  it('has a note for a local time, unless the route or the site has a zone', () => {
+    const payload = '{"time":"2026-11-21 11:30:00","v":1}';
+    const noted = explained('plant/a/b', payload);
+    assert.match(noted.doubts?.[0]?.reason ?? '', /read as UTC: set zone of its route/);
+    assert.match(printExplanation(noted), /^note {5}time: it is a local time/m);
+    const text =
+      '- topic: plant/{device}/{metric}\n  zone: Europe/Berlin\n- preset: tasmota\n- topic: utc/{device}/{metric}\n  mapping: { time: { zone: UTC } }';
+    const site = new Router(parseRoutes(text, 'routes.yml', 'durable', 'America/New_York').routes);
+    const timeOf = (topic: string, message: string) => {
+      const found = explain(site, topic, Buffer.from(message), RECEIVED);
+      assert.equal(found.doubts, undefined);
+      return found.readings[0]?.time.slice(11, 16);
+    };
+    assert.equal(timeOf('plant/a/b', payload), '10:30');
+    assert.equal(timeOf('utc/a/b', payload), '11:30');
+    const tasmota = '{"Time":"2026-11-21T06:30:00","SI7021":{"Temperature":21.5}}';
+    assert.equal(timeOf('tele/attic/SENSOR', tasmota), '11:30', 'the zone of the site');
+    assert.throws(
+      () => parseRoutes('- topic: a/{device}\n  zone: Berlin', 'r', 'durable'),
+      /is not a time zone/,
+    );
+    assert.throws(
+      () => parseRoutes('- topic: a/{device}\n  zone: UTC\n  format: json', 'r', 'durable'),
+      /leave zone or format out/,
+    );
+  });
 });

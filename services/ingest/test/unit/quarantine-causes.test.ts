@@ -16,7 +16,7 @@ function entry(topic: string, more: Partial<QuarantineEntry> = {}): QuarantineEn
   return {
     source: 'mqtt',
     topic,
-    payload: Buffer.from('x'),
+    payload: Buffer.from('{"state":"ON"}'),
     format: 'auto',
     part: null,
     received: Date.UTC(2026, 10, 21) * 1000,
@@ -145,6 +145,7 @@ test('a proposed topic takes the topic that it is proposed for, whatever its cha
     assert.equal(new Router(routes).resolve(topic).error, null, `${topic} ${template}`);
   }
   for (const topic of ['', '/', '$share/a', `${'x'.repeat(600)}`, 'a/b/', 'a\0/b', '..'])
-    assert.doesNotThrow(() => proposalsFor(topic), topic);
-  assert.equal(fixOf({ reason: 'no_birth', message: '' }, 'a/b', null), null);
+    assert.doesNotThrow(() => proposalsFor({ topic, payload: Buffer.from('1'), received: 0 }, null), topic);
+  assert.equal(fixOf({ reason: 'no_birth', message: '' }), null);
+  assert.equal(fixOf({ reason: 'too_large', message: 'gzip: it has more bytes after decompression' }), null);
 });

@@ -56,7 +56,7 @@ test('each mistake has file, line, column, key and what is valid', () => {
   influx: { precisoin: ns, precision: us, metric: 5 }
 `),
     [
-      'routes.yml:3:3: [1].formatt: formatt is not a key of a route (name, topic, format, preset, base, mapping, influx, qos, retained, ack, filter): did you mean format?',
+      'routes.yml:3:3: [1].formatt: formatt is not a key of a route (name, topic, format, preset, base, mapping, influx, qos, retained, ack, filter, zone): did you mean format?',
       'routes.yml:4:8: [1].qos: 3 is not one of 0, 1, 2',
       'routes.yml:7:29: [2].mapping.time.zone: "Europe/Berln" is not a time zone; give a name of the IANA database such as Europe/Berlin, or UTC',
       'routes.yml:8:17: [2].mapping.units.t: 5 is not a unit, a text of 1 to 64 characters',
