@@ -5,6 +5,7 @@ import { BareText, parseWithNonNumbers } from '../mapping/payload-tree.ts';
 import { NO_TIME } from '../mapping/record-time.ts';
 import type { Reading } from '../reading.ts';
 import { readFlatRecord } from './flat-record.ts';
+import { firstByte } from './forms/form.ts';
 import { decodeForm } from './forms/index.ts';
 import { pairs } from './forms/pairs.ts';
 import { decodeInflux } from './influx.ts';
@@ -19,7 +20,6 @@ import { decodeUtf8 } from './utf8.ts';
 // JSON with names that only a mapping reads: `last_seen` as a time, or an array of objects with a name and a value. Texts
 // of JSON stay texts in both.
 
-const BYTE_ORDER_MARK = 0xef;
 /** Every line of line protocol has a field, and no plain value has this character. */
 const EQUALS = 0x3d;
 const SPACE = 0x20;
@@ -123,10 +123,4 @@ function beginsWithPair(payload: Uint8Array): boolean {
 function preferred(strict: DecodeError, mapped: Result): Result {
   if (!(mapped instanceof DecodeError) || mapped.reason !== strict.reason) return mapped;
   return strict.reason === 'invalid_time' && !mapped.message.includes(NO_TIME) ? mapped : strict;
-}
-
-function firstByte(payload: Uint8Array): number | undefined {
-  let i = payload[0] === BYTE_ORDER_MARK ? 3 : 0;
-  while (payload[i] === 0x20 || payload[i] === 0x09 || payload[i] === 0x0a || payload[i] === 0x0d) i++;
-  return payload[i];
 }

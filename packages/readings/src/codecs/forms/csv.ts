@@ -17,6 +17,9 @@ const MAX_COLUMNS = 256;
 export const csv: Form = {
   name: 'CSV with a header row',
   read(payload) {
+    // The first row has an end and a separator.
+    const end = payload.indexOf(0x0a);
+    if (end === -1 || end > 64 * MAX_COLUMNS) return null;
     const text = decodeUtf8(payload);
     if (text instanceof DecodeError) return null;
     const lines = withoutLastBreaks(text).split(/\r?\n/, MAX_READINGS_PER_PAYLOAD + 2);

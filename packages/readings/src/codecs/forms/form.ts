@@ -9,6 +9,13 @@ export class Parsed {
   }
 }
 
+/** The first byte that is no white space; undefined without one. It is cheap, before a payload becomes a string. */
+export function firstByte(payload: Uint8Array): number | undefined {
+  let i = payload[0] === 0xef ? 3 : 0;
+  while (payload[i] === 0x20 || payload[i] === 0x09 || payload[i] === 0x0a || payload[i] === 0x0d) i++;
+  return payload[i];
+}
+
 /**
  * A form that wraps or writes readings in another way than the formats do. It is recognised by a sign that no valid payload
  * of another format has. Reading is linear in the payload, and bounded in values and bytes while it reads.

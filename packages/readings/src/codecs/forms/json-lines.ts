@@ -3,14 +3,15 @@ import { MAX_READINGS_PER_PAYLOAD, tooManyReadings } from '../../make-reading.ts
 import { isTable } from '../../mapping/paths.ts';
 import { findSyntaxProblem } from '../json-syntax.ts';
 import { decodeUtf8 } from '../utf8.ts';
-import { type Form, Parsed } from './form.ts';
+import { type Form, firstByte, Parsed } from './form.ts';
 
 /** An object in each line. Objects with nothing between them have the same meaning. */
 export const jsonLines: Form = {
   name: 'JSON lines',
   read(payload) {
+    if (firstByte(payload) !== 0x7b) return null;
     const text = decodeUtf8(payload);
-    if (text instanceof DecodeError || !/^\s*\{/.test(text)) return null;
+    if (text instanceof DecodeError) return null;
     const records: unknown[] = [];
     for (let rest = text.trim(); rest !== ''; ) {
       // Where the next value begins: this one has no mistake before it.

@@ -1,9 +1,13 @@
 import { DecodeError } from '../../codec.ts';
 import { decodeUtf8 } from '../utf8.ts';
-import type { Form } from './form.ts';
+import { type Form, firstByte } from './form.ts';
 
 // A text in double or single quotes (or to the end of the payload, so that each character is read once), a name that is no part of a number, or a comma before a closing bracket.
 const TOKENS = /"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|(?<![\w.+-])[A-Za-z_$][\w$]*|,(?=\s*[}\]])/gs;
+/** The first characters of objects, arrays and texts. */
+const STARTS: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b, 0x27]);
+/** The engine collects all matches before it replaces the first. A byte can take 50 bytes. */
+const MAX_LENGTH = 256 * 1024;
 const WORDS = new Map([
   ...(['true', 'false', 'null'] as const).map((word) => [word, word] as const),
   ['True', 'true'],
@@ -24,8 +28,9 @@ export const relaxedJson: Form = {
   name: 'JSON with single quotes, names without quotes or a last comma',
   isGuess: true,
   read(payload) {
+    if (payload.length > MAX_LENGTH || !STARTS.has(firstByte(payload))) return null;
     const text = decodeUtf8(payload);
-    if (text instanceof DecodeError || !/^\s*[[{']/.test(text)) return null;
+    if (text instanceof DecodeError) return null;
     const written = text.replace(TOKENS, (token, offset: number) => {
       if (token[0] === '"') return token;
       if (token === ',') return '';
